@@ -1,0 +1,49 @@
+"""Puts the parts of the service together."""
+
+from __future__ import annotations
+
+import logging
+from typing import cast
+
+from flask import Flask, current_app
+from sqlalchemy import Engine, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from portal.careservice import clock, database
+from portal.careservice.api import blueprints
+from portal.careservice.settings import Settings
+
+_EXTENSION = "careservice.settings"
+_log = logging.getLogger(__name__)
+
+
+def create_app(
+    settings: Settings, *, engine: Engine | None = None, time: clock.Clock = clock.system_clock
+) -> Flask:
+    """The whole service as one WSGI application over `settings.database_url`.
+
+    `time` is what the app takes for the present moment; tests hand in one that they can move.
+    """
+    app = Flask("portal.careservice", static_url_path="/static")
+    app.extensions[_EXTENSION] = settings
+    clock.init_app(app, time)
+    database.init_app(app, engine or database.connect(settings.database_url))
+    for blueprint in blueprints:
+        app.register_blueprint(blueprint)
+    app.add_url_rule("/healthz", view_func=healthz)
+    return app
+
+
+def current_settings() -> Settings:
+    """The settings of the running app."""
+    return cast("Settings", current_app.extensions[_EXTENSION])
+
+
+def healthz() -> tuple[str, int]:
+    """200 while the database answers, else 503."""
+    try:
+        database.session().execute(select(1))
+    except SQLAlchemyError:
+        _log.exception("The database does not answer")
+        return "The database does not answer.\n", 503
+    return "ok\n", 200

@@ -1,0 +1,1 @@
+"""The identity server: OpenID Connect for people, Client Credentials for servers."""

@@ -1,0 +1,52 @@
+"""What the service is told at start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Literal
+
+SampleSize = Literal["none", "small", "large"]
+
+
+def _no_secrets() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+def _no_origins() -> Mapping[str, tuple[str, ...]]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lifetimes:
+    """How long each thing that the identity server gives out is good for (README: assumptions)."""
+
+    access_token: timedelta = timedelta(hours=1)
+    id_token: timedelta = timedelta(minutes=20)
+    code: timedelta = timedelta(seconds=60)
+    pushed_request: timedelta = timedelta(seconds=60)
+    refresh_token: timedelta = timedelta(days=14)
+    refresh_grace: timedelta = timedelta(seconds=30)
+    sign_in: timedelta = timedelta(hours=12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that may differ between two runs of the service; made once, never changed.
+
+    `issuer` is the identity server's address, without a slash at its end, and here the API's too.
+    `client_secrets` is by client id, `portal_origins` by tenant name, the first origin of a tenant being
+    the one that gets back-channel logout. `modules_off` holds (tenant name, module) pairs.
+    """
+
+    database_url: str
+    issuer: str
+    sample: SampleSize = "none"
+    demo: bool = False
+    sample_password: str = ""
+    client_secrets: Mapping[str, str] = field(default_factory=_no_secrets)
+    portal_origins: Mapping[str, tuple[str, ...]] = field(default_factory=_no_origins)
+    modules_off: frozenset[tuple[str, str]] = frozenset()
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
