@@ -1,0 +1,151 @@
+"""The care API's addresses: one constant per endpoint that the portal calls, and the client's small shapes.
+
+Method and path of every row of the care API specification §4 stand here and nowhere else. The webhooks are
+listed apart, because they are called *by* others and never by the portal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Query: TypeAlias = Mapping[str, str | int | bool | Sequence[str] | None]
+"""Query parameters by name; a None is left out, a sequence repeats its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One row of the care API specification §4: method, path template below {base_url}, group.
+
+    `id_in_query` marks the one address that names its record in the query instead of the path.
+    """
+
+    method: str
+    template: str
+    group: str
+    id_in_query: bool = False
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The names of the path parameters, in order."""
+        return tuple(re.findall(r"{(\w+)}", self.template))
+
+    @property
+    def names_record(self) -> bool:
+        """Whether one record's id stands in the path."""
+        return "{" in self.template
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether a call changes nothing (RFC 9110 §9.2.1)."""
+        return self.method == "GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Generic[T]):
+    """Reference data as the cache has it; `as_of` is when it was read if it is stale, else None."""
+
+    value: T
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file on its way through: status (200, 206, 304 or 416), what it is, and its bytes piece by piece.
+
+    `size` is in bytes and None when the API doesn't say; `name` is the file's own name, if given;
+    `headers` holds the few that may be passed on. Close `chunks` if you stop before its end.
+    """
+
+    status: int
+    media_type: str
+    name: str | None
+    size: int | None
+    headers: Mapping[str, str]
+    chunks: Iterator[bytes] = field(repr=False)
+
+
+_CONSENTS = "/api/care/consent-forms"
+LIST_CONSENTS = Endpoint("GET", _CONSENTS, "ConsentForm")
+CREATE_CONSENT = Endpoint("POST", _CONSENTS, "ConsentForm")
+READ_CONSENT = Endpoint("GET", f"{_CONSENTS}/{{id}}", "ConsentForm")
+SIGN_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/sign", "ConsentForm")
+REVOKE_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/revoke", "ConsentForm")
+
+_PROTOCOLS = "/api/care/fertility-protocols"
+LIST_PROTOCOLS = Endpoint("GET", _PROTOCOLS, "FertilityProtocol")
+CREATE_PROTOCOL = Endpoint("POST", _PROTOCOLS, "FertilityProtocol")
+READ_PROTOCOL = Endpoint("GET", f"{_PROTOCOLS}/{{id}}", "FertilityProtocol")
+UPDATE_PROTOCOL = Endpoint("PUT", f"{_PROTOCOLS}/{{id}}", "FertilityProtocol")
+
+UPDATE_PATIENT = Endpoint("PUT", "/api/care/patients/{id}", "Patient")
+UPDATE_CASE = Endpoint("PUT", "/api/care/cases/{id}", "CareCase")
+DELETE_RELATIONSHIP = Endpoint("DELETE", "/api/care/relationships/{id}", "PatientRelationship")
+UPDATE_EMBRYO_STORAGE = Endpoint("PUT", "/api/care/embryo-storage/{id}", "EmbryoStorage")
+READ_PGT_RESULT = Endpoint("GET", "/api/care/pgt-results/{id}", "PGTResult")
+READ_EPISODE = Endpoint("GET", "/api/patient-portal/episodes/{episodeId}", "PatientPortal")
+LIST_PHYSICIANS = Endpoint("GET", "/api/calendar/resources/physicians", "Calendar")
+DELETE_EMR_ENDPOINT = Endpoint("DELETE", "/api/emr-integration/endpoints/{id}", "EmrEndpointConfig")
+MOVE_DIRECTORY = Endpoint("POST", "/api/document-management/directory-descriptor/move", "Document management")
+READ_FILE_CONTENT = Endpoint(
+    "GET", "/api/file-management/file-descriptor/content", "File management", id_in_query=True
+)
+
+RESTORE_MESSAGE = Endpoint("POST", "/api/app/messaging/restore-message/{messageId}", "Messaging")
+ARCHIVE_MESSAGE = Endpoint("POST", "/api/app/messaging/archive-message/{messageId}", "Messaging")
+LIST_CONVERSATIONS = Endpoint("GET", "/api/messaging/getconversations", "Messaging")
+ARCHIVE_CONVERSATIONS = Endpoint("POST", "/api/messaging/archive", "Messaging")
+
+_NOTIFICATION = "/api/app/notification"
+LIST_NOTIFICATIONS = Endpoint("GET", _NOTIFICATION, "Notification")
+UPDATE_NOTIFICATIONS = Endpoint("PUT", _NOTIFICATION, "Notification")
+READ_NOTIFICATION_SETTINGS = Endpoint("GET", f"{_NOTIFICATION}/settings", "Notification")
+UPDATE_NOTIFICATION_SETTINGS = Endpoint("PUT", f"{_NOTIFICATION}/settings", "Notification")
+
+MERGE_PROSPECTS = Endpoint("POST", "/api/prospect/records/{id}/merge/{mergeId}", "Prospect")
+BOOK_WINDOW = Endpoint("POST", "/api/prospect/records/{id}/book-window", "Prospect")
+
+ALL: tuple[Endpoint, ...] = (
+    LIST_CONSENTS,
+    CREATE_CONSENT,
+    READ_CONSENT,
+    SIGN_CONSENT,
+    REVOKE_CONSENT,
+    LIST_PROTOCOLS,
+    CREATE_PROTOCOL,
+    READ_PROTOCOL,
+    UPDATE_PROTOCOL,
+    UPDATE_PATIENT,
+    UPDATE_CASE,
+    DELETE_RELATIONSHIP,
+    UPDATE_EMBRYO_STORAGE,
+    READ_PGT_RESULT,
+    READ_EPISODE,
+    LIST_PHYSICIANS,
+    DELETE_EMR_ENDPOINT,
+    MOVE_DIRECTORY,
+    READ_FILE_CONTENT,
+    RESTORE_MESSAGE,
+    ARCHIVE_MESSAGE,
+    LIST_CONVERSATIONS,
+    ARCHIVE_CONVERSATIONS,
+    LIST_NOTIFICATIONS,
+    UPDATE_NOTIFICATIONS,
+    READ_NOTIFICATION_SETTINGS,
+    UPDATE_NOTIFICATION_SETTINGS,
+    MERGE_PROSPECTS,
+    BOOK_WINDOW,
+)
+"""Everything the portal may call, in the specification's order: the client's allow-list."""
+
+WEBHOOKS: tuple[Endpoint, ...] = (
+    Endpoint("POST", "/smsinbound", "Webhook"),
+    Endpoint("POST", "/emailinbound", "Webhook"),
+    Endpoint("POST", "/api/payment/webhook/payment-provider", "Webhook"),
+)
+"""Addresses of the specification that others call; never the portal."""

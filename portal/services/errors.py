@@ -1,0 +1,210 @@
+# ruff: noqa: N818 - the names say what happened; "Error" after each would add nothing
+"""What can go wrong with a call of the care API, as ten plain exceptions.
+
+The API's own message text stops here: it may be in another language, name internals or repeat what a person
+typed, so no error carries it. Pages say what happened in their own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import cast
+
+import msgspec
+
+from portal.services.endpoints import Endpoint
+
+
+class CareError(Exception):
+    """Any failure of a call; each subclass is one thing that a page can say about it."""
+
+
+class NotSignedIn(CareError):
+    """401: the API doesn't accept the person's token (any more)."""
+
+
+class NotAllowed(CareError):
+    """403 without a rule's code: the person lacks the permission."""
+
+
+class Refused(CareError):
+    """403 with a code: a rule of the clinic forbids it now; `code` is the rule's name, e.g. "OutOfOrder"."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class NotFound(CareError):
+    """404, 410, or 400 about an id: absent, someone else's or not released yet; never said which."""
+
+
+class Conflict(CareError):
+    """409, 412, or 403 with a code ending in ConcurrencyConflict: someone changed the record meanwhile."""
+
+
+class Invalid(CareError):
+    """400 or 422: the API doesn't accept what was sent.
+
+    `fields` has a key for each field it named, in our spelling ("address.postal_code"; empty when it named
+    none). The values are reasons, always the word "invalid" so far, and not for display.
+    """
+
+    def __init__(self, fields: Mapping[str, list[str]] | None = None) -> None:
+        self.fields: Mapping[str, list[str]] = fields or {}
+        super().__init__(", ".join(self.fields))
+
+
+class NotOffered(CareError):
+    """501: the clinic doesn't have this module, or (`about_record`) keeps this one record elsewhere."""
+
+    def __init__(self, *, about_record: bool) -> None:
+        super().__init__("record" if about_record else "module")
+        self.about_record = about_record
+
+
+class Unavailable(CareError):
+    """408, 425, 429, any 5xx but 501, no connection, or no time left: the API can't answer now.
+
+    `reason` is a word for logs; `retry_after` is in seconds, when the API gave it; `outcome_known` is False
+    when a change may have been carried out all the same.
+    """
+
+    def __init__(self, reason: str, retry_after: float | None = None, outcome_known: bool = True) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after = retry_after
+        self.outcome_known = outcome_known
+
+
+class BadResponse(CareError):
+    """An answer that the portal can't read: a redirect, an unexpected status, broken or incomplete JSON.
+
+    `field` says where ("$.items[3].id", "status 302"), never what stood there.
+    """
+
+    def __init__(self, field: str) -> None:
+        super().__init__(field)
+        self.field = field
+
+
+def from_answer(
+    status: int,
+    body: bytes,
+    media_type: str,
+    *,
+    endpoint: Endpoint,
+    retry_after: str | None = None,
+) -> CareError:
+    """The error that an unsuccessful answer stands for, whichever dialect its body is in.
+
+    Reads the bodies of ABP, problem details (RFC 9457) and OAuth (RFC 6750 §3.1); HTML, empty or broken ones
+    count as no body. `retry_after` is the header as it came. See docs in README: assumptions.
+    """
+    answer = _json(body, media_type)
+    if status in (408, 425, 429) or (status >= 500 and status != 501):
+        outcome_known = endpoint.is_safe or status in (425, 429)
+        return Unavailable(f"status {status}", retry_seconds(retry_after), outcome_known)
+    match status:
+        case 400 | 422:
+            return _invalid(answer, endpoint)
+        case 401:
+            return NotSignedIn()
+        case 403:
+            return _forbidden(answer)
+        case 404 | 410:
+            return NotFound()
+        case 409 | 412:
+            return Conflict()
+        case 501:
+            return NotOffered(about_record=endpoint.names_record)
+        case _:
+            return BadResponse(f"status {status}")
+
+
+def retry_seconds(header: str | None, now: datetime | None = None) -> float | None:
+    """Seconds to wait by a Retry-After header, which holds seconds or a date (RFC 9110 §10.2.3), else None."""
+    text = (header or "").strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return float(text)
+    try:
+        at = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
+
+
+# OAuth's own codes speak of the token and ABP's "Volo.Authorization:…" of a policy that wasn't granted:
+# neither is a rule of the clinic.
+_PERMISSION_CODES = re.compile(r"insufficient_scope|access_denied|invalid_token|Volo\.Authorization:.*", re.I)
+
+
+def _forbidden(answer: object) -> CareError:
+    code = _code(answer)
+    if not code or _PERMISSION_CODES.fullmatch(code):
+        return NotAllowed()
+    rule = code.rpartition(":")[2]
+    if rule.lower().endswith("concurrencyconflict"):
+        return Conflict()
+    return Refused(rule)
+
+
+def _invalid(answer: object, endpoint: Endpoint) -> CareError:
+    by_id = endpoint.names_record or endpoint.id_in_query
+    fields = _fields(answer)
+    if by_id and endpoint.method in ("GET", "DELETE"):
+        return NotFound()
+    if fields and set(fields) <= {"id", *map(_snake, endpoint.ids)}:
+        return NotFound()
+    return Invalid(fields)
+
+
+def _code(answer: object) -> str | None:
+    """The error's code: ABP's error.code, OAuth's error, or the member `code` of problem details."""
+    error = _member(answer, "error")
+    for found in (_member(error, "code"), error, _member(answer, "code")):
+        if isinstance(found, str) and found.strip():
+            return found.strip()[:200]
+    return None
+
+
+def _fields(answer: object) -> dict[str, list[str]]:
+    """The fields that the answer finds fault with, each with its reasons."""
+    names: list[object] = []
+    for fault in _list(_member(_member(answer, "error"), "validationErrors")):
+        names.extend(_list(_member(fault, "members")))
+    errors = _member(answer, "errors")  # problem details: {"Title": […]} or [{"pointer": "#/title"}]
+    names.extend(_mapping(errors))
+    names.extend(_member(fault, "pointer") for fault in _list(errors))
+    return {_snake(name): ["invalid"] for name in names if isinstance(name, str) and _snake(name)}
+
+
+def _snake(name: str) -> str:
+    """A field's name in our spelling: `RequiredSigners[0].personId`, `#/requiredSigners/0/personId` alike."""
+    path = re.sub(r"[^0-9A-Za-z_]+", ".", name[:200]).strip(".")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", path).lower()
+
+
+def _json(body: bytes, media_type: str) -> object:
+    if "html" in media_type.lower() or not body:
+        return None
+    try:
+        return cast(object, msgspec.json.decode(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast(Mapping[str, object], value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def _member(value: object, name: str) -> object:
+    return _mapping(value).get(name)
