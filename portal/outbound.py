@@ -1,0 +1,343 @@
+"""HTTP to the two upstreams: the care API and the identity server. Nothing else in the portal opens a connection.
+
+libcurl's multi interface, one kept handle a thread: connections are reused, and `side_by_side` lets several
+calls of one page run at the same time in one thread. Each of its tasks runs in a greenlet of its own and is
+switched out while it waits, so that a task is plain code, however many calls it makes, one after another.
+
+Limits that always hold: http and https alone, TLS verified, no redirects, no cookies, no proxy or `.netrc` of the
+environment, a body no larger than asked for, and no call beyond its deadline.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+import certifi
+import greenlet
+import pycurl
+
+T = TypeVar("T")
+
+_MEGABYTE = 1024 * 1024
+_WAIT = 1.0
+_CONNECTIONS = 16
+
+
+class OutboundError(Exception):
+    """No complete answer came. `reason` is a word for logs; `sent` tells whether the other side may have acted."""
+
+    def __init__(self, reason: str, *, sent: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.sent = sent
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to send. Timeouts in seconds, `max_bytes` the largest body that is taken."""
+
+    method: str
+    url: str
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes | None = field(default=None, repr=False)
+    connect_timeout: float = 2.0
+    timeout: float = 8.0
+    max_bytes: int = 8 * _MEGABYTE
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came back; header names in lower case, the last of a repeated one."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+class _Transfer:
+    """A call under way on one easy handle."""
+
+    __slots__ = ("body", "curl", "done", "error", "headers", "limit", "size", "too_large", "waiter")
+
+    def __init__(self, curl: pycurl.Curl, limit: int) -> None:
+        self.curl = curl
+        self.limit = limit
+        self.size = 0
+        self.too_large = False
+        self.body: list[bytes] = []
+        self.headers: dict[str, str] = {}
+        self.done = False
+        self.error: tuple[int, str] | None = None
+        self.waiter: greenlet.greenlet | None = None
+
+    def take_header(self, line: bytes) -> None:
+        name, colon, value = line.partition(b":")
+        if colon:
+            self.headers[name.decode("latin-1").lower()] = value.strip().decode("latin-1")
+        elif line.startswith(b"HTTP/"):
+            self.headers.clear()
+
+    def take_body(self, data: bytes) -> int:
+        self.size += len(data)
+        if self.size > self.limit:
+            self.too_large = True
+            return 0
+        self.body.append(data)
+        return len(data)
+
+    def answer(self) -> Answer:
+        self.raise_error()
+        return Answer(int(self.curl.getinfo(pycurl.RESPONSE_CODE)), self.headers, b"".join(self.body))
+
+    def raise_error(self) -> None:
+        if self.error is None:
+            return
+        code, _ = self.error
+        if self.too_large:
+            raise OutboundError("too large", sent=True)
+        raise OutboundError(_REASONS.get(code, f"curl {code}"), sent=code not in _NEVER_SENT)
+
+
+_NEVER_SENT = {
+    pycurl.E_COULDNT_RESOLVE_HOST,
+    pycurl.E_COULDNT_CONNECT,
+    pycurl.E_SSL_CONNECT_ERROR,
+    pycurl.E_PEER_FAILED_VERIFICATION,
+    pycurl.E_UNSUPPORTED_PROTOCOL,
+    pycurl.E_URL_MALFORMAT,
+}
+_REASONS = {
+    pycurl.E_COULDNT_RESOLVE_HOST: "no such host",
+    pycurl.E_COULDNT_CONNECT: "connection refused",
+    pycurl.E_OPERATION_TIMEDOUT: "timed out",
+    pycurl.E_SSL_CONNECT_ERROR: "tls failed",
+    pycurl.E_PEER_FAILED_VERIFICATION: "certificate refused",
+    pycurl.E_GOT_NOTHING: "empty reply",
+    pycurl.E_RECV_ERROR: "connection reset",
+    pycurl.E_SEND_ERROR: "connection reset",
+    pycurl.E_PARTIAL_FILE: "cut short",
+}
+
+
+class _Loop:
+    """A thread's multi handle with its idle easy handles."""
+
+    def __init__(self) -> None:
+        self.multi = pycurl.CurlMulti()
+        self.multi.setopt(pycurl.M_MAXCONNECTS, _CONNECTIONS)
+        self.idle: list[pycurl.Curl] = []
+        self.active: dict[pycurl.Curl, _Transfer] = {}
+        self.hub: greenlet.greenlet | None = None
+
+    def begin(self, call: Call) -> _Transfer:
+        curl = self.idle.pop() if self.idle else _new_handle()
+        transfer = _Transfer(curl, call.max_bytes)
+        _prepare(curl, call, transfer)
+        self.active[curl] = transfer
+        self.multi.add_handle(curl)
+        return transfer
+
+    def finish(self, transfer: _Transfer) -> None:
+        """Take the transfer off the loop and keep its handle for the next call."""
+        if self.active.pop(transfer.curl, None) is not None:
+            self.multi.remove_handle(transfer.curl)
+            self.idle.append(transfer.curl)
+
+    def turn(self, *, wait: bool) -> list[_Transfer]:
+        """Move all transfers on; return those that ended."""
+        if wait:
+            _wait(self.multi)
+        self.multi.perform()
+        ended: list[_Transfer] = []
+        while True:
+            queued, good, bad = self.multi.info_read()
+            for curl in good:
+                self.active[curl].done = True
+                ended.append(self.active[curl])
+            for curl, code, message in bad:
+                self.active[curl].done = True
+                self.active[curl].error = (code, message)
+                ended.append(self.active[curl])
+            if not queued:
+                return ended
+
+    def run_until(self, ready: Callable[[], bool]) -> None:
+        """Turn until `ready`; transfers of others that end meanwhile are only marked as done."""
+        self.turn(wait=False)
+        while not ready():
+            self.turn(wait=True)
+
+
+_local = threading.local()
+
+
+def _loop() -> _Loop:
+    loop: _Loop | None = getattr(_local, "loop", None)
+    if loop is None:
+        loop = _local.loop = _Loop()
+    return loop
+
+
+def send(call: Call) -> Answer:
+    """Send one call and return its answer, whatever its status; raise OutboundError when none came."""
+    loop = _loop()
+    transfer = loop.begin(call)
+    try:
+        if loop.hub is not None and greenlet.getcurrent() is not loop.hub:
+            transfer.waiter = greenlet.getcurrent()
+            loop.hub.switch()
+        else:
+            loop.run_until(lambda: transfer.done)
+        return transfer.answer()
+    finally:
+        loop.finish(transfer)
+
+
+def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
+    """Send one call and return status, headers and the body piece by piece.
+
+    The next piece is read when the last was taken, so a large file never stands in memory. The iterator raises
+    OutboundError when the body ends early; closing it ends the transfer.
+    """
+    multi = pycurl.CurlMulti()
+    curl = _new_handle()
+    transfer = _Transfer(curl, call.max_bytes)
+    _prepare(curl, call, transfer)
+    curl.setopt(pycurl.TIMEOUT_MS, 0)
+    curl.setopt(pycurl.LOW_SPEED_LIMIT, 1024)
+    curl.setopt(pycurl.LOW_SPEED_TIME, max(1, int(call.timeout)))
+    multi.add_handle(curl)
+    started = time.monotonic()
+
+    def turn(*, wait: bool) -> None:
+        if wait:
+            _wait(multi)
+        multi.perform()
+        _, good, bad = multi.info_read()
+        transfer.done = bool(good or bad)
+        if bad:
+            transfer.error = (bad[0][1], bad[0][2])
+
+    def end() -> None:
+        multi.remove_handle(curl)
+        curl.close()
+        multi.close()
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            while transfer.body or not transfer.done:
+                held, transfer.body = transfer.body, []
+                yield from held
+                if not transfer.done and not transfer.body:
+                    turn(wait=True)
+            transfer.raise_error()
+        finally:
+            end()
+
+    try:
+        turn(wait=False)
+        while not transfer.body and not transfer.done:
+            if time.monotonic() - started > call.timeout:
+                transfer.error, transfer.done = (pycurl.E_OPERATION_TIMEDOUT, ""), True
+                break
+            turn(wait=True)
+        if not transfer.body:
+            transfer.raise_error()
+    except BaseException:
+        end()
+        raise
+    return int(curl.getinfo(pycurl.RESPONSE_CODE)), transfer.headers, pieces()
+
+
+def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:
+    """Run the tasks at the same time in this thread; return each one's value or what it raised, in order.
+
+    A task runs with a copy of the caller's context variables (Flask's request among them). Within a task a
+    further `side_by_side` runs its tasks on the same loop.
+    """
+    if len(tasks) == 1:
+        return [_outcome(tasks[0])]
+    loop = _loop()
+    outer = loop.hub
+    me = greenlet.getcurrent()
+    results: list[T | BaseException | None] = [None] * len(tasks)
+    running: set[greenlet.greenlet] = set()
+
+    def run(index: int) -> None:
+        results[index] = _outcome(tasks[index])
+
+    if outer is not None and outer is not me:
+        for index, _ in enumerate(tasks):  # within another task: one after another is right, and simple
+            run(index)
+        return cast("list[T | BaseException]", results)
+    loop.hub = me
+    try:
+        for index, _ in enumerate(tasks):
+            task = greenlet.greenlet(run)
+            task.gr_context = copy_context()
+            task.switch(index)
+            if not task.dead:
+                running.add(task)
+        wait = False
+        while running:
+            ended = loop.turn(wait=wait)
+            for transfer in ended:
+                if transfer.waiter is not None:
+                    transfer.waiter.switch()
+            wait = not ended  # a task that went on may have begun a new call, which waits to be started
+            running = {task for task in running if not task.dead}
+    finally:
+        loop.hub = None
+    return cast("list[T | BaseException]", results)
+
+
+def _outcome(task: Callable[[], T]) -> T | BaseException:
+    try:
+        return task()
+    except Exception as error:  # noqa: BLE001 (handed to the caller, who raises what it can't show)
+        return error
+
+
+def _wait(multi: pycurl.CurlMulti) -> None:
+    """Sleep until a socket moves or libcurl's own next time-out is due."""
+    due = multi.timeout()
+    seconds = _WAIT if due < 0 else min(_WAIT, due / 1000)
+    if multi.select(seconds) < 0:
+        time.sleep(0.001)  # no socket yet (a name is being resolved)
+
+
+def _new_handle() -> pycurl.Curl:
+    curl = pycurl.Curl()
+    curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+    curl.setopt(pycurl.FOLLOWLOCATION, False)
+    curl.setopt(pycurl.PROXY, "")
+    curl.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
+    curl.setopt(pycurl.NOSIGNAL, True)
+    curl.setopt(pycurl.CAINFO, certifi.where())
+    curl.setopt(pycurl.SSL_VERIFYPEER, True)
+    curl.setopt(pycurl.SSL_VERIFYHOST, 2)
+    curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
+    curl.setopt(pycurl.TCP_NODELAY, True)
+    return curl
+
+
+def _prepare(curl: pycurl.Curl, call: Call, transfer: _Transfer) -> None:
+    curl.setopt(pycurl.URL, call.url)
+    # An empty "Expect:" keeps libcurl from waiting for 100 Continue before it sends a body.
+    curl.setopt(pycurl.HTTPHEADER, [*(f"{name}: {value}" for name, value in call.headers), "Expect:"])
+    curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, int(call.connect_timeout * 1000)))
+    curl.setopt(pycurl.TIMEOUT_MS, max(1, int(call.timeout * 1000)))
+    curl.setopt(pycurl.WRITEFUNCTION, transfer.take_body)
+    curl.setopt(pycurl.HEADERFUNCTION, transfer.take_header)
+    if call.body is None and call.method == "GET":
+        curl.setopt(pycurl.HTTPGET, True)
+        curl.unsetopt(pycurl.CUSTOMREQUEST)
+        return
+    curl.setopt(pycurl.POST, True)
+    curl.setopt(pycurl.POSTFIELDS, call.body or b"")
+    curl.setopt(pycurl.CUSTOMREQUEST, call.method)

@@ -1,0 +1,78 @@
+"""Shared state of all portal processes, behind one small interface.
+
+A record has a name, a value, a version that grows with each write, and a time at which it is gone. Tags find
+records (all sessions of a person); a take is a read that can succeed once; a lock is a record that its owner
+alone may release. `portal.store.sqlite` keeps them in a file, for one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from portal.clock import Clock
+
+
+class StoreDown(Exception):
+    """The store does not answer. The portal answers 503: never anonymous, never from another store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the store holds under a name; `expires_at` in seconds since 1970 (UTC)."""
+
+    value: bytes
+    version: int
+    expires_at: float
+
+
+class Store(Protocol):
+    """Named records that expire. Every method may raise StoreDown."""
+
+    def get(self, name: str) -> Record | None:
+        """Return the record, or None when there is none (any more)."""
+        ...
+
+    def get_many(self, names: Iterable[str]) -> dict[str, Record]:
+        """Return those of the records that exist, in one round trip."""
+        ...
+
+    def insert(self, name: str, value: bytes, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
+        """Create the record; False when one of that name exists."""
+        ...
+
+    def replace(self, name: str, value: bytes, *, version: int, expires_at: float) -> bool:
+        """Write over version `version` of the record; False when it changed or is gone."""
+        ...
+
+    def delete(self, *names: str) -> int:
+        """Remove the records and their tags; return how many existed."""
+        ...
+
+    def take(self, name: str) -> Record | None:
+        """Read and remove in one step, so that of many takers one alone succeeds."""
+        ...
+
+    def tagged(self, tag: str) -> list[str]:
+        """Return the names of the records that carry the tag."""
+        ...
+
+    def lock(self, name: str, owner: str, *, seconds: float) -> bool:
+        """Take the lock for `owner`, for so long at the most; False when another has it."""
+        ...
+
+    def unlock(self, name: str, owner: str) -> None:
+        """Give the lock back, if `owner` still has it."""
+        ...
+
+    def ping(self) -> None:
+        """Return when the store answers."""
+        ...
+
+
+def open_store(url: str, clock: Clock) -> Store:
+    """Return the store of a `sqlite:///path` address."""
+    from portal.store.sqlite import SqliteStore
+
+    return SqliteStore(url.removeprefix("sqlite:///"), clock)
