@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import cast
 
-from flask import Flask, current_app
+from flask import Flask
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from portal.careservice import clock, database
 from portal.careservice.api import blueprints
 from portal.careservice.settings import Settings
+from portal.careservice.settings import init_app as init_settings
 
-_EXTENSION = "careservice.settings"
 _log = logging.getLogger(__name__)
 
 
@@ -25,18 +24,13 @@ def create_app(
     `time` is what the app takes for the present moment; tests hand in one that they can move.
     """
     app = Flask("portal.careservice", static_url_path="/static")
-    app.extensions[_EXTENSION] = settings
+    init_settings(app, settings)
     clock.init_app(app, time)
     database.init_app(app, engine or database.connect(settings.database_url))
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     app.add_url_rule("/healthz", view_func=healthz)
     return app
-
-
-def current_settings() -> Settings:
-    """The settings of the running app."""
-    return cast("Settings", current_app.extensions[_EXTENSION])
 
 
 def healthz() -> tuple[str, int]:

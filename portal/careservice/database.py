@@ -139,6 +139,6 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A transaction that reads and then writes fails at once when another wrote in between, whatever the
-    # busy timeout (SQLITE_BUSY_SNAPSHOT); so one that may write takes the lock first and waits its turn there.
+    # busy timeout (SQLITE_BUSY_SNAPSHOT); so one that may write takes the lock first, and waits for it.
     writes = connection.get_execution_options().get(_WRITES, True)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast
+
+from flask import Flask, current_app
 
 SampleSize = Literal["none", "small", "large"]
+
+_EXTENSION = "careservice.settings"
 
 
 def _no_secrets() -> Mapping[str, str]:
@@ -50,3 +54,13 @@ class Settings:
     portal_origins: Mapping[str, tuple[str, ...]] = field(default_factory=_no_origins)
     modules_off: frozenset[tuple[str, str]] = frozenset()
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
+
+
+def init_app(app: Flask, settings: Settings) -> None:
+    """Make `settings` what `current_settings()` gives while `app` is at work."""
+    app.extensions[_EXTENSION] = settings
+
+
+def current_settings() -> Settings:
+    """The settings of the running app."""
+    return cast("Settings", current_app.extensions[_EXTENSION])

@@ -1,0 +1,230 @@
+"""What the identity server remembers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from portal.careservice.database import Base, Id
+
+
+def digest(secret: str) -> str:
+    """What is kept in place of a random secret handed out: its SHA-256, 64 characters."""
+    return sha256(secret.encode()).hexdigest()
+
+
+class Tenant(Base):
+    """A clinic."""
+
+    __tablename__ = "tenants"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    display_name: Mapped[str]
+    accent: Mapped[str] = mapped_column(String(7))
+
+
+class Person(Base):
+    """Somebody who can sign in; `id` is the `sub` of the tokens."""
+
+    __tablename__ = "people"
+    __table_args__ = (UniqueConstraint("tenant_id", "username"), Index(None, "username"))
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[Id] = mapped_column(ForeignKey(Tenant.id))
+    username: Mapped[str] = mapped_column(String(64))
+    password_hash: Mapped[str]
+    given_name: Mapped[str]
+    family_name: Mapped[str]
+    email: Mapped[str]
+    locale: Mapped[str] = mapped_column(String(16))
+    roles: Mapped[list[str]]
+    is_active: Mapped[bool] = mapped_column(default=True)
+
+    tenant: Mapped[Tenant] = relationship(lazy="joined")
+
+    @property
+    def name(self) -> str:
+        """The whole name, as it is read."""
+        return f"{self.given_name} {self.family_name}"
+
+
+class Client(Base):
+    """A program that may ask for tokens; its method names are the ones that Authlib asks a client for.
+
+    `tenant_id` is the clinic that it works for. Redirect addresses are compared whole (RFC 9700 §2.1).
+    """
+
+    __tablename__ = "clients"
+
+    client_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    name: Mapped[str]
+    tenant_id: Mapped[Id] = mapped_column(ForeignKey(Tenant.id))
+    secret_hash: Mapped[str] = mapped_column(String(64), default="")
+    grant_types: Mapped[list[str]]
+    scopes: Mapped[list[str]]
+    redirect_uris: Mapped[list[str]] = mapped_column(default=list)
+    post_logout_redirect_uris: Mapped[list[str]] = mapped_column(default=list)
+    backchannel_logout_uri: Mapped[str | None]
+
+    def get_client_id(self) -> str:
+        """The client's id."""
+        return self.client_id
+
+    def get_default_redirect_uri(self) -> None:
+        """None: an address must be asked for."""
+
+    def get_allowed_scope(self, scope: str | None) -> str | None:
+        """The scope given for what was asked for; None when any part of it may not be had."""
+        wanted = dict.fromkeys((scope or "").split()) or {"ClientelePortal": None}
+        return " ".join(wanted) if self.scopes and set(wanted) <= set(self.scopes) else None
+
+    def check_redirect_uri(self, redirect_uri: str) -> bool:
+        """Whether the address is registered, to the letter."""
+        return redirect_uri in self.redirect_uris
+
+    def check_client_secret(self, client_secret: str) -> bool:
+        """Whether the secret is the client's; compared in constant time."""
+        return bool(self.secret_hash) and compare_digest(digest(client_secret), self.secret_hash)
+
+    def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
+        """Secret in the header or in the form, at every endpoint."""
+        return method in ("client_secret_basic", "client_secret_post")
+
+    def check_response_type(self, response_type: str) -> bool:
+        """Only the code flow exists."""
+        return response_type == "code" and self.check_grant_type("authorization_code")
+
+    def check_grant_type(self, grant_type: str) -> bool:
+        """Whether the client was registered for this grant."""
+        return grant_type in self.grant_types
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it is a server-to-server client."""
+        return self.check_grant_type("client_credentials")
+
+
+class SignIn(Base):
+    """One browser in which somebody signed in here; `sid` names it to the clients.
+
+    `cookie_hash` is the digest of the browser's cookie, replaced whenever a password is given.
+    """
+
+    __tablename__ = "sign_ins"
+
+    sid: Mapped[Id] = mapped_column(primary_key=True)
+    cookie_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id))
+    auth_time: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+    person: Mapped[Person] = relationship(lazy="joined")
+
+
+class FailedSignIn(Base):
+    """A wrong password, counted by user name and address."""
+
+    __tablename__ = "failed_sign_ins"
+    __table_args__ = (Index(None, "username", "address"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    username: Mapped[str] = mapped_column(String(64))
+    address: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
+class AuthorizationRequest(Base):
+    """The parameters of an authorization request, pushed (RFC 9126) or waiting for its person to sign in."""
+
+    __tablename__ = "authorization_requests"
+
+    handle_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    client_id: Mapped[str] = mapped_column(ForeignKey(Client.client_id))
+    parameters: Mapped[dict[str, Any]]
+    is_pushed: Mapped[bool]
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    used_at: Mapped[datetime | None]
+
+
+class Grant(Base):
+    """What a person's sign-in gave one client: the family of all tokens that came of one code.
+
+    Revoking it, alone or with all others of its `sid`, ends every one of them. `ends_at` is when the last
+    of its tokens expires.
+    """
+
+    __tablename__ = "grants"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    client_id: Mapped[str] = mapped_column(ForeignKey(Client.client_id))
+    person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id))
+    sid: Mapped[Id] = mapped_column(index=True)
+    scope: Mapped[str]
+    ends_at: Mapped[datetime] = mapped_column(index=True)
+    revoked_at: Mapped[datetime | None]
+
+
+class AuthorizationCode(Base):
+    """A code on its way from the browser to the client; its method names are the ones Authlib asks for."""
+
+    __tablename__ = "authorization_codes"
+
+    code_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    client_id: Mapped[str] = mapped_column(ForeignKey(Client.client_id))
+    person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id))
+    redirect_uri: Mapped[str]
+    scope: Mapped[str]
+    nonce: Mapped[str | None]
+    code_challenge: Mapped[str] = mapped_column(String(128))
+    sid: Mapped[Id]
+    auth_time: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    grant_id: Mapped[Id | None]
+
+    code_challenge_method = "S256"
+
+    def get_redirect_uri(self) -> str:
+        """The address that the code was sent to."""
+        return self.redirect_uri
+
+    def get_scope(self) -> str:
+        """The scope that was asked for and allowed."""
+        return self.scope
+
+
+class RefreshToken(Base):
+    """A refresh token; `replaced_at` is when its successor was given out."""
+
+    __tablename__ = "refresh_tokens"
+
+    token_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    grant_id: Mapped[Id] = mapped_column(ForeignKey(Grant.id, ondelete="CASCADE"), index=True)
+    issued_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    replaced_at: Mapped[datetime | None]
+
+    grant: Mapped[Grant] = relationship(lazy="joined")
+
+    def check_client(self, client: Client) -> bool:
+        """Whether it was given to this client."""
+        return self.grant.client_id == client.client_id
+
+    def get_scope(self) -> str:
+        """The scope of its family."""
+        return self.grant.scope
+
+
+class RevokedToken(Base):
+    """The `jti` of an access token that was revoked before its time."""
+
+    __tablename__ = "revoked_tokens"
+
+    jti: Mapped[Id] = mapped_column(primary_key=True)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
