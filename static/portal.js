@@ -1,0 +1,154 @@
+// What works without this script works better with it. No innerHTML, no eval: Trusted Types are on.
+(() => {
+  const body = document.body;
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
+
+  // A page kept by the browser must not show records after signing out.
+  addEventListener("pageshow", (event) => {
+    if (event.persisted && "signedIn" in body.dataset) location.reload();
+  });
+
+  // An error summary takes the focus, on a new page and after a swap.
+  // After a swap whose trigger is gone, focus goes to the new region's heading, or the region.
+  const focusOn = (element) => {
+    if (!element) return;
+    if (!element.matches("a, button, input, select, textarea, [tabindex]")) element.tabIndex = -1;
+    element.focus();
+  };
+  focusOn($("#main [data-focus]"));
+  let actedFrom;
+  document.addEventListener("htmx:before:swap", (event) => {
+    const from = event.detail.ctx.sourceElement;
+    actedFrom = from?.contains(document.activeElement) ? document.activeElement : null;
+  });
+  document.addEventListener("htmx:after:swap", (event) => {
+    const target = event.detail.ctx.target;
+    const region = (target?.id && document.getElementById(target.id)) || target;
+    if (!region?.isConnected) return;
+    const errors = $("[data-focus]", region);
+    if (errors) focusOn(errors);
+    else if (actedFrom && !actedFrom.isConnected && document.activeElement === body) {
+      focusOn(region.closest("main") ? $("h1, h2, h3", region) || region : region);
+    }
+  });
+
+  // One act is sent once; a page that comes back can send again.
+  let sending = [];
+  const release = () => {
+    sending.forEach((button) => button.removeAttribute("aria-disabled"));
+    sending = [];
+  };
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "post") return;
+    const button = event.submitter || $("button:not([type=button])", form);
+    if (button?.getAttribute("aria-disabled")) return event.preventDefault(), event.stopImmediatePropagation();
+    // After this turn, so that the button's own name and value are still sent.
+    setTimeout(() => {
+      if (!button) return;
+      button.setAttribute("aria-disabled", "true");
+      sending.push(button);
+      setTimeout(release, 15000);
+    });
+  }, true);
+  document.addEventListener("htmx:finally:request", release);
+  addEventListener("pageshow", release);
+
+  const closeMenus = (except) => each("details[data-menu][open]", (menu) => {
+    if (!menu.contains(except)) menu.open = false;
+  });
+
+  document.addEventListener("click", async (event) => {
+    closeMenus(event.target);
+    const hit = event.target.closest("[data-copy], [data-dismiss], [data-dialog], [data-stay], [data-reload]");
+    if (!hit) return;
+    if (hit.dataset.copy) {
+      await navigator.clipboard.writeText(hit.dataset.copy);
+      const word = hit.lastElementChild;
+      const before = word.textContent;
+      word.setAttribute("role", "status");
+      word.textContent = hit.dataset.done;
+      setTimeout(() => (word.textContent = before), 2000);
+    } else if ("dismiss" in hit.dataset) hit.closest(".toast").remove();
+    else if (hit.dataset.dialog) {
+      event.preventDefault();
+      document.getElementById(hit.dataset.dialog).showModal();
+    } else if ("stay" in hit.dataset) stay();
+    else location.reload();
+  });
+
+  // Toasts leave by themselves, but not under the pointer or the focus, and never one with an Undo in under 20 s.
+  const fade = (toast) => setTimeout(
+    () => (toast.matches(":hover, :focus-within") ? fade(toast) : toast.remove()),
+    $("form", toast) ? 20000 : 8000,
+  );
+  const toasts = $("#toasts");
+  if (toasts) {
+    [...toasts.children].forEach(fade);
+    new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach(
+      (node) => node.matches?.(".toast") && fade(node),
+    ))).observe(toasts, { childList: true });
+  }
+
+  // The session: a warning two minutes before its end, and nothing left in sight after it.
+  const dialog = $("#session-warning");
+  let ends = Date.parse(body.dataset.expiresAt);
+  const lasts = ends - Date.now();
+  const part = (name) => $(`[data-session=${name}]`, dialog);
+  const stay = async () => {
+    const answer = await fetch(location.href, { method: "HEAD", redirect: "manual" });
+    if (!answer.ok) return location.reload();
+    ends = Date.now() + lasts;
+    dialog.close();
+  };
+  if (dialog && lasts > 0) {
+    document.addEventListener("htmx:after:request", (event) => {
+      const later = Date.parse(event.detail.ctx.response?.headers?.get("Session-Expires-At"));
+      if (later > ends) ends = later;
+    });
+    dialog.addEventListener("cancel", (event) => {
+      if (part("warning").hidden) event.preventDefault();
+    });
+    setInterval(() => {
+      const left = Math.ceil((ends - Date.now()) / 1000);
+      if (left > 120) return dialog.open && dialog.close();
+      const over = left <= 0;
+      part("warning").hidden = over;
+      part("ended").hidden = !over;
+      $("[data-countdown]", dialog).textContent = `${Math.max(0, Math.floor(left / 60))}:${String(Math.max(0, left % 60)).padStart(2, "0")}`;
+      if (!dialog.open && (over || left > 60 || left % 30 === 0)) dialog.showModal();
+    }, 1000);
+  }
+
+  // Keys, for staff: "?" lists them, "/" searches, "g" and then a section's letter goes there.
+  const list = $("[data-shortcuts]");
+  const links = {};
+  if (list) {
+    $(".rail-help").hidden = false;
+    each("[data-key]", (link) => {
+      const key = link.dataset.key;
+      links[key] = link;
+      const row = list.firstElementChild.cloneNode(true);
+      row.firstElementChild.replaceChildren(...["g", key].map((letter) => {
+        const shown = document.createElement("kbd");
+        shown.textContent = letter;
+        return shown;
+      }));
+      row.lastElementChild.textContent = $("span", link).textContent;
+      list.append(row);
+    });
+  }
+  let last = "";
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      const open = $("details[data-menu][open]");
+      if (open) (open.open = false), $("summary", open).focus();
+    }
+    if (!list || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+    if (event.key === "?") document.getElementById("shortcuts").showModal();
+    else if (event.key === "/" && $("[type=search]")) event.preventDefault(), $("[type=search]").focus();
+    else if (last === "g" && links[event.key]) links[event.key].click();
+    last = event.key;
+  });
+})();
