@@ -1,0 +1,39 @@
+"""Care cases (care API specification §4, group CareCase); read as part of an episode."""
+
+from __future__ import annotations
+
+from portal.services.client import Care
+from portal.services.endpoints import UPDATE_CASE
+from portal.services.records import CareStatus, Case
+
+
+def update_case(
+    care: Care,
+    case_id: str,
+    *,
+    title: str,
+    status: CareStatus,
+    physician_id: str | None,
+    stamp: str | None,
+    coordinator_id: str | None = None,
+    diagnosis: str | None = None,
+    notes: str | None = None,
+    closed_reason: str | None = None,
+) -> Case | None:
+    """The case as it is now, with a new stamp; None when the API tells nothing: read its episode again.
+
+    PUT /api/care/cases/{id} (care API specification §4). All of these fields are written, None empties one.
+    Raises `Refused` for a status that isn't among the case's `next_statuses`, `Conflict` when it was changed
+    meanwhile.
+    """
+    body = {
+        "title": title,
+        "status": status,
+        "physicianId": physician_id,
+        "coordinatorId": coordinator_id,
+        "diagnosis": diagnosis,
+        "notes": notes,
+        "closedReason": closed_reason,
+        "concurrencyStamp": stamp,
+    }
+    return care.act(UPDATE_CASE, Case, body=body, id=case_id)

@@ -1,0 +1,82 @@
+"""Conversations and their messages (care API specification §4, group Messaging).
+
+No endpoint reads one conversation, sends a message or marks one read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from portal.services.client import Care
+from portal.services.endpoints import (
+    ARCHIVE_CONVERSATIONS,
+    ARCHIVE_MESSAGE,
+    LIST_CONVERSATIONS,
+    RESTORE_MESSAGE,
+)
+from portal.services.errors import NotFound
+from portal.services.paging import CAP, PIECE, asking, fitted
+from portal.services.records import ArchivedCount, Conversation, Message
+from portal.services.wire import Page
+
+
+def restore_message(care: Care, message_id: str) -> Message | None:
+    """The message, back among the others; None when the API tells nothing: it is restored all the same.
+
+    POST /api/app/messaging/restore-message/{messageId} (care API specification §4). For this person alone;
+    a repeat does no harm.
+    """
+    return care.act(RESTORE_MESSAGE, Message, messageId=message_id)
+
+
+def archive_message(care: Care, message_id: str) -> Message | None:
+    """The message, put away; None when the API tells nothing: it is archived all the same.
+
+    POST /api/app/messaging/archive-message/{messageId} (care API specification §4). For this person alone;
+    a repeat does no harm.
+    """
+    return care.act(ARCHIVE_MESSAGE, Message, messageId=message_id)
+
+
+def list_conversations(
+    care: Care,
+    *,
+    skip: int = 0,
+    limit: int = 20,
+    sorting: str | None = None,
+    text: str | None = None,
+    include_archived: bool = False,
+) -> Page[Conversation]:
+    """One page of conversations, each with its newest messages (50 at most).
+
+    GET /api/messaging/getconversations (care API specification §4).
+    """
+    query = asking(skip, limit, Sorting=sorting, Filter=text, IncludeArchived=include_archived)
+    return fitted(care.read(LIST_CONVERSATIONS, Page[Conversation], query=query), skip, limit)
+
+
+def get_conversation(care: Care, conversation_id: str) -> Conversation:
+    """One conversation, archived or not, found by going through the list (its first 1000).
+
+    GET /api/messaging/getconversations, page by page (care API specification §4). Raises `NotFound`.
+    """
+    seen = 0
+    while seen < CAP:
+        page = list_conversations(care, skip=seen, limit=PIECE, include_archived=True)
+        for conversation in page.items:
+            if conversation.id == conversation_id:
+                return conversation
+        seen += len(page.items)
+        if not page.items or seen >= page.total:
+            break
+    raise NotFound
+
+
+def archive_conversations(care: Care, conversation_ids: Sequence[str]) -> int | None:
+    """How many were archived; None when the API doesn't say: they are archived all the same.
+
+    POST /api/messaging/archive (care API specification §4). A repeat does no harm.
+    """
+    body = {"conversationIds": list(conversation_ids)}
+    done = care.act(ARCHIVE_CONVERSATIONS, ArchivedCount, body=body)
+    return None if done is None else done.archived_count

@@ -1,0 +1,19 @@
+"""Folders of documents (care API specification §4, group Document management); read as part of an episode."""
+
+from __future__ import annotations
+
+from portal.services.client import Care
+from portal.services.endpoints import MOVE_DIRECTORY
+from portal.services.records import Directory
+
+
+def move_directory(
+    care: Care, directory_id: str, *, new_parent_id: str | None, stamp: str | None
+) -> Directory | None:
+    """The folder in its new place (None: the root); None when the API tells nothing: read its episode again.
+
+    POST /api/document-management/directory-descriptor/move (care API specification §4). Raises `Refused` for
+    a place inside itself or a name that is taken there, `Conflict` when it was changed meanwhile.
+    """
+    body = {"id": directory_id, "newParentId": new_parent_id, "concurrencyStamp": stamp}
+    return care.act(MOVE_DIRECTORY, Directory, body=body)

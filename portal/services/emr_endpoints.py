@@ -1,0 +1,15 @@
+"""Connections to electronic medical records (care API specification §4, group EmrEndpointConfig)."""
+
+from __future__ import annotations
+
+from portal.services.client import Care
+from portal.services.endpoints import DELETE_EMR_ENDPOINT
+
+
+def delete_emr_endpoint(care: Care, emr_endpoint_id: str) -> None:
+    """Removes the connection.
+
+    DELETE /api/emr-integration/endpoints/{id} (care API specification §4). Raises `Refused` while a
+    synchronisation runs, `NotFound` when it is gone already.
+    """
+    care.act(DELETE_EMR_ENDPOINT, object, id=emr_endpoint_id)

@@ -1,0 +1,36 @@
+"""Episodes of treatment (care API specification §4, group PatientPortal).
+
+No endpoint lists them: an episode is reached by an id that another record mentions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from portal.services.client import Care
+from portal.services.endpoints import READ_EPISODE
+from portal.services.records import ConsentForm, Conversation, Episode, Notification
+
+
+def get_episode(care: Care, episode_id: str) -> Episode:
+    """One episode with everything in it.
+
+    GET /api/patient-portal/episodes/{episodeId} (care API specification §4).
+    """
+    return care.read(READ_EPISODE, Episode, episodeId=episode_id)
+
+
+def episode_ids(
+    consents: Iterable[ConsentForm] = (),
+    conversations: Iterable[Conversation] = (),
+    notifications: Iterable[Notification] = (),
+    claimed: Iterable[str] = (),
+) -> tuple[str, ...]:
+    """The distinct ids of all episodes that are mentioned, in order: those claimed at sign-in first."""
+    mentioned = (
+        *claimed,
+        *(form.episode_id for form in consents),
+        *(conversation.episode_id for conversation in conversations),
+        *(n.entity_id for n in notifications if n.is_about("Episode")),
+    )
+    return tuple(dict.fromkeys(episode_id for episode_id in mentioned if episode_id))

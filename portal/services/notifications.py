@@ -1,0 +1,75 @@
+"""Notifications and their settings (care API specification §4, group Notification)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from portal.services.client import Care
+from portal.services.endpoints import (
+    LIST_NOTIFICATIONS,
+    READ_NOTIFICATION_SETTINGS,
+    UPDATE_NOTIFICATION_SETTINGS,
+    UPDATE_NOTIFICATIONS,
+)
+from portal.services.paging import asking, fitted
+from portal.services.records import Notification, NotificationCounts, NotificationSettings
+from portal.services.wire import Page
+
+
+def list_notifications(
+    care: Care,
+    *,
+    skip: int = 0,
+    limit: int = 20,
+    is_read: bool | None = None,
+    type: str | None = None,
+) -> Page[Notification]:
+    """One page of notifications, and in `unread` how many are unread in all.
+
+    GET /api/app/notification (care API specification §4).
+    """
+    query = asking(skip, limit, IsRead=is_read, Type=type)
+    return fitted(care.read(LIST_NOTIFICATIONS, Page[Notification], query=query), skip, limit)
+
+
+def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = True) -> NotificationCounts:
+    """Marks those read or unread; the counts are None where the API doesn't say.
+
+    PUT /api/app/notification (care API specification §4).
+    """
+    return _update(care, {"ids": list(notification_ids), "isRead": is_read})
+
+
+def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
+    """Marks all of this person's notifications; the counts are None where the API doesn't say.
+
+    PUT /api/app/notification (care API specification §4).
+    """
+    return _update(care, {"all": True, "isRead": is_read})
+
+
+def announcing(notifications: Iterable[Notification], conversation_id: str) -> tuple[str, ...]:
+    """The ids of the unread notifications that announce a conversation: set read, its messages are read too."""
+    return tuple(n.id for n in notifications if not n.is_read and n.is_about("Conversation", conversation_id))
+
+
+def get_settings(care: Care) -> NotificationSettings:
+    """How this person wants to be told of what.
+
+    GET /api/app/notification/settings (care API specification §4).
+    """
+    return care.read(READ_NOTIFICATION_SETTINGS, NotificationSettings)
+
+
+def update_settings(care: Care, settings: NotificationSettings) -> NotificationSettings:
+    """The settings as they are now, with a new stamp.
+
+    PUT /api/app/notification/settings (care API specification §4). Raises `Invalid` for an unknown type or a
+    change to a locked one, `Conflict` when they were changed meanwhile.
+    """
+    done = care.act(UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, body=settings)
+    return done or get_settings(care)
+
+
+def _update(care: Care, body: dict[str, object]) -> NotificationCounts:
+    return care.act(UPDATE_NOTIFICATIONS, NotificationCounts, body=body) or NotificationCounts()

@@ -1,0 +1,56 @@
+"""Lists a page at a time: the query that asks for one, and a walk through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from portal.services.endpoints import Query
+from portal.services.wire import Page
+
+T = TypeVar("T")
+
+CAP = 1000
+"""The most records that a walk reads; nobody has more than that in view."""
+PIECE = 200
+"""How many records a walk asks for at a time."""
+
+
+def asking(skip: int, limit: int, **others: str | int | bool | datetime | None) -> Query:
+    """The query for `limit` records after the first `skip`; `others` by their names at the API.
+
+    Instants become ISO 8601 in UTC. See docs in README: assumptions.
+    """
+    values = {n: _written(v) if isinstance(v, datetime) else v for n, v in others.items()}
+    return {"SkipCount": skip, "MaxResultCount": limit, **values}
+
+
+def fitted(page: Page[T], skip: int, limit: int) -> Page[T]:
+    """The page that was asked for, also from an API that doesn't count or doesn't page.
+
+    An uncounted full page counts one record more than was seen, so that "next" is offered.
+    """
+    if page.total_count is not None:
+        return page
+    here = len(page.items)
+    if here > limit:  # the whole list came
+        items = page.items[skip : skip + limit]
+        return Page(items=items, total_count=here, unread_count=page.unread_count)
+    total = skip + here + (1 if here == limit else 0)
+    return Page(items=page.items, total_count=total, unread_count=page.unread_count)
+
+
+def every(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:
+    """All records of a list, at most `CAP`, by calls of `read(skip, limit)`."""
+    found: list[T] = []
+    while len(found) < CAP:
+        page = read(len(found), PIECE)
+        found.extend(page.items)
+        if not page.items or len(found) >= page.total:
+            break
+    return tuple(found[:CAP])
+
+
+def _written(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

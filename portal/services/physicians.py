@@ -1,0 +1,30 @@
+"""Physicians as resources of the calendar (care API specification §4, group Calendar): reference data."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from portal.services.client import Care
+from portal.services.endpoints import LIST_PHYSICIANS, Reference
+from portal.services.paging import asking
+from portal.services.records import Physician
+from portal.services.wire import Page
+
+
+def list_physicians(
+    care: Care,
+    *,
+    skip: int = 0,
+    limit: int = 200,
+    text: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    location_id: str | None = None,
+) -> Reference[Page[Physician]]:
+    """Physicians with their working hours, and their busy times between `start` and `end`.
+
+    GET /api/calendar/resources/physicians (care API specification §4). Cached for minutes: `as_of` says when
+    it was read if the API can't be reached now. Ask for whole days, so that people share a copy.
+    """
+    query = asking(skip, limit, Filter=text, From=start, To=end, LocationId=location_id)
+    return care.reference(LIST_PHYSICIANS, Page[Physician], query=query)

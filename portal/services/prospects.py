@@ -1,0 +1,65 @@
+"""Prospects, people who asked about treatment (care API specification §4, group Prospect).
+
+No endpoint reads one: after a lost answer to either act nobody can tell, so it is never sent again blindly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from portal.services.client import Care
+from portal.services.endpoints import BOOK_WINDOW, MERGE_PROSPECTS
+from portal.services.records import Booking, Prospect
+
+
+def merge_prospects(
+    care: Care,
+    prospect_id: str,
+    *,
+    merge_id: str,
+    field_choices: Mapping[str, str] | None = None,
+    operation: str | None = None,
+) -> Prospect | None:
+    """The surviving record; `merge_id` is merged into it. None when the API tells nothing: done all the same.
+
+    POST /api/prospect/records/{id}/merge/{mergeId} (care API specification §4). Raises `Refused` for a record
+    with itself, or one that is merged already.
+    """
+    body = {"fieldChoices": dict(field_choices)} if field_choices else {}
+    return care.act(
+        MERGE_PROSPECTS,
+        Prospect,
+        body=body,
+        operation=operation,
+        id=prospect_id,
+        mergeId=merge_id,
+    )
+
+
+def book_window(
+    care: Care,
+    prospect_id: str,
+    *,
+    physician_id: str,
+    start: datetime,
+    end: datetime,
+    time_zone: str,
+    appointment_type: str,
+    location_id: str | None = None,
+    operation: str | None = None,
+) -> Booking | None:
+    """The booking; None when the API tells nothing: booked all the same.
+
+    POST /api/prospect/records/{id}/book-window (care API specification §4). `start` and `end` are aware;
+    `time_zone` is an IANA name. Raises `Refused` when the slot is taken, outside hours or past.
+    """
+    body = {
+        "physicianId": physician_id,
+        "locationId": location_id,
+        "start": start,
+        "end": end,
+        "timeZone": time_zone,
+        "appointmentType": appointment_type,
+    }
+    return care.act(BOOK_WINDOW, Booking, body=body, operation=operation, id=prospect_id)

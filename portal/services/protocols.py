@@ -1,0 +1,46 @@
+"""Fertility protocols (care API specification §4, group FertilityProtocol)."""
+
+from __future__ import annotations
+
+from portal.services.client import Care
+from portal.services.endpoints import CREATE_PROTOCOL, LIST_PROTOCOLS, READ_PROTOCOL, UPDATE_PROTOCOL
+from portal.services.paging import asking, fitted
+from portal.services.records import AUDIT_MEMBERS, Protocol, ProtocolDraft
+from portal.services.wire import Page, fields_of
+
+
+def list_protocols(
+    care: Care, *, skip: int = 0, limit: int = 20, sorting: str | None = None, text: str | None = None
+) -> Page[Protocol]:
+    """One page of protocols; patients are given their own.
+
+    GET /api/care/fertility-protocols (care API specification §4).
+    """
+    query = asking(skip, limit, Sorting=sorting, Filter=text)
+    return fitted(care.read(LIST_PROTOCOLS, Page[Protocol], query=query), skip, limit)
+
+
+def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:
+    """The new protocol; None when the API tells nothing (then it is the newest of its name in the list).
+
+    POST /api/care/fertility-protocols (care API specification §4).
+    """
+    return care.act(CREATE_PROTOCOL, Protocol, body=draft, operation=operation)
+
+
+def get_protocol(care: Care, protocol_id: str) -> Protocol:
+    """One protocol.
+
+    GET /api/care/fertility-protocols/{id} (care API specification §4).
+    """
+    return care.read(READ_PROTOCOL, Protocol, id=protocol_id)
+
+
+def update_protocol(care: Care, protocol_id: str, *, protocol: Protocol) -> Protocol:
+    """The protocol as it is now, with a new stamp; `protocol` is the one that was read, with what is changed.
+
+    PUT /api/care/fertility-protocols/{id} (care API specification §4). Raises `Conflict` when it was changed
+    meanwhile, `Refused` when it is completed or cancelled, or the move isn't allowed.
+    """
+    body = fields_of(protocol, without=AUDIT_MEMBERS)
+    return care.act(UPDATE_PROTOCOL, Protocol, body=body, id=protocol_id) or get_protocol(care, protocol_id)

@@ -1,0 +1,49 @@
+"""Embryo storage (care API specification §4, group EmbryoStorage); read as part of an episode."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from portal.services.client import Care
+from portal.services.endpoints import UPDATE_EMBRYO_STORAGE
+from portal.services.records import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
+
+
+def update_embryo_storage(
+    care: Care,
+    embryo_id: str,
+    *,
+    status: EmbryoStatus,
+    location: StorageLocation | None,
+    storage_expires_at: datetime | None,
+    disposition: Disposition,
+    notes: str | None,
+    stamp: str | None,
+) -> EmbryoStorage | None:
+    """What staff change; the record as it is now, or None when the API tells nothing: read its episode again.
+
+    PUT /api/care/embryo-storage/{id} (care API specification §4). Raises `Refused` for a status that isn't
+    among the embryo's `next_statuses`, on hold, or without the consent that it needs; `Conflict` when it was
+    changed meanwhile.
+    """
+    body = {
+        "status": status,
+        "location": location,
+        "storageExpiresAt": storage_expires_at,
+        "disposition": disposition,
+        "notes": notes,
+        "concurrencyStamp": stamp,
+    }
+    return care.act(UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, id=embryo_id)
+
+
+def choose_disposition(
+    care: Care, embryo_id: str, *, disposition: Disposition, stamp: str | None
+) -> EmbryoStorage | None:
+    """What patients decide (`ContinueStorage` renews); nothing else of the record is sent.
+
+    PUT /api/care/embryo-storage/{id} (care API specification §4). The record as it is now, or None when the
+    API tells nothing: read its episode again. Raises `Refused` without the signed consent that it needs.
+    """
+    body = {"disposition": disposition, "concurrencyStamp": stamp}
+    return care.act(UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, id=embryo_id)
