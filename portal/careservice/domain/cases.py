@@ -1,0 +1,93 @@
+"""Care cases: the course of treatment that episodes belong to."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from portal.careservice.clock import now
+from portal.careservice.database import Base, Id
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import Audited, one_of
+from portal.careservice.domain.enumerations import CareStatus, ProtocolType
+from portal.careservice.domain.physicians import Physician
+from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
+
+MOVES: dict[CareStatus, frozenset[CareStatus]] = {
+    CareStatus.PLANNED: frozenset({CareStatus.WAITLIST, CareStatus.ACTIVE, CareStatus.CANCELLED}),
+    CareStatus.WAITLIST: frozenset({CareStatus.ACTIVE, CareStatus.CANCELLED}),
+    CareStatus.ACTIVE: frozenset({CareStatus.ON_HOLD, CareStatus.FINISHED, CareStatus.CANCELLED}),
+    CareStatus.ON_HOLD: frozenset({CareStatus.ACTIVE, CareStatus.FINISHED, CareStatus.CANCELLED}),
+    CareStatus.FINISHED: frozenset(),
+    CareStatus.CANCELLED: frozenset(),
+    CareStatus.ENTERED_IN_ERROR: frozenset(),
+}
+"""Where a case may go from where it is; EnteredInError can be reached from anywhere."""
+
+_CLOSED = frozenset({CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR})
+
+
+class CareCase(Audited, Base):
+    """One course of treatment of a patient."""
+
+    __tablename__ = "cases"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36), index=True)
+    case_number: Mapped[str]
+    patient_id: Mapped[str] = mapped_column(ForeignKey("patients.id"), index=True)
+    partner_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"))
+    title: Mapped[str]
+    treatment_type: Mapped[ProtocolType] = mapped_column(one_of(ProtocolType))
+    status: Mapped[CareStatus] = mapped_column(one_of(CareStatus))
+    physician_id: Mapped[str | None] = mapped_column(String(36))
+    coordinator_id: Mapped[str | None] = mapped_column(String(36))
+    diagnosis: Mapped[str | None]
+    notes: Mapped[str | None]
+    opened_at: Mapped[datetime]
+    closed_at: Mapped[datetime | None]
+    closed_reason: Mapped[str | None]
+
+
+class CaseChange(msgspec.Struct, rename="camel", kw_only=True):
+    """What an update of a case may say."""
+
+    title: str
+    status: CareStatus
+    physician_id: str | None = None
+    coordinator_id: str | None = None
+    diagnosis: str | None = None
+    notes: str | None = None
+    closed_reason: str | None = None
+
+
+def find(session: Session, actor: Actor, case_id: str) -> CareCase:
+    """The case, if it is one of the clinic's."""
+    case = session.get(CareCase, case_id)
+    if case is None or case.tenant_id != actor.tenant_id:
+        raise NotThere
+    return case
+
+
+def update(session: Session, actor: Actor, case: CareCase, change: CaseChange, stamp: str) -> CareCase:
+    """Change a case; a status it can't go to from its own is refused."""
+    require_stamp(case.concurrency_stamp, stamp)
+    if change.physician_id is not None and change.physician_id != case.physician_id:
+        physician = session.get(Physician, change.physician_id)
+        if physician is None or physician.tenant_id != case.tenant_id:
+            raise Invalid("No such physician.", "physicianId")
+    if change.status != case.status:
+        _require_move(case.status, change.status)
+        case.closed_at = now() if change.status in _CLOSED else None
+    for name, value in msgspec.structs.asdict(change).items():
+        setattr(case, name, value)
+    case.touch(actor.sub)
+    return case
+
+
+def _require_move(current: CareStatus, wanted: CareStatus) -> None:
+    if wanted != CareStatus.ENTERED_IN_ERROR and wanted not in MOVES[current]:
+        raise Refused(Rule.ILLEGAL_TRANSITION)

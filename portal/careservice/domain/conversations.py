@@ -1,0 +1,290 @@
+"""Conversations and their messages; what is read or archived is each person's own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, and_, func, or_, select
+from sqlalchemy.orm import Mapped, Session, aliased, mapped_column, relationship, selectinload
+from sqlalchemy.sql import ColumnElement, Select
+
+from portal.careservice.clock import now
+from portal.careservice.database import Base, Id
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import one_of
+from portal.careservice.domain.enumerations import Channel, MessageSide
+from portal.careservice.domain.patients import Patient, is_mine
+from portal.careservice.domain.rules import NotThere
+from portal.careservice.ids import new_id
+
+EMBEDDED = 50
+"""How many of a conversation's newest messages a list shows."""
+
+
+class Conversation(Base):
+    """A thread between a clinic and a patient or somebody who asked about treatment."""
+
+    __tablename__ = "conversations"
+    __table_args__ = (Index("ix_conversations_list", "tenant_id", "last_message_at"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    subject: Mapped[str]
+    patient_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
+    prospect_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    episode_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    channel: Mapped[Channel] = mapped_column(one_of(Channel))
+    reply_email: Mapped[str | None]
+    reply_sms: Mapped[str | None]
+    last_message_at: Mapped[datetime]
+
+    participants: Mapped[list[Participant]] = relationship(order_by="Participant.position")
+
+
+class Participant(Base):
+    """Somebody who takes part in a conversation."""
+
+    __tablename__ = "conversation_participants"
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id"), index=True)
+    position: Mapped[int]
+    person_id: Mapped[str] = mapped_column(String(36), index=True)
+    name: Mapped[str]
+    role: Mapped[str]
+
+
+class Message(Base):
+    """Words sent, towards the clinic (Inbound) or from it (Outbound)."""
+
+    __tablename__ = "messages"
+    __table_args__ = (Index("ix_messages_thread", "conversation_id", "sent_at"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id"))
+    sender_id: Mapped[str | None] = mapped_column(String(36))
+    sender_name: Mapped[str]
+    side: Mapped[MessageSide] = mapped_column(one_of(MessageSide))
+    channel: Mapped[Channel] = mapped_column(one_of(Channel))
+    body: Mapped[str]
+    sent_at: Mapped[datetime]
+
+    attachments: Mapped[list[Attachment]] = relationship(order_by="Attachment.position")
+
+
+class Attachment(Base):
+    """A file sent with a message."""
+
+    __tablename__ = "attachments"
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    message_id: Mapped[str] = mapped_column(ForeignKey("messages.id"), index=True)
+    position: Mapped[int]
+    file_id: Mapped[str] = mapped_column(String(36), index=True)
+    name: Mapped[str]
+    media_type: Mapped[str]
+    size: Mapped[int]
+
+
+class MessageState(Base):
+    """What one person did with one message."""
+
+    __tablename__ = "message_states"
+
+    message_id: Mapped[str] = mapped_column(ForeignKey("messages.id"), primary_key=True)
+    person_id: Mapped[Id] = mapped_column(primary_key=True)
+    read_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
+
+
+class ConversationState(Base):
+    """When one person archived one conversation; a newer message brings it back."""
+
+    __tablename__ = "conversation_states"
+
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id"), primary_key=True)
+    person_id: Mapped[Id] = mapped_column(primary_key=True)
+    archived_at: Mapped[datetime | None]
+
+
+def visible(actor: Actor) -> Select[Conversation]:
+    """The conversations that `actor` may see: staff their clinic's, patients those about or with them."""
+    chosen = select(Conversation).where(Conversation.tenant_id == actor.tenant_id)
+    if actor.is_staff:
+        return chosen
+    sub = actor.person_id
+    return chosen.where(
+        or_(
+            Conversation.patient_id.in_(select(Patient.id).where(is_mine(sub))),
+            Conversation.id.in_(select(Participant.conversation_id).where(Participant.person_id == sub)),
+        )
+    )
+
+
+def is_archived(actor: Actor) -> ColumnElement[bool]:
+    """The condition that picks conversations which the person has archived since their last message."""
+    return (
+        select(ConversationState.conversation_id)
+        .where(
+            ConversationState.conversation_id == Conversation.id,
+            ConversationState.person_id == actor.person_id,
+            ConversationState.archived_at >= Conversation.last_message_at,
+        )
+        .exists()
+    )
+
+
+def find_message(session: Session, actor: Actor, message_id: str) -> Message:
+    """The message, if its conversation is one that `actor` may see."""
+    message = session.get(Message, message_id)
+    if message is None:
+        raise NotThere
+    _require_visible(session, actor, [message.conversation_id])
+    return message
+
+
+def _require_visible(session: Session, actor: Actor, ids: Sequence[str]) -> list[Conversation]:
+    found = list(session.scalars(visible(actor).where(Conversation.id.in_(ids))))
+    if len(found) != len(set(ids)):
+        raise NotThere
+    return found
+
+
+def set_message_archived(session: Session, actor: Actor, message: Message, *, archived: bool) -> MessageState:
+    """Archive or restore a message for the person alone; doing it again changes nothing.
+
+    Restoring a message out of an archived conversation brings the conversation back with it.
+    """
+    state = _message_state(session, actor, message.id)
+    if not archived:
+        state.archived_at = None
+        thread = session.get(ConversationState, (message.conversation_id, actor.person_id))
+        if thread is not None:
+            thread.archived_at = None
+    elif state.archived_at is None:
+        state.archived_at = now()
+    return state
+
+
+def _message_state(session: Session, actor: Actor, message_id: str) -> MessageState:
+    state = session.get(MessageState, (message_id, actor.person_id))
+    if state is None:
+        state = MessageState(message_id=message_id, person_id=actor.person_id)
+        session.add(state)
+    return state
+
+
+def archive(session: Session, actor: Actor, ids: Sequence[str]) -> int:
+    """Archive conversations for the person alone; returns how many of `ids` are archived now."""
+    for conversation in _require_visible(session, actor, ids):
+        state = session.get(ConversationState, (conversation.id, actor.person_id))
+        if state is None:
+            state = ConversationState(conversation_id=conversation.id, person_id=actor.person_id)
+            session.add(state)
+        if state.archived_at is None or state.archived_at < conversation.last_message_at:
+            state.archived_at = max(now(), conversation.last_message_at)
+    return len(set(ids))
+
+
+def is_towards(message: Message, actor: Actor) -> bool:
+    """Whether a message was sent to the actor's side by somebody else, so that it can be unread."""
+    wanted = MessageSide.INBOUND if actor.is_staff else MessageSide.OUTBOUND
+    return message.sender_id != actor.sub and (message.side == wanted or not actor.is_staff)
+
+
+def _towards(actor: Actor) -> ColumnElement[bool]:
+    from_another = or_(Message.sender_id.is_(None), Message.sender_id != actor.person_id)
+    return and_(from_another, Message.side == MessageSide.INBOUND) if actor.is_staff else from_another
+
+
+def _unread(actor: Actor) -> Select[Any]:
+    return (
+        select(Message.id)
+        .outerjoin(
+            MessageState,
+            and_(MessageState.message_id == Message.id, MessageState.person_id == actor.person_id),
+        )
+        .where(_towards(actor), MessageState.read_at.is_(None))
+    )
+
+
+def unread_counts(session: Session, actor: Actor, ids: Collection[str]) -> dict[str, int]:
+    """How many messages to the person are unread and not archived, by conversation; none where it is 0."""
+    rows = session.execute(
+        _unread(actor)
+        .where(Message.conversation_id.in_(ids), MessageState.archived_at.is_(None))
+        .with_only_columns(Message.conversation_id, func.count())
+        .group_by(Message.conversation_id)
+    )
+    return dict(rows.tuples().all())
+
+
+def mark_read(session: Session, actor: Actor, ids: Collection[str]) -> None:
+    """Note that the person has read all that was sent to them in these conversations."""
+    if not ids:
+        return
+    moment = now()
+    reached = select(
+        visible(actor).with_only_columns(Conversation.id).where(Conversation.id.in_(ids)).subquery()
+    )
+    for message_id in session.scalars(_unread(actor).where(Message.conversation_id.in_(reached))).all():
+        _message_state(session, actor, message_id).read_at = moment
+
+
+def newest_messages(session: Session, ids: Collection[str]) -> dict[str, list[Message]]:
+    """The newest messages of each conversation, at most `EMBEDDED`, the oldest of them first; two queries."""
+    ranked = (
+        select(
+            Message,
+            func.row_number()
+            .over(partition_by=Message.conversation_id, order_by=(Message.sent_at.desc(), Message.id))
+            .label("rank"),
+        )
+        .where(Message.conversation_id.in_(ids))
+        .subquery()
+    )
+    newest = aliased(Message, ranked)
+    messages = session.scalars(
+        select(newest)
+        .where(ranked.c.rank <= EMBEDDED)
+        .order_by(newest.sent_at, newest.id)
+        .options(selectinload(newest.attachments))
+    )
+    by_conversation: dict[str, list[Message]] = {}
+    for message in messages:
+        by_conversation.setdefault(message.conversation_id, []).append(message)
+    return by_conversation
+
+
+def states_of(session: Session, actor: Actor, messages: Collection[str]) -> dict[str, MessageState]:
+    """What the person did with each of these messages."""
+    states = session.scalars(
+        select(MessageState).where(
+            MessageState.person_id == actor.person_id, MessageState.message_id.in_(messages)
+        )
+    )
+    return {state.message_id: state for state in states}
+
+
+def attaches(session: Session, actor: Actor, file_id: str) -> bool:
+    """Whether a message that `actor` may see carries the file."""
+    carried = (
+        visible(actor)
+        .join(Message, Message.conversation_id == Conversation.id)
+        .join(Attachment, Attachment.message_id == Message.id)
+        .where(Attachment.file_id == file_id)
+    )
+    return session.scalars(carried.limit(1)).first() is not None
+
+
+def ids_of_episode(session: Session, actor: Actor, episode_id: str) -> list[str]:
+    """The conversations about an episode that `actor` may see, the newest first."""
+    chosen = (
+        visible(actor)
+        .where(Conversation.episode_id == episode_id)
+        .order_by(Conversation.last_message_at.desc(), Conversation.id)
+        .with_only_columns(Conversation.id)
+    )
+    return list(session.scalars(chosen))

@@ -1,0 +1,140 @@
+"""Folders and files of an episode."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Exists, ForeignKey, LargeBinary, String, exists, func, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from portal.careservice.clock import now
+from portal.careservice.database import Base, Id
+from portal.careservice.domain import consents, conversations, episodes
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import Audited
+from portal.careservice.domain.pgt_results import RELEASED, PgtResult
+from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
+
+
+class Directory(Audited, Base):
+    """A folder; those without a parent are the roots of their episode."""
+
+    __tablename__ = "directories"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    episode_id: Mapped[str] = mapped_column(ForeignKey("episodes.id"), index=True)
+    parent_id: Mapped[str | None] = mapped_column(String(36))
+    name: Mapped[str]
+
+
+class File(Base):
+    """What is known of a file without reading it; `size` in bytes."""
+
+    __tablename__ = "files"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    episode_id: Mapped[str | None] = mapped_column(ForeignKey("episodes.id"), index=True)
+    directory_id: Mapped[str | None] = mapped_column(String(36))
+    name: Mapped[str]
+    media_type: Mapped[str]
+    size: Mapped[int]
+    sha256: Mapped[str] = mapped_column(String(64))
+    creation_time: Mapped[datetime] = mapped_column(default=now)
+
+
+class FileContent(Base):
+    """The bytes of a file, apart so that lists never read them."""
+
+    __tablename__ = "file_contents"
+
+    file_id: Mapped[str] = mapped_column(ForeignKey("files.id"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+def directories_of(session: Session, episode_id: str) -> list[Directory]:
+    """The folders of an episode, by name."""
+    return list(
+        session.scalars(
+            select(Directory).where(Directory.episode_id == episode_id).order_by(Directory.name, Directory.id)
+        )
+    )
+
+
+def files_of(session: Session, actor: Actor, episode_id: str) -> list[File]:
+    """The files of an episode that `actor` may see, by name: reports of unreleased results only for staff."""
+    chosen = select(File).where(File.episode_id == episode_id).order_by(File.name, File.id)
+    if not actor.is_staff:
+        chosen = chosen.where(~_reports_unreleased())
+    return list(session.scalars(chosen))
+
+
+def _reports_unreleased() -> Exists:
+    return exists().where(PgtResult.report_file_id == File.id, PgtResult.status.not_in(RELEASED))
+
+
+def find_file(session: Session, actor: Actor, file_id: str) -> File:
+    """The file, if it lies in an episode, a consent form or a conversation that `actor` may see."""
+    chosen = select(File).where(File.id == file_id, File.tenant_id == actor.tenant_id)
+    if not actor.is_staff:
+        chosen = chosen.where(~_reports_unreleased())
+    file = session.scalars(chosen).one_or_none()
+    if file is None or not (actor.is_staff or _reaches(session, actor, file)):
+        raise NotThere
+    return file
+
+
+def _reaches(session: Session, actor: Actor, file: File) -> bool:
+    if file.episode_id is not None and episodes.is_reached(session, actor, file.episode_id):
+        return True
+    consent = consents.visible(actor).where(consents.ConsentForm.file_id == file.id)
+    if session.scalars(consents.without_body(consent).limit(1)).first() is not None:
+        return True
+    return conversations.attaches(session, actor, file.id)
+
+
+def content_of(session: Session, file: File) -> bytes:
+    """The bytes of a file."""
+    return session.get_one(FileContent, file.id).content
+
+
+def move(
+    session: Session, actor: Actor, directory_id: str, new_parent_id: str | None, stamp: str
+) -> Directory:
+    """Put a folder under another of the same episode, or at its root (None)."""
+    directory = session.get(Directory, directory_id)
+    if directory is None or directory.tenant_id != actor.tenant_id:
+        raise NotThere
+    if new_parent_id is not None:
+        _require_destination(session, directory, new_parent_id)
+    if _has_namesake(session, directory, new_parent_id):
+        raise Refused(Rule.DUPLICATE_NAME)
+    require_stamp(directory.concurrency_stamp, stamp)
+    directory.parent_id = new_parent_id
+    directory.touch(actor.sub)
+    return directory
+
+
+def _require_destination(session: Session, directory: Directory, parent_id: str) -> None:
+    parent = session.get(Directory, parent_id)
+    if parent is None or parent.tenant_id != directory.tenant_id:
+        raise NotThere
+    if parent.episode_id != directory.episode_id:
+        raise Invalid("The folder belongs to another episode.", "newParentId")
+    step: Directory | None = parent
+    while step is not None:
+        if step.id == directory.id:
+            raise Refused(Rule.MOVE_INTO_DESCENDANT)
+        step = session.get(Directory, step.parent_id) if step.parent_id else None
+
+
+def _has_namesake(session: Session, directory: Directory, parent_id: str | None) -> bool:
+    under = Directory.parent_id.is_(None) if parent_id is None else Directory.parent_id == parent_id
+    namesake = select(Directory.id).where(
+        Directory.episode_id == directory.episode_id,
+        under,
+        Directory.id != directory.id,
+        func.lower(Directory.name) == directory.name.lower(),
+    )
+    return session.scalar(namesake.limit(1)) is not None

@@ -1,0 +1,155 @@
+"""Episodes of treatment, the hub of a patient's records."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import msgspec
+from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
+
+from portal.careservice.database import Base, Id
+from portal.careservice.domain import patients
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.cases import CareCase
+from portal.careservice.domain.columns import Audited, Structs, one_of
+from portal.careservice.domain.enumerations import CareStatus, Outcome, ProtocolType, Severity, Stage
+from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.rules import NotThere
+from portal.careservice.ids import new_id
+
+
+class Follicles(msgspec.Struct, rename="camel", kw_only=True):
+    """Mean diameters in mm of the follicles of each ovary, the largest first."""
+
+    left: list[float]
+    right: list[float]
+
+
+class Episode(Audited, Base):
+    """One cycle of treatment of a patient, alone or with a partner."""
+
+    __tablename__ = "episodes"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36), index=True)
+    number: Mapped[str]
+    type: Mapped[ProtocolType] = mapped_column(one_of(ProtocolType))
+    status: Mapped[CareStatus] = mapped_column(one_of(CareStatus))
+    stage: Mapped[Stage] = mapped_column(one_of(Stage))
+    outcome: Mapped[Outcome | None] = mapped_column(one_of(Outcome))
+    start_date: Mapped[date]
+    end_date: Mapped[date | None]
+    patient_id: Mapped[str] = mapped_column(ForeignKey("patients.id"), index=True)
+    partner_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
+    case_id: Mapped[str] = mapped_column(ForeignKey("cases.id"))
+
+    patient: Mapped[Patient] = relationship(foreign_keys=[patient_id])
+    partner: Mapped[Patient | None] = relationship(foreign_keys=[partner_id])
+    case: Mapped[CareCase] = relationship()
+    monitoring: Mapped[list[Monitoring]] = relationship(order_by="Monitoring.date")
+    timeline: Mapped[list[TimelineEvent]] = relationship(order_by="TimelineEvent.occurred_at")
+    appointments: Mapped[list[Appointment]] = relationship(order_by="Appointment.start")
+    care_team: Mapped[list[CareTeamMember]] = relationship(order_by="CareTeamMember.position")
+    alerts: Mapped[list[Alert]] = relationship(order_by="Alert.position")
+
+
+class Monitoring(Base):
+    """One scan and blood test; hormones in the units that `unit` names."""
+
+    __tablename__ = "monitoring"
+    __table_args__ = (Index("ix_monitoring_episode", "episode_id"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    episode_id: Mapped[str] = mapped_column(ForeignKey("episodes.id"))
+    date: Mapped[date]
+    cycle_day: Mapped[int]
+    follicles: Mapped[Follicles] = mapped_column(Structs(Follicles))
+    endometrium_mm: Mapped[float | None]
+    endometrium_pattern: Mapped[str | None]
+    e2: Mapped[float | None]
+    lh: Mapped[float | None]
+    p4: Mapped[float | None]
+    unit: Mapped[str]
+    verified: Mapped[bool]
+
+
+class TimelineEvent(Base):
+    """Something that happened in an episode."""
+
+    __tablename__ = "timeline_events"
+    __table_args__ = (Index("ix_timeline_events_episode", "episode_id"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    episode_id: Mapped[str] = mapped_column(ForeignKey("episodes.id"))
+    kind: Mapped[str]
+    stage: Mapped[Stage] = mapped_column(one_of(Stage))
+    title: Mapped[str]
+    note: Mapped[str | None]
+    occurred_at: Mapped[datetime]
+    verified: Mapped[bool]
+
+
+class Appointment(Base):
+    """A time that a patient is asked to come, in the clinic's time zone."""
+
+    __tablename__ = "appointments"
+    __table_args__ = (Index("ix_appointments_episode", "episode_id"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    episode_id: Mapped[str] = mapped_column(ForeignKey("episodes.id"))
+    kind: Mapped[str]
+    physician_id: Mapped[str | None] = mapped_column(String(36))
+    start: Mapped[datetime]
+    end: Mapped[datetime]
+    time_zone: Mapped[str]
+    location: Mapped[str]
+    status: Mapped[str]
+
+
+class CareTeamMember(Base):
+    """Somebody who looks after a patient in an episode."""
+
+    __tablename__ = "care_team_members"
+    __table_args__ = (Index("ix_care_team_members_episode", "episode_id"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    episode_id: Mapped[str] = mapped_column(ForeignKey("episodes.id"))
+    position: Mapped[int]
+    physician_id: Mapped[str] = mapped_column(String(36))
+    name: Mapped[str]
+    role: Mapped[str]
+
+
+class Alert(Base):
+    """Something that whoever opens an episode should see first."""
+
+    __tablename__ = "alerts"
+    __table_args__ = (Index("ix_alerts_episode", "episode_id"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    episode_id: Mapped[str] = mapped_column(ForeignKey("episodes.id"))
+    position: Mapped[int]
+    severity: Mapped[Severity] = mapped_column(one_of(Severity))
+    text: Mapped[str]
+    until: Mapped[datetime | None]
+
+
+def find(session: Session, actor: Actor, episode_id: str) -> Episode:
+    """The episode as far as `actor` reaches: staff any of the clinic's, patients theirs or their partner's."""
+    episode = session.get(Episode, episode_id)
+    if episode is None or episode.tenant_id != actor.tenant_id or not _is_seen(session, actor, episode):
+        raise NotThere
+    return episode
+
+
+def is_reached(session: Session, actor: Actor, episode_id: str) -> bool:
+    """Whether `find` would find it."""
+    episode = session.get(Episode, episode_id)
+    return episode is not None and episode.tenant_id == actor.tenant_id and _is_seen(session, actor, episode)
+
+
+def _is_seen(session: Session, actor: Actor, episode: Episode) -> bool:
+    if actor.is_staff:
+        return True
+    return not {episode.patient_id, episode.partner_id}.isdisjoint(patients.ids_of(session, actor))

@@ -1,0 +1,235 @@
+"""Notifications, and by which channels a person wants which kind of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from sqlalchemy import Index, String, func, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from portal.careservice.clock import now
+from portal.careservice.database import Base, Id
+from portal.careservice.domain import people, texts
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import Audited, Structs, one_of
+from portal.careservice.domain.enumerations import Severity
+from portal.careservice.domain.rules import Invalid, NotThere, require_stamp
+from portal.careservice.ids import new_id
+
+
+class Notification(Base):
+    """Word to one person that something happened; its title says nothing that a lock screen shouldn't show."""
+
+    __tablename__ = "notifications"
+    __table_args__ = (Index("ix_notifications_recipient", "tenant_id", "person_id", "creation_time"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    person_id: Mapped[str] = mapped_column(String(36))
+    type: Mapped[str]
+    title: Mapped[str]
+    body: Mapped[str]
+    severity: Mapped[Severity] = mapped_column(one_of(Severity))
+    is_read: Mapped[bool] = mapped_column(default=False)
+    read_at: Mapped[datetime | None]
+    entity_type: Mapped[str | None]
+    entity_id: Mapped[str | None] = mapped_column(String(36))
+    data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    creation_time: Mapped[datetime] = mapped_column(default=now)
+
+
+class Preference(msgspec.Struct, rename="camel", kw_only=True):
+    """By which channels one kind of notification comes; a locked one can't be changed."""
+
+    type: str
+    email: bool
+    sms: bool
+    push: bool
+    in_app: bool
+    locked: bool = False
+
+
+class QuietHours(msgspec.Struct, rename="camel", kw_only=True):
+    """Between `start` and `end` (HH:MM in `time_zone`) only in-app notifications come."""
+
+    start: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
+    end: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
+    time_zone: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class NotificationSettings(Audited, Base):
+    """One person's choices; people who never chose have no row and get the defaults."""
+
+    __tablename__ = "notification_settings"
+
+    person_id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    items: Mapped[list[Preference]] = mapped_column(Structs(list[Preference]))
+    quiet_hours: Mapped[QuietHours | None] = mapped_column(Structs(QuietHours))
+    language: Mapped[str | None]
+
+
+def _preference(kind: str, *, email: bool = True, sms: bool = False, locked: bool = False) -> Preference:
+    return Preference(type=kind, email=email, sms=sms, push=True, in_app=True, locked=locked)
+
+
+DEFAULTS: tuple[Preference, ...] = (
+    _preference("ConsentRequested", sms=True),
+    _preference("ConsentCompleted"),
+    _preference("ConsentRevoked", locked=True),
+    _preference("MessageReceived"),
+    _preference("AppointmentReminder", sms=True),
+    _preference("EpisodeUpdated"),
+    _preference("ResultReleased"),
+    _preference("StorageReminder", sms=True),
+    _preference("PaymentReceived"),
+    _preference("AccountSecurity", sms=True, locked=True),
+)
+"""What everybody may choose about. Withdrawals and security notices can't be switched off."""
+
+STAFF_DEFAULTS: tuple[Preference, ...] = (
+    _preference("ProspectReceived"),
+    _preference("EmrSyncFailed", email=False),
+)
+
+_LOCALES = frozenset(texts.LANGUAGES)
+
+
+def announce(
+    session: Session,
+    *,
+    tenant_id: str,
+    who: Iterable[str],
+    kind: str,
+    entity: tuple[str, str],
+    severity: Severity = Severity.INFO,
+    data: dict[str, Any] | None = None,
+) -> None:
+    """Tell each of `who` once that `kind` happened to `entity` (type, id), each in their own language."""
+    recipients = sorted(set(who))
+    languages = people.locales(session, recipients) | _languages(session, recipients)
+    for person_id in recipients:
+        title, body = texts.notice(kind, languages.get(person_id, "en"))
+        session.add(
+            Notification(
+                id=new_id(),
+                tenant_id=tenant_id,
+                person_id=person_id,
+                type=kind,
+                title=title,
+                body=body,
+                severity=severity,
+                entity_type=entity[0],
+                entity_id=entity[1],
+                data=data or {},
+            )
+        )
+
+
+def _languages(session: Session, people: Sequence[str]) -> dict[str, str]:
+    rows = session.execute(
+        select(NotificationSettings.person_id, NotificationSettings.language).where(
+            NotificationSettings.person_id.in_(people)
+        )
+    )
+    return {person_id: language for person_id, language in rows if language in _LOCALES}
+
+
+def unread_count(session: Session, actor: Actor) -> int:
+    """How many of the person's notifications are unread."""
+    counted = session.scalar(
+        select(func.count())
+        .select_from(Notification)
+        .where(
+            Notification.tenant_id == actor.tenant_id,
+            Notification.person_id == actor.person_id,
+            Notification.is_read.is_(False),
+        )
+    )
+    return counted or 0
+
+
+def set_read(session: Session, actor: Actor, ids: Sequence[str] | None, *, is_read: bool) -> int:
+    """Set the person's notifications (all of them where `ids` is None) read or unread; returns how many changed.
+
+    Reading those that announce a conversation reads the conversation's messages.
+    """
+    from portal.careservice.domain import conversations
+
+    mine = select(Notification).where(
+        Notification.tenant_id == actor.tenant_id, Notification.person_id == actor.person_id
+    )
+    if ids is None:
+        chosen = list(session.scalars(mine.where(Notification.is_read.is_not(is_read))))
+    else:
+        chosen = list(session.scalars(mine.where(Notification.id.in_(ids))))
+        if len(chosen) != len(set(ids)):
+            raise NotThere
+    moment = now()
+    changed = [notification for notification in chosen if notification.is_read != is_read]
+    for notification in changed:
+        notification.is_read = is_read
+        notification.read_at = moment if is_read else None
+    if is_read:
+        announced = {
+            notification.entity_id
+            for notification in chosen
+            if notification.entity_type == "Conversation" and notification.entity_id is not None
+        }
+        conversations.mark_read(session, actor, announced)
+    return len(changed)
+
+
+def defaults_for(actor: Actor) -> list[Preference]:
+    """The kinds of notification that the person can get, as they are set until the person chooses."""
+    return [*DEFAULTS, *STAFF_DEFAULTS] if actor.is_staff else [*DEFAULTS]
+
+
+def settings_of(session: Session, actor: Actor) -> NotificationSettings | None:
+    """The person's own choices, if they ever made any."""
+    return session.get(NotificationSettings, actor.person_id)
+
+
+def change_settings(
+    session: Session,
+    actor: Actor,
+    *,
+    items: Sequence[Preference],
+    quiet_hours: QuietHours | None,
+    language: str | None,
+    stamp: str,
+) -> NotificationSettings:
+    """Keep the person's choices; kinds not named stay as they are, an unknown or locked one is invalid."""
+    kept = settings_of(session, actor)
+    require_stamp(kept.concurrency_stamp if kept else actor.person_id, stamp)
+    current = merged_items(actor, kept)
+    for index, item in enumerate(items):
+        before = current.get(item.type)
+        if before is None:
+            raise Invalid("There is no such kind of notification.", f"items[{index}].type")
+        wanted = msgspec.structs.replace(item, locked=before.locked)
+        if before.locked and wanted != before:
+            raise Invalid("This kind of notification can't be changed.", f"items[{index}].type")
+        current[item.type] = wanted
+    if kept is None:
+        kept = NotificationSettings(
+            person_id=actor.person_id, tenant_id=actor.tenant_id, creator_id=actor.person_id
+        )
+        session.add(kept)
+    kept.items = list(current.values())
+    kept.quiet_hours = quiet_hours
+    kept.language = language
+    kept.touch(actor.sub)
+    return kept
+
+
+def merged_items(actor: Actor, kept: NotificationSettings | None) -> dict[str, Preference]:
+    """Each kind that the person can get, with their own choice where they made one."""
+    items = {item.type: item for item in defaults_for(actor)}
+    for item in kept.items if kept else ():
+        if item.type in items and not items[item.type].locked:
+            items[item.type] = item
+    return items

@@ -1,0 +1,156 @@
+"""Patients and what other people are to them."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import msgspec
+from sqlalchemy import ForeignKey, String, or_, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.sql import ColumnElement
+
+from portal.careservice.database import Base, Id
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import Audited, Structs, one_of
+from portal.careservice.domain.enumerations import Channel, RelationshipType
+from portal.careservice.domain.rules import KeptElsewhere, NotThere, Refused, Rule, require_stamp
+
+
+class Address(msgspec.Struct, rename="camel", kw_only=True):
+    """Where post reaches a person; `country` as ISO 3166-1 alpha-2."""
+
+    line1: str
+    line2: str | None = None
+    city: str
+    region: str | None = None
+    postal_code: str
+    country: str
+
+
+class EmergencyContact(msgspec.Struct, rename="camel", kw_only=True):
+    """Whom the clinic rings when something happens."""
+
+    name: str
+    phone_number: str
+    relation: str | None = None
+
+
+class Patient(Audited, Base):
+    """A person under a clinic's care; `user_id` is the `sub` of the one who signs in as this patient."""
+
+    __tablename__ = "patients"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36), index=True)
+    user_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    mrn: Mapped[str]
+    first_name: Mapped[str]
+    last_name: Mapped[str]
+    preferred_name: Mapped[str | None]
+    date_of_birth: Mapped[date]
+    email: Mapped[str | None]
+    phone_number: Mapped[str | None]
+    address: Mapped[Address | None] = mapped_column(Structs(Address))
+    language: Mapped[str] = mapped_column(default="en")
+    preferred_channel: Mapped[Channel] = mapped_column(one_of(Channel), default=Channel.EMAIL)
+    emergency_contact: Mapped[EmergencyContact | None] = mapped_column(Structs(EmergencyContact))
+    is_active: Mapped[bool] = mapped_column(default=True)
+    kept_by_emr: Mapped[bool] = mapped_column(default=False)
+
+    @property
+    def name(self) -> str:
+        """Given and family name."""
+        return f"{self.first_name} {self.last_name}"
+
+    def is_about(self, actor: Actor) -> bool:
+        """Whether `actor` is this patient: by `user_id` or, without one, by the record's own id."""
+        return actor.sub is not None and actor.sub == (self.user_id or self.id)
+
+
+class Relationship(Base):
+    """What another person is to a patient; removed ones are gone for good."""
+
+    __tablename__ = "relationships"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    patient_id: Mapped[str] = mapped_column(ForeignKey("patients.id"), index=True)
+    related_patient_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
+    related_name: Mapped[str]
+    type: Mapped[RelationshipType] = mapped_column(one_of(RelationshipType))
+    is_portal_shared: Mapped[bool] = mapped_column(default=False)
+    start_date: Mapped[date | None]
+    end_date: Mapped[date | None]
+
+
+class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
+    """What an update of a patient may say: the record without its id and audit."""
+
+    user_id: str | None = None
+    mrn: str
+    first_name: str
+    last_name: str
+    preferred_name: str | None = None
+    date_of_birth: date
+    email: str | None = None
+    phone_number: str | None = None
+    address: Address | None = None
+    language: str
+    preferred_channel: Channel
+    emergency_contact: EmergencyContact | None = None
+    is_active: bool
+
+
+CONTACT_FIELDS = frozenset(
+    {
+        "preferred_name",
+        "email",
+        "phone_number",
+        "address",
+        "language",
+        "preferred_channel",
+        "emergency_contact",
+    }
+)
+"""What patients may change about themselves."""
+
+
+def is_mine(sub: str) -> ColumnElement[bool]:
+    """The condition on `Patient` that picks the records of the person `sub`."""
+    return or_(Patient.user_id == sub, (Patient.user_id.is_(None)) & (Patient.id == sub))
+
+
+def ids_of(session: Session, actor: Actor) -> list[str]:
+    """The ids of the actor's own patient records at the clinic; usually one."""
+    found = session.scalars(
+        select(Patient.id).where(Patient.tenant_id == actor.tenant_id, is_mine(actor.person_id))
+    )
+    return list(found)
+
+
+def find(session: Session, actor: Actor, patient_id: str) -> Patient:
+    """The patient as far as `actor` reaches: staff any of the clinic's, a patient only themselves."""
+    patient = session.get(Patient, patient_id)
+    if patient is None or patient.tenant_id != actor.tenant_id:
+        raise NotThere
+    if not actor.is_staff and not patient.is_about(actor):
+        raise NotThere
+    return patient
+
+
+def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
+    """Put `details` in place of what the record said; patients may change their contact fields alone."""
+    if patient.kept_by_emr:
+        raise KeptElsewhere
+    require_stamp(patient.concurrency_stamp, stamp)
+    changes = {
+        name: value
+        for name, value in msgspec.structs.asdict(details).items()
+        if getattr(patient, name) != value
+    }
+    if not actor.is_staff and not changes.keys() <= CONTACT_FIELDS:
+        raise Refused(Rule.FIELD_NOT_YOURS)
+    for name, value in changes.items():
+        setattr(patient, name, value)
+    patient.touch(actor.sub)
+    return patient

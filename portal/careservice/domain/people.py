@@ -1,0 +1,51 @@
+"""People by their `sub`: who is known to a clinic, and who among them is staff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.permissions import STAFF
+from portal.careservice.identity.tables import Person
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownPerson:
+    """Somebody whom a clinic knows, with a log-in or as a patient without one."""
+
+    is_staff: bool
+
+
+def known(session: Session, tenant_id: str, ids: Iterable[str]) -> dict[str, KnownPerson]:
+    """Those of `ids` that are people of the clinic."""
+    wanted = list(ids)
+    patients = session.scalars(
+        select(Patient.id).where(
+            Patient.tenant_id == tenant_id, Patient.id.in_(wanted), Patient.user_id.is_(None)
+        )
+    )
+    found = {patient_id: KnownPerson(is_staff=False) for patient_id in patients}
+    with_log_in = session.execute(
+        select(Person.id, Person.roles).where(Person.tenant_id == tenant_id, Person.id.in_(wanted))
+    )
+    for person_id, roles in with_log_in:
+        found[person_id] = KnownPerson(is_staff=not STAFF.isdisjoint(roles))
+    return found
+
+
+def locales(session: Session, ids: Iterable[str]) -> dict[str, str]:
+    """The language of each of `ids` that has a log-in, such as `en`."""
+    rows = session.execute(select(Person.id, Person.locale).where(Person.id.in_(list(ids))))
+    return {person_id: locale.partition("-")[0] for person_id, locale in rows}
+
+
+def staff_with(session: Session, tenant_id: str, roles: frozenset[str]) -> list[str]:
+    """The clinic's people with one of `roles`."""
+    rows = session.execute(
+        select(Person.id, Person.roles).where(Person.tenant_id == tenant_id, Person.is_active)
+    )
+    return [person_id for person_id, held in rows if not roles.isdisjoint(held)]

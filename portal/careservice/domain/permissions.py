@@ -1,0 +1,72 @@
+"""Who may do what, by role: one table.
+
+A role that isn't in an act's row gets 403 with an empty body. Which *records* a person reaches is another
+matter, told by 404: staff reach all of their own clinic's, patients those that are about them or name them.
+The care API's specification names no roles; the rows are our assumptions. Signing is everybody's, because
+being named as a signer is what counts; revoking is too, for those who may withdraw.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+PATIENT = frozenset({"patient"})
+STAFF = frozenset({"nurse", "physician", "embryologist", "coordinator", "admin"})
+EVERYONE = PATIENT | STAFF
+
+
+class Act(StrEnum):
+    """Things that a caller may be allowed to do."""
+
+    READ_CONSENTS = "ReadConsents"
+    CREATE_CONSENT = "CreateConsent"
+    SIGN_CONSENT = "SignConsent"
+    REVOKE_CONSENT = "RevokeConsent"
+    READ_PROTOCOLS = "ReadProtocols"
+    WRITE_PROTOCOLS = "WriteProtocols"
+    UPDATE_PATIENT = "UpdatePatient"
+    UPDATE_CASE = "UpdateCase"
+    DELETE_RELATIONSHIP = "DeleteRelationship"
+    UPDATE_EMBRYO = "UpdateEmbryo"
+    READ_PGT_RESULT = "ReadPgtResult"
+    READ_EPISODE = "ReadEpisode"
+    READ_PHYSICIANS = "ReadPhysicians"
+    DELETE_EMR_ENDPOINT = "DeleteEmrEndpoint"
+    MOVE_DIRECTORY = "MoveDirectory"
+    READ_FILE = "ReadFile"
+    USE_MESSAGES = "UseMessages"
+    USE_NOTIFICATIONS = "UseNotifications"
+    MERGE_PROSPECTS = "MergeProspects"
+    BOOK_WINDOW = "BookWindow"
+
+
+ALLOWED: dict[Act, frozenset[str]] = {
+    Act.READ_CONSENTS: EVERYONE,
+    Act.CREATE_CONSENT: frozenset({"nurse", "physician", "coordinator", "admin"}),
+    Act.SIGN_CONSENT: EVERYONE,
+    Act.REVOKE_CONSENT: EVERYONE,
+    Act.READ_PROTOCOLS: EVERYONE,
+    Act.WRITE_PROTOCOLS: frozenset({"physician", "nurse"}),
+    Act.UPDATE_PATIENT: PATIENT | {"nurse", "physician", "coordinator", "admin"},
+    Act.UPDATE_CASE: frozenset({"physician", "nurse", "coordinator", "admin"}),
+    Act.DELETE_RELATIONSHIP: PATIENT | {"nurse", "physician", "coordinator", "admin"},
+    Act.UPDATE_EMBRYO: PATIENT | {"embryologist", "physician"},
+    Act.READ_PGT_RESULT: EVERYONE,
+    Act.READ_EPISODE: EVERYONE,
+    Act.READ_PHYSICIANS: EVERYONE,
+    Act.DELETE_EMR_ENDPOINT: frozenset({"admin"}),
+    Act.MOVE_DIRECTORY: STAFF,
+    Act.READ_FILE: EVERYONE,
+    Act.USE_MESSAGES: EVERYONE,
+    Act.USE_NOTIFICATIONS: EVERYONE,
+    Act.MERGE_PROSPECTS: frozenset({"coordinator", "admin", "nurse"}),
+    Act.BOOK_WINDOW: frozenset({"coordinator", "admin", "nurse"}),
+}
+
+SERVICE_CLIENTS = frozenset({Act.READ_PHYSICIANS, Act.BOOK_WINDOW})
+"""What a token got by Client Credentials may do: nothing of a person's (contract of the public booking page)."""
+
+
+def allows(act: Act, roles: frozenset[str]) -> bool:
+    """Whether a person with `roles` may try `act` at all."""
+    return not ALLOWED[act].isdisjoint(roles)

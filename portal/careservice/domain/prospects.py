@@ -1,0 +1,214 @@
+"""People who asked about treatment: merging two records of one person, and booking a first window."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+import msgspec
+from sqlalchemy import ForeignKey, String, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from portal.careservice.clock import now
+from portal.careservice.database import Base, Id
+from portal.careservice.domain import notifications, people
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import Audited, one_of
+from portal.careservice.domain.conversations import Conversation
+from portal.careservice.domain.enumerations import DayOfWeek, ProspectStatus
+from portal.careservice.domain.physicians import BusyTime, Physician
+from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule
+from portal.careservice.ids import new_id
+
+_CLOSED = frozenset({ProspectStatus.CONVERTED, ProspectStatus.LOST, ProspectStatus.MERGED})
+_ENQUIRIES = frozenset({"coordinator", "admin"})
+FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
+"""The fields that a merge lets one choose."""
+_ATTRIBUTES = dict(
+    zip(FIELDS, ("first_name", "last_name", "email", "phone_number", "source", "interest"), strict=True)
+)
+
+
+class Prospect(Audited, Base):
+    """Somebody who asked, before becoming a patient."""
+
+    __tablename__ = "prospects"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36), index=True)
+    first_name: Mapped[str]
+    last_name: Mapped[str]
+    email: Mapped[str | None]
+    phone_number: Mapped[str | None]
+    source: Mapped[str]
+    status: Mapped[ProspectStatus] = mapped_column(one_of(ProspectStatus))
+    interest: Mapped[str | None]
+    patient_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"))
+    merged_into_id: Mapped[str | None] = mapped_column(String(36))
+
+
+class Booking(Base):
+    """A window that was booked for a prospect."""
+
+    __tablename__ = "bookings"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    prospect_id: Mapped[str] = mapped_column(ForeignKey("prospects.id"), index=True)
+    physician_id: Mapped[str] = mapped_column(ForeignKey("physicians.id"), index=True)
+    location_id: Mapped[str | None] = mapped_column(String(36))
+    start: Mapped[datetime]
+    end: Mapped[datetime]
+    time_zone: Mapped[str]
+    appointment_type: Mapped[str]
+    status: Mapped[str] = mapped_column(default="Booked")
+    creation_time: Mapped[datetime] = mapped_column(default=now)
+
+
+class Window(msgspec.Struct, rename="camel", kw_only=True):
+    """A time with a physician; `time_zone` is the one that a time without an offset is in."""
+
+    physician_id: str
+    location_id: str | None = None
+    start: datetime
+    end: datetime
+    time_zone: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    appointment_type: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
+
+FieldChoice = Literal["survivor", "merged"]
+
+
+def find(session: Session, actor: Actor, prospect_id: str) -> Prospect:
+    """The prospect, if it is one of the clinic's."""
+    prospect = session.get(Prospect, prospect_id)
+    if prospect is None or prospect.tenant_id != actor.tenant_id:
+        raise NotThere
+    return prospect
+
+
+def merge(
+    session: Session, actor: Actor, survivor: Prospect, merged: Prospect, choices: dict[str, str]
+) -> Prospect:
+    """Put `merged` into `survivor`.
+
+    `choices` says for a field whose value stays: the id of either record, or `survivor` or `merged`. Where it
+    says nothing the survivor's own stays, and what it lacks is filled in.
+    """
+    if survivor.id == merged.id:
+        raise Refused(Rule.SAME_RECORD)
+    if ProspectStatus.MERGED in (survivor.status, merged.status):
+        raise Refused(Rule.ALREADY_MERGED)
+    taken = _taken_from_merged(choices, survivor, merged)
+    for field, attribute in _ATTRIBUTES.items():
+        if field in taken or (field not in choices and not getattr(survivor, attribute)):
+            setattr(survivor, attribute, getattr(merged, attribute))
+    if survivor.patient_id is None:
+        survivor.patient_id = merged.patient_id
+    survivor.touch(actor.sub)
+    merged.status = ProspectStatus.MERGED
+    merged.merged_into_id = survivor.id
+    merged.touch(actor.sub)
+    for record in (Conversation, Booking):
+        session.execute(update(record).where(record.prospect_id == merged.id).values(prospect_id=survivor.id))
+    return survivor
+
+
+def _taken_from_merged(choices: dict[str, str], survivor: Prospect, merged: Prospect) -> set[str]:
+    taken: set[str] = set()
+    for field, choice in choices.items():
+        if field not in _ATTRIBUTES:
+            raise Invalid("There is no such field.", f"fieldChoices.{field}")
+        if choice in (merged.id, "merged"):
+            taken.add(field)
+        elif choice not in (survivor.id, "survivor"):
+            raise Invalid("Choose one of the two records.", f"fieldChoices.{field}")
+    return taken
+
+
+def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> Booking:
+    """Book a window for a prospect in a physician's working hours, where nothing else is."""
+    physician = session.scalars(
+        # The lock makes two bookings of one physician wait for each other where the database locks rows.
+        select(Physician).where(Physician.id == window.physician_id).with_for_update(of=Physician)
+    ).one_or_none()
+    if physician is None or physician.tenant_id != actor.tenant_id:
+        raise Invalid("No such physician at this clinic.", "physicianId")
+    start, end = _instants(window)
+    if prospect.status in _CLOSED:
+        raise Refused(Rule.PROSPECT_CLOSED)
+    if not physician.is_active:
+        raise Refused(Rule.PHYSICIAN_NOT_AVAILABLE)
+    if window.location_id is not None and window.location_id != physician.location_id:
+        raise Invalid("The physician isn't at that location.", "locationId")
+    if start <= now():
+        raise Refused(Rule.SLOT_IN_THE_PAST)
+    if not _is_within_hours(physician, start, end):
+        raise Refused(Rule.OUTSIDE_WORKING_HOURS)
+    if _is_taken(session, physician.id, start, end):
+        raise Refused(Rule.SLOT_TAKEN)
+    booking = Booking(
+        id=new_id(),
+        tenant_id=prospect.tenant_id,
+        prospect_id=prospect.id,
+        physician_id=physician.id,
+        location_id=window.location_id or physician.location_id,
+        start=start,
+        end=end,
+        time_zone=window.time_zone,
+        appointment_type=window.appointment_type,
+        status="Booked",
+    )
+    session.add_all([booking, BusyTime(id=booking.id, physician_id=physician.id, start=start, end=end)])
+    prospect.status = ProspectStatus.WINDOW_BOOKED
+    prospect.touch(actor.sub)
+    notifications.announce(
+        session,
+        tenant_id=prospect.tenant_id,
+        who=people.staff_with(session, prospect.tenant_id, _ENQUIRIES),
+        kind="ProspectReceived",
+        entity=("Prospect", prospect.id),
+        data={"bookingId": booking.id},
+    )
+    return booking
+
+
+def _instants(window: Window) -> tuple[datetime, datetime]:
+    if window.time_zone not in available_timezones():
+        raise Invalid("There is no such time zone.", "timeZone")
+    zone = ZoneInfo(window.time_zone)
+    try:
+        start, end = (
+            (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+            for moment in (window.start, window.end)
+        )
+    except OverflowError:
+        raise Invalid("This time can't be reckoned with.", "start") from None
+    if end <= start:
+        raise Invalid("The end has to come after the start.", "end")
+    return start, end
+
+
+def _is_within_hours(physician: Physician, start: datetime, end: datetime) -> bool:
+    zone = ZoneInfo(physician.time_zone)
+    try:
+        begins, ends = start.astimezone(zone), end.astimezone(zone)
+    except OverflowError:
+        return False
+    if begins.date() != ends.date():
+        return False
+    day = list(DayOfWeek)[begins.isoweekday() % 7]
+    return any(
+        hours.day_of_week == day
+        and hours.start <= begins.strftime("%H:%M")
+        and ends.strftime("%H:%M:%S") <= f"{hours.end}:00"
+        for hours in physician.working_hours
+    )
+
+
+def _is_taken(session: Session, physician_id: str, start: datetime, end: datetime) -> bool:
+    overlapping = select(BusyTime.id).where(
+        BusyTime.physician_id == physician_id, BusyTime.start < end, BusyTime.end > start
+    )
+    return session.scalar(overlapping.limit(1)) is not None

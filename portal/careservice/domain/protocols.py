@@ -1,0 +1,179 @@
+"""Fertility protocols: which medicine on which day, and what is looked at when."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+import msgspec
+from sqlalchemy import ForeignKey, String, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from portal.careservice.database import Base, Id
+from portal.careservice.domain import patients
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import Audited, Structs, one_of
+from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
+from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.physicians import Physician
+from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
+from portal.careservice.ids import new_id
+
+Day = Annotated[int, msgspec.Meta(ge=-60, le=400)]
+"""Day of stimulation, 1 being the first; days before it are 0 and below."""
+ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+LongText = Annotated[str, msgspec.Meta(max_length=10_000)]
+
+MOVES: dict[ProtocolStatus, frozenset[ProtocolStatus]] = {
+    ProtocolStatus.DRAFT: frozenset({ProtocolStatus.ACTIVE, ProtocolStatus.CANCELLED}),
+    ProtocolStatus.ACTIVE: frozenset(
+        {ProtocolStatus.ON_HOLD, ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED}
+    ),
+    ProtocolStatus.ON_HOLD: frozenset(
+        {ProtocolStatus.ACTIVE, ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED}
+    ),
+    ProtocolStatus.COMPLETED: frozenset(),
+    ProtocolStatus.CANCELLED: frozenset(),
+}
+
+
+class Medication(msgspec.Struct, rename="camel", kw_only=True):
+    """One medicine: `dose` in `unit` from `start_day` to `end_day` (or until `stop_rule` holds)."""
+
+    id: str | None = None
+    drug: ShortText
+    drug_class: ShortText
+    dose: Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
+    unit: ShortText
+    route: ShortText
+    start_day: Day
+    end_day: Day | None = None
+    stop_rule: LongText | None = None
+    time: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] | None = None
+    instructions: LongText | None = None
+
+
+class MonitoringDay(msgspec.Struct, rename="camel", kw_only=True):
+    """What is looked at on a day of stimulation."""
+
+    day: Day
+    kind: ShortText
+    note: LongText | None = None
+
+
+class FertilityProtocol(Audited, Base):
+    """A plan of treatment, a patient's own or a clinic's template without a patient."""
+
+    __tablename__ = "protocols"
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36), index=True)
+    name: Mapped[str]
+    type: Mapped[ProtocolType] = mapped_column(one_of(ProtocolType))
+    status: Mapped[ProtocolStatus] = mapped_column(one_of(ProtocolStatus))
+    description: Mapped[str | None]
+    patient_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
+    episode_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    physician_id: Mapped[str | None] = mapped_column(String(36))
+    start_date: Mapped[date | None]
+    medications: Mapped[list[Medication]] = mapped_column(Structs(list[Medication]))
+    monitoring: Mapped[list[MonitoringDay]] = mapped_column(Structs(list[MonitoringDay]))
+
+
+class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):
+    """What a create or an update says: the record without its id and audit."""
+
+    name: ShortText
+    type: ProtocolType
+    status: ProtocolStatus
+    description: LongText | None = None
+    patient_id: str | None = None
+    episode_id: str | None = None
+    physician_id: str | None = None
+    start_date: date | None = None
+    medications: Annotated[list[Medication], msgspec.Meta(max_length=100)]
+    monitoring: Annotated[list[MonitoringDay], msgspec.Meta(max_length=200)]
+
+
+def find(session: Session, actor: Actor, protocol_id: str) -> FertilityProtocol:
+    """The protocol as far as `actor` reaches: staff any of the clinic's, patients their own."""
+    protocol = session.get(FertilityProtocol, protocol_id)
+    if protocol is None or protocol.tenant_id != actor.tenant_id:
+        raise NotThere
+    if not actor.is_staff and protocol.patient_id not in patients.ids_of(session, actor):
+        raise NotThere
+    return protocol
+
+
+def create(session: Session, actor: Actor, plan: ProtocolPlan) -> FertilityProtocol:
+    """A new protocol of the clinic, as a Draft or Active."""
+    if plan.status not in (ProtocolStatus.DRAFT, ProtocolStatus.ACTIVE):
+        raise Refused(Rule.ILLEGAL_TRANSITION)
+    _require_sound(session, actor, plan)
+    protocol = FertilityProtocol(id=new_id(), tenant_id=actor.tenant_id, creator_id=actor.sub)
+    _put(protocol, plan)
+    session.add(protocol)
+    return protocol
+
+
+def update(
+    session: Session, actor: Actor, protocol: FertilityProtocol, plan: ProtocolPlan, stamp: str
+) -> FertilityProtocol:
+    """Put `plan` in place of the protocol's own; what is Completed or Cancelled stays as it is."""
+    require_stamp(protocol.concurrency_stamp, stamp)
+    if not MOVES[protocol.status]:
+        raise Refused(Rule.ILLEGAL_TRANSITION)
+    if plan.status != protocol.status and plan.status not in MOVES[protocol.status]:
+        raise Refused(Rule.ILLEGAL_TRANSITION)
+    _require_sound(session, actor, plan)
+    _put(protocol, plan)
+    protocol.touch(actor.sub)
+    return protocol
+
+
+def _put(protocol: FertilityProtocol, plan: ProtocolPlan) -> None:
+    for name in plan.__struct_fields__:
+        setattr(protocol, name, getattr(plan, name))
+    protocol.medications = [
+        msgspec.structs.replace(medication, id=medication.id or new_id()) for medication in plan.medications
+    ]
+
+
+def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
+    from portal.careservice.domain.episodes import Episode
+
+    if plan.patient_id is not None:
+        _require_of_clinic(session.get(Patient, plan.patient_id), actor, "patientId")
+    if plan.physician_id is not None:
+        _require_of_clinic(session.get(Physician, plan.physician_id), actor, "physicianId")
+    if plan.episode_id is not None:
+        episode = session.get(Episode, plan.episode_id)
+        _require_of_clinic(episode, actor, "episodeId")
+        if episode is not None and plan.patient_id not in (episode.patient_id, episode.partner_id):
+            raise Invalid("The episode is not this patient's.", "episodeId")
+    for index, medication in enumerate(plan.medications):
+        if medication.end_day is not None and medication.end_day < medication.start_day:
+            raise Invalid("The last day comes before the first.", f"medications[{index}].endDay")
+    ids = [medication.id for medication in plan.medications if medication.id is not None]
+    if len(ids) != len(set(ids)):
+        raise Invalid("Two medications have the same id.", "medications")
+
+
+def _require_of_clinic(record: Patient | Physician | object | None, actor: Actor, member: str) -> None:
+    if record is None or getattr(record, "tenant_id", None) != actor.tenant_id:
+        raise Invalid("No such record at this clinic.", member)
+
+
+def of_episode(session: Session, episode_id: str) -> FertilityProtocol | None:
+    """The protocol that an episode runs by: the newest that isn't cancelled, else the newest."""
+    found = session.scalars(
+        select(FertilityProtocol)
+        .where(FertilityProtocol.episode_id == episode_id)
+        .order_by(
+            FertilityProtocol.status == ProtocolStatus.CANCELLED,
+            FertilityProtocol.creation_time.desc(),
+            FertilityProtocol.id,
+        )
+        .limit(1)
+    )
+    return found.first()

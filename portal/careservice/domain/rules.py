@@ -1,0 +1,72 @@
+"""Every rule that can refuse an act, in one place; the API answers 403 with `ClientelePortal:<Rule>`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Rule(StrEnum):
+    """The rules by name; a name is part of the interface and never changes its meaning."""
+
+    CONCURRENCY_CONFLICT = "ConcurrencyConflict"
+    ILLEGAL_TRANSITION = "IllegalTransition"
+    FIELD_NOT_YOURS = "FieldNotYours"
+    # consent forms
+    NOT_A_SIGNER = "NotASigner"
+    ALREADY_SIGNED = "AlreadySigned"
+    OUT_OF_ORDER = "OutOfOrder"
+    WITNESS_IS_SIGNER = "WitnessIsSigner"
+    CLINICIAN_NOT_STAFF = "ClinicianNotStaff"
+    CONTENT_CHANGED = "ContentChanged"
+    FORM_NOT_SENT = "FormNotSent"
+    FORM_REVOKED = "FormRevoked"
+    FORM_EXPIRED = "FormExpired"
+    FORM_SUPERSEDED = "FormSuperseded"
+    FORM_ACTED_UPON = "FormActedUpon"
+    # embryos
+    EMBRYO_ON_HOLD = "EmbryoOnHold"
+    DISPOSITION_CONSENT_MISSING = "DispositionConsentMissing"
+    # relationships, folders, EMR endpoints
+    RELATIONSHIP_IN_USE = "RelationshipInUse"
+    MOVE_INTO_DESCENDANT = "MoveIntoDescendant"
+    DUPLICATE_NAME = "DuplicateName"
+    SYNC_RUNNING = "SyncRunning"
+    # prospects
+    SAME_RECORD = "SameRecord"
+    ALREADY_MERGED = "AlreadyMerged"
+    SLOT_TAKEN = "SlotTaken"
+    OUTSIDE_WORKING_HOURS = "OutsideWorkingHours"
+    SLOT_IN_THE_PAST = "SlotInThePast"
+    PHYSICIAN_NOT_AVAILABLE = "PhysicianNotAvailable"
+    PROSPECT_CLOSED = "ProspectClosed"
+
+
+class Refused(Exception):
+    """A rule forbids the act; nothing was changed."""
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule.value)
+        self.rule = rule
+
+
+class Invalid(Exception):
+    """What was given can't be used; `members` names the fields at fault, in camelCase."""
+
+    def __init__(self, message: str, *members: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.members = members
+
+
+class NotThere(Exception):
+    """The record is absent, or for this caller as good as absent: one answer for both, so that none tells."""
+
+
+class KeptElsewhere(Exception):
+    """The record is kept by the clinic's own EMR, or the clinic doesn't use this part of the service."""
+
+
+def require_stamp(kept: str, given: str) -> None:
+    """Refuse a change made to an older state of a record than the one kept."""
+    if kept != given:
+        raise Refused(Rule.CONCURRENCY_CONFLICT)

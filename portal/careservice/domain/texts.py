@@ -1,0 +1,118 @@
+"""Short texts that the service itself writes, in the languages that the clinics speak."""
+
+from __future__ import annotations
+
+LANGUAGES = ("en", "es", "ar")
+
+NOTICES: dict[str, dict[str, tuple[str, str]]] = {
+    "ConsentRequested": {
+        "en": ("A form is ready for you", "Please read it in the portal and decide whether to sign."),
+        "es": ("Tiene un formulario disponible", "Léalo en el portal y decida si desea firmarlo."),
+        "ar": ("لديك نموذج جاهز", "يرجى قراءته في البوابة وتحديد ما إذا كنت ترغب في التوقيع."),
+    },
+    "ConsentCompleted": {
+        "en": ("A form is complete", "Everybody has signed. You can read and print it in the portal."),
+        "es": ("Un formulario está completo", "Todas las personas han firmado. Puede leerlo e imprimirlo."),
+        "ar": ("اكتمل أحد النماذج", "وقّع الجميع. يمكنك قراءته وطباعته في البوابة."),
+    },
+    "ConsentRevoked": {
+        "en": ("A form has changed", "A form that names you was withdrawn. Please read it in the portal."),
+        "es": (
+            "Un formulario ha cambiado",
+            "Se ha retirado un formulario que le nombra. Léalo en el portal.",
+        ),
+        "ar": ("تغيّر أحد النماذج", "تم سحب نموذج يذكر اسمك. يرجى قراءته في البوابة."),
+    },
+    "ProspectReceived": {
+        "en": ("An appointment was booked", "A window was booked for an enquiry."),
+        "es": ("Se ha reservado una cita", "Se ha reservado una franja para una consulta."),
+        "ar": ("تم حجز موعد", "تم حجز موعد لأحد الاستفسارات."),
+    },
+}
+"""By kind of notification and language: title and body, neutral enough for a lock screen."""
+
+ERRORS: dict[str, dict[str, str]] = {
+    "Invalid": {
+        "en": "Your request is not valid.",
+        "es": "La solicitud no es válida.",
+        "ar": "الطلب غير صالح.",
+    },
+    "NotThere": {
+        "en": "There is no such record.",
+        "es": "No existe ese registro.",
+        "ar": "لا يوجد سجل كهذا.",
+    },
+    "KeptElsewhere": {
+        "en": "This is not offered here.",
+        "es": "Esto no se ofrece aquí.",
+        "ar": "هذا غير متاح هنا.",
+    },
+    "Internal": {
+        "en": "An internal error occurred.",
+        "es": "Se ha producido un error interno.",
+        "ar": "حدث خطأ داخلي.",
+    },
+    "MethodNotAllowed": {
+        "en": "This address does not take that method.",
+        "es": "Esta dirección no admite ese método.",
+        "ar": "لا يقبل هذا العنوان تلك الطريقة.",
+    },
+    "Refused": {
+        "en": "A rule of the clinic does not allow this.",
+        "es": "Una norma de la clínica no lo permite.",
+        "ar": "لا تسمح إحدى قواعد العيادة بذلك.",
+    },
+    "ConcurrencyConflict": {
+        "en": "Somebody changed this in the meantime.",
+        "es": "Alguien lo ha modificado entretanto.",
+        "ar": "قام شخص آخر بتغيير هذا في هذه الأثناء.",
+    },
+    "AlreadySigned": {
+        "en": "You have signed this already.",
+        "es": "Ya lo ha firmado.",
+        "ar": "لقد وقّعت على هذا من قبل.",
+    },
+    "OutOfOrder": {
+        "en": "Somebody else signs first.",
+        "es": "Antes debe firmar otra persona.",
+        "ar": "يجب أن يوقّع شخص آخر أولاً.",
+    },
+    "NotASigner": {
+        "en": "You are not named as a signer of this form.",
+        "es": "Usted no figura como firmante de este formulario.",
+        "ar": "لست من الموقّعين على هذا النموذج.",
+    },
+    "ContentChanged": {
+        "en": "The form is not the version that you read.",
+        "es": "El formulario no es la versión que usted leyó.",
+        "ar": "النموذج ليس النسخة التي قرأتها.",
+    },
+    "FormRevoked": {
+        "en": "This form was withdrawn.",
+        "es": "Este formulario fue retirado.",
+        "ar": "تم سحب هذا النموذج.",
+    },
+    "FormExpired": {
+        "en": "This form has expired.",
+        "es": "Este formulario ha caducado.",
+        "ar": "انتهت صلاحية هذا النموذج.",
+    },
+    "SlotTaken": {
+        "en": "This time has just been taken.",
+        "es": "Esta hora acaba de ser reservada.",
+        "ar": "تم حجز هذا الوقت للتو.",
+    },
+}
+"""By name of the error or rule and language."""
+
+
+def notice(kind: str, language: str) -> tuple[str, str]:
+    """Title and body of a notification of `kind`."""
+    texts = NOTICES[kind]
+    return texts.get(language, texts["en"])
+
+
+def error(name: str, language: str) -> str:
+    """What to tell about the error or rule `name`; for rules without words of their own, that a rule forbids it."""
+    texts = ERRORS.get(name, ERRORS["Refused"])
+    return texts[language]
