@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import rfc8785
 
@@ -144,7 +145,7 @@ def content_hash(form: ConsentForm | ConsentDraft) -> str:
         "body": [_given(fields_of(clause)) for clause in form.body],
         "statements": [_given(fields_of(statement)) for statement in form.statements],
     }
-    return hashlib.sha256(_canonical(_given(content))).hexdigest()
+    return hashlib.sha256(rfc8785.dumps(_given(content))).hexdigest()
 
 
 def signed_by(form: ConsentForm, sub: str, role: SignerRole | None = None) -> bool:
@@ -175,9 +176,5 @@ def _likeness(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
     return (*named, form.procedure_date, form.episode_id, signers)
 
 
-def _given(members: dict[str, object]) -> dict[str, object]:
+def _given(members: dict[str, object]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
-
-
-def _canonical(content: dict[str, object]) -> bytes:
-    return rfc8785.dumps(content)  # pyright: ignore[reportArgumentType] - only strings, lists and dicts

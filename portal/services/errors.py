@@ -1,4 +1,3 @@
-# ruff: noqa: N818 - the names say what happened; "Error" after each would add nothing
 """What can go wrong with a call of the care API, as ten plain exceptions.
 
 The API's own message text stops here: it may be in another language, name internals or repeat what a person

@@ -73,7 +73,8 @@ _PATTERNS = (
     + _NOT_AFTER_LETTER
     + r"[XY][XYO0]{0,4}"
     + _NOT_BEFORE_LETTER
-    + r"(?![-\u2010\u2011 ]?(?:linked|LINKED|Linked))",
+    + r"(?![-\u2010\u2011 ]?(?:linked|LINKED|Linked))"
+    + r"(?:\)\s*[x×]\s*[0-9]+)?",  # "(X)x2": how many there are says as much
     _NOT_AFTER_LETTER + r"[xy]{2,5}" + _NOT_BEFORE_LETTER,
     # words for a sex, and for what only one has
     _NOT_AFTER_LETTER + r"(?i:fe)?(?i:males?)" + _NOT_BEFORE_LETTER,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
-from typing import Any, Generic, TypeAlias, TypeGuard, TypeVar, cast, get_args, get_origin
+from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec import inspect, structs
@@ -29,7 +29,7 @@ Id: TypeAlias = str
 class Choice(StrEnum):
     """One name of an enumeration, listed in the API's integer order; a name not listed stays as it came.
 
-    `Choice("in_lab")`, `Choice("InLab")` and `Choice(1)` are the same member. A value that isn't listed
+    `Choice("in_lab")`, `Choice("InLab")`, `Choice("1")` and `Choice(1)` are the same member. A value that isn't listed
     becomes a passing member with `known` False, so that pages can show it as text.
     """
 
@@ -40,12 +40,12 @@ class Choice(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Choice | None:
-        if isinstance(value, int):
-            members = list(cls)
-            return members[value] if 0 <= value < len(members) else cls._unknown(str(value))
-        if not isinstance(value, str):
+        if not isinstance(value, int | str):
             return None
-        return _members_by_folded_name(cls).get(_folded(value)) or cls._unknown(value)
+        name = str(value)
+        if re.fullmatch(r"[0-9]{1,3}", name) and int(name) < len(cls):
+            return list(cls)[int(name)]
+        return _members_by_folded_name(cls).get(_folded(name)) or cls._unknown(name)
 
     @classmethod
     def _unknown(cls, value: str) -> Choice:
@@ -64,8 +64,11 @@ def _members_by_folded_name(choice: type[Choice]) -> dict[str, Choice]:
     return {_folded(member.value): member for member in choice}
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A value of the care API: camelCase outside, snake_case inside, unknown members ignored."""
+class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """A value of the care API: camelCase outside, snake_case inside, unknown members ignored.
+
+    Frozen values hold no cycles, so the garbage collector needn't look at them.
+    """
 
 
 class Timed(Record, frozen=True, kw_only=True):
@@ -128,7 +131,7 @@ def decode(body: bytes, into: type[T]) -> T:
 
 
 def encode(value: object) -> bytes:
-    """`value` as JSON in UTF-8: records with camelCase members, instants in UTC with "Z"."""
+    """`value` as JSON in UTF-8: records with camelCase members, instants as ISO 8601 ("Z" for UTC)."""
     return msgspec.json.encode(value)
 
 
@@ -143,14 +146,9 @@ def _decoder(into: type[T]) -> msgspec.json.Decoder[T]:
     return msgspec.json.Decoder(cast("type[T]", Any) if into is object else into)
 
 
-@cache
-def _shape(into: type[object]) -> inspect.Type:
-    return inspect.type_info(into)
-
-
 def _decode_forgivingly(body: bytes, into: type[T]) -> T:
     try:
-        answer = _mended(msgspec.json.decode(body), _shape(into))
+        answer = _mender(into)(msgspec.json.decode(body))
         return msgspec.convert(answer, into, strict=False)
     except msgspec.ValidationError as fault:
         field = _field_named_by(fault)
@@ -168,44 +166,62 @@ def _field_named_by(fault: msgspec.ValidationError) -> str:
     return f"{path}.{missing[1]}" if missing else path
 
 
-def _mended(value: object, shape: inspect.Type) -> object:
-    """`value` in the form that `shape` expects, where what it means is beyond doubt; else as it came."""
+Mender: TypeAlias = Callable[[object], object]
+"""Brings a JSON value into the form that its place expects, where its meaning is beyond doubt; else leaves it."""
+
+
+@cache
+def _mender(into: type[object]) -> Mender:
+    return _mender_for(inspect.type_info(into))
+
+
+def _mender_for(shape: inspect.Type) -> Mender:
     match shape:
         case inspect.UnionType(types):
-            if value is None:
-                return None
-            return _mended(value, next(t for t in types if not isinstance(t, inspect.NoneType)))
-        case inspect.StructType(fields=fields) if isinstance(value, dict):
-            return _mended_members(cast("dict[str, object]", value), fields)
+            mend = _mender_for(next(t for t in types if not isinstance(t, inspect.NoneType)))
+            return lambda value: None if value is None else mend(value)
+        case inspect.StructType(fields=fields):
+            return _members_mender([(f.encode_name, f.required, _mender_for(f.type)) for f in fields])
         case inspect.VarTupleType(item_type=item):
-            return _mended_items(value, item)
-        case inspect.EnumType(cls=choice) if isinstance(value, int | str) and not isinstance(value, bool):
-            number = isinstance(value, str) and re.fullmatch(r"[0-9]{1,3}", value)
-            return choice(int(value) if number else value).value
-        case _ if mend := _MENDERS.get(type(shape)):
-            return mend(value)
+            return _items_mender(_mender_for(item))
+        case inspect.EnumType(cls=choice):
+            return _choice_mender(cast("type[Choice]", choice))
         case _:
+            return _MENDERS.get(type(shape), _as_it_came)
+
+
+def _members_mender(members: list[tuple[str, bool, Mender]]) -> Mender:
+    def mend_members(value: object) -> object:
+        if not isinstance(value, dict):
             return value
+        given = cast("dict[str, object]", value)
+        mended = ((name, required, mend(given[name])) for name, required, mend in members if name in given)
+        return {name: value for name, required, value in mended if required or value is not None}
+
+    return mend_members
 
 
-def _mended_items(value: object, item: inspect.Type) -> object:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        return value
-    return [_mended(one, item) for one in cast("list[object]", value) if one is not None]
+def _items_mender(mend: Mender) -> Mender:
+    def mend_items(value: object) -> object:
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            return value
+        return [mend(item) for item in cast("list[object]", value) if item is not None]
+
+    return mend_items
 
 
-def _mended_members(members: dict[str, object], fields: tuple[inspect.Field, ...]) -> dict[str, object]:
-    mended: dict[str, object] = {}
-    for field in fields:
-        if field.encode_name not in members:
-            continue
-        value = _mended(members[field.encode_name], field.type)
-        if value is None and not field.required:
-            continue  # a null is "not given"
-        mended[field.encode_name] = value
-    return mended
+def _choice_mender(choice: type[Choice]) -> Mender:
+    def mend_choice(value: object) -> object:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return choice(value).value if is_number else value
+
+    return mend_choice
+
+
+def _as_it_came(value: object) -> object:
+    return value
 
 
 def _text(value: object) -> object:
@@ -219,38 +235,35 @@ def _whole(value: object) -> object:
 
 def _instant(value: object) -> object:
     """ISO 8601 in any of its spellings, with 0 to 7 digits of a second; a bare day is its midnight."""
-    return in_utc(datetime.fromisoformat(value.strip())) if _written(value) else value or None
+    return in_utc(_iso(value)) if isinstance(value, str) else value
 
 
 def _day(value: object) -> object:
     """A day, also when it is given as an instant: the day that is written there."""
-    return datetime.fromisoformat(value.strip()).date() if _written(value) else value or None
+    return _iso(value).date() if isinstance(value, str) else value
 
 
-def _clock_time(value: object) -> object:
-    return time.fromisoformat(value.strip()) if _written(value) else value or None
+def _iso(text: str) -> datetime:
+    return datetime.fromisoformat(text.strip())
 
 
-def _written(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and bool(value.strip())
+def _date_mender(mend: Mender) -> Mender:
+    """An empty text is "not given"; one that can't be read stays, so that the check after names its field."""
 
-
-def _or_as_it_came(mend: Callable[[object], object]) -> Callable[[object], object]:
-    """Leaves alone what can't be mended, so that the field is named by the check that follows."""
-
-    def careful(value: object) -> object:
+    def mend_date(value: object) -> object:
+        if value == "":
+            return None
         try:
             return mend(value)
         except (ValueError, OverflowError):
             return value
 
-    return careful
+    return mend_date
 
 
-_MENDERS: dict[type[inspect.Type], Callable[[object], object]] = {
+_MENDERS: dict[type[inspect.Type], Mender] = {
     inspect.StrType: _text,
     inspect.IntType: _whole,
-    inspect.DateTimeType: _or_as_it_came(_instant),
-    inspect.DateType: _or_as_it_came(_day),
-    inspect.TimeType: _or_as_it_came(_clock_time),
+    inspect.DateTimeType: _date_mender(_instant),
+    inspect.DateType: _date_mender(_day),
 }

@@ -1,0 +1,84 @@
+"""The portal calls the endpoints of the care API specification, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from portal.services import endpoints
+
+SPECIFICATION = """
+| ConsentForm | GET | /api/care/consent-forms | list consent forms |
+| ConsentForm | POST | /api/care/consent-forms | create a consent form |
+| ConsentForm | GET | /api/care/consent-forms/{id} | read one |
+| ConsentForm | POST | /api/care/consent-forms/{id}/sign | sign |
+| ConsentForm | POST | /api/care/consent-forms/{id}/revoke | revoke |
+| FertilityProtocol | GET | /api/care/fertility-protocols | list |
+| FertilityProtocol | POST | /api/care/fertility-protocols | create |
+| FertilityProtocol | GET | /api/care/fertility-protocols/{id} | read one |
+| FertilityProtocol | PUT | /api/care/fertility-protocols/{id} | update |
+| Patient | PUT | /api/care/patients/{id} | update |
+| CareCase | PUT | /api/care/cases/{id} | update |
+| PatientRelationship | DELETE | /api/care/relationships/{id} | delete |
+| EmbryoStorage | PUT | /api/care/embryo-storage/{id} | update |
+| PGTResult | GET | /api/care/pgt-results/{id} | read one |
+| PatientPortal | GET | /api/patient-portal/episodes/{episodeId} | read one episode |
+| Calendar | GET | /api/calendar/resources/physicians | list physicians as calendar resources |
+| EmrEndpointConfig | DELETE | /api/emr-integration/endpoints/{id} | delete |
+| Document management | POST | /api/document-management/directory-descriptor/move | move a directory |
+| File management | GET | /api/file-management/file-descriptor/content | fetch file content |
+| Messaging | POST | /api/app/messaging/restore-message/{messageId} | restore a message |
+| Messaging | POST | /api/app/messaging/archive-message/{messageId} | archive a message |
+| Messaging | GET | /api/messaging/getconversations | list conversations |
+| Messaging | POST | /api/messaging/archive | archive |
+| Notification | GET | /api/app/notification | read notifications |
+| Notification | PUT | /api/app/notification | update notifications |
+| Notification | GET | /api/app/notification/settings | read notification settings |
+| Notification | PUT | /api/app/notification/settings | update notification settings |
+| Prospect | POST | /api/prospect/records/{id}/merge/{mergeId} | merge record {mergeId} with record {id} |
+| Prospect | POST | /api/prospect/records/{id}/book-window | book a window for a prospect record |
+| Webhook | POST | /smsinbound | inbound SMS callback |
+| Webhook | POST | /emailinbound | inbound e-mail callback |
+| Webhook | POST | /api/payment/webhook/payment-provider | callback from a payment provider |
+"""
+
+
+def rows() -> list[tuple[str, str, str]]:
+    lines = [line.split("|") for line in SPECIFICATION.strip().splitlines()]
+    return [(method.strip(), path.strip(), group.strip()) for _, group, method, path, *_ in lines]
+
+
+def as_rows(some: tuple[endpoints.Endpoint, ...]) -> list[tuple[str, str, str]]:
+    return [(e.method, e.template, e.group) for e in some]
+
+
+def test_all_29_called_endpoints_stand_in_the_specifications_order():
+    assert as_rows(endpoints.ALL) == [row for row in rows() if row[2] != "Webhook"]
+    assert len(endpoints.ALL) == len(set(endpoints.ALL)) == 29
+
+
+def test_webhooks_are_known_but_not_among_those_called():
+    assert as_rows(endpoints.WEBHOOKS) == [row for row in rows() if row[2] == "Webhook"]
+    assert not set(endpoints.WEBHOOKS) & set(endpoints.ALL)
+
+
+def test_every_named_endpoint_is_listed():
+    named = [value for value in vars(endpoints).values() if isinstance(value, endpoints.Endpoint)]
+    assert sorted(named, key=repr) == sorted(endpoints.ALL, key=repr)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "ids"),
+    [
+        (endpoints.LIST_CONSENTS, ()),
+        (endpoints.READ_EPISODE, ("episodeId",)),
+        (endpoints.MERGE_PROSPECTS, ("id", "mergeId")),
+    ],
+)
+def test_an_endpoint_knows_the_ids_in_its_path(endpoint, ids):
+    assert endpoint.ids == ids
+    assert endpoint.names_record is bool(ids)
+
+
+def test_only_reads_are_safe():
+    assert {e.method for e in endpoints.ALL if e.is_safe} == {"GET"}
+    assert {e.method for e in endpoints.ALL if not e.is_safe} == {"POST", "PUT", "DELETE"}

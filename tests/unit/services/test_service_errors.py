@@ -1,0 +1,227 @@
+"""Each unsuccessful answer becomes the one error that a page can say something about."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.services import endpoints as at
+from portal.services import errors
+from portal.services.errors import from_answer, retry_seconds
+
+CANARY = "Amelia Hart 07700 900123"
+
+
+def abp(code=None, faults=(), **others):
+    error = {
+        "code": code,
+        "message": CANARY,
+        "details": CANARY,
+        "data": {"name": CANARY},
+        "validationErrors": [{"message": CANARY, "members": members} for members in faults],
+    }
+    return json.dumps({"error": {**error, **others}}).encode()
+
+
+def answer(status, body=b"", media_type="application/json", endpoint=at.READ_CONSENT, retry_after=None):
+    return from_answer(status, body, media_type, endpoint=endpoint, retry_after=retry_after)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (200, errors.BadResponse),
+        (302, errors.BadResponse),
+        (308, errors.BadResponse),
+        (400, errors.NotFound),
+        (401, errors.NotSignedIn),
+        (403, errors.NotAllowed),
+        (404, errors.NotFound),
+        (405, errors.BadResponse),
+        (408, errors.Unavailable),
+        (409, errors.Conflict),
+        (410, errors.NotFound),
+        (412, errors.Conflict),
+        (418, errors.BadResponse),
+        (429, errors.Unavailable),
+        (500, errors.Unavailable),
+        (501, errors.NotOffered),
+        (502, errors.Unavailable),
+        (503, errors.Unavailable),
+        (504, errors.Unavailable),
+        (599, errors.Unavailable),
+    ],
+)
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [(b"", ""), (b"<html><h1>Sorry</h1></html>", "text/html; charset=utf-8"), (b"{", "application/json")],
+    ids=["empty", "html", "broken"],
+)
+def test_an_answer_without_a_readable_body_is_told_by_its_status(status, error, body, media_type):
+    assert type(answer(status, body, media_type)) is error
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (abp("ClientelePortal:OutOfOrder"), "OutOfOrder"),
+        (abp("OutOfOrder"), "OutOfOrder"),
+        (abp("Clientele:Consent:OutOfOrder"), "OutOfOrder"),
+        (
+            b'{"type": "about:blank", "title": "Forbidden", "code": "ClientelePortal:OutOfOrder"}',
+            "OutOfOrder",
+        ),
+        (b'{"error": "slot_taken", "error_description": "x"}', "slot_taken"),
+    ],
+)
+def test_a_403_with_a_code_is_a_rule_that_refused(body, code):
+    error = answer(403, body, endpoint=at.SIGN_CONSENT)
+    assert isinstance(error, errors.Refused)
+    assert error.code == code
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        abp(None),
+        abp(""),
+        abp("Volo.Authorization:010001"),
+        b'{"error": "insufficient_scope"}',
+        b'{"title": "Forbidden", "status": 403}',
+        b"[]",
+        b"null",
+    ],
+)
+def test_a_403_without_a_rules_code_is_a_missing_permission(body):
+    assert type(answer(403, body)) is errors.NotAllowed
+
+
+@pytest.mark.parametrize("code", ["ClientelePortal:ConcurrencyConflict", "Volo.Abp:DbConcurrencyConflict"])
+def test_a_403_about_the_stamp_is_a_conflict(code):
+    assert type(answer(403, abp(code), endpoint=at.UPDATE_PATIENT)) is errors.Conflict
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        (abp(faults=[["phoneNumber"], ["address.postalCode"]]), {"phone_number", "address.postal_code"}),
+        (abp(faults=[["RequiredSigners[0].PersonId"]]), {"required_signers.0.person_id"}),
+        (b'{"title": "x", "errors": {"PhoneNumber": ["The ..."]}}', {"phone_number"}),
+        (b'{"errors": [{"detail": "x", "pointer": "#/address/postalCode"}]}', {"address.postal_code"}),
+        (b'{"error": "invalid_request"}', set()),
+        (b'{"error": {"validationErrors": [{"members": null}, {"members": [7, null, ""]}, 3]}}', set()),
+        (b"", set()),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 422])
+def test_what_was_sent_wrongly_is_named_in_our_spelling(status, body, fields):
+    error = answer(status, body, endpoint=at.UPDATE_PATIENT)
+    assert isinstance(error, errors.Invalid)
+    assert dict(error.fields) == {name: ["invalid"] for name in fields}
+
+
+@pytest.mark.parametrize("endpoint", [at.READ_CONSENT, at.READ_FILE_CONTENT, at.DELETE_RELATIONSHIP])
+def test_a_400_for_a_call_that_sends_only_an_id_is_not_found(endpoint):
+    assert type(answer(400, abp(), endpoint=endpoint)) is errors.NotFound
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "member"),
+    [(at.SIGN_CONSENT, "id"), (at.ARCHIVE_MESSAGE, "messageId"), (at.MERGE_PROSPECTS, "MergeId")],
+)
+def test_a_400_that_names_only_the_id_is_not_found(endpoint, member):
+    assert type(answer(400, abp(faults=[[member]]), endpoint=endpoint)) is errors.NotFound
+
+
+def test_a_400_for_a_list_is_invalid():
+    assert type(answer(400, abp(faults=[["Sorting"]]), endpoint=at.LIST_CONSENTS)) is errors.Invalid
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "about_record"),
+    [
+        (at.LIST_PHYSICIANS, False),
+        (at.LIST_CONSENTS, False),
+        (at.UPDATE_PATIENT, True),
+        (at.READ_EPISODE, True),
+    ],
+)
+def test_a_501_is_about_the_record_when_the_address_names_one(endpoint, about_record):
+    error = answer(501, endpoint=endpoint)
+    assert isinstance(error, errors.NotOffered)
+    assert error.about_record is about_record
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_is_kept_in_seconds(status):
+    assert answer(status, retry_after="7").retry_after == 7.0
+    assert answer(status, retry_after=None).retry_after is None
+
+
+@pytest.mark.parametrize(
+    ("status", "endpoint", "known"),
+    [
+        (500, at.READ_CONSENT, True),
+        (500, at.SIGN_CONSENT, False),
+        (503, at.SIGN_CONSENT, False),
+        (504, at.BOOK_WINDOW, False),
+        (408, at.BOOK_WINDOW, False),
+        (429, at.BOOK_WINDOW, True),
+    ],
+)
+def test_a_change_that_failed_on_the_way_has_an_unknown_outcome(status, endpoint, known):
+    assert answer(status, endpoint=endpoint).outcome_known is known
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("120", 120.0),
+        (" 0 ", 0.0),
+        ("Fri, 27 Nov 2026 09:30:30 GMT", 30.0),
+        ("Fri, 27 Nov 2026 09:00:00 GMT", 0.0),
+        ("Fri, 27 Nov 2026 09:30:30 -0000", 30.0),
+        ("-5", None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_as_a_date(header, seconds):
+    assert retry_seconds(header, datetime(2026, 11, 27, 9, 30, tzinfo=UTC)) == seconds
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 422, 429, 500, 501, 503])
+@pytest.mark.parametrize("endpoint", [at.READ_CONSENT, at.UPDATE_PATIENT, at.LIST_CONSENTS])
+def test_no_error_carries_the_apis_own_words(status, endpoint):
+    for body in (abp("ClientelePortal:Rule", faults=[["title"]]), abp(faults=[["title"]]), CANARY.encode()):
+        error = answer(status, body, endpoint=endpoint)
+        assert CANARY not in f"{error!r} {error} {vars(error)}"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["error", "errors", "code", "validationErrors", "members", "x"]), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.integers(100, 999), st.binary() | json_values.map(lambda v: json.dumps(v).encode()), st.text())
+def test_any_answer_becomes_some_error(status, body, retry_after):
+    for endpoint in (at.READ_CONSENT, at.SIGN_CONSENT, at.LIST_PHYSICIANS):
+        error = from_answer(status, body, "application/json", endpoint=endpoint, retry_after=retry_after)
+        assert isinstance(error, errors.CareError)
+
+
+def test_a_body_nested_too_deeply_counts_as_none():
+    assert type(answer(403, b"[" * 100_000)) is errors.NotAllowed
