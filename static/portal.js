@@ -116,6 +116,7 @@
       const over = left <= 0;
       part("warning").hidden = over;
       part("ended").hidden = !over;
+      dialog.setAttribute("aria-labelledby", over ? "session-ended-title" : "session-warning-title");
       $("[data-countdown]", dialog).textContent = `${Math.max(0, Math.floor(left / 60))}:${String(Math.max(0, left % 60)).padStart(2, "0")}`;
       if (!dialog.open && (over || left > 60 || left % 30 === 0)) dialog.showModal();
     }, 1000);
