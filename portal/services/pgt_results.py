@@ -66,8 +66,12 @@ _PATTERNS = (
     + r"(?i:chr(?:omosomes?)?|cr(?:omosomas?)?|الكروموسوم|كروموسوم)[.:\s]*[XYxy]"
     + r"(?:[pq][\w.]*)?"
     + _NOT_BEFORE_LETTER,
-    # bands: Xq28, Yp11.2, Xp22.33q28
-    _NOT_AFTER_LETTER + r"[XY](?:[pq](?:ter|[0-9][0-9.]*)?)+" + _NOT_BEFORE_LETTER,
+    _NOT_AFTER_LETTER + r"[xy][-\s]?(?i:chr(?:omosomes?)?)" + _NOT_BEFORE_LETTER,
+    # bands, with their place and count: Xq28, Yp11.2, Xp22.33q28, Xp22.31(6,467,202-8,091,950)x1
+    _NOT_AFTER_LETTER
+    + r"[XY](?:[pq](?:ter|[0-9][0-9.]*)?)+"
+    + r"(?:\([0-9,._-]*\))?(?:[x×][0-9]+)?"
+    + _NOT_BEFORE_LETTER,
     # alone: X, XY, XXY, XO, +X, -Y, X0; but not "X-linked" and "fragile X"
     r"(?<![Ff]ragile )"
     + _NOT_AFTER_LETTER
@@ -79,7 +83,7 @@ _PATTERNS = (
     # words for a sex, and for what only one has
     _NOT_AFTER_LETTER + r"(?i:fe)?(?i:males?)" + _NOT_BEFORE_LETTER,
     _NOT_AFTER_LETTER
-    + r"(?i:boys?|girls?|sons?|daughters?|SRY|turner|klinefelter|"
+    + r"(?i:boys?|girls?|sons|daughters?|SRY|turner|klinefelter|"
     + r"masculin[oa]s?|femenin[oa]s?|var[oó]n(?:es)?|hembras?|machos?|niñ[oa]s?)"
     + _NOT_BEFORE_LETTER,
     _NOT_AFTER_LETTER + r"(?:ال)?(?:ذكر|ذكور|أنثى|انثى|إناث|ولد|صبي|بنت|فتاة)" + _NOT_BEFORE_LETTER,

@@ -6,9 +6,14 @@ from collections import deque
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from portal.services import wire
 from portal.services.endpoints import Content, Endpoint, Reference
+
+# A busy machine is no failure: examples may take as long as they need.
+settings.register_profile("services", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("services")
 
 
 class Call(NamedTuple):

@@ -14,14 +14,14 @@ from portal.services.pgt_results import STRUCK, get_pgt_result, without_sex_chro
 GIVEAWAYS = [
     "46,XX", "46, XY", "46XX", "45,X", "47,XXY,+21", "47,XY,+21", "45,X0", "45,XO", "46,xx",
     "Monosomy X", "monosomy chrX", "trisomy of chromosome X", "del(X)(p22.3)", "dup(Xq28)", "Xp22.33q28",
-    "Yp11.2", "+X", "-Y", "XX", "xy", "XXX", "seq(X)x1", "(X)x2", "chr y", "ChrX:", "cromosoma X", "كروموسوم X",
+    "Yp11.2", "+X", "-Y", "XX", "xy", "XXX", "seq(X)x1", "(X)x2", "chr y", "ChrX:", "x-chromosome", "Y chromosome", "Xp22.31(6,467,202-8,091,950)x1", "cromosoma X", "كروموسوم X",
     "male", "Female", "a girl", "BOYS", "SRY positive", "Turner syndrome", "masculino", "femenina", "varón",
     "niña", "ذكر", "الأنثى", "♀", "♂",
 ]  # fmt: skip
 
 HARMLESS = [
     "Trisomy 21", "del(15)(q11.2q13)", "mosaic for 16 at 35 %", "X-linked ichthyosis", "fragile X", "Fragile X carrier",
-    "y sin hallazgos", "Extra copies", "exon 5", "oxytocin", "Amale", "personal", "Euploid, day 5, grade 4AB",
+    "y sin hallazgos; los resultados son normales", "Extra copies", "exon 5", "oxytocin", "Amale", "personal", "Euploid, day 5, grade 4AB",
     "chromosome 22", "PGT-A by NGS (lab 46)", "26 cells", "Segmental gain 1q",
 ]  # fmt: skip
 

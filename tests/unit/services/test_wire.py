@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.services import records
@@ -289,7 +289,6 @@ values = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([*RECORDS, *(Page[r] for r in RECORDS), object]), values)
 def test_any_json_is_read_or_is_a_bad_response(into, value):
     try:
