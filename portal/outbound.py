@@ -100,17 +100,11 @@ class _Transfer:
         code, _ = self.error
         if self.too_large:
             raise OutboundError("too large", sent=True)
-        raise OutboundError(_REASONS.get(code, f"curl {code}"), sent=code not in _NEVER_SENT)
+        raise OutboundError(
+            _REASONS.get(code, f"curl {code}"), sent=int(self.curl.getinfo(pycurl.REQUEST_SIZE)) > 0
+        )
 
 
-_NEVER_SENT = {
-    pycurl.E_COULDNT_RESOLVE_HOST,
-    pycurl.E_COULDNT_CONNECT,
-    pycurl.E_SSL_CONNECT_ERROR,
-    pycurl.E_PEER_FAILED_VERIFICATION,
-    pycurl.E_UNSUPPORTED_PROTOCOL,
-    pycurl.E_URL_MALFORMAT,
-}
 _REASONS = {
     pycurl.E_COULDNT_RESOLVE_HOST: "no such host",
     pycurl.E_COULDNT_CONNECT: "connection refused",
@@ -176,16 +170,20 @@ class _Loop:
 _local = threading.local()
 
 
-def _loop() -> _Loop:
-    loop: _Loop | None = getattr(_local, "loop", None)
+def _loop(name: str = "shared") -> _Loop:
+    loop: _Loop | None = getattr(_local, name, None)
     if loop is None:
-        loop = _local.loop = _Loop()
+        loop = _Loop()
+        setattr(_local, name, loop)
     return loop
 
 
-def send(call: Call) -> Answer:
-    """Send one call and return its answer, whatever its status; raise OutboundError when none came."""
-    loop = _loop()
+def send(call: Call, *, alone: bool = False) -> Answer:
+    """Send one call and return its answer, whatever its status; raise OutboundError when none came.
+
+    With `alone` no other task of this thread runs meanwhile: for a call that is made while a lock is held.
+    """
+    loop = _loop("alone" if alone else "shared")
     transfer = loop.begin(call)
     try:
         if loop.hub is not None and greenlet.getcurrent() is not loop.hub:
@@ -315,6 +313,7 @@ def _new_handle() -> pycurl.Curl:
     curl = pycurl.Curl()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
     curl.setopt(pycurl.FOLLOWLOCATION, False)
+    curl.setopt(pycurl.PATH_AS_IS, True)
     curl.setopt(pycurl.PROXY, "")
     curl.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
     curl.setopt(pycurl.NOSIGNAL, True)

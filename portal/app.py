@@ -1,0 +1,75 @@
+"""The application: its parts, put together."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from portal.clock import Clock
+from portal.operations import Operations
+from portal.parts import Parts
+from portal.services.cache import ReferenceData
+from portal.sessions import Sessions
+from portal.settings import Settings
+from portal.signin.flow import SignIn
+from portal.signin.provider import Providers
+from portal.signin.tokens import Refresher
+from portal.store import open_store
+from portal.store.vault import Vault
+from portal.views import blueprints
+from portal.web import errors, guard, headers, language, logs, routing, static, templating
+from portal.web.audit import Audit
+from portal.web.extensions import babel, csrf, limiter
+
+ROOT = Path(__file__).parents[1]
+
+
+def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
+    """Return the portal as a WSGI application."""
+    app = Flask(__name__, template_folder=str(ROOT / "templates"), static_folder=None)
+    app.config.from_mapping(
+        SECRET_KEY=settings.secret_keys[0],
+        SECRET_KEY_FALLBACKS=list(settings.secret_keys[1:]),
+        MAX_CONTENT_LENGTH=1024 * 1024,
+        MAX_FORM_MEMORY_SIZE=1024 * 1024,
+        WTF_CSRF_TIME_LIMIT=None,
+    )
+    made = _parts(settings, clock)
+    app.extensions["portal"] = made
+    app.session_interface = made.sessions
+    logs.init_app(app, settings.log)
+    routing.init_app(app)
+    guard.init_app(app)
+    headers.init_app(app)
+    babel.init_app(app, locale_selector=language.choose)
+    csrf.init_app(app)
+    limiter.init_app(app)
+    static.init_app(app)
+    templating.init_app(app)
+    errors.init_app(app)
+    for blueprint in blueprints():
+        app.register_blueprint(blueprint)
+    if hops := settings.proxy_hops:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
+    return app
+
+
+def _parts(settings: Settings, clock: Clock) -> Parts:
+    vault = Vault(open_store(settings.store_url, clock), settings.secret_keys)
+    sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
+    providers = Providers(settings.timeouts, clock)
+    return Parts(
+        settings=settings,
+        clock=clock,
+        vault=vault,
+        sessions=sessions,
+        providers=providers,
+        sign_in=SignIn(vault, providers, settings.timeouts, clock),
+        refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
+        references=ReferenceData(settings.timeouts),
+        operations=Operations(vault, clock),
+        audit=Audit(settings.audit, settings.secret_keys[0], clock),
+    )

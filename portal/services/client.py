@@ -1,0 +1,300 @@
+"""The care API, as one person.
+
+The one place that knows HTTP: it adds the person's token, keeps the time limits, turns answers into records
+(`portal.services.wire`) and everything else into a `CareError`. Only the 29 endpoints of the care API
+specification §4 that are the portal's to call can be called, because only an `Endpoint` can be.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from email.message import Message
+from typing import Protocol, TypeVar
+from urllib.parse import quote, unquote, urlencode
+
+from portal import outbound
+from portal.outbound import Answer, Call, OutboundError
+from portal.services import wire
+from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
+from portal.services.errors import BadResponse, NotSignedIn, Unavailable, from_answer
+from portal.settings import Timeouts
+
+T = TypeVar("T")
+
+_MAX_BODY = 4 * 1024 * 1024
+_MAX_FILE = 2 * 1024 * 1024 * 1024
+_PASSED_ON = ("content-range", "accept-ranges", "etag", "last-modified")
+_RETRIED = frozenset({502, 503, 504})
+_LONGEST_PAUSE = 1.0
+
+
+class Bearer(Protocol):
+    """Where the access token comes from: a person's session, or the clinic's own client."""
+
+    def token(self) -> str:
+        """Return a token to send."""
+        ...
+
+    def renew(self, refused: str) -> str:
+        """Return another token after the API refused this one; raise NotSignedIn when there is none."""
+        ...
+
+
+class ReferenceCache(Protocol):
+    """Keeps reference data for some minutes (portal.services.cache)."""
+
+    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
+        """Return the data, from the cache where it may be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """Calls on behalf of one person at one clinic, during one request.
+
+    `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it.
+    """
+
+    base_url: str
+    bearer: Bearer
+    timeouts: Timeouts
+    deadline: float
+    language: str
+    correlation_id: str
+    references: ReferenceCache
+    partition: tuple[str, ...]
+
+    def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
+        """GET a record or a list. Raises CareError; an empty answer is a BadResponse."""
+        answer = self.send(endpoint, query=query, ids=ids)
+        if not answer.body:
+            raise BadResponse("empty body")
+        return wire.decode(answer.body, into)
+
+    def act(
+        self,
+        endpoint: Endpoint,
+        into: type[T],
+        *,
+        body: object = None,
+        operation: str | None = None,
+        query: Query | None = None,
+        **ids: str,
+    ) -> T | None:
+        """POST, PUT or DELETE; return the record answered, or None where the API answered with an empty body.
+
+        `operation` travels as `Idempotency-Key`. Never sent twice by itself, unless the first try cannot have
+        reached the API. Raises CareError; `Unavailable.outcome_known` says whether the act may have happened.
+        """
+        answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
+        return wire.decode(answer.body, into) if answer.body.strip() else None
+
+    def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
+        """GET reference data, through the cache."""
+        return self.references.get(self, endpoint, into, query or {})
+
+    def open(
+        self,
+        endpoint: Endpoint,
+        *,
+        query: Query,
+        range_header: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Content:
+        """GET a file's bytes as they come; never the whole file in memory. Raises CareError."""
+        conditions = [("Range", range_header), ("If-None-Match", if_none_match)]
+        extra = [(name, value) for name, value in conditions if value and _is_header_text(value)]
+        token = self.bearer.token()
+        for last in (False, True):
+            call = self._call(endpoint, query, {}, None, [*extra, *self._headers(token, None)], _MAX_FILE)
+            try:
+                status, headers, chunks = outbound.stream(call)
+            except OutboundError as error:
+                raise Unavailable(error.reason) from error
+            if status != 401 or last:
+                break
+            _close(chunks)
+            token = self.bearer.renew(token)
+        if status in (200, 206, 304, 416):
+            return _content(status, headers, chunks)
+        body = b"".join(chunks) if int(headers.get("content-length") or 0) < _MAX_BODY else b""
+        raise self._error(Answer(status, headers, body), endpoint)
+
+    def send(
+        self,
+        endpoint: Endpoint,
+        *,
+        query: Query | None = None,
+        ids: Mapping[str, str] | None = None,
+        body: object = None,
+        operation: str | None = None,
+        headers: list[tuple[str, str]] | None = None,
+        accepted: tuple[int, ...] = (200, 201, 202, 204),
+    ) -> Answer:
+        """Send one call, renewing the token once if it is refused; return the answer or raise CareError."""
+        payload = None if body is None else wire.encode(body)
+        token = self.bearer.token()
+        answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
+        if answer.status == 401:
+            answer = self._attempt(
+                endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
+            )
+        if answer.status in accepted:
+            return answer
+        raise self._error(answer, endpoint)
+
+    def _attempt(
+        self,
+        endpoint: Endpoint,
+        query: Query | None,
+        ids: Mapping[str, str],
+        payload: bytes | None,
+        token: str,
+        operation: str | None,
+        headers: list[tuple[str, str]],
+    ) -> Answer:
+        call = self._call(
+            endpoint, query, ids, payload, [*headers, *self._headers(token, operation)], _MAX_BODY
+        )
+        try:
+            answer = outbound.send(call)
+        except OutboundError as error:
+            if error.reason == "too large":
+                raise BadResponse("body too large") from error
+            if error.sent and not endpoint.is_safe:
+                raise Unavailable(error.reason, outcome_known=False) from error
+            if self._left() < self.timeouts.connect or error.reason == "timed out":
+                raise Unavailable(error.reason) from error
+            return self._again(call)
+        if answer.status in _RETRIED and endpoint.is_safe and self._left() > self.timeouts.connect:
+            time.sleep(random.uniform(0.02, 0.1))  # noqa: S311 (jitter)
+            return self._again(call)
+        return answer
+
+    def _again(self, call: Call) -> Answer:
+        try:
+            return outbound.send(call)
+        except OutboundError as error:
+            outcome_known = call.method == "GET" or not error.sent
+            raise Unavailable(error.reason, outcome_known=outcome_known) from error
+
+    def _call(
+        self,
+        endpoint: Endpoint,
+        query: Query | None,
+        ids: Mapping[str, str],
+        payload: bytes | None,
+        headers: list[tuple[str, str]],
+        max_bytes: int,
+    ) -> Call:
+        if endpoint not in _ALLOWED:
+            raise ValueError(f"{endpoint.method} {endpoint.template} is not the portal's to call")
+        left = self._left()
+        if left <= 0.01:
+            raise Unavailable("page deadline")
+        if payload is not None:
+            headers.append(("Content-Type", "application/json"))
+        return Call(
+            endpoint.method,
+            self.base_url + _path(endpoint, ids) + query_text(query),
+            headers,
+            payload,
+            connect_timeout=min(self.timeouts.connect, left),
+            timeout=min(self.timeouts.read, left),
+            max_bytes=max_bytes,
+        )
+
+    def _headers(self, token: str, operation: str | None) -> list[tuple[str, str]]:
+        headers = [
+            ("Authorization", f"Bearer {token}"),
+            ("Accept", "application/json"),
+            ("Accept-Language", self.language),
+            ("X-Correlation-Id", self.correlation_id),
+        ]
+        if operation:
+            headers.append(("Idempotency-Key", operation))
+        return headers
+
+    def _left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    @staticmethod
+    def _error(answer: Answer, endpoint: Endpoint) -> Exception:
+        return from_answer(
+            answer.status,
+            answer.body,
+            answer.headers.get("content-type", ""),
+            endpoint=endpoint,
+            retry_after=answer.headers.get("retry-after"),
+        )
+
+
+_ALLOWED = frozenset(ALL)
+
+
+class NoToken:
+    """A bearer of nothing, for calls that must fail as signed out."""
+
+    def token(self) -> str:
+        raise NotSignedIn
+
+    def renew(self, refused: str) -> str:
+        raise NotSignedIn
+
+
+def _path(endpoint: Endpoint, ids: Mapping[str, str]) -> str:
+    path = endpoint.template
+    for name, value in ids.items():
+        path = path.replace(f"{{{name}}}", quote(value, safe=""))
+    return path
+
+
+def query_text(query: Query | None) -> str:
+    """Return the query string with its question mark, or nothing."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in (query or {}).items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            pairs.append((name, "true" if value else "false"))
+        elif isinstance(value, str | int):
+            pairs.append((name, str(value)))
+        else:
+            pairs += [(name, item) for item in value]
+    return f"?{urlencode(pairs)}" if pairs else ""
+
+
+def _content(status: int, headers: Mapping[str, str], chunks: Iterator[bytes]) -> Content:
+    length = headers.get("content-length", "")
+    return Content(
+        status=status,
+        media_type=headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower(),
+        name=_file_name(headers.get("content-disposition", "")),
+        size=int(length) if length.isdecimal() else None,
+        headers={name: headers[name] for name in _PASSED_ON if name in headers},
+        chunks=chunks,
+    )
+
+
+def _file_name(disposition: str) -> str | None:
+    """Return the file name of a Content-Disposition header (RFC 6266), the extended form first."""
+    message = Message()
+    message["Content-Disposition"] = disposition
+    for part in disposition.split(";"):
+        key, _, value = part.strip().partition("=")
+        if key.lower() == "filename*" and value.lower().startswith("utf-8''"):
+            return unquote(value[7:])
+    return message.get_filename()
+
+
+def _is_header_text(value: str) -> bool:
+    return value.isascii() and value.isprintable() and len(value) < 200
+
+
+def _close(chunks: Iterator[bytes]) -> None:
+    close = getattr(chunks, "close", None)
+    if close is not None:
+        close()

@@ -1,0 +1,53 @@
+"""Several calls for one page, side by side, each failing alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast, overload
+
+from portal.outbound import side_by_side
+from portal.services.errors import CareError, NotSignedIn
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+T = TypeVar("T")
+
+
+@overload
+def gather(a: Callable[[], A], /) -> tuple[A | CareError]: ...
+@overload
+def gather(a: Callable[[], A], b: Callable[[], B], /) -> tuple[A | CareError, B | CareError]: ...
+@overload
+def gather(
+    a: Callable[[], A], b: Callable[[], B], c: Callable[[], C], /
+) -> tuple[A | CareError, B | CareError, C | CareError]: ...
+@overload
+def gather(
+    a: Callable[[], A], b: Callable[[], B], c: Callable[[], C], d: Callable[[], D], /
+) -> tuple[A | CareError, B | CareError, C | CareError, D | CareError]: ...
+def gather(*calls: Callable[[], object]) -> tuple[object, ...]:
+    """Make the calls at the same time; return each one's value, or the CareError that its region shows.
+
+    NotSignedIn concerns the whole page, and what is no CareError is a fault of ours: both are raised.
+    """
+    return tuple(_value_or_error(outcome) for outcome in side_by_side(calls))
+
+
+def gather_all(calls: list[Callable[[], T]]) -> list[T | CareError]:
+    """The same for any number of calls of one kind."""
+    return [cast("T | CareError", _value_or_error(outcome)) for outcome in side_by_side(calls)]
+
+
+def known(value: T | CareError) -> T | None:
+    """Return the value, or None where the call failed."""
+    return None if isinstance(value, CareError) else value
+
+
+def _value_or_error(outcome: object) -> object:
+    if isinstance(outcome, NotSignedIn):
+        raise outcome
+    if isinstance(outcome, BaseException) and not isinstance(outcome, CareError):
+        raise outcome
+    return outcome

@@ -1,0 +1,324 @@
+"""Signing in: Authorization Code with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9126, RFC 9207).
+
+`start` sends the browser to the identity server; `finish` takes what it brings back. In between, state, nonce and
+verifier wait in one record for each browser, bound to it by a short-lived cookie and holding five sign-ins at most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import msgspec
+import requests
+from authlib.common.security import generate_token
+from authlib.integrations.base_client import OAuthError
+
+from portal.clock import Clock
+from portal.services.errors import Unavailable
+from portal.sessions import Person, Tokens
+from portal.settings import Timeouts
+from portal.signin.provider import Metadata, Provider, ProviderDown, Providers
+from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
+from portal.store.vault import Held, Vault
+from portal.tenants import Tenant
+
+BROWSER_COOKIE = "__Host-signin"
+FRESH_SECONDS = 300
+"""A sign-in this recent counts as "it is you" for signing and revoking."""
+
+_LIFETIME = 15 * 60
+_AT_MOST = 5
+_LOOP_RETURNS = 3
+_LOOP_SECONDS = 60
+_LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+
+
+class Loop(Exception):
+    """The browser came back from the identity server three times in a minute and is still not signed in."""
+
+
+class Transaction(msgspec.Struct, frozen=True, kw_only=True):
+    """One sign-in under way; times in seconds since 1970."""
+
+    state: str
+    nonce: str
+    verifier: str
+    next: str
+    redirect_uri: str
+    tenant: str
+    started_at: float
+    fresh: bool
+
+
+class Browser(msgspec.Struct, kw_only=True):
+    """What is under way in one browser, and when it last came back."""
+
+    under_way: list[Transaction]
+    returns: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Where to send the browser, and the cookie that binds the sign-in to it."""
+
+    location: str
+    cookie: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A sign-in that held: who, with which tokens, and where the person wanted to go."""
+
+    person: Person
+    tokens: Tokens
+    next: str
+    fresh: bool
+
+
+def local_path(address: str | None) -> str:
+    """Return the address if it is a path of this portal, else `/`; never an address elsewhere."""
+    return address if address and len(address) < 2000 and _LOCAL_PATH.fullmatch(address) else "/"
+
+
+class SignIn:
+    """Starts and finishes sign-ins at the clinics' identity servers."""
+
+    def __init__(self, vault: Vault, providers: Providers, timeouts: Timeouts, clock: Clock) -> None:
+        self._vault = vault
+        self._providers = providers
+        self._timeouts = timeouts
+        self._clock = clock
+
+    def start(
+        self,
+        tenant: Tenant,
+        *,
+        redirect_uri: str,
+        next_path: str,
+        cookie: str | None,
+        language: str,
+        fresh: bool = False,
+        login_hint: str | None = None,
+    ) -> Started:
+        """Begin a sign-in; `fresh` asks for the password again. Raises Loop, ProviderDown or ProviderRefused."""
+        provider = self.provider(tenant)
+        metadata = provider.metadata()
+        cookie = cookie or secrets.token_urlsafe(32)
+        transaction = Transaction(
+            state=generate_token(43),
+            nonce=generate_token(43),
+            verifier=generate_token(64),
+            next=local_path(next_path),
+            redirect_uri=redirect_uri,
+            tenant=tenant.key,
+            started_at=self._clock(),
+            fresh=fresh,
+        )
+        self._remember(cookie, transaction)
+        params: dict[str, str] = {
+            **tenant.authorize_params,
+            "nonce": transaction.nonce,
+            "ui_locales": language,
+        }
+        if fresh:
+            params |= {"prompt": "login", "max_age": str(FRESH_SECONDS)}
+        if login_hint:
+            params["login_hint"] = login_hint
+        client = oauth_session(
+            tenant.client, metadata, self._timeouts, scope=tenant.scope, redirect_uri=redirect_uri
+        )
+        location, _ = cast("Any", client).create_authorization_url(
+            metadata.authorization_endpoint,
+            state=transaction.state,
+            code_verifier=transaction.verifier,
+            **params,
+        )
+        if metadata.pushed_authorization_request_endpoint:
+            location = self._push(client, tenant, metadata, location)
+        return Started(location, cookie)
+
+    def finish(self, tenant: Tenant, *, cookie: str | None, answer: Mapping[str, str]) -> Finished | None:
+        """Complete the sign-in that this answer belongs to; None when the browser has none such.
+
+        Raises SignInFailed when the answer must not be accepted, Unavailable when the identity server fails.
+        """
+        transaction = self._take(cookie, answer.get("state", ""))
+        if transaction is None or transaction.tenant != tenant.key:
+            return None
+        try:
+            return self._complete(tenant, transaction, answer)
+        except ProviderDown as error:
+            raise Unavailable(f"identity server: {error}") from error
+
+    def forget(self, cookie: str | None) -> None:
+        """Drop what is under way in this browser: it signed out, or asked to begin anew."""
+        if cookie:
+            self._vault.delete(_browser_name(cookie))
+
+    def provider(self, tenant: Tenant) -> Provider:
+        """Return the clinic's identity server."""
+        return self._providers.of(tenant.auth_url, tenant.identity_origins)
+
+    def _complete(self, tenant: Tenant, transaction: Transaction, answer: Mapping[str, str]) -> Finished:
+        provider = self.provider(tenant)
+        metadata = provider.metadata()
+        issuer = answer.get("iss")
+        if issuer is None and metadata.authorization_response_iss_parameter_supported:
+            raise SignInFailed("answer without iss")
+        if issuer is not None and issuer != metadata.issuer:
+            raise SignInFailed("answer of another issuer")
+        if "error" in answer or not answer.get("code"):
+            raise SignInFailed("identity server said no")
+        response = self._exchange(tenant, metadata, transaction, answer["code"])
+        now = self._clock()
+        claims = verify_id_token(
+            response.get("id_token"),
+            provider,
+            Expected(
+                client_id=tenant.client.client_id,
+                nonce=transaction.nonce,
+                auth_time_after=transaction.started_at if transaction.fresh else None,
+            ),
+            now,
+        )
+        if tenant.roles.claim not in claims and metadata.userinfo_endpoint:
+            claims = {**self._userinfo(metadata, response, claims["sub"]), **claims}
+        if tenant.tenant_claim and str(claims.get(tenant.tenant_claim)) != tenant.tenant_id:
+            raise SignInFailed("person of another clinic")
+        return Finished(
+            person=_person(tenant, metadata, claims),
+            tokens=read_tokens(response, now, keep_id_token=tenant.id_token_hint),
+            next=transaction.next,
+            fresh=transaction.fresh,
+        )
+
+    def _exchange(
+        self, tenant: Tenant, metadata: Metadata, transaction: Transaction, code: str
+    ) -> Mapping[str, Any]:
+        client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
+        try:
+            return client.fetch_token(
+                metadata.token_endpoint,
+                grant_type="authorization_code",
+                code=code,
+                redirect_uri=transaction.redirect_uri,
+                code_verifier=transaction.verifier,
+            )
+        except OAuthError as error:
+            raise SignInFailed(f"code refused: {error.error}") from error
+        except (requests.RequestException, ValueError) as error:
+            raise Unavailable(f"token endpoint: {type(error).__name__}") from error
+
+    def _userinfo(self, metadata: Metadata, response: Mapping[str, Any], sub: str) -> dict[str, Any]:
+        """Return the claims of the UserInfo endpoint, if they are of the same person (Core §5.3.2)."""
+        from portal import outbound
+        from portal.outbound import Call, OutboundError
+
+        headers = [
+            ("Authorization", f"Bearer {response.get('access_token')}"),
+            ("Accept", "application/json"),
+        ]
+        call = Call(
+            "GET",
+            metadata.userinfo_endpoint or "",
+            headers,
+            connect_timeout=self._timeouts.connect,
+            timeout=self._timeouts.read,
+        )
+        try:
+            answer = outbound.send(call, alone=True)
+            claims = msgspec.json.decode(answer.body, type=dict[str, Any]) if answer.status == 200 else {}
+        except (OutboundError, msgspec.DecodeError) as error:
+            raise Unavailable("userinfo") from error
+        if claims and claims.get("sub") != sub:
+            raise SignInFailed("userinfo of another person")
+        return claims
+
+    def _push(self, client: Any, tenant: Tenant, metadata: Metadata, location: str) -> str:
+        """Send the request's parameters ahead (RFC 9126), so that none travels through the browser."""
+        try:
+            response = client.post(
+                metadata.pushed_authorization_request_endpoint,
+                data=dict(parse_qsl(urlsplit(location).query)),
+                auth=client.client_auth(metadata.client_auth),
+                headers={"Accept": "application/json"},
+                withhold_token=True,
+            )
+            request_uri = response.json()["request_uri"] if response.status_code in (200, 201) else None
+        except (requests.RequestException, ValueError, KeyError, TypeError) as error:
+            raise ProviderDown("pushed request") from error
+        if not isinstance(request_uri, str):
+            raise ProviderDown(f"pushed request: status {response.status_code}")
+        query = urlencode({"client_id": tenant.client.client_id, "request_uri": request_uri})
+        return f"{metadata.authorization_endpoint}?{query}"
+
+    def _remember(self, cookie: str, transaction: Transaction) -> None:
+        now = self._clock()
+        name = _browser_name(cookie)
+        while True:
+            held = self._vault.get(name, Browser)
+            browser = held.value if held else Browser(under_way=[], returns=[])
+            if len([at for at in browser.returns if now - at < _LOOP_SECONDS]) >= _LOOP_RETURNS:
+                self._vault.delete(name)
+                raise Loop
+            browser.under_way = [*browser.under_way[-(_AT_MOST - 1) :], transaction]
+            if self._write(name, held, browser):
+                return
+
+    def _take(self, cookie: str | None, state: str) -> Transaction | None:
+        if not cookie or not state:
+            return None
+        name = _browser_name(cookie)
+        now = self._clock()
+        while (held := self._vault.get(name, Browser)) is not None:
+            browser = held.value
+            found = [one for one in browser.under_way if secrets.compare_digest(one.state, state)]
+            if not found:
+                return None
+            browser.under_way.remove(found[0])
+            browser.returns = [*(at for at in browser.returns if now - at < _LOOP_SECONDS), now]
+            if self._write(name, held, browser):
+                return found[0] if now - found[0].started_at < _LIFETIME else None
+        return None
+
+    def _write(self, name: str, held: Held[Browser] | None, browser: Browser) -> bool:
+        expires_at = self._clock() + _LIFETIME
+        if held is None:
+            return self._vault.insert(name, browser, expires_at=expires_at)
+        return self._vault.replace(name, browser, version=held.version, expires_at=expires_at)
+
+
+def _browser_name(cookie: str) -> str:
+    return "browser:" + hashlib.sha256(cookie.encode()).hexdigest()
+
+
+def _person(tenant: Tenant, metadata: Metadata, claims: Mapping[str, Any]) -> Person:
+    held = claims.get(tenant.roles.claim)
+    values = cast("list[object]", held) if isinstance(held, list) else [held]
+    roles = frozenset(value for value in values if isinstance(value, str))
+    side = tenant.roles.side(roles)
+    if side is None:
+        raise SignInFailed("no role at this clinic")
+
+    def text(*names: str) -> str:
+        return next((value for name in names if isinstance(value := claims.get(name), str) and value), "")
+
+    auth_time = claims.get("auth_time")
+    return Person(
+        sub=claims["sub"],
+        issuer=metadata.issuer,
+        name=text("name", "preferred_username", "email") or "–",
+        given_name=text("given_name", "name", "preferred_username"),
+        side=side,
+        roles=roles & (tenant.roles.staff | tenant.roles.patient),
+        # Without auth_time nothing is known of the password: then signing always asks for it.
+        auth_time=float(auth_time) if isinstance(auth_time, int | float) else 0.0,
+        sid=text("sid") or None,
+        locale=text("locale") or None,
+    )

@@ -1,0 +1,106 @@
+"""Signing out: here at once, then at the identity server (OpenID Connect RP-Initiated and Back-Channel Logout 1.0)."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from urllib.parse import urlencode
+
+import requests
+
+from portal.clock import Clock
+from portal.sessions import Person, Sessions, Tokens
+from portal.settings import Timeouts
+from portal.signin.provider import Provider, ProviderDown, ProviderRefused, Providers
+from portal.signin.tokens import LEEWAY, SignInFailed, decode, oauth_session
+from portal.store.vault import Vault
+from portal.tenants import Tenant
+
+log = logging.getLogger("portal")
+
+_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+_HURRY = 2.0
+
+
+def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: Timeouts) -> None:
+    """Ask the identity server to forget the refresh token (RFC 7009); signing out here doesn't wait for it."""
+    if tokens is None or tokens.refresh_token is None:
+        return
+    quick = replace(timeouts, connect=min(timeouts.connect, _HURRY), read=min(timeouts.read, _HURRY))
+    try:
+        metadata = provider.metadata()
+        if metadata.revocation_endpoint:
+            client = cast("Any", oauth_session(tenant.client, metadata, quick))
+            client.revoke_token(
+                metadata.revocation_endpoint,
+                token=tokens.refresh_token,
+                token_type_hint="refresh_token",  # noqa: S106
+            )
+    except (requests.RequestException, ProviderDown, ProviderRefused) as error:
+        log.warning("refresh token not revoked: %s", type(error).__name__)
+
+
+def end_session_address(
+    tenant: Tenant, provider: Provider, person: Person, tokens: Tokens | None, *, origin: str
+) -> str | None:
+    """Return where the browser goes to sign out of the identity server too, or None when there is no such place."""
+    try:
+        endpoint = provider.metadata().end_session_endpoint
+    except (ProviderDown, ProviderRefused):
+        return None
+    if endpoint is None:
+        return None
+    query = {
+        "client_id": tenant.client.client_id,
+        "post_logout_redirect_uri": f"{origin}/signed-out",
+        "state": secrets.token_urlsafe(12),
+        "logout_hint": person.sid or person.sub,
+    }
+    if tenant.id_token_hint and tokens and tokens.id_token:
+        query["id_token_hint"] = tokens.id_token
+    return f"{endpoint}?{urlencode(query)}"
+
+
+@dataclass(frozen=True, slots=True)
+class BackChannel:
+    """Ends sessions on the identity server's word."""
+
+    vault: Vault
+    sessions: Sessions
+    providers: Providers
+    clock: Clock
+
+    def end(self, tenant: Tenant, logout_token: str) -> int:
+        """Check the logout token (Back-Channel Logout §2.6) and end what it names; return how many sessions.
+
+        Raises SignInFailed when the token must not be believed.
+        """
+        provider = self.providers.of(tenant.auth_url, tenant.identity_origins)
+        claims = decode(logout_token, provider)
+        now = self.clock()
+        issuer = provider.metadata().issuer
+        audience = claims.get("aud")
+        audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
+        iat, exp, jti = claims.get("iat"), claims.get("exp"), claims.get("jti")
+        events = claims.get("events")
+        sub, sid = claims.get("sub"), claims.get("sid")
+        if claims.get("iss") != issuer or tenant.client.client_id not in audiences:
+            raise SignInFailed("logout token: not for this portal")
+        if not isinstance(iat, int | float) or abs(now - iat) > 10 * 60:
+            raise SignInFailed("logout token: iat")
+        if exp is not None and (not isinstance(exp, int | float) or exp < now - LEEWAY):
+            raise SignInFailed("logout token: expired")
+        if not isinstance(events, dict) or _EVENT not in events or "nonce" in claims:
+            raise SignInFailed("logout token: not a logout token")
+        if not (isinstance(sub, str) or isinstance(sid, str)) or not isinstance(jti, str) or not jti:
+            raise SignInFailed("logout token: names no session")
+        if not self.vault.insert(f"jti:{tenant.key}:{jti}", True, expires_at=now + 3600):
+            raise SignInFailed("logout token: used before")
+        return self.sessions.end_tagged(
+            issuer=issuer,
+            tenant=tenant.key,
+            sub=sub if isinstance(sub, str) else None,
+            sid=sid if isinstance(sid, str) else None,
+        )

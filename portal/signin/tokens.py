@@ -1,0 +1,265 @@
+"""Tokens: from a code, from a refresh token, and what an ID token must hold to be believed.
+
+Authlib speaks the protocol (RFC 6749, RFC 7636, RFC 7009); the checks that it leaves off by default are made here.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import requests
+from authlib.integrations.base_client import OAuthError
+from authlib.integrations.requests_client import OAuth2Session
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import InvalidKeyIdError, JoseError
+
+from portal import adapter
+from portal.clock import Clock
+from portal.services.errors import NotSignedIn, Unavailable
+from portal.sessions import Session, Sessions, Tokens
+from portal.settings import Timeouts
+from portal.signin.provider import ALGORITHMS, Metadata, Provider, ProviderDown, ProviderRefused
+from portal.tenants import Client, Tenant
+
+LEEWAY = 30
+"""Seconds that the two clocks may differ."""
+
+_EARLY = 60.0
+_JITTER = 15.0
+_UNKNOWN_LIFETIME = 300
+_POLL = 0.03
+
+
+class SignInFailed(Exception):
+    """The sign-in must not be accepted; `args[0]` says why, for the audit record and the log alone."""
+
+
+def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **settings: Any) -> OAuth2Session:
+    """Return Authlib's client for this registration, sending through the portal's own HTTP client."""
+    session = OAuth2Session(
+        client.client_id,
+        client.client_secret,
+        token_endpoint_auth_method=metadata.client_auth,
+        revocation_endpoint_auth_method=metadata.client_auth,
+        code_challenge_method="S256",
+        **settings,
+    )
+    adapter.mount(session, timeouts)
+    return session
+
+
+def read_tokens(
+    answer: Mapping[str, Any], now: float, *, keep_id_token: bool, before: Tokens | None = None
+) -> Tokens:
+    """Turn a token response (RFC 6749 §5.1) into a record; what it doesn't name stays as it was."""
+    access_token = answer.get("access_token")
+    if not isinstance(access_token, str) or not access_token:
+        raise SignInFailed("no access token")
+    if str(answer.get("token_type", "Bearer")).lower() != "bearer":
+        raise SignInFailed("token type is not Bearer")
+    lifetime = _whole_seconds(answer.get("expires_in"))
+    refresh_token = answer.get("refresh_token")
+    id_token = answer.get("id_token")
+    return Tokens(
+        access_token=access_token,
+        refresh_token=refresh_token
+        if isinstance(refresh_token, str)
+        else before.refresh_token
+        if before
+        else None,
+        id_token=id_token
+        if keep_id_token and isinstance(id_token, str)
+        else before.id_token
+        if before
+        else None,
+        expires_at=now + lifetime,
+        refresh_at=now + lifetime - min(_EARLY + random.uniform(0, _JITTER), lifetime / 4),  # noqa: S311
+    )
+
+
+def _whole_seconds(lifetime: object) -> int:
+    try:
+        return max(0, int(cast("Any", lifetime)))
+    except (TypeError, ValueError):
+        return _UNKNOWN_LIFETIME
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What this sign-in must find in its ID token."""
+
+    client_id: str
+    nonce: str | None
+    auth_time_after: float | None = None
+
+
+def verify_id_token(token: object, provider: Provider, expected: Expected, now: float) -> dict[str, Any]:
+    """Return the claims of an ID token that holds (OpenID Connect Core §3.1.3.7); raise SignInFailed otherwise."""
+    if not isinstance(token, str) or not token:
+        raise SignInFailed("no ID token")
+    claims = decode(token, provider)
+    issuer = provider.metadata().issuer
+    options: Any = {
+        "iss": {"essential": True, "value": issuer},
+        "aud": {"essential": True, "value": expected.client_id},
+        "exp": {"essential": True},
+        "iat": {"essential": True},
+        "sub": {"essential": True},
+    }
+    params = {"client_id": expected.client_id, "nonce": expected.nonce}
+    try:
+        cast("Any", CodeIDToken)(claims, {}, options, params).validate(now=int(now), leeway=LEEWAY)
+    except JoseError as error:
+        raise SignInFailed(f"ID token: {error.description or error.error}") from error
+    audience = claims["aud"]
+    if isinstance(audience, list) and len(cast("list[object]", audience)) > 1 and "azp" not in claims:
+        raise SignInFailed("ID token: several audiences and no azp")
+    if not isinstance(claims["sub"], str) or not claims["sub"]:
+        raise SignInFailed("ID token: sub is no text")
+    if not isinstance(claims["iat"], int | float) or claims["iat"] > now + LEEWAY:
+        raise SignInFailed("ID token: iat in the future")
+    if expected.auth_time_after is not None:
+        auth_time = claims.get("auth_time")
+        if not isinstance(auth_time, int | float) or auth_time < expected.auth_time_after - LEEWAY:
+            raise SignInFailed("ID token: not a fresh sign-in")
+    return claims
+
+
+def decode(token: str, provider: Provider) -> dict[str, Any]:
+    """Return the claims of a JWT that the identity server signed; keys are read again at an unknown key id."""
+    for again in (False, True):
+        try:
+            keys = provider.keys(unknown_key=again)
+            return dict(jwt.decode(token, keys, algorithms=list(ALGORITHMS)).claims)
+        except InvalidKeyIdError as error:
+            if again:
+                raise SignInFailed("token signed with an unknown key") from error
+        except (JoseError, ValueError, TypeError) as error:
+            raise SignInFailed(f"token not readable: {type(error).__name__}") from error
+    raise AssertionError("unreachable")
+
+
+class Refresher:
+    """Gets one new access token where many requests need it at once (RFC 6749 §6, with one-time refresh tokens)."""
+
+    def __init__(self, sessions: Sessions, locks: Locks, timeouts: Timeouts, clock: Clock) -> None:
+        self._sessions = sessions
+        self._store_locks = locks
+        self._timeouts = timeouts
+        self._clock = clock
+        self._stripes = [threading.Lock() for _ in range(256)]
+
+    def refresh(
+        self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
+    ) -> Tokens:
+        """Return tokens newer than `seen` for the session of this record name.
+
+        `refused` says that the API refused the old token, so that it is of no more use while another process
+        refreshes. Raises NotSignedIn when the session is over, Unavailable when it goes on but no token came.
+        """
+        with self._stripes[hash(session) % len(self._stripes)]:
+            deadline = self._clock() + self._timeouts.read
+            owner = secrets.token_hex(8)
+            lock = f"refresh:{session}"
+            while not self._store_locks.lock(lock, owner, seconds=3 * self._timeouts.read):
+                newer = self._newer(session, seen)
+                if newer:
+                    return newer
+                if not refused and seen.expires_at > self._clock():
+                    return seen
+                if self._clock() > deadline:
+                    raise Unavailable("token refresh under way")
+                time.sleep(_POLL)
+            try:
+                return self._newer(session, seen) or self._fetch(
+                    session, seen, tenant, provider, refused=refused
+                )
+            finally:
+                self._store_locks.unlock(lock, owner)
+
+    def _newer(self, session: str, seen: Tokens) -> Tokens | None:
+        held = self._sessions.tokens_of(session)
+        if held is None:
+            raise NotSignedIn
+        return held.value if held.value.access_token != seen.access_token else None
+
+    def _fetch(
+        self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
+    ) -> Tokens:
+        held = self._sessions.tokens_of(session)
+        if held is None:
+            raise NotSignedIn
+        if not held.value.refresh_token:
+            return self._over(session)
+        try:
+            metadata = provider.metadata()
+            answer = cast("Any", oauth_session(tenant.client, metadata, self._timeouts)).refresh_token(
+                metadata.token_endpoint, refresh_token=held.value.refresh_token
+            )
+            tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=held.value)
+        except OAuthError as error:
+            if error.error != "invalid_grant":
+                return self._later(seen, error.error or "oauth error", refused=refused)
+            newer = self._newer(session, seen)
+            return newer or self._over(session)
+        except (requests.RequestException, ValueError, ProviderDown, ProviderRefused, SignInFailed) as error:
+            return self._later(seen, type(error).__name__, refused=refused)
+        if not self._sessions.replace_tokens(session, held, tokens):
+            raise NotSignedIn
+        return tokens
+
+    def _over(self, session: str) -> Tokens:
+        self._sessions.end(session)
+        raise NotSignedIn
+
+    def _later(self, seen: Tokens, reason: str, *, refused: bool) -> Tokens:
+        """The identity server has a bad moment: the session stays, and so does the old token while it is valid."""
+        if not refused and seen.expires_at > self._clock():
+            return seen
+        raise Unavailable(f"token refresh: {reason}")
+
+
+class Locks(Protocol):
+    """The part of the store that single flight needs."""
+
+    def lock(self, name: str, owner: str, *, seconds: float) -> bool: ...
+
+    def unlock(self, name: str, owner: str) -> None: ...
+
+
+class SessionBearer:
+    """The signed-in person's access token, renewed before it runs out."""
+
+    def __init__(
+        self, session: Session, refresher: Refresher, tenant: Tenant, provider: Provider, clock: Clock
+    ) -> None:
+        if session.name is None or session.tokens is None:
+            raise NotSignedIn
+        self._name = session.name
+        self._tokens = session.tokens
+        self._refresher = refresher
+        self._tenant = tenant
+        self._provider = provider
+        self._clock = clock
+
+    def token(self) -> str:
+        if self._tokens.refresh_at <= self._clock():
+            self._refresh(refused=False)
+        return self._tokens.access_token
+
+    def renew(self, refused: str) -> str:
+        if self._tokens.access_token == refused:
+            self._refresh(refused=True)
+        return self._tokens.access_token
+
+    def _refresh(self, *, refused: bool) -> None:
+        self._tokens = self._refresher.refresh(
+            self._name, self._tokens, self._tenant, self._provider, refused=refused
+        )

@@ -1,0 +1,12 @@
+"""The pages: one module for each resource, under the same word as in `portal.services` and `templates`."""
+
+from __future__ import annotations
+
+from flask import Blueprint
+
+from portal.views import health, home, language, look, sign_in
+
+
+def blueprints() -> list[Blueprint]:
+    """Return every blueprint, in the order of the table of addresses in the README."""
+    return [home.bp, sign_in.bp, language.bp, look.bp, health.bp]

@@ -1,0 +1,133 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+import logging
+
+from flask import Blueprint, Response, g, make_response, render_template, request
+from flask_babel import get_locale
+
+from portal.parts import parts, session
+from portal.signin.flow import BROWSER_COOKIE, local_path
+from portal.signin.logout import BackChannel, end_session_address, revoke
+from portal.signin.tokens import SignInFailed
+from portal.web import audit
+from portal.web.extensions import csrf, limiter
+from portal.web.htmx import redirect_to, render
+
+bp = Blueprint("sign_in", __name__)
+log = logging.getLogger("portal")
+
+
+def _sign_in_limit() -> str:
+    return parts().settings.limit_sign_in
+
+
+@bp.get("/sign-in")
+@limiter.limit(_sign_in_limit)
+def start() -> Response:
+    """Send the browser to the clinic's identity server."""
+    person = session().person
+    fresh = request.args.get("fresh") == "1"
+    next_path = local_path(request.args.get("next"))
+    if person and not fresh:
+        return redirect_to(next_path)
+    started = parts().sign_in.start(
+        g.tenant,
+        redirect_uri=f"{_origin()}/sign-in/callback",
+        next_path=next_path,
+        cookie=request.cookies.get(BROWSER_COOKIE),
+        language=str(get_locale()),
+        fresh=fresh,
+    )
+    response = redirect_to(started.location)
+    _bind(response, started.cookie)
+    return response
+
+
+@bp.get("/sign-in/callback")
+@limiter.limit(_sign_in_limit)
+def callback() -> Response:
+    """Take what the identity server sends back; at most one session comes of it."""
+    here = session()
+    try:
+        finished = parts().sign_in.finish(
+            g.tenant, cookie=request.cookies.get(BROWSER_COOKIE), answer=request.args
+        )
+    except SignInFailed as error:
+        log.warning("sign-in refused: %s", error)
+        audit.note("sign-in", "refused")
+        return _failed()
+    if finished is None:
+        audit.note("sign-in", "unknown")
+        return redirect_to("/") if here.person else _failed()
+    before = here.person
+    same = before is not None and (before.issuer, before.sub) == (finished.person.issuer, finished.person.sub)
+    here.sign_in(finished.person, finished.tokens, device=_device())
+    audit.note("sign-in", "fresh" if finished.fresh else "done", person=finished.person)
+    # Another person at a "confirm it is you" begins a session of their own, not in the middle of someone's form.
+    return redirect_to("/" if finished.fresh and before is not None and not same else finished.next)
+
+
+@bp.post("/sign-out")
+def sign_out() -> Response:
+    """End the session here, then at the identity server; here it works even when that one is down."""
+    here = session()
+    person, tokens = here.person, here.tokens
+    here.end()
+    parts().sign_in.forget(request.cookies.get(BROWSER_COOKIE))
+    location = None
+    if person:
+        audit.note("sign-out", "done", person=person)
+        provider = parts().sign_in.provider(g.tenant)
+        revoke(g.tenant, provider, tokens, parts().settings.timeouts)
+        location = end_session_address(g.tenant, provider, person, tokens, origin=_origin())
+    response = redirect_to(location or "/signed-out")
+    response.headers["Clear-Site-Data"] = '"cache", "storage"'
+    return response
+
+
+@bp.get("/signed-out")
+def signed_out() -> Response:
+    """Say that it is over, and offer to begin again."""
+    return render("sign_in/signed_out.html")
+
+
+@bp.post("/sign-out/back-channel")
+@csrf.exempt
+def back_channel() -> Response:
+    """End the sessions that the identity server names (OpenID Connect Back-Channel Logout 1.0 §2.5)."""
+    the = parts()
+    logout = BackChannel(the.vault, the.sessions, the.providers, the.clock)
+    try:
+        logout.end(g.tenant, request.form.get("logout_token", ""))
+    except SignInFailed as error:
+        log.warning("back-channel logout refused: %s", error)
+        audit.note("sign-out.back-channel", "refused")
+        return make_response({"error": "invalid_request"}, 400)
+    audit.note("sign-out.back-channel", "done")
+    return make_response("", 200)
+
+
+def _failed() -> Response:
+    return make_response(render_template("sign_in/failed.html"), 400)
+
+
+def _origin() -> str:
+    return f"{request.scheme}://{request.host}"
+
+
+def _bind(response: Response, cookie: str) -> None:
+    response.set_cookie(
+        BROWSER_COOKIE, cookie, max_age=15 * 60, path="/", secure=True, httponly=True, samesite="Lax"
+    )
+
+
+def _device() -> str:
+    """Browser and system in a few words, for the list of signed-in devices."""
+    agent = request.headers.get("User-Agent", "")
+    browser = next((name for name in ("Edg", "Firefox", "Chrome", "Safari") if name in agent), "")
+    system = next(
+        (name for name in ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux") if name in agent), ""
+    )
+    return " · ".join(part for part in ({"Edg": "Edge"}.get(browser, browser), system) if part)

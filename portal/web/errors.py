@@ -1,0 +1,273 @@
+"""Every failure as a page or a fragment in words, with its true status. Each kind is said once, here.
+
+A `NotSignedIn` from anywhere leads to sign-in; the API's own message never reaches the page.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from flask import Flask, Response, g, make_response, render_template, request
+from flask_wtf.csrf import CSRFError
+from werkzeug.exceptions import HTTPException
+
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    Conflict,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    NotOffered,
+    NotSignedIn,
+    Refused,
+    Unavailable,
+)
+from portal.signin.flow import Loop
+from portal.signin.provider import ProviderDown, ProviderRefused
+from portal.store import StoreDown
+from portal.web import htmx
+from portal.web.rules import said
+from portal.words import _
+
+log = logging.getLogger("portal")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a page says of a failure: what happened, what to do, and whether trying again may help."""
+
+    status: int
+    title: str
+    happened: str
+    todo: str
+    again: bool = False
+
+
+def init_app(app: Flask) -> None:
+    """Answer every exception in one place."""
+    app.register_error_handler(NotSignedIn, _not_signed_in)
+    app.register_error_handler(CareError, _failed)
+    app.register_error_handler(ProviderDown, lambda error: answer(_identity_down()))
+    app.register_error_handler(ProviderRefused, lambda error: answer(_identity_down()))
+    app.register_error_handler(Loop, lambda error: answer(_loop()))
+    app.register_error_handler(StoreDown, _store_down)
+    app.register_error_handler(CSRFError, lambda error: answer(_stale_page()))
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def told(error: CareError) -> Told:
+    """Say what a failed call means to the person."""
+    match error:
+        case NotAllowed():
+            return Told(
+                403,
+                _("You can't open this"),
+                _("Your role at this clinic doesn't include this page or this action."),
+                _("If you think it should, ask the clinic."),
+            )
+        case Refused():
+            return Told(
+                403,
+                _("That can't be done now"),
+                said(error.code),
+                _("Nothing was changed. Go back and look at it as it is now."),
+            )
+        case NotFound():
+            return Told(
+                404,
+                _("We can't find that"),
+                _("It may have been removed, may not be ready yet, or may belong to someone else."),
+                _("Check the address, or start again from the home page."),
+            )
+        case Conflict():
+            return Told(
+                409,
+                _("Someone changed this meanwhile"),
+                _("It is not as it was when you opened it, so nothing was saved over it."),
+                _("Open it again to see it as it is now."),
+                again=True,
+            )
+        case Invalid():
+            return Told(
+                400,
+                _("The clinic's system didn't accept that"),
+                _("Something in what was sent isn't right. Nothing was changed."),
+                _("Go back, check what you entered and try again."),
+            )
+        case NotOffered(about_record=True):
+            return Told(
+                501,
+                _("This record is kept elsewhere"),
+                _("The clinic keeps this record in another system, so it can't be shown or changed here."),
+                _("Ask the clinic and they will help you."),
+            )
+        case NotOffered():
+            return Told(
+                501,
+                _("Your clinic doesn't offer this here"),
+                _("This part of the portal isn't used by your clinic."),
+                _("Ask the clinic and they will help you."),
+            )
+        case Unavailable(outcome_known=False):
+            return Told(
+                503,
+                _("We couldn't confirm that"),
+                _("The clinic's system didn't answer, so we don't know whether it was done."),
+                _("Open the record and see how it stands before you try again."),
+            )
+        case Unavailable() | BadResponse():
+            return Told(
+                503 if isinstance(error, Unavailable) else 502,
+                _("This can't be shown right now"),
+                _("The clinic's system isn't answering. Your records are safe."),
+                _("Please try again in a minute. If it is urgent, call your clinic."),
+                again=True,
+            )
+        case _:
+            return _ours()
+
+
+def answer(what: Told, *, retry_after: float | None = None) -> Response:
+    """Return the failure as a fragment for htmx, else as a page; a bare page when even that can't be made."""
+    context = {
+        "title": what.title,
+        "happened": what.happened,
+        "todo": what.todo,
+        "correlation_id": g.get("request_id"),
+        "tone": "attention",
+    }
+    try:
+        if htmx.is_htmx():
+            href = htmx.current_path() if what.again else None
+            body = render_template("errors/fragment.html", **context, target=htmx.target(), href=href)
+        else:
+            actions = [{"label": _("Go to the home page"), "href": "/"}]
+            if what.again and request.method == "GET":
+                actions.insert(0, {"label": _("Try again"), "href": request.full_path.rstrip("?")})
+            body = render_template("errors/page.html", **context, actions=actions)
+    except Exception:
+        log.exception("error page failed")
+        body = render_template("errors/bare.html", **context)
+    response = make_response(body, what.status)
+    response.vary.update(("HX-Request", "HX-Target"))
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(max(1, round(retry_after)))
+    return response
+
+
+def _not_signed_in(error: NotSignedIn) -> Response:
+    from portal.web.guard import to_sign_in
+
+    return to_sign_in()
+
+
+def _failed(error: CareError) -> Response:
+    log.warning("care api: %s", type(error).__name__, extra={"reason": str(error)})
+    retry_after = error.retry_after if isinstance(error, Unavailable) else None
+    if not g.get("tenant"):
+        return _bare(503)
+    return answer(told(error), retry_after=retry_after)
+
+
+def _store_down(error: StoreDown) -> Response:
+    log.error("store down: %s", error)
+    return _bare(503)
+
+
+def _http(error: HTTPException) -> Response | HTTPException:
+    if error.response is not None or (error.code or 500) < 400:
+        return error
+    if not g.get("tenant"):
+        return _bare(error.code or 500)
+    match error.code:
+        case 404:
+            return answer(told(NotFound()))
+        case 403:
+            return answer(told(NotAllowed()))
+        case 429:
+            return answer(
+                Told(
+                    429,
+                    _("Too many tries"),
+                    _("There were too many requests from here in a short time."),
+                    _("Wait a minute, then try again."),
+                ),
+                retry_after=60,
+            )
+        case 405:
+            response = answer(
+                Told(
+                    405,
+                    _("That doesn't work this way"),
+                    _("This address can't be used like that."),
+                    _start_again(),
+                )
+            )
+            if valid := getattr(error, "valid_methods", None):
+                response.headers["Allow"] = ", ".join(valid)
+            return response
+        case code:
+            return answer(
+                Told(
+                    code or 500,
+                    _("That didn't work"),
+                    _("The page couldn't understand what was sent. Nothing was changed."),
+                    _start_again(),
+                )
+            )
+
+
+def _unexpected(error: Exception) -> Response:
+    log.exception("unexpected")
+    if not g.get("tenant"):
+        return _bare(500)
+    return answer(_ours())
+
+
+def _bare(status: int) -> Response:
+    return make_response(render_template("errors/bare.html", correlation_id=g.get("request_id")), status)
+
+
+def _ours() -> Told:
+    return Told(
+        500,
+        _("Something went wrong on our side"),
+        _("This page can't be shown right now."),
+        _("Please try again in a few minutes. If it is urgent, call your clinic."),
+    )
+
+
+def _identity_down() -> Told:
+    return Told(
+        503,
+        _("Signing in isn't possible right now"),
+        _("The sign-in service isn't answering."),
+        _("Please try again in a minute. If it is urgent, call your clinic."),
+        again=True,
+    )
+
+
+def _loop() -> Told:
+    return Told(
+        400,
+        _("Signing in doesn't work here"),
+        _("You came back from signing in several times, and this browser still doesn't keep you signed in."),
+        _("Allow cookies for this address, close other tabs of the portal, then go to the home page."),
+    )
+
+
+def _stale_page() -> Told:
+    return Told(
+        400,
+        _("This page was open for too long"),
+        _("For your safety, a form can only be sent for a while. Nothing was changed."),
+        _("Refresh this page and send it again."),
+        again=True,
+    )
+
+
+def _start_again() -> str:
+    return _("Go back and try again, or start from the home page.")

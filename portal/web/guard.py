@@ -1,0 +1,160 @@
+"""Who may come in: nobody, unless the handler says so.
+
+`@signed_in(Side.PATIENT, Side.STAFF)` on a handler admits those people and hands it `care`, the care API as this
+person, and `person`. An endpoint without a mark that is not on the short public list is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from flask import Flask, Response, abort, current_app, g, request
+from flask_babel import get_locale
+
+from portal.parts import parts, session
+from portal.services.client import Care
+from portal.services.errors import NotAllowed, NotSignedIn
+from portal.sessions import Person
+from portal.signin.flow import FRESH_SECONDS
+from portal.signin.tokens import SessionBearer
+from portal.tenants import Side
+from portal.web import htmx
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PUBLIC = frozenset(
+    {
+        *(
+            "sign_in.start",
+            "sign_in.callback",
+            "sign_in.sign_out",
+            "sign_in.signed_out",
+            "sign_in.back_channel",
+        ),
+        *(
+            "look.tenant_css",
+            "look.manifest",
+            "language.choose",
+            "health.healthz",
+            "health.readyz",
+            "health.metrics",
+        ),
+    }
+)
+"""Endpoints that anyone may call. Everything else carries a mark."""
+
+_ACCESS = "access"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Whom a handler admits; `background` calls don't count as use of the session."""
+
+    sides: frozenset[Side]
+    roles: frozenset[str] | None
+    background: bool
+
+
+def signed_in(
+    *sides: Side, roles: set[str] | None = None, background: bool = False
+) -> Callable[[Callable[Concatenate[Care, Person, P], R]], Callable[P, R]]:
+    """Admit signed-in people of these sides (and, where given, with one of these roles)."""
+    access = Access(frozenset(sides), frozenset(roles) if roles else None, background)
+
+    def mark(view: Callable[Concatenate[Care, Person, P], R]) -> Callable[P, R]:
+        @wraps(view)
+        def handler(*args: P.args, **kwargs: P.kwargs) -> R:
+            person = admit(access)
+            return view(care_of(person), person, *args, **kwargs)
+
+        setattr(handler, _ACCESS, access)
+        return handler
+
+    return mark
+
+
+def init_app(app: Flask) -> None:
+    """Refuse every endpoint that is neither marked nor public."""
+
+    def deny_by_default() -> None:
+        endpoint = request.endpoint
+        if endpoint is None or endpoint in PUBLIC:
+            return
+        if access_of(current_app.view_functions[endpoint]) is None:
+            current_app.logger.error("endpoint without a mark: %s", endpoint)
+            abort(404)
+
+    app.before_request(deny_by_default)
+
+
+def access_of(view: object) -> Access | None:
+    """Return the mark of a handler, or None."""
+    return getattr(view, _ACCESS, None)
+
+
+def admit(access: Access) -> Person:
+    """Return who is signed in; raise NotSignedIn or NotAllowed."""
+    here = session()
+    person = here.person
+    if person is None:
+        raise NotSignedIn
+    if person.side not in access.sides or (access.roles is not None and not access.roles & person.roles):
+        raise NotAllowed
+    if not access.background:
+        here.use()
+    g.person = person
+    return person
+
+
+def care_of(person: Person) -> Care:
+    """Return the care API as this person, for the time of this request."""
+    the = parts()
+    here = session()
+    record = here.record
+    tenant = g.tenant
+    return Care(
+        base_url=tenant.base_url,
+        bearer=SessionBearer(here, the.refresher, tenant, the.sign_in.provider(tenant), the.clock),
+        timeouts=the.settings.timeouts,
+        deadline=g.started + the.settings.timeouts.page,
+        language=str(get_locale() or "en"),
+        correlation_id=g.request_id,
+        references=the.references,
+        partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
+    )
+
+
+def is_fresh(person: Person) -> bool:
+    """Whether the person proved who they are in the last five minutes."""
+    return parts().clock() - person.auth_time <= FRESH_SECONDS
+
+
+def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:
+    """Send the browser to sign in (again) and back to where it was."""
+    query: dict[str, str] = {"next": next_path or _here()}
+    if fresh:
+        query["fresh"] = "1"
+    return htmx.redirect_to(f"/sign-in?{urlencode(query)}")
+
+
+def _here() -> str:
+    """The page to come back to: this one, or for a form or a fragment the page that it stands on."""
+    if on_page := htmx.current_path():
+        return on_page
+    if request.method == "GET":
+        return request.full_path.rstrip("?")
+    came_from = urlsplit(request.headers.get("Referer", ""))
+    if came_from.netloc == request.host:
+        return came_from.path + (f"?{came_from.query}" if came_from.query else "")
+    return "/"
+
+
+def begin_request() -> None:
+    """Note when the request began, by the clock that deadlines use."""
+    g.started = time.monotonic()

@@ -1,0 +1,207 @@
+"""A page or a part of it, and where to go next. The only module that names an `HX-` header.
+
+A fragment is a named block of the page's own template: block name, DOM id and htmx target are one word. The whole
+page is sent unless the request comes from htmx for that very target, so every address works without JavaScript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import unquote
+
+import msgspec
+from flask import Response, current_app, g, make_response, render_template, request
+from markupsafe import Markup, escape
+
+from portal.parts import session
+from portal.web.headers import nonce
+
+_KEPT_TOASTS = "toasts"
+
+
+@dataclass(frozen=True, slots=True)
+class Toast:
+    """One line that tells what was done; `undo` is the address that a form posts to, to take it back."""
+
+    text: str
+    tone: str = "success"
+    undo: str | None = None
+    fields: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def is_htmx() -> bool:
+    """Whether htmx sent this request for a part of a page."""
+    return (
+        request.headers.get("HX-Request") == "true"
+        and request.headers.get("HX-Boosted") != "true"
+        and request.headers.get("HX-History-Restore-Request") != "true"
+    )
+
+
+def target() -> str | None:
+    """Return the DOM id that htmx will put the answer into (htmx 4 sends `tag#id`), or None."""
+    if not is_htmx():
+        return None
+    return unquote(request.headers.get("HX-Target", "").partition("#")[2]) or None
+
+
+def wants(*fragments: str) -> bool:
+    """Whether the answer may be one of these fragments instead of a page or a redirect."""
+    return target() in fragments
+
+
+def current_path() -> str | None:
+    """Return path and query of the page that an htmx request was sent from, or None."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(request.headers.get("HX-Current-URL", ""))
+    if not is_htmx() or parts.netloc != request.host:
+        return None
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def render(
+    template: str,
+    *,
+    fragment: str | Iterable[str] = (),
+    status: int = 200,
+    bell: int | None = None,
+    **context: Any,
+) -> Response:
+    """Answer with the page, or with the one of its blocks in `fragment` that htmx asks for.
+
+    A fragment brings along the toasts of this request and, where `bell` is given, the new unread count.
+    """
+    fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
+    if bell is not None:
+        context["unread_count"] = bell
+    block = target()
+    if block is None or block not in fragments:
+        return _vary(make_response(render_template(template, **context), status))
+    current_app.update_template_context(context)
+    page = current_app.jinja_env.get_template(template)
+    parts = ["".join(page.blocks[block](page.new_context(context)))]
+    if bell is not None:
+        parts.append(_partial("#bell", "outerHTML", ui().bell(bell, htmx=bell_htmx())))
+    parts += [_partial("#toasts", "beforeend", _toast(toast)) for toast in toasts()]
+    return _vary(make_response("".join(parts), status))
+
+
+def render_bell(count: int) -> Response:
+    """Answer with the bell alone."""
+    return _vary(make_response(str(ui().bell(count, htmx=bell_htmx()))))
+
+
+def redirect_to(location: str) -> Response:
+    """Send the browser to a page by GET: 303, or for htmx a header that makes it leave this page.
+
+    (A script's request follows a 303 by itself, and the next page would land inside this one.)
+    """
+    _keep_toasts()
+    if is_htmx():
+        return _vary(make_response("", 200, {"HX-Redirect": location}))
+    response = make_response("", 303, {"Location": location})
+    response.headers.pop("Content-Type", None)
+    return _vary(response)
+
+
+def hx(
+    *,
+    get: str | None = None,
+    post: str | None = None,
+    target: str | None = None,
+    swap: str | None = None,
+    trigger: str | None = None,
+    push_url: bool | str | None = None,
+    replace_url: bool | str | None = None,
+    include: str | None = None,
+    indicator: str | None = None,
+    sync: str | None = None,
+    disable: str | None = None,
+    confirm: str | None = None,
+    ptag: str | None = None,
+) -> Markup:
+    """Return an element's htmx attributes, with the nonce without which htmx ignores them."""
+    given = {
+        "get": get,
+        "post": post,
+        "target": target,
+        "swap": swap,
+        "trigger": trigger,
+        "push-url": _flag(push_url),
+        "replace-url": _flag(replace_url),
+        "include": include,
+        "indicator": indicator,
+        "sync": sync,
+        "disable": disable,
+        "confirm": confirm,
+        "ptag": ptag,
+        "nonce": nonce(),
+    }
+    pairs = [Markup('hx-{}="{}"').format(name, value) for name, value in given.items() if value is not None]
+    return Markup(" ").join(pairs)
+
+
+def toast(
+    text: str, *, tone: str = "success", undo: str | None = None, fields: dict[str, str] | None = None
+) -> None:
+    """Tell the person what was done, on this answer or on the page that a redirect leads to."""
+    _pending().append(Toast(str(text), tone, undo, fields or {}))
+
+
+def toasts() -> list[Toast]:
+    """Return the toasts to show now, and forget them."""
+    shown = [*_kept(), *_pending()]
+    g.toasts = []
+    return shown
+
+
+def bell_htmx() -> Markup:
+    """Return how the bell refreshes itself: after load, and when portal.js says that someone is looking."""
+    return hx(
+        get="/notifications/bell", trigger="load delay:300ms, portal:look from:document", target="#bell"
+    )
+
+
+def ui() -> Any:
+    """Return the macros of templates/ui as one namespace."""
+    return current_app.jinja_env.globals["ui"]
+
+
+def _pending() -> list[Toast]:
+    if "toasts" not in g:
+        g.toasts = []
+    return cast("list[Toast]", g.toasts)
+
+
+def _kept() -> list[Toast]:
+    """The toasts of the request that redirected here; a fragment leaves them to the page."""
+    here = session()
+    if is_htmx() or _KEPT_TOASTS not in here:
+        return []
+    return msgspec.convert(here.pop(_KEPT_TOASTS), list[Toast])
+
+
+def _keep_toasts() -> None:
+    if _pending():
+        session()[_KEPT_TOASTS] = msgspec.to_builtins(_pending())
+        g.toasts = []
+
+
+def _toast(one: Toast) -> str:
+    return ui().toast(one.text, one.tone, undo=one.undo, fields=one.fields)
+
+
+def _partial(target: str, swap: str, content: str) -> str:
+    return f'<hx-partial hx-target="{escape(target)}" hx-swap="{escape(swap)}" hx-nonce="{nonce()}">{escape(content)}</hx-partial>'
+
+
+def _flag(value: bool | str | None) -> str | None:
+    return ("true" if value else "false") if isinstance(value, bool) else value
+
+
+def _vary(response: Response) -> Response:
+    response.vary.update(("HX-Request", "HX-Target"))
+    return response

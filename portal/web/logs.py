@@ -1,0 +1,82 @@
+"""Logs: one line for each request, as JSON or text. The route's template stands in it, never the address."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from datetime import UTC, datetime
+
+import msgspec
+from flask import Flask, Response, g, has_request_context, request
+
+_EXTRA = ("route", "status", "ms", "reason", "tenant")
+
+
+class JsonFormatter(logging.Formatter):
+    """A log record as one line of JSON with the request's id."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        if has_request_context():
+            entry["request"] = g.get("request_id")
+        entry |= {name: getattr(record, name) for name in _EXTRA if hasattr(record, name)}
+        if record.exc_info:
+            entry["error"] = _where(record)
+        return msgspec.json.encode(entry).decode()
+
+
+class TextFormatter(logging.Formatter):
+    """The same for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        request_id = g.get("request_id", "-") if has_request_context() else "-"
+        extra = " ".join(f"{name}={getattr(record, name)}" for name in _EXTRA if hasattr(record, name))
+        error = f" {_where(record)}" if record.exc_info else ""
+        return f"{record.levelname[0]} {request_id} {record.getMessage()} {extra}{error}".rstrip()
+
+
+def init_app(app: Flask, style: str) -> None:
+    """Send the portal's logs to stderr and write one line for each request."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+    logger = logging.getLogger("portal")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    app.after_request(_log)
+
+
+def _log(response: Response) -> Response:
+    tenant = g.get("tenant")
+    logging.getLogger("portal").info(
+        "%s",
+        request.method if request.method in _METHODS else "other",
+        extra={
+            "route": request.url_rule.rule if request.url_rule else "-",
+            "status": response.status_code,
+            "ms": round((time.monotonic() - g.get("started", time.monotonic())) * 1000),
+            "tenant": tenant.key if tenant else "-",
+        },
+    )
+    return response
+
+
+_METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")
+
+
+def _where(record: logging.LogRecord) -> str:
+    """The kind of exception and where it was raised: an exception's own text may hold what a person typed."""
+    if not record.exc_info or record.exc_info[0] is None:
+        return ""
+    frames: list[str] = []
+    trace = record.exc_info[2]
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return f"{record.exc_info[0].__name__} at {' > '.join(frames[-8:])}"

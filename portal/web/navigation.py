@@ -1,0 +1,56 @@
+"""The sections that a person's frame shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import request
+
+from portal.sessions import Person
+from portal.words import _
+
+
+@dataclass(frozen=True, slots=True)
+class NavItem:
+    """One section in the frame: where it is, its word, its icon, and the key after `g` that goes there."""
+
+    href: str
+    label: str
+    icon: str
+    key: str
+    current: bool
+    count: int = 0
+
+
+def navigation(person: Person) -> list[NavItem]:
+    """Return the sections that this person's frame shows."""
+    sections = _staff_sections() if person.is_staff else _patient_sections()
+    return [NavItem(href, label, icon, key, current=_is_current(href)) for href, label, icon, key in sections]
+
+
+def _patient_sections() -> list[tuple[str, str, str, str]]:
+    return [
+        ("/", _("Home"), "home", "h"),
+        ("/episodes", _("Treatment"), "treatment", "t"),
+        ("/consents", _("Consents"), "consent", "c"),
+        ("/conversations", _("Messages"), "message", "m"),
+        ("/notifications", _("Notifications"), "bell", "n"),
+        ("/notifications/settings", _("Notification settings"), "settings", "s"),
+    ]
+
+
+def _staff_sections() -> list[tuple[str, str, str, str]]:
+    return [
+        ("/", _("Worklist"), "home", "h"),
+        ("/consents", _("Consents"), "consent", "c"),
+        ("/conversations", _("Messages"), "message", "m"),
+        ("/notifications", _("Notifications"), "bell", "n"),
+        ("/notifications/settings", _("Notification settings"), "settings", "s"),
+    ]
+
+
+def _is_current(href: str) -> bool:
+    path = request.path
+    if href in ("/", "/notifications/settings"):
+        return path == href
+    return path == href or (path.startswith(f"{href}/") and path != "/notifications/settings")
