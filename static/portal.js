@@ -12,17 +12,18 @@
   // An error summary takes the focus, on a new page and after a swap.
   // After a swap whose trigger is gone, focus goes to the new region's heading, or the region.
   const focusOn = (element) => {
-    if (!element) return;
     if (!element.matches("a, button, input, select, textarea, [tabindex]")) element.tabIndex = -1;
     element.focus();
   };
-  focusOn($("#main [data-focus]"));
+  const summary = $("#main [data-focus]");
+  if (summary) focusOn(summary);
   let actedFrom;
   document.addEventListener("htmx:before:swap", (event) => {
     const from = event.detail.ctx.sourceElement;
     actedFrom = from?.contains(document.activeElement) ? document.activeElement : null;
   });
   document.addEventListener("htmx:after:swap", (event) => {
+    event.detail.ctx.sourceElement?.closest(".toast")?.remove();
     const target = event.detail.ctx.target;
     const region = (target?.id && document.getElementById(target.id)) || target;
     if (!region?.isConnected) return;
@@ -32,6 +33,11 @@
       focusOn(region.closest("main") ? $("h1, h2, h3", region) || region : region);
     }
   });
+
+  // "portal:look" says that someone is looking (the bell listens): on coming back, and each minute while in sight.
+  const look = () => document.hidden || document.dispatchEvent(new Event("portal:look"));
+  document.addEventListener("visibilitychange", look);
+  setInterval(look, 60000);
 
   // One act is sent once; a page that comes back can send again.
   let sending = [];
@@ -55,6 +61,7 @@
   document.addEventListener("htmx:finally:request", release);
   addEventListener("pageshow", release);
 
+  // A menu closes when the click goes elsewhere, and by Escape.
   const closeMenus = (except) => each("details[data-menu][open]", (menu) => {
     if (!menu.contains(except)) menu.open = false;
   });
@@ -117,7 +124,7 @@
       part("warning").hidden = over;
       part("ended").hidden = !over;
       dialog.setAttribute("aria-labelledby", over ? "session-ended-title" : "session-warning-title");
-      $("[data-countdown]", dialog).textContent = `${Math.max(0, Math.floor(left / 60))}:${String(Math.max(0, left % 60)).padStart(2, "0")}`;
+      if (!over) $("[data-countdown]", dialog).textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
       if (!dialog.open && (over || left > 60 || left % 30 === 0)) dialog.showModal();
     }, 1000);
   }
@@ -131,11 +138,11 @@
       const key = link.dataset.key;
       links[key] = link;
       const row = list.firstElementChild.cloneNode(true);
-      row.firstElementChild.replaceChildren(...["g", key].map((letter) => {
-        const shown = document.createElement("kbd");
-        shown.textContent = letter;
-        return shown;
-      }));
+      const first = $("kbd", row);
+      const second = first.cloneNode();
+      first.textContent = "g";
+      second.textContent = key;
+      first.after(second);
       row.lastElementChild.textContent = $("span", link).textContent;
       list.append(row);
     });
