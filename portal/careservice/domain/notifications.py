@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -94,6 +94,9 @@ STAFF_DEFAULTS: tuple[Preference, ...] = (
     _preference("ProspectReceived"),
     _preference("EmrSyncFailed", email=False),
 )
+
+NEVER_CHOSEN = datetime(2000, 1, 1, tzinfo=UTC)
+"""What stands for the creation time of settings that nobody made."""
 
 _LOCALES = frozenset(texts.LANGUAGES)
 

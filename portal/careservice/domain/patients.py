@@ -138,10 +138,15 @@ def find(session: Session, actor: Actor, patient_id: str) -> Patient:
     return patient
 
 
-def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
-    """Put `details` in place of what the record said; patients may change their contact fields alone."""
+def require_kept_here(patient: Patient) -> None:
+    """Refuse to change a record that the clinic's own EMR keeps."""
     if patient.kept_by_emr:
         raise KeptElsewhere
+
+
+def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
+    """Put `details` in place of what the record said; patients may change their contact fields alone."""
+    require_kept_here(patient)
     require_stamp(patient.concurrency_stamp, stamp)
     changes = {
         name: value

@@ -1,4 +1,4 @@
-"""The clinics' sample records."""
+"""The clinics' sample records, dated around now so that they are always fresh."""
 
 from __future__ import annotations
 
@@ -6,6 +6,20 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from portal.careservice.sample import background, couple, frozen, harbour, staff
+from portal.careservice.sample.clinic import Clinic
+
 
 def add(session: Session, now: datetime) -> None:
-    """Add the sample records to an empty database, dated around `now`."""
+    """Add the sample records to a database that holds the sample people."""
+    riverside = Clinic(session, "riverside", now, "Europe/London")
+    staff.add_physicians(riverside)
+    staff.add_prospects(riverside)
+    staff.add_emr_endpoints(riverside)
+    couple.add(riverside)
+    frozen.add(riverside)
+    background.add(riverside)
+    pier = Clinic(session, "harbour", now, "Europe/London")
+    staff.add_physicians(pier)
+    staff.add_emr_endpoints(pier)
+    harbour.add(pier)

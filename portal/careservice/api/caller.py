@@ -1,0 +1,97 @@
+"""Who calls: the bearer token made into a `Caller`, and the clinic that the call is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import request
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from portal.careservice.api.errors import NotPermitted, NotSignedIn
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.permissions import PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
+from portal.careservice.identity.tables import Client, Tenant
+from portal.careservice.identity.tokens import InvalidToken, verify_access_token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """A person at a clinic or, without a `sub`, a server of the clinic's."""
+
+    sub: str | None
+    client_id: str
+    tenant_id: str
+    roles: frozenset[str]
+    scopes: frozenset[str]
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether the person works for the clinic."""
+        return not STAFF.isdisjoint(self.roles)
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether the person is one of the clinic's patients."""
+        return not PATIENT.isdisjoint(self.roles)
+
+    @property
+    def actor(self) -> Actor:
+        """The caller as the rules see one."""
+        return Actor(sub=self.sub, tenant_id=self.tenant_id, is_staff=self.is_staff)
+
+    @property
+    def owner(self) -> str:
+        """Whose idempotency keys the call's are."""
+        return f"person:{self.sub}" if self.sub else f"client:{self.client_id}@{self.tenant_id}"
+
+    def may(self, act: Act) -> bool:
+        """Whether roles or registration allow `act` at all."""
+        return act in SERVICE_CLIENTS if self.sub is None else allows(act, self.roles)
+
+
+def identify(session: Session) -> Caller:
+    """The caller of this request, by its bearer token and `__tenant`."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.casefold() != "bearer" or not token.strip():
+        raise NotSignedIn
+    try:
+        claims = verify_access_token(session, token.strip())
+    except InvalidToken:
+        raise NotSignedIn from None
+    own_tenant = _text(claims.get("tenantid"))
+    client_id = _text(claims.get("client_id")) or ""
+    return Caller(
+        # A server's token may name the client itself as its subject (RFC 9068 §2.2); a person's has a clinic.
+        sub=_text(claims.get("sub")) if own_tenant else None,
+        client_id=client_id,
+        tenant_id=_clinic(session, own_tenant, client_id),
+        roles=_roles(claims.get("role")),
+        scopes=frozenset((_text(claims.get("scope")) or "").split()),
+    )
+
+
+def _clinic(session: Session, own: str | None, client_id: str) -> str:
+    asked = request.args.get("__tenant")
+    if asked is None:
+        if own is None:
+            raise NotPermitted
+        return own
+    found = session.scalar(select(Tenant.id).where(or_(Tenant.id == asked, Tenant.name == asked)))
+    if found is None:
+        raise NotPermitted
+    allowed = own or session.scalar(select(Client.tenant_id).where(Client.client_id == client_id))
+    if found != allowed:
+        raise NotPermitted
+    return found
+
+
+def _roles(claim: Any) -> frozenset[str]:
+    if isinstance(claim, str):
+        return frozenset({claim})
+    return frozenset(map(str, claim)) if isinstance(claim, list) else frozenset()  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _text(claim: Any) -> str | None:
+    return claim if isinstance(claim, str) else None

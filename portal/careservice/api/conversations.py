@@ -1,0 +1,213 @@
+"""Messaging: conversations, and archiving and restoring for oneself (care API specification §4)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from sqlalchemy import or_, select
+from sqlalchemy.orm import selectinload
+
+from portal.careservice import database
+from portal.careservice.api import payload
+from portal.careservice.api.caller import Caller
+from portal.careservice.api.endpoint import api, endpoint
+from portal.careservice.api.paging import Page, cut
+from portal.careservice.api.records import Record, shown
+from portal.careservice.domain import conversations
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.conversations import Conversation, Message, MessageState
+from portal.careservice.domain.enumerations import Channel, MessageSide
+from portal.careservice.domain.permissions import Act
+
+MODULE = "Messaging"
+
+
+class AttachmentRecord(Record, kw_only=True):
+    """A file sent with a message; `size` in bytes."""
+
+    file_id: str
+    name: str
+    media_type: str
+    size: int
+
+
+class MessageRecord(Record, kw_only=True):
+    """A message as one person has it; `readAt` is null while it is unread by them."""
+
+    id: str
+    conversation_id: str
+    sender_id: str | None
+    sender_name: str
+    side: MessageSide
+    channel: Channel
+    body: str
+    sent_at: datetime
+    read_at: datetime | None
+    is_archived: bool
+    attachments: list[AttachmentRecord]
+
+
+class ParticipantRecord(Record, kw_only=True):
+    """Somebody who takes part; `id` is the person's `sub`."""
+
+    id: str
+    name: str
+    role: str
+
+
+class ReplyAddress(Record, kw_only=True):
+    """Where an answer by e-mail or text message goes."""
+
+    email: str | None
+    sms: str | None
+
+
+class ConversationRecord(Record, kw_only=True):
+    """A conversation as one person has it, with its newest messages, the oldest of them first."""
+
+    id: str
+    subject: str
+    patient_id: str | None
+    prospect_id: str | None
+    episode_id: str | None
+    channel: Channel
+    participants: list[ParticipantRecord]
+    reply_address: ReplyAddress
+    is_archived: bool
+    unread_count: int
+    last_message_at: datetime
+    messages: list[MessageRecord]
+
+
+class ToArchive(msgspec.Struct, rename="camel", kw_only=True):
+    """Which conversations to archive."""
+
+    conversation_ids: Annotated[list[str], msgspec.Meta(min_length=1, max_length=1000)]
+
+
+class ArchivedCount(Record, kw_only=True):
+    """How many of the conversations named are archived now."""
+
+    archived_count: int
+
+
+_SORTABLE = {
+    "subject": Conversation.subject,
+    "lastMessageAt": Conversation.last_message_at,
+    "channel": Conversation.channel,
+}
+
+
+@api.get("/api/messaging/getconversations")
+@endpoint(Act.USE_MESSAGES, MODULE)
+def list_conversations(caller: Caller) -> Page[ConversationRecord]:
+    """The caller's conversations, the newest first; archived ones only with IncludeArchived."""
+    session, query, actor = database.session(), payload.query(), caller.actor
+    chosen = conversations.visible(actor)
+    if not query.flag("IncludeArchived"):
+        chosen = chosen.where(~conversations.is_archived(actor))
+    for word in (query.text("Filter") or "").split()[:10]:
+        said = select(Message.conversation_id).where(
+            or_(
+                Message.body.icontains(word, autoescape=True),
+                Message.sender_name.icontains(word, autoescape=True),
+            )
+        )
+        chosen = chosen.where(
+            or_(Conversation.subject.icontains(word, autoescape=True), Conversation.id.in_(said))
+        )
+    total, found = cut(
+        session,
+        query,
+        chosen.options(selectinload(Conversation.participants)),
+        sortable=_SORTABLE,
+        default=(Conversation.last_message_at.desc(), Conversation.id),
+    )
+    return Page(total_count=total, items=_records(actor, found))
+
+
+@api.post("/api/messaging/archive")
+@endpoint(Act.USE_MESSAGES, MODULE)
+def archive_conversations(caller: Caller) -> ArchivedCount:
+    """Archive conversations for the caller alone."""
+    ids = payload.body(ToArchive).conversation_ids
+    wanted = [payload.identifier(given, f"conversationIds[{index}]") for index, given in enumerate(ids)]
+    return ArchivedCount(archived_count=conversations.archive(database.session(), caller.actor, wanted))
+
+
+@api.post("/api/app/messaging/archive-message/<message_id>")
+@endpoint(Act.USE_MESSAGES, MODULE)
+def archive_message(caller: Caller, message_id: str) -> MessageRecord:
+    """Archive a message for the caller alone."""
+    return _set_archived(caller, message_id, archived=True)
+
+
+@api.post("/api/app/messaging/restore-message/<message_id>")
+@endpoint(Act.USE_MESSAGES, MODULE)
+def restore_message(caller: Caller, message_id: str) -> MessageRecord:
+    """Bring a message back for the caller alone."""
+    return _set_archived(caller, message_id, archived=False)
+
+
+def _set_archived(caller: Caller, message_id: str, *, archived: bool) -> MessageRecord:
+    session, actor = database.session(), caller.actor
+    message = conversations.find_message(session, actor, message_id)
+    state = conversations.set_message_archived(session, actor, message, archived=archived)
+    return _message(actor, message, state)
+
+
+def _records(actor: Actor, found: list[Conversation]) -> list[ConversationRecord]:
+    session = database.session()
+    ids = [conversation.id for conversation in found]
+    messages = conversations.newest_messages(session, ids)
+    shown_ids = [message.id for thread in messages.values() for message in thread]
+    states = conversations.states_of(session, actor, shown_ids)
+    unread = conversations.unread_counts(session, actor, ids)
+    archived = set(
+        session.scalars(
+            select(Conversation.id).where(Conversation.id.in_(ids), conversations.is_archived(actor))
+        )
+    )
+    return [
+        ConversationRecord(
+            id=conversation.id,
+            subject=conversation.subject,
+            patient_id=conversation.patient_id,
+            prospect_id=conversation.prospect_id,
+            episode_id=conversation.episode_id,
+            channel=conversation.channel,
+            participants=[
+                ParticipantRecord(id=participant.person_id, name=participant.name, role=participant.role)
+                for participant in conversation.participants
+            ],
+            reply_address=ReplyAddress(email=conversation.reply_email, sms=conversation.reply_sms),
+            is_archived=conversation.id in archived,
+            unread_count=unread.get(conversation.id, 0),
+            last_message_at=conversation.last_message_at,
+            messages=[
+                _message(actor, message, states.get(message.id))
+                for message in messages.get(conversation.id, [])
+            ],
+        )
+        for conversation in found
+    ]
+
+
+def _message(actor: Actor, message: Message, state: MessageState | None) -> MessageRecord:
+    read_at = state.read_at if state is not None else None
+    return MessageRecord(
+        id=message.id,
+        conversation_id=message.conversation_id,
+        sender_id=message.sender_id,
+        sender_name=message.sender_name,
+        side=message.side,
+        channel=message.channel,
+        body=message.body,
+        sent_at=message.sent_at,
+        # What one's own side sent was never unread.
+        read_at=read_at if conversations.is_towards(message, actor) else message.sent_at,
+        is_archived=state is not None and state.archived_at is not None,
+        attachments=[shown(attachment, AttachmentRecord) for attachment in message.attachments],
+    )

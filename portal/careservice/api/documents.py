@@ -1,0 +1,94 @@
+"""Directory and file descriptors: move a folder, fetch a file's content (care API specification §4)."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime
+
+import msgspec
+from flask import Response, send_file
+
+from portal.careservice import database
+from portal.careservice.api import payload
+from portal.careservice.api.caller import Caller
+from portal.careservice.api.endpoint import api, endpoint
+from portal.careservice.api.records import AuditedRecord, Record, shown
+from portal.careservice.domain import documents
+from portal.careservice.domain.permissions import Act
+from portal.careservice.domain.rules import Invalid
+
+
+class DirectoryRecord(AuditedRecord, kw_only=True):
+    """A folder, after it was moved."""
+
+    id: str
+    parent_id: str | None
+    name: str
+
+
+class Move(msgspec.Struct, rename="camel", kw_only=True):
+    """Which folder goes where; without a new parent it goes to the root."""
+
+    id: str
+    new_parent_id: str | None
+
+
+class FolderRecord(Record, kw_only=True):
+    """A folder, as an episode lists it."""
+
+    id: str
+    parent_id: str | None
+    name: str
+    concurrency_stamp: str
+
+
+class FileRecord(Record, kw_only=True):
+    """A file, as an episode lists it; `size` in bytes."""
+
+    id: str
+    directory_id: str | None
+    name: str
+    media_type: str
+    size: int
+    creation_time: datetime
+
+
+@api.post("/api/document-management/directory-descriptor/move")
+@endpoint(Act.MOVE_DIRECTORY, "Directory descriptor")
+def move_directory(caller: Caller) -> DirectoryRecord:
+    """The folder in its new place."""
+    session = database.session()
+    move, stamp = payload.stamped(Move)
+    directory = documents.move(
+        session,
+        caller.actor,
+        payload.identifier(move.id, "id"),
+        None if move.new_parent_id is None else payload.identifier(move.new_parent_id, "newParentId"),
+        stamp,
+    )
+    session.flush()
+    return shown(directory, DirectoryRecord)
+
+
+@api.get("/api/file-management/file-descriptor/content")
+@endpoint(Act.READ_FILE, "File descriptor")
+def get_file_content(caller: Caller) -> Response:
+    """The bytes of the file `id`, whole or in ranges (RFC 9110 §14)."""
+    session = database.session()
+    file_id = payload.query().identifier("id")
+    if file_id is None:
+        raise Invalid("This is missing.", "id")
+    file = documents.find_file(session, caller.actor, file_id)
+    response = send_file(
+        io.BytesIO(documents.content_of(session, file)),
+        mimetype=file.media_type,
+        as_attachment=True,
+        download_name=file.name,
+        etag=file.sha256,
+        conditional=True,
+    )
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers.setdefault("Accept-Ranges", "bytes")
+    response.vary.add("Authorization")
+    return response

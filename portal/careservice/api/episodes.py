@@ -1,0 +1,229 @@
+"""PatientPortal: read one episode, with everything about it (care API specification §4)."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from portal.careservice import clock, database
+from portal.careservice.api.caller import Caller
+from portal.careservice.api.cases import CaseRecord
+from portal.careservice.api.documents import FileRecord, FolderRecord
+from portal.careservice.api.embryos import EmbryoRecord, embryo_record
+from portal.careservice.api.endpoint import api, endpoint
+from portal.careservice.api.patients import PatientRecord
+from portal.careservice.api.protocols import ProtocolRecord
+from portal.careservice.api.records import Record, shown
+from portal.careservice.api.relationships import RelationshipRecord
+from portal.careservice.domain import consents, conversations, documents, episodes, pgt_results, protocols
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.consents import ConsentForm
+from portal.careservice.domain.embryos import EmbryoStorage
+from portal.careservice.domain.enumerations import (
+    CareStatus,
+    ConsentStatus,
+    Outcome,
+    PgtCall,
+    PgtStatus,
+    ProtocolType,
+    Severity,
+    Stage,
+)
+from portal.careservice.domain.episodes import Episode, Follicles
+from portal.careservice.domain.patients import Relationship
+from portal.careservice.domain.permissions import Act
+from portal.careservice.domain.pgt_results import PgtResult
+
+MODULE = "PatientPortal"
+
+
+class PgtSummary(Record, kw_only=True):
+    """How far an embryo's genetic test has come."""
+
+    id: str
+    embryo_code: str
+    status: PgtStatus
+    call: PgtCall | None
+
+
+class ConsentSummary(Record, kw_only=True):
+    """A consent form of the episode."""
+
+    id: str
+    title: str
+    kind: str
+    status: ConsentStatus
+
+
+class MonitoringRecord(Record, kw_only=True):
+    """One scan and blood test."""
+
+    date: date
+    cycle_day: int
+    follicles: Follicles
+    endometrium_mm: float | None
+    endometrium_pattern: str | None
+    e2: float | None
+    lh: float | None
+    p4: float | None
+    unit: str
+    verified: bool
+
+
+class TimelineRecord(Record, kw_only=True):
+    """Something that happened."""
+
+    id: str
+    kind: str
+    stage: Stage
+    title: str
+    note: str | None
+    occurred_at: datetime
+    verified: bool
+
+
+class AppointmentRecord(Record, kw_only=True):
+    """A time to come to the clinic."""
+
+    id: str
+    kind: str
+    physician_id: str | None
+    start: datetime
+    end: datetime
+    time_zone: str
+    location: str
+    status: str
+
+
+class CareTeamRecord(Record, kw_only=True):
+    """Somebody who looks after the patient."""
+
+    physician_id: str
+    name: str
+    role: str
+
+
+class AlertRecord(Record, kw_only=True):
+    """Something to be seen first."""
+
+    severity: Severity
+    text: str
+    until: datetime | None
+
+
+class Documents(Record, kw_only=True):
+    """Folders and files."""
+
+    directories: list[FolderRecord]
+    files: list[FileRecord]
+
+
+class EpisodeRecord(Record, kw_only=True):
+    """One cycle of treatment and all that belongs to it, as the caller may see it."""
+
+    id: str
+    number: str
+    type: ProtocolType
+    status: CareStatus
+    stage: Stage
+    outcome: Outcome | None
+    start_date: date
+    end_date: date | None
+    patient: PatientRecord
+    partner: PatientRecord | None
+    relationships: list[RelationshipRecord]
+    case: CaseRecord
+    protocol: ProtocolRecord | None
+    embryos: list[EmbryoRecord]
+    pgt_results: list[PgtSummary]
+    consent_forms: list[ConsentSummary]
+    monitoring: list[MonitoringRecord]
+    timeline: list[TimelineRecord]
+    appointments: list[AppointmentRecord]
+    care_team: list[CareTeamRecord]
+    documents: Documents
+    conversation_ids: list[str]
+    alerts: list[AlertRecord]
+
+
+@api.get("/api/patient-portal/episodes/<episode_id>")
+@endpoint(Act.READ_EPISODE, MODULE)
+def get_episode(caller: Caller, episode_id: str) -> EpisodeRecord:
+    """One episode; patients see those in which they are the patient or the partner."""
+    session, actor = database.session(), caller.actor
+    episode = episodes.find(session, actor, episode_id)
+    protocol = protocols.of_episode(session, episode.id)
+    embryos, results = _embryos(session, actor, episode)
+    return EpisodeRecord(
+        id=episode.id,
+        number=episode.number,
+        type=episode.type,
+        status=episode.status,
+        stage=episode.stage,
+        outcome=episode.outcome,
+        start_date=episode.start_date,
+        end_date=episode.end_date,
+        patient=shown(episode.patient, PatientRecord),
+        partner=shown(episode.partner, PatientRecord) if episode.partner else None,
+        relationships=_relationships(session, episode),
+        case=shown(episode.case, CaseRecord),
+        protocol=shown(protocol, ProtocolRecord) if protocol else None,
+        embryos=embryos,
+        pgt_results=results,
+        consent_forms=_consent_forms(session, actor, episode),
+        monitoring=[shown(day, MonitoringRecord) for day in episode.monitoring],
+        timeline=[shown(event, TimelineRecord) for event in episode.timeline],
+        appointments=[shown(appointment, AppointmentRecord) for appointment in episode.appointments],
+        care_team=[shown(member, CareTeamRecord) for member in episode.care_team],
+        documents=Documents(
+            directories=[
+                shown(directory, FolderRecord) for directory in documents.directories_of(session, episode.id)
+            ],
+            files=[shown(file, FileRecord) for file in documents.files_of(session, actor, episode.id)],
+        ),
+        conversation_ids=conversations.ids_of_episode(session, actor, episode.id),
+        alerts=[shown(alert, AlertRecord) for alert in episode.alerts],
+    )
+
+
+def _embryos(session: Session, actor: Actor, episode: Episode) -> tuple[list[EmbryoRecord], list[PgtSummary]]:
+    results = session.scalars(
+        select(PgtResult)
+        .where(PgtResult.episode_id == episode.id)
+        .order_by(PgtResult.embryo_code, PgtResult.id)
+    ).all()
+    by_id = {result.id: result for result in results}
+    embryos = session.scalars(
+        select(EmbryoStorage)
+        .where(EmbryoStorage.episode_id == episode.id)
+        .order_by(EmbryoStorage.embryo_code, EmbryoStorage.id)
+    )
+    return (
+        [embryo_record(embryo, actor, by_id.get(embryo.pgt_result_id or "")) for embryo in embryos],
+        [shown(result, PgtSummary) for result in results if pgt_results.is_visible(result, actor)],
+    )
+
+
+def _consent_forms(session: Session, actor: Actor, episode: Episode) -> list[ConsentSummary]:
+    moment = clock.now()
+    forms = session.scalars(
+        consents.without_body(consents.visible(actor))
+        .where(ConsentForm.episode_id == episode.id)
+        .order_by(ConsentForm.creation_time.desc(), ConsentForm.id)
+    )
+    return [
+        ConsentSummary(id=form.id, title=form.title, kind=form.kind, status=form.status_at(moment))
+        for form in forms
+    ]
+
+
+def _relationships(session: Session, episode: Episode) -> list[RelationshipRecord]:
+    couple = [person for person in (episode.patient_id, episode.partner_id) if person]
+    found = session.scalars(
+        select(Relationship)
+        .where(or_(Relationship.patient_id.in_(couple), Relationship.related_patient_id.in_(couple)))
+        .order_by(Relationship.related_name, Relationship.id)
+    )
+    return [shown(relationship, RelationshipRecord) for relationship in found]

@@ -1,0 +1,128 @@
+"""How the API says no: ABP's error body, with none but the documented codes (care API specification §7).
+
+An empty 401 or 403 says that the token or the permission is missing; a 403 with a code says which rule refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from flask import Blueprint, Response, request
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm.exc import StaleDataError
+from werkzeug.exceptions import HTTPException, InternalServerError, MethodNotAllowed, NotFound
+
+from portal.careservice.domain import texts
+from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule
+
+PREFIX = "ClientelePortal:"
+_API = re.compile(r"^/api/")
+
+
+class NotSignedIn(Exception):
+    """No token, or none that is good."""
+
+
+class NotPermitted(Exception):
+    """The token's roles don't allow the act, or it is another clinic's."""
+
+
+class ValidationError(msgspec.Struct, rename="camel", kw_only=True):
+    """One thing wrong with a request, and the members it is about."""
+
+    message: str
+    members: list[str]
+
+
+class Error(msgspec.Struct, rename="camel", kw_only=True):
+    """What went wrong, in ABP's shape."""
+
+    code: str | None = None
+    message: str
+    details: str | None = None
+    data: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    validation_errors: list[ValidationError] | None = None
+
+
+class ErrorBody(msgspec.Struct, kw_only=True):
+    """The body of every answer that isn't empty and isn't good."""
+
+    error: Error
+
+
+def handle(blueprint: Blueprint) -> None:
+    """Let `blueprint` answer every failure of its endpoints."""
+    blueprint.register_error_handler(NotSignedIn, _not_signed_in)
+    blueprint.register_error_handler(NotPermitted, _not_permitted)
+    blueprint.register_error_handler(Refused, _refused)
+    blueprint.register_error_handler(StaleDataError, _changed_meanwhile)
+    blueprint.register_error_handler(IntegrityError, _changed_meanwhile)
+    blueprint.register_error_handler(Invalid, _invalid)
+    blueprint.register_error_handler(NotThere, _not_there)
+    blueprint.register_error_handler(KeptElsewhere, _kept_elsewhere)
+    blueprint.record_once(lambda state: state.app.register_error_handler(HTTPException, _by_status))
+
+
+def language() -> str:
+    """The language of messages, by the request's Accept-Language."""
+    return request.accept_languages.best_match(texts.LANGUAGES, "en") or "en"
+
+
+def _not_signed_in(_error: NotSignedIn) -> Response:
+    return Response(status=401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+
+
+def _not_permitted(_error: NotPermitted) -> Response:
+    return Response(status=403)
+
+
+def _refused(error: Refused) -> Response:
+    return _answer(403, error.rule.value, code=PREFIX + error.rule.value)
+
+
+def _changed_meanwhile(_error: Exception) -> Response:
+    return _refused(Refused(Rule.CONCURRENCY_CONFLICT))
+
+
+def _invalid(error: Invalid) -> Response:
+    wrong = ValidationError(message=error.message, members=list(error.members))
+    return _answer(400, "Invalid", validation_errors=[wrong])
+
+
+def _not_there(_error: NotThere) -> Response:
+    return _answer(404, "NotThere")
+
+
+def _kept_elsewhere(_error: KeptElsewhere) -> Response:
+    return _answer(501, "KeptElsewhere")
+
+
+def _by_status(error: HTTPException) -> Response | HTTPException:
+    if not _API.match(request.path):
+        return error
+    if isinstance(error, NotFound):
+        return _not_there(NotThere())
+    if isinstance(error, MethodNotAllowed):
+        response = _answer(405, "MethodNotAllowed")
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
+        return response
+    if isinstance(error, InternalServerError):
+        return _answer(500, "Internal")
+    if error.response is not None or error.code in (304, 416):
+        return error
+    return _invalid(Invalid(error.description or "This can't be read.", "$"))
+
+
+def _answer(
+    status: int,
+    name: str,
+    *,
+    code: str | None = None,
+    validation_errors: list[ValidationError] | None = None,
+) -> Response:
+    error = Error(code=code, message=texts.error(name, language()), validation_errors=validation_errors)
+    body = msgspec.json.encode(ErrorBody(error=error))
+    response = Response(body, status=status, mimetype="application/json")
+    response.headers["Content-Language"] = language()
+    return response

@@ -1,0 +1,35 @@
+"""PatientRelationship: delete (care API specification §4)."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from portal.careservice import database
+from portal.careservice.api.caller import Caller
+from portal.careservice.api.endpoint import api, endpoint
+from portal.careservice.api.records import Record
+from portal.careservice.domain import relationships
+from portal.careservice.domain.enumerations import RelationshipType
+from portal.careservice.domain.permissions import Act
+
+MODULE = "PatientRelationship"
+
+
+class RelationshipRecord(Record, kw_only=True):
+    """What another person is to a patient."""
+
+    id: str
+    patient_id: str
+    related_patient_id: str | None
+    related_name: str
+    type: RelationshipType
+    is_portal_shared: bool
+    start_date: date | None
+    end_date: date | None
+
+
+@api.delete("/api/care/relationships/<relationship_id>")
+@endpoint(Act.DELETE_RELATIONSHIP, MODULE)
+def delete_relationship(caller: Caller, relationship_id: str) -> None:
+    """204; a second time 404."""
+    relationships.remove(database.session(), caller.actor, relationship_id)
