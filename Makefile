@@ -1,0 +1,55 @@
+# make demo: the whole product, running here. make test: proof of it. Both install what they need into .venv.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: help install demo test check format requirements screenshots clean
+
+help:  ## say what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+install: $(VENV)/.portal  ## make .venv with what the portal and its demo need
+
+demo: $(VENV)/.portal  ## run the portal and the care service with sample people
+	@$(RUN) -m portal demo
+
+test: $(VENV)/.dev  ## install what the tests need (Chromium too) and run them all
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m pytest
+
+check: $(VENV)/.dev  ## style, types, layers, templates
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/basedpyright
+	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/djlint --lint --quiet templates portal/careservice/templates
+
+format: $(VENV)/.dev  ## put the code into its form
+	@$(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
+
+screenshots: $(VENV)/.dev  ## take the README's pictures from the running demo
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tests.support.screenshots
+
+requirements: $(VENV)/.dev  ## pin the dependencies anew
+	@$(RUN) -m tests.support.requirements
+
+clean:  ## remove what was installed
+	rm -rf $(VENV)
+
+$(VENV)/.uv: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed (PYTHON=python3.11 make …)" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "The venv module is missing: apt-get install python3-venv" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { echo "$(CURDIR)/$(VENV) can't be written: choose a folder of your own." >&2; exit 2; }
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+$(VENV)/.portal: $(VENV)/.uv requirements/demo.txt
+	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --require-hashes -r requirements/demo.txt
+	@$(RUN) -m whitenoise.compress --quiet static
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.portal requirements/dev.txt
+	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,42 @@
+"""How gunicorn runs the portal: sound defaults, each to be changed by a variable of the environment."""
+
+import os
+import sys
+
+
+def _number(name: str, default: int) -> int:
+    return int(os.environ.get(name) or default)
+
+
+bind = os.environ.get("PORTAL_BIND", "127.0.0.1:8000")
+worker_class = "gthread"
+workers = _number("PORTAL_WORKERS", 2)
+threads = _number("PORTAL_THREADS", 8)
+# Longer than the page deadline of 10 s and a slow identity server together; a worker that hangs is replaced.
+timeout = _number("PORTAL_WORKER_TIMEOUT", 60)
+graceful_timeout = 30
+keepalive = 15
+# Workers are renewed now and then, not all at once.
+max_requests = _number("PORTAL_MAX_REQUESTS", 20000)
+max_requests_jitter = max_requests // 10
+# The heartbeat file must not wait for a disk.
+worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108, PTH112
+# Which addresses may say over which scheme and host a request came is the portal's own setting: PORTAL_PROXY_HOPS.
+forwarded_allow_ips = ""
+# No control socket in the home folder.
+control_socket_disable = True
+# The portal writes its own access log, with the route's template instead of the address.
+accesslog = None
+limit_request_line = 8190
+
+
+def on_starting(server: object) -> None:
+    """Stop before any worker starts when the settings are wrong, and say everything that is."""
+    from portal.settings import Settings, SettingsError
+
+    try:
+        Settings.from_env()
+    except SettingsError as error:
+        for fault in error.faults:
+            print(fault, file=sys.stderr)  # noqa: T201
+        sys.exit(2)
