@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.enumerations import (
@@ -276,7 +277,7 @@ def _protocol(clinic: Clinic, amelia: Patient) -> FertilityProtocol:
 
 
 def _consents(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
-    about = {"partner_id": daniel.id, "case_id": _CASE, "episode_id": EPISODE}
+    about: dict[str, Any] = {"partner_id": daniel.id, "case_id": _CASE, "episode_id": EPISODE}
     with_clinician = (*_BOTH, (SignerRole.CLINICIAN, _VICTOR))
     first, second = sample_id("consent", "amelia-treatment-1"), sample_id("consent", "amelia-treatment-2")
     copy = clinic.file(
@@ -330,7 +331,7 @@ def _consents(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
 
 
 def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
-    place = {"episode_id": EPISODE}
+    place: dict[str, Any] = {"episode_id": EPISODE}
     letters = clinic.directory("amelia-letters", EPISODE, "Letters")
     results = clinic.directory("amelia-results", EPISODE, "Results")
     scans = clinic.directory("amelia-scans", EPISODE, "Scans", results)
@@ -359,7 +360,7 @@ def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patien
         "amelia-timelapse", "Time-lapse demonstration.png", "image/png", files.large_picture("amelia"),
         days=-12, directory_id=None, **place,
     )  # fmt: skip
-    about = {"patient_id": amelia.id, "episode_id": EPISODE}
+    about: dict[str, Any] = {"patient_id": amelia.id, "episode_id": EPISODE}
     both = [_AMELIA, _DANIEL, _NORA]
     clinic.conversation(
         "amelia-scan", "After yesterday’s scan", both,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.embryos import EmbryoStorage, Location
@@ -223,7 +224,7 @@ def _scans(clinic: Clinic) -> list[Monitoring]:
 
 
 def _consents(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
-    about = {"partner_id": joseph.id, "case_id": _CASE, "episode_id": FREEZE_ALL}
+    about: dict[str, Any] = {"partner_id": joseph.id, "case_id": _CASE, "episode_id": FREEZE_ALL}
     alone = ((SignerRole.PATIENT, _GRACE),)
     with_clinician = (*alone, (SignerRole.CLINICIAN, _VICTOR))
     clinic.consent(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.enumerations import (
@@ -163,7 +164,7 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
         episode_id=EPISODE,
         directory_id=folder.id,
     )
-    about = {"case_id": sample_id("case", "maya"), "episode_id": EPISODE}
+    about: dict[str, Any] = {"case_id": sample_id("case", "maya"), "episode_id": EPISODE}
     clinic.consent(
         "maya-treatment", texts.TREATMENT, maya, ((SignerRole.PATIENT, _MAYA), (SignerRole.CLINICIAN, _OMAR)),
         status=ConsentStatus.PARTIALLY_SIGNED, sent=-60, signed=(_MAYA,), **about,
