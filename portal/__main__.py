@@ -22,13 +22,9 @@ def main() -> int:
     commands.add_parser("serve", help="run the portal under gunicorn, configured by the environment")
     commands.add_parser("check", help="check the settings and say what to mend")
     given = parser.parse_args()
-    match given.command:
-        case "demo":
-            return _demo(given.portal_port, given.service_port, given.data)
-        case "serve":
-            _serve()
-        case _:
-            return _check()
+    if given.command == "demo":
+        return _demo(given.portal_port, given.service_port, given.data)
+    return _check() if given.command == "check" else _serve()
 
 
 def _demo(portal_port: int, service_port: int, data: Path | None) -> int:

@@ -68,13 +68,13 @@ def run(*, portal_port: int, service_port: int, data: Path | None) -> None:
     with _folder(data) as folder:
         plan = Plan(portal_port, service_port, folder, _secrets(folder))
         tenants = folder / "tenants.toml"
-        tenants.write_text(_tenants_file(plan), encoding="utf-8")
+        tenants.write_text(tenants_file(plan), encoding="utf-8")
         processes: list[subprocess.Popen[bytes]] = []
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            processes.append(_start(_service_command(plan), plan.secrets, folder / "care-service.log"))
+            processes.append(_start(service_command(plan), plan.secrets, folder / "care-service.log"))
             processes.append(
-                _start(_portal_command(), _portal_environment(plan, tenants), folder / "portal.log")
+                _start(_portal_command(), portal_environment(plan, tenants), folder / "portal.log")
             )
             _wait(f"{plan.service}/healthz", processes[0], folder / "care-service.log")
             _wait(f"http://127.0.0.1:{portal_port}/readyz", processes[1], folder / "portal.log")
@@ -133,7 +133,8 @@ def _secrets(folder: Path) -> dict[str, str]:
     return made
 
 
-def _tenants_file(plan: Plan) -> str:
+def tenants_file(plan: Plan) -> str:
+    """Return the tenants file of the two sample clinics."""
     clinics = {
         "riverside": ("Riverside Fertility", "Europe/London", "#0b6e4f"),
         "harbour": ("Harbour Fertility Centre", "Europe/Madrid", "#1f4e8c"),
@@ -169,7 +170,8 @@ client_secret_env = "{key.upper()}_SERVICE_SECRET"
 """
 
 
-def _service_command(plan: Plan) -> list[str]:
+def service_command(plan: Plan) -> list[str]:
+    """Return the command that runs the care service."""
     command = [
         *(sys.executable, "-m", "portal.careservice"),
         *("--database", f"sqlite:///{plan.data / 'care.db'}"),
@@ -186,7 +188,8 @@ def _portal_command() -> list[str]:
     return [sys.executable, "-m", "gunicorn", "wsgi:app"]
 
 
-def _portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
+def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
+    """Return the portal's part of the environment (README: configuration)."""
     return {
         **plan.secrets,
         "PORTAL_BIND": f"127.0.0.1:{plan.portal_port}",

@@ -1,0 +1,171 @@
+"""The real parts, started for tests: the care service as a process, the portal in a thread or under gunicorn."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import requests
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+from portal.app import create_app
+from portal.demo import PEOPLE, Plan, portal_environment, service_command, tenants_file
+from portal.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PASSWORD = "correct horse battery staple"
+SECRETS = {
+    "RIVERSIDE_CLIENT_SECRET": "riverside-client-secret-for-tests",
+    "RIVERSIDE_SERVICE_SECRET": "riverside-service-secret-for-tests",
+    "HARBOUR_CLIENT_SECRET": "harbour-client-secret-for-tests",
+    "HARBOUR_SERVICE_SECRET": "harbour-service-secret-for-tests",
+    "PORTAL_SECRET_KEYS": "a-key-for-tests-a-key-for-tests-a-key-for-tests",
+    "PORTAL_DEMO_PASSWORD": PASSWORD,
+}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def plan(folder: Path) -> Plan:
+    """A plan with ports that are free now."""
+    return Plan(free_port(), free_port(), folder, SECRETS)
+
+
+class Process:
+    """A child process that ends with its children."""
+
+    def __init__(self, command: list[str], environment: Mapping[str, str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self.child = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_for(self, address: str, seconds: float = 60) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            assert self.child.poll() is None, self.log.read_text()[-4000:]
+            try:
+                if requests.get(address, timeout=2).status_code == 200:
+                    return
+            except requests.RequestException:
+                time.sleep(0.05)
+        raise AssertionError(f"{address} didn't answer: {self.log.read_text()[-4000:]}")
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        try:
+            os.killpg(self.child.pid, number)
+        except ProcessLookupError:
+            return
+        self.child.wait(timeout=20)
+
+
+class CareService(Process):
+    """The embedded care service over a database of its own, freshly seeded."""
+
+    def __init__(self, plan: Plan, *options: str) -> None:
+        self.plan = plan
+        self.base_url = plan.service
+        super().__init__([*service_command(plan), *options], plan.secrets, plan.data / "care-service.log")
+        self.wait_for(f"{plan.service}/healthz")
+
+
+class MovableClock:
+    """The present time, moved by tests."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+    def advance(self, seconds: float) -> None:
+        self.ahead += seconds
+
+
+class PortalThread:
+    """The portal in this process, on a port of its own, with a clock that tests can move."""
+
+    def __init__(self, plan: Plan, **environment: str) -> None:
+        self.plan = plan
+        self.port = plan.portal_port
+        self.clock = MovableClock()
+        tenants = plan.data / f"tenants-{self.port}.toml"
+        tenants.write_text(tenants_file(plan))
+        settings = Settings.from_env({**portal_environment(plan, tenants), **environment})
+        self.app = create_app(settings, clock=self.clock)
+        self.server: BaseWSGIServer = make_server(
+            "127.0.0.1", self.port, self.app, threaded=True, request_handler=_Quiet
+        )
+        self.thread = threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+        self.thread.start()
+
+    @property
+    def parts(self) -> Any:
+        return self.app.extensions["portal"]
+
+    def origin(self, tenant: str = "riverside") -> str:
+        return f"http://{tenant}.localhost:{self.port}"
+
+    def visitor(self, tenant: str = "riverside") -> Any:
+        from tests.support.visitor import Visitor
+
+        return Visitor(self.origin(tenant), PASSWORD)
+
+    def sign_in(self, name: str) -> Any:
+        """A browser-like client, signed in as this sample person at their clinic."""
+        tenant = next(key for key, people in PEOPLE.items() if name in dict(people))
+        visitor = self.visitor(tenant)
+        visitor.sign_in(name)
+        return visitor
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.thread.join(timeout=5)
+        self.server.server_close()
+
+
+class PortalProcess(Process):
+    """The portal as it is deployed: gunicorn with its own defaults."""
+
+    def __init__(self, plan: Plan, **environment: str) -> None:
+        self.plan = plan
+        self.port = plan.portal_port
+        tenants = plan.data / f"tenants-{self.port}.toml"
+        tenants.write_text(tenants_file(plan))
+        super().__init__(
+            [sys.executable, "-m", "gunicorn", "wsgi:app"],
+            {**portal_environment(plan, tenants), **environment},
+            plan.data / "portal.log",
+        )
+        self.wait_for(f"http://127.0.0.1:{self.port}/readyz")
+
+    def origin(self, tenant: str = "riverside") -> str:
+        return f"http://{tenant}.localhost:{self.port}"
+
+
+class _Quiet(WSGIRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """The portal writes its own log."""

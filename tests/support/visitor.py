@@ -1,0 +1,288 @@
+"""A person at the portal over plain HTTP: follows links, fills forms as a browser without JavaScript would.
+
+Every page that it fetches is linted: valid HTML, a title, one h1, unique ids, labelled fields, htmx elements with
+their nonce, no script or style inline.
+"""
+
+from __future__ import annotations
+
+import re
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import html5lib
+import requests
+from bs4 import BeautifulSoup, Tag
+from requests.adapters import HTTPAdapter
+
+_KNOWN_PARSE_ERRORS = {"unknown-doctype"}
+
+
+class LocalAdapter(HTTPAdapter):
+    """Finds `*.localhost` on this machine, as browsers do."""
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        parts = urlsplit(request.url or "")
+        if (parts.hostname or "").endswith("localhost"):
+            request.headers["Host"] = parts.netloc
+            asked = request.url
+            request.url = parts._replace(netloc=f"127.0.0.1:{parts.port or 80}").geturl()
+            response = super().send(request, *args, **kwargs)
+            request.url = response.url = asked or ""
+            return response
+        return super().send(request, *args, **kwargs)
+
+
+class Visitor:
+    """One browser."""
+
+    def __init__(self, origin: str, password: str = "") -> None:
+        self.origin = origin
+        self.password = password
+        self.http = requests.Session()
+        self.http.trust_env = False
+        self.http.cookies.set_policy(DefaultCookiePolicy(secure_protocols=("http", "https")))
+        self.http.mount("http://", LocalAdapter())
+
+    def sign_in(self, name: str, path: str = "/") -> Page:
+        """Open a page, sign in at the identity server, come back to it."""
+        page = self.get(path, status=None)
+        page = self.fill_sign_in(page, name)
+        assert page.url.startswith(self.origin), f"not back at the portal: {page.url} {page.text[:300]}"
+        return page
+
+    def fill_sign_in(self, page: Page, name: str) -> Page:
+        form = page.soup.select_one("form:has(input[name=password])")
+        assert form is not None, f"no sign-in form at {page.url}: {page.text[:500]}"
+        return page.form(form).submit(username=name, password=self.password, status=None)
+
+    def sign_out(self) -> Page:
+        page = self.get("/")
+        return page.form("/sign-out").submit(status=None)
+
+    def get(self, path: str, status: int | None = 200, headers: dict[str, str] | None = None) -> Page:
+        return self.request("GET", path, status=status, headers=headers)
+
+    def post(
+        self, path: str, data: Any = None, status: int | None = 200, headers: dict[str, str] | None = None
+    ) -> Page:
+        """Post fields as they are, with the session's CSRF token unless `data` brings one."""
+        fields = dict(data or {})
+        fields.setdefault("csrf_token", self.csrf_token())
+        return self.request("POST", path, data=fields, status=status, headers=headers)
+
+    def csrf_token(self) -> str:
+        field = self.get("/", status=None).soup.select_one("input[name=csrf_token]")
+        assert field is not None
+        return str(field["value"])
+
+    def fragment(
+        self, path: str, target: str, *, data: Any = None, status: int | None = 200, at: str = "/"
+    ) -> Page:
+        """Ask as htmx does for the element with this id; POST when there is `data`."""
+        headers = {
+            "HX-Request": "true",
+            "HX-Target": f"div#{target}",
+            "HX-Request-Type": "partial",
+            "HX-Current-URL": urljoin(self.origin, at),
+        }
+        if data is None:
+            return self.request("GET", path, status=status, headers=headers, follow=False)
+        fields = dict(data)
+        fields.setdefault("csrf_token", self.csrf_token())
+        return self.request("POST", path, data=fields, status=status, headers=headers, follow=False)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        data: Any = None,
+        status: int | None = 200,
+        headers: dict[str, str] | None = None,
+        follow: bool = True,
+    ) -> Page:
+        url = urljoin(self.origin, path)
+        sent = dict(headers or {})
+        if method == "POST":
+            sent.setdefault("Origin", self.origin if url.startswith(self.origin) else _origin(url))
+            sent.setdefault("Referer", url)
+        for _ in range(12):
+            response = self.http.request(
+                method, url, data=data, headers=sent, allow_redirects=False, timeout=30
+            )
+            location = response.headers.get("Location")
+            if not (follow and response.is_redirect and location):
+                break
+            url, method, data = urljoin(url, location), "GET", None
+        else:
+            raise AssertionError(f"too many redirects, last {url}")
+        page = Page(self, response, url)
+        if status is not None:
+            assert response.status_code == status, (
+                f"{method} {url}: {response.status_code}, not {status}\n{page.words[:600]}"
+            )
+        if url.startswith(self.origin) and page.is_html:
+            lint(page)
+        return page
+
+
+class Page:
+    """An answer, read."""
+
+    def __init__(self, visitor: Visitor, response: requests.Response, url: str) -> None:
+        self.visitor = visitor
+        self.response = response
+        self.url = url
+        self.status = response.status_code
+        self.headers = response.headers
+        self.is_html = response.headers.get("Content-Type", "").startswith("text/html")
+        self.text = (
+            response.text if self.is_html or "text" in response.headers.get("Content-Type", "") else ""
+        )
+        self.soup = BeautifulSoup(self.text, "html5lib")
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.url).path
+
+    @property
+    def words(self) -> str:
+        """The text that a person reads in the main part."""
+        main = self.soup.select_one("main") or self.soup
+        return re.sub(r"\s+", " ", main.get_text(" ")).strip()
+
+    @property
+    def heading(self) -> str:
+        h1 = self.soup.select_one("h1")
+        return re.sub(r"\s+", " ", h1.get_text(" ")).strip() if h1 else ""
+
+    def select(self, selector: str) -> list[Tag]:
+        return list(self.soup.select(selector))
+
+    def link(self, words: str) -> str:
+        """The address of the link with these words."""
+        found = [a for a in self.soup.select("a[href]") if words in re.sub(r"\s+", " ", a.get_text(" "))]
+        assert found, f"no link {words!r} at {self.url}"
+        return str(found[0]["href"])
+
+    def follow(self, words: str, status: int | None = 200) -> Page:
+        return self.visitor.get(urljoin(self.url, self.link(words)), status=status)
+
+    def form(self, which: str | Tag) -> Form:
+        """The form whose action begins with `which`, or the form itself."""
+        if isinstance(which, Tag):
+            return Form(self, which)
+        for element in self.soup.select("form"):
+            action = str(element.get("action") or self.path)
+            if urlsplit(urljoin(self.url, action)).path.startswith(which):
+                return Form(self, element)
+        raise AssertionError(
+            f"no form for {which} at {self.url}: {[f.get('action') for f in self.soup.select('form')]}"
+        )
+
+
+class Form:
+    """A form with its fields as the page gave them."""
+
+    def __init__(self, page: Page, element: Tag) -> None:
+        self.page = page
+        self.element = element
+        self.action = urljoin(page.url, str(element.get("action") or page.url))
+        self.method = str(element.get("method") or "get").upper()
+
+    def fields(self) -> list[tuple[str, str]]:
+        given: list[tuple[str, str]] = []
+        for field in self.element.select("input[name], textarea[name], select[name]"):
+            name, kind = str(field["name"]), str(field.get("type") or "")
+            if field.has_attr("disabled") or kind in ("submit", "button", "image"):
+                continue
+            if field.name == "textarea":
+                given.append((name, field.get_text().lstrip("\n")))
+            elif field.name == "select":
+                options = field.select("option[selected]") or field.select("option")[:1]
+                given += [(name, str(option.get("value", option.get_text()))) for option in options]
+            elif kind not in ("checkbox", "radio") or field.has_attr("checked"):
+                given.append((name, str(field.get("value") or ("on" if kind == "checkbox" else ""))))
+        return given
+
+    def checkboxes(self) -> list[tuple[str, str]]:
+        return [
+            (str(box["name"]), str(box.get("value") or "on"))
+            for box in self.element.select("input[type=checkbox]")
+        ]
+
+    def submit(
+        self,
+        *,
+        status: int | None = 200,
+        check_all: bool = False,
+        button: tuple[str, str] | None = None,
+        **values: Any,
+    ) -> Page:
+        """Send the form with these values over what it held; a list gives a name several times, None leaves it out."""
+        fields = [(name, value) for name, value in self.fields() if name not in values]
+        if check_all:
+            fields += [pair for pair in self.checkboxes() if pair not in fields and pair[0] not in values]
+        for name, value in values.items():
+            if value is not None:
+                fields += [(name, one) for one in (value if isinstance(value, list | tuple) else [value])]
+        if button is None:
+            first = self.element.select_one("button[name]:not([type=button])")
+            unnamed = self.element.select_one("button:not([name]):not([type=button])")
+            button = (str(first["name"]), str(first.get("value") or "")) if first and not unnamed else None
+        if button and button[0] not in values:
+            fields.append(button)
+        visitor = self.page.visitor
+        headers = {"Referer": self.page.url}
+        if self.method == "GET":
+            query = requests.models.PreparedRequest()
+            query.prepare_url(self.action.partition("?")[0], fields)
+            return visitor.request("GET", query.url or "", status=status, headers=headers)
+        return visitor.request("POST", self.action, data=fields, status=status, headers=headers)
+
+
+def lint(page: Page) -> None:
+    """Fail with words when a page isn't as every page must be."""
+    where = f"{page.url} ({page.status})"
+    whole = "<html" in page.text[:300].lower()
+    parser = html5lib.HTMLParser()
+    (parser.parse if whole else parser.parseFragment)(
+        page.text.replace("<hx-partial", "<div").replace("</hx-partial", "</div")
+    )
+    errors = [(line, code, data) for line, code, data in parser.errors if code not in _KNOWN_PARSE_ERRORS]
+    assert not errors, f"{where}: not valid HTML: {errors[:5]}"
+    ids = [str(element["id"]) for element in page.soup.select("[id]")]
+    twice = {one for one in ids if ids.count(one) > 1}
+    assert not twice, f"{where}: ids twice: {twice}"
+    if whole:
+        headings = page.soup.select("h1")
+        assert len(headings) == 1, f"{where}: {len(headings)} h1"
+        title = page.soup.title
+        assert title and title.get_text().strip(), f"{where}: no title"
+        assert page.soup.html and page.soup.html.get("lang"), f"{where}: no lang"
+    for field in page.soup.select("input:not([type=hidden]):not([type=submit]), textarea, select"):
+        named = field.get("aria-label") or field.get("aria-labelledby") or field.find_parent("label")
+        labelled = field.get("id") and page.soup.select_one(f'label[for="{field["id"]}"]')
+        assert named or labelled, f"{where}: field without label: {field}"
+    for element in page.soup.find_all(True):
+        names = [name for name in element.attrs if name.startswith("hx-")]
+        if names and element.name != "hx-partial":
+            assert "hx-nonce" in names, f"{where}: htmx element without nonce: {str(element)[:200]}"
+        bad = [name for name in element.attrs if name == "style" or re.match(r"on[a-z]+$", name)]
+        assert not bad, f"{where}: {bad} on {str(element)[:200]}"
+    for script in page.soup.select("script"):
+        assert script.get("src") and not script.get_text().strip(), f"{where}: inline script"
+    assert not page.soup.select("style"), f"{where}: inline style"
+    for form in page.soup.select('form[method="post"]'):
+        assert form.select_one("input[name=csrf_token]"), (
+            f"{where}: form without CSRF token: {form.get('action')}"
+        )
+    for expected in ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control"):
+        assert expected in page.headers, f"{where}: no {expected}"
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
