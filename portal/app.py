@@ -8,6 +8,7 @@ from pathlib import Path
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from portal.audit import Audit
 from portal.clock import Clock
 from portal.operations import Operations
 from portal.parts import Parts
@@ -21,7 +22,6 @@ from portal.store import open_store
 from portal.store.vault import Vault
 from portal.views import blueprints
 from portal.web import errors, guard, headers, language, logs, routing, static, templating
-from portal.web.audit import Audit
 from portal.web.extensions import babel, csrf, limiter
 
 ROOT = Path(__file__).parents[1]

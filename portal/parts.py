@@ -7,6 +7,7 @@ from typing import cast
 
 from flask import current_app
 
+from portal.audit import Audit
 from portal.clock import Clock
 from portal.operations import Operations
 from portal.services.client import ReferenceCache
@@ -16,7 +17,6 @@ from portal.signin.flow import SignIn
 from portal.signin.provider import Providers
 from portal.signin.tokens import Refresher
 from portal.store.vault import Vault
-from portal.web.audit import Audit
 
 
 @dataclass(frozen=True, slots=True)
