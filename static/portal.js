@@ -34,10 +34,16 @@
     }
   });
 
-  // "portal:look" says that someone is looking (the bell listens): on coming back, and each minute while in sight.
-  const look = () => document.hidden || document.dispatchEvent(new Event("portal:look"));
-  document.addEventListener("visibilitychange", look);
-  setInterval(look, 60000);
+  // "portal:look" says that someone is looking (the bell listens): on coming back, and each 30 s while in sight.
+  // A hidden tab has no timer, so nothing wakes it.
+  const look = () => document.dispatchEvent(new Event("portal:look"));
+  let looking;
+  const watch = () => {
+    clearInterval(looking);
+    looking = document.hidden ? 0 : setInterval(look, 30000);
+  };
+  document.addEventListener("visibilitychange", () => (watch(), document.hidden || look()));
+  watch();
 
   // One act is sent once; a page that comes back can send again.
   let sending = [];
@@ -106,7 +112,7 @@
   const stay = async () => {
     const answer = await fetch(location.href, { method: "HEAD", redirect: "manual" });
     if (!answer.ok) return location.reload();
-    ends = Date.now() + lasts;
+    ends = Date.parse(answer.headers.get("Session-Expires-At")) || Date.now() + lasts;
     dialog.close();
   };
   if (dialog && lasts > 0) {
