@@ -1,0 +1,144 @@
+"""Settings and tenants: right ones are read, and of wrong ones every fault is named at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portal.settings import Settings, SettingsError
+from portal.tenants import Side, contrast
+
+ROOT = Path(__file__).parents[2]
+
+GOOD = """
+[care]
+base_url = "https://api.example/"
+auth_url = "https://id.example"
+
+[tenants.riverside]
+hosts = ["Riverside.example", "r.example:8443"]
+name = "Riverside"
+client_id = "riverside-portal"
+client_secret_env = "RIVERSIDE_SECRET"
+time_zone = "Europe/London"
+languages = ["en", "ar"]
+accent = "#0b6e4f"
+tenant_claim = "tenantid"
+tenant_id = "one"
+"""
+
+
+def environment(folder: Path, toml: str = GOOD, **more: str) -> dict[str, str]:
+    file = folder / "tenants.toml"
+    file.write_text(toml)
+    return {
+        "PORTAL_TENANTS": str(file),
+        "PORTAL_SECRET_KEYS": "k" * 40,
+        "PORTAL_STORE_URL": f"sqlite:///{folder}/store.db",
+        "RIVERSIDE_SECRET": "s" * 20,
+        **more,
+    }
+
+
+def faults(environ: dict[str, str]) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_env(environ)
+    return caught.value.faults
+
+
+def test_a_good_file_gives_each_host_its_clinic(tmp_path: Path) -> None:
+    settings = Settings.from_env(environment(tmp_path))
+    tenant = settings.tenants.at("RIVERSIDE.example")
+    assert tenant is not None
+    assert tenant is settings.tenants.at("r.example:8443")
+    assert settings.tenants.at("elsewhere.example") is None
+    assert tenant.base_url == "https://api.example"
+    assert tenant.client.client_secret == "s" * 20
+    assert tenant.scope.split()[0] == "openid"
+    assert tenant.roles.side(frozenset({"nurse", "patient"})) is Side.STAFF
+    assert tenant.roles.side(frozenset({"visitor"})) is None
+
+
+def test_secrets_may_come_from_files(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("from a file\n")
+    environ = environment(tmp_path, RIVERSIDE_SECRET="", RIVERSIDE_SECRET_FILE=str(secret))
+    tenant = Settings.from_env(environ).tenants.by_key["riverside"]
+    assert tenant.client.client_secret == "from a file"
+
+
+def test_no_secret_stands_in_what_settings_show_of_themselves(tmp_path: Path) -> None:
+    shown = repr(Settings.from_env(environment(tmp_path)))
+    assert "k" * 40 not in shown
+    assert "s" * 20 not in shown
+
+
+def test_every_fault_is_named_with_its_key_at_once(tmp_path: Path) -> None:
+    wrong = GOOD.replace('hosts = ["Riverside.example", "r.example:8443"]', 'hosts = ["not a host"]')
+    wrong = wrong.replace('"Europe/London"', '"Europe/Lundon"').replace('"#0b6e4f"', '"#ffee00"')
+    wrong = wrong.replace('["en", "ar"]', '["en", "xx"]').replace('tenant_id = "one"', "colour = 1")
+    named = faults(
+        environment(tmp_path, wrong, RIVERSIDE_SECRET="", PORTAL_PROXY_HOPS="two", PORTAL_SECRET_KEYS="short")
+    )
+    for key in (
+        "tenants.riverside.hosts",
+        "tenants.riverside.time_zone",
+        "tenants.riverside.accent",
+        "tenants.riverside.languages",
+        "tenants.riverside.tenant_id",
+        "tenants.riverside.colour",
+        "tenants.riverside.client_secret_env: set RIVERSIDE_SECRET",
+        "PORTAL_PROXY_HOPS",
+        "PORTAL_SECRET_KEYS",
+    ):
+        assert any(fault.startswith(key) for fault in named), (key, named)
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("[tenants", "is not TOML"),
+        ("", "no [tenants.<key>]"),
+        (
+            GOOD
+            + '[tenants.other]\nhosts = ["r.example:8443"]\nname = "O"\nclient_id = "o"\nclient_secret_env = "RIVERSIDE_SECRET"',
+            "belongs to riverside already",
+        ),
+        (GOOD.replace("https://id.example", "id.example"), "tenants.riverside.auth_url"),
+        (GOOD.replace('name = "Riverside"', ""), "tenants.riverside.name: is missing"),
+        (GOOD + 'scope = "profile"', "must hold openid"),
+    ],
+)
+def test_a_wrong_tenants_file_says_what_is_wrong(tmp_path: Path, toml: str, said: str) -> None:
+    assert any(said in fault for fault in faults(environment(tmp_path, toml)))
+
+
+def test_nothing_set_names_every_variable_that_is_needed() -> None:
+    named = " ".join(faults({}))
+    assert "PORTAL_TENANTS" in named
+    assert "PORTAL_SECRET_KEYS" in named
+    assert "PORTAL_STORE_URL" in named
+
+
+def test_check_ends_with_two_and_a_line_for_each_fault(tmp_path: Path) -> None:
+    environ = environment(tmp_path, GOOD.replace("Europe/London", "Nowhere"))
+    for command in (["-m", "portal", "check"], ["-m", "gunicorn", "wsgi:app"]):
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 2, done.stderr
+        assert "tenants.riverside.time_zone" in done.stderr
+
+
+def test_contrast_is_as_wcag_computes_it() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)

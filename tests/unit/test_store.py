@@ -1,0 +1,168 @@
+"""The store and the sealed records in it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from portal.store import Store, StoreDown, open_store
+from portal.store.vault import Vault
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock) -> Store:
+    return open_store(f"sqlite:///{tmp_path}/store.db", clock)
+
+
+def test_a_record_is_created_once(store: Store, clock: Clock) -> None:
+    assert store.insert("a", b"one", expires_at=clock.now + 10)
+    assert not store.insert("a", b"two", expires_at=clock.now + 10)
+    record = store.get("a")
+    assert record is not None
+    assert (record.value, record.version) == (b"one", 1)
+
+
+def test_a_write_over_an_older_version_is_refused(store: Store, clock: Clock) -> None:
+    store.insert("a", b"one", expires_at=clock.now + 10)
+    assert store.replace("a", b"two", version=1, expires_at=clock.now + 10)
+    assert not store.replace("a", b"three", version=1, expires_at=clock.now + 10)
+    record = store.get("a")
+    assert record is not None
+    assert record.value == b"two"
+
+
+def test_a_write_never_brings_back_what_was_deleted(store: Store, clock: Clock) -> None:
+    store.insert("a", b"one", expires_at=clock.now + 10)
+    store.delete("a")
+    assert not store.replace("a", b"two", version=1, expires_at=clock.now + 10)
+    assert store.get("a") is None
+
+
+def test_a_record_is_gone_when_its_time_is_over(store: Store, clock: Clock) -> None:
+    store.insert("a", b"one", expires_at=clock.now + 10, tags=["t"])
+    clock.now += 11
+    assert store.get("a") is None
+    assert store.get_many(["a"]) == {}
+    assert store.tagged("t") == []
+    assert not store.replace("a", b"two", version=1, expires_at=clock.now + 10)
+    assert store.take("a") is None
+    assert store.insert("a", b"new", expires_at=clock.now + 10)
+
+
+def test_writes_sweep_a_few_expired_records(store: Store, clock: Clock, tmp_path: Path) -> None:
+    import sqlite3
+
+    for number in range(12):
+        store.insert(f"old{number}", b"", expires_at=clock.now + 1, tags=[f"t{number}"])
+    clock.now += 2
+    for number in range(3):
+        store.insert(f"new{number}", b"", expires_at=clock.now + 100)
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        assert connection.execute("SELECT count(*) FROM records").fetchone() == (3,)
+        assert connection.execute("SELECT count(*) FROM tags").fetchone() == (0,)
+    connection.close()
+
+
+def test_of_many_takers_one_gets_the_record(store: Store, clock: Clock) -> None:
+    store.insert("once", b"it", expires_at=clock.now + 10)
+    got: list[bytes] = []
+    _together(8, lambda: got.extend(record.value for record in [store.take("once")] if record))
+    assert got == [b"it"]
+
+
+def test_of_many_writers_one_succeeds(store: Store, clock: Clock) -> None:
+    store.insert("a", b"", expires_at=clock.now + 10)
+    done: list[bool] = []
+    _together(8, lambda: done.append(store.replace("a", b"x", version=1, expires_at=clock.now + 10)))
+    assert sorted(done) == [False] * 7 + [True]
+
+
+def test_tags_find_records_until_they_are_deleted(store: Store, clock: Clock) -> None:
+    store.insert("a", b"", expires_at=clock.now + 10, tags=["person", "device"])
+    store.insert("b", b"", expires_at=clock.now + 10, tags=["person"])
+    assert store.tagged("person") == ["a", "b"]
+    assert store.delete("a", "none") == 1
+    assert store.tagged("person") == ["b"]
+    assert store.tagged("device") == []
+
+
+def test_a_lock_has_one_owner_until_it_is_given_back_or_its_time_is_over(store: Store, clock: Clock) -> None:
+    assert store.lock("refresh", "me", seconds=10)
+    assert not store.lock("refresh", "you", seconds=10)
+    store.unlock("refresh", "you")
+    assert not store.lock("refresh", "you", seconds=10)
+    store.unlock("refresh", "me")
+    assert store.lock("refresh", "you", seconds=10)
+    clock.now += 11
+    assert store.lock("refresh", "me", seconds=10)
+
+
+def test_a_store_that_cannot_be_opened_says_so(tmp_path: Path, clock: Clock) -> None:
+    with pytest.raises(StoreDown):
+        open_store(f"sqlite:///{tmp_path}/no/such/folder.db", clock)
+
+
+def test_the_file_is_for_its_owner_alone(store: Store, tmp_path: Path) -> None:
+    assert (tmp_path / "store.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_values_are_sealed_and_open_again(store: Store, clock: Clock) -> None:
+    vault = Vault(store, ("k" * 32,))
+    vault.insert("a", {"token": "very-secret"}, expires_at=clock.now + 10)
+    record = store.get("a")
+    assert record is not None
+    assert b"very-secret" not in record.value
+    held = vault.get("a", dict[str, str])
+    assert held is not None
+    assert held.value == {"token": "very-secret"}
+
+
+def test_a_value_copied_under_another_name_does_not_open(store: Store, clock: Clock) -> None:
+    vault = Vault(store, ("k" * 32,))
+    vault.insert("mine", "secret", expires_at=clock.now + 10)
+    record = store.get("mine")
+    assert record is not None
+    store.insert("yours", record.value, expires_at=clock.now + 10)
+    assert vault.get("yours", str) is None
+
+
+def test_keys_are_rotated(store: Store, clock: Clock) -> None:
+    old, new = "o" * 32, "n" * 32
+    Vault(store, (old,)).insert("a", "kept", expires_at=clock.now + 10)
+    both = Vault(store, (new, old))
+    held = both.get("a", str)
+    assert held is not None
+    assert held.value == "kept"
+    both.insert("b", "new", expires_at=clock.now + 10)
+    assert Vault(store, (old,)).get("b", str) is None
+    assert Vault(store, (new,)).get("a", str) is None
+
+
+def _together(count: int, act: Callable[[], object]) -> None:
+    ready = threading.Barrier(count)
+
+    def run() -> None:
+        ready.wait()
+        act()
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
