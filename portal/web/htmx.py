@@ -76,7 +76,7 @@ def render(
     """
     fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
     if bell is not None:
-        context["unread_count"] = bell
+        context.update(unread_count=bell, bell_htmx=bell_htmx(bell))
     block = target()
     if block is None or block not in fragments:
         return _vary(make_response(render_template(template, **context), status))
@@ -84,14 +84,14 @@ def render(
     page = current_app.jinja_env.get_template(template)
     parts = ["".join(page.blocks[block](page.new_context(context)))]
     if bell is not None:
-        parts.append(_partial("#bell", "outerHTML", ui().bell(bell, htmx=bell_htmx())))
+        parts.append(_partial("#bell", "outerHTML", ui().bell(bell, htmx=bell_htmx(bell))))
     parts += [_partial("#toasts", "beforeend", _toast(toast)) for toast in toasts()]
     return _vary(make_response("".join(parts), status))
 
 
 def render_bell(count: int) -> Response:
     """Answer with the bell alone."""
-    return _vary(make_response(str(ui().bell(count, htmx=bell_htmx()))))
+    return _vary(make_response(str(ui().bell(count, htmx=bell_htmx(count)))))
 
 
 def redirect_to(location: str) -> Response:
@@ -158,10 +158,15 @@ def toasts() -> list[Toast]:
     return shown
 
 
-def bell_htmx() -> Markup:
-    """Return how the bell refreshes itself: after load, and when portal.js says that someone is looking."""
+def bell_htmx(known: int | None, *, at_once: bool = False) -> Markup:
+    """Return how the bell that shows `known` refreshes itself: when portal.js says that someone is looking.
+
+    `at_once` asks soon after the page came, too.
+    """
     return hx(
-        get="/notifications/bell", trigger="load delay:300ms, portal:look from:document", target="#bell"
+        get="/notifications/bell" + ("" if known is None else f"?known={known}"),
+        trigger=("load delay:300ms, " if at_once else "") + "portal:look from:document",
+        target="#bell",
     )
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from portal.parts import session
 from portal.services.errors import CareError, NotOffered
-from portal.web import filters, headers, htmx, language
+from portal.web import bell, filters, headers, htmx, language
 from portal.web.navigation import navigation
 
 FOLDER = Path(__file__).parents[2] / "templates"
@@ -70,6 +70,8 @@ def _context() -> dict[str, object]:
     here = session()
     person = here.person if tenant else None
     chosen = str(get_locale() or "en")
+    known = bell.look(person) if person and not htmx.is_htmx() else None
+    unread = known.count if known else None
     return {
         "tenant": tenant,
         "person": person,
@@ -79,6 +81,7 @@ def _context() -> dict[str, object]:
         if tenant
         else [],
         "nav": navigation(person) if person else [],
-        "bell_htmx": htmx.bell_htmx() if person else "",
+        "unread_count": unread,
+        "bell_htmx": htmx.bell_htmx(unread, at_once=not bell.is_fresh(known)) if person else "",
         "session_expires_at": datetime.fromtimestamp(here.expires_at, UTC) if person else None,
     }
