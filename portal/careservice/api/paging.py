@@ -39,8 +39,10 @@ def cut(
     order = [*_sorting(query, sortable), *default]
     counted = chosen.with_only_columns(func.count(), maintain_column_froms=True).order_by(None)
     total = session.scalar(counted) or 0
-    items = session.scalars(chosen.order_by(*order).offset(skip).limit(most)).all() if total > skip else []
-    return total, list(items)
+    if total <= skip:
+        return total, []
+    found: Sequence[T] = session.scalars(chosen.order_by(*order).offset(skip).limit(most)).all()
+    return total, list(found)
 
 
 def _sorting(query: Query, sortable: Sortable) -> list[ColumnElement[Any]]:

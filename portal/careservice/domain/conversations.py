@@ -218,7 +218,7 @@ def unread_counts(session: Session, actor: Actor, ids: Collection[str]) -> dict[
         .with_only_columns(Message.conversation_id, func.count())
         .group_by(Message.conversation_id)
     )
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
 def mark_read(session: Session, actor: Actor, ids: Collection[str]) -> None:

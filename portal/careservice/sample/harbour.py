@@ -6,9 +6,12 @@ from datetime import date
 from typing import Any
 
 from portal.careservice.domain.cases import CareCase
+from portal.careservice.domain.embryos import EmbryoStorage, Location
 from portal.careservice.domain.enumerations import (
     CareStatus,
     ConsentStatus,
+    Disposition,
+    EmbryoStatus,
     Outcome,
     ProtocolStatus,
     ProtocolType,
@@ -173,6 +176,11 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
         "maya-disclosure", texts.DISCLOSURE, maya, ((SignerRole.PATIENT, _MAYA),), status=ConsentStatus.PENDING,
         sent=-2, **about,
     )  # fmt: skip
+    clinic.consent(
+        "maya-storage", texts.STORAGE, maya, ((SignerRole.PATIENT, _MAYA),), status=ConsentStatus.SIGNED,
+        sent=-400, signed=(_MAYA,), **about,
+    )  # fmt: skip
+    _embryos(clinic, maya)
     clinic.conversation(
         "maya-scan", "Your scan", [_MAYA, _OMAR],
         [
@@ -194,6 +202,35 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
         _OMAR, "MessageReceived", "A patient has written", "A message waits for an answer.", ago=0.5,
         about=("Conversation", sample_id("conversation", "maya-scan")),
     )  # fmt: skip
+
+
+def _embryos(clinic: Clinic, maya: Patient) -> None:
+    frozen = clinic.day(-390)
+    for code, grade, status in (("MF-1", "4AB", EmbryoStatus.TRANSFERRED), ("MF-2", "4BB", EmbryoStatus.STORED)):
+        is_stored = status == EmbryoStatus.STORED
+        clinic.session.add(
+            EmbryoStorage(
+                id=sample_id("embryo", code),
+                tenant_id=clinic.id,
+                patient_id=maya.id,
+                episode_id=EPISODE,
+                embryo_code=code,
+                day=5,
+                grade=grade,
+                grading_system="Gardner",
+                cryopreserved_at=clinic.at(-390, "15:00"),
+                method="Vitrification",
+                status=status,
+                location=Location(facility="Pier", tank="A", canister="1", cane="3", position="2")
+                if is_stored
+                else None,
+                consent_form_id=sample_id("consent", "maya-storage"),
+                storage_consented_until=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 10),
+                storage_expires_at=clinic.day(120) if is_stored else None,
+                statutory_limit=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 55),
+                disposition=Disposition.CONTINUE_STORAGE,
+            )
+        )
 
 
 def _elsewhere(clinic: Clinic, patient: Patient) -> None:

@@ -1,0 +1,103 @@
+"""Notifications and their settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.careservice.api.calls import Api, code, created, members
+
+NOTIFICATIONS = "/api/app/notification"
+SETTINGS = "/api/app/notification/settings"
+
+
+def test_the_newest_come_first_with_the_count_of_unread(api: Api) -> None:
+    page = api.get("amelia", NOTIFICATIONS, MaxResultCount=100)
+    times = [item["creationTime"] for item in page["items"]]
+    assert times == sorted(times, reverse=True)
+    assert page["totalCount"] >= 24
+    assert page["unreadCount"] == sum(not item["isRead"] for item in page["items"])
+    assert {item["severity"] for item in page["items"]} == {"Info", "Success", "Warning", "Urgent"}
+
+
+def test_they_are_chosen_by_state_and_type(api: Api) -> None:
+    unread = api.get("amelia", NOTIFICATIONS, IsRead="false", MaxResultCount=100)
+    assert unread["totalCount"] == unread["unreadCount"]
+    assert not any(item["isRead"] for item in unread["items"])
+    kinds = api.get("amelia", NOTIFICATIONS, Type="AppointmentReminder", MaxResultCount=100)["items"]
+    assert {item["type"] for item in kinds} == {"AppointmentReminder"}
+
+
+def test_some_are_set_read_and_unread_again(api: Api) -> None:
+    created(api)
+    newest = api.get("daniel", NOTIFICATIONS)["items"][0]
+    body = {"ids": [newest["id"]], "isRead": True}
+    first = api("daniel", "PUT", NOTIFICATIONS, body).json()
+    assert first["updatedCount"] == 1
+    again = api("daniel", "PUT", NOTIFICATIONS, body).json()
+    assert again == {"updatedCount": 0, "unreadCount": first["unreadCount"]}
+    back = api("daniel", "PUT", NOTIFICATIONS, {**body, "isRead": False}).json()
+    assert back["unreadCount"] == first["unreadCount"] + 1
+
+
+def test_all_are_set_read_at_once_for_one_person(api: Api) -> None:
+    others = api.get("nora", NOTIFICATIONS)["unreadCount"]
+    answer = api("colin", "PUT", NOTIFICATIONS, {"all": True, "isRead": True}).json()
+    assert answer["unreadCount"] == 0
+    assert api.get("nora", NOTIFICATIONS)["unreadCount"] == others
+
+
+def test_those_of_others_are_not_there(api: Api) -> None:
+    theirs = api.get("nora", NOTIFICATIONS)["items"][0]["id"]
+    assert api("amelia", "PUT", NOTIFICATIONS, {"ids": [theirs], "isRead": True}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "member"),
+    [
+        ({"isRead": True}, "ids"),
+        ({"ids": [], "all": True, "isRead": True}, "ids"),
+        ({"all": True}, "isRead"),
+        ({"ids": ["x"], "isRead": True}, "ids[0]"),
+        ({"ids": "x", "isRead": True}, "ids"),
+    ],
+)
+def test_what_to_set_has_to_be_said(api: Api, body: dict[str, Any], member: str) -> None:
+    assert members(api("amelia", "PUT", NOTIFICATIONS, body))[0] == member
+
+
+def test_settings_are_kept_by_person_and_checked_by_stamp(api: Api) -> None:
+    before = api.get("victor", SETTINGS)
+    items = before["items"]
+    changed = next(item for item in items if item["type"] == "MessageReceived")
+    changed["email"] = False
+    quiet = {"start": "22:00", "end": "06:30", "timeZone": "Europe/London"}
+    body = {
+        "items": items, "quietHours": quiet, "language": "es", "concurrencyStamp": before["concurrencyStamp"],
+    }  # fmt: skip
+    after = api("victor", "PUT", SETTINGS, body).json()
+    assert after["quietHours"] == quiet
+    assert next(item for item in after["items"] if item["type"] == "MessageReceived")["email"] is False
+    assert api.get("victor", SETTINGS) == after
+    assert code(api("victor", "PUT", SETTINGS, body)) == "ClientelePortal:ConcurrencyConflict"
+    created(api, requiredSigners=[
+        {"role": "Clinician", "personId": sample_id("person", "victor"), "name": "V", "order": 1}
+    ])  # fmt: skip
+    assert api.get("victor", NOTIFICATIONS)["items"][0]["title"] == "Tiene un formulario disponible"
+
+
+@pytest.mark.parametrize("kind", ["AccountSecurity", "ConsentRevoked", "NoSuchKind", "ProspectReceived"])
+def test_locked_and_unknown_kinds_are_invalid(api: Api, kind: str) -> None:
+    stamp = api.get("grace", SETTINGS)["concurrencyStamp"]
+    item = {"type": kind, "email": False, "sms": False, "push": False, "inApp": False, "locked": False}
+    answer = api("grace", "PUT", SETTINGS, {"items": [item], "concurrencyStamp": stamp})
+    assert members(answer) == ["items[0].type"]
+
+
+def test_staff_have_kinds_of_their_own(api: Api) -> None:
+    kinds = {item["type"] for item in api.get("nora", SETTINGS)["items"]}
+    assert kinds - {item["type"] for item in api.get("grace", SETTINGS)["items"]} == {
+        "ProspectReceived", "EmrSyncFailed",
+    }  # fmt: skip
