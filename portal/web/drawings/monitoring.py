@@ -1,0 +1,221 @@
+"""The monitoring chart: follicles of both ovaries, oestradiol and the lining, day by day on one axis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from markupsafe import Markup
+
+from portal.services.records import MonitoringDay
+from portal.web.drawings.svg import Axis, dot, drawing, element, label, measured, path, round_up, spread
+from portal.words import _, ngettext
+
+READY_MM = 17
+"""From this size on a follicle counts for the trigger, in millimetres."""
+
+_WIDTH = 480.0
+_LEFT, _RIGHT = 40.0, 384.0
+_APART = 7.0
+"""Left and right ovary stand this far to either side of their day."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What all panels share: the days that were measured, their places, and the side that time runs to."""
+
+    days: tuple[MonitoringDay, ...]
+    across: Axis
+    rtl: bool
+    number: Callable[[float], str]
+
+    def x(self, day: MonitoringDay) -> float:
+        return self.side(self.across.at(day.date.toordinal()))
+
+    def side(self, x: float) -> float:
+        return _WIDTH - x if self.rtl else x
+
+
+def monitoring_chart(
+    days: Sequence[MonitoringDay],
+    *,
+    number: Callable[[float], str] = lambda value: f"{value:g}",
+    today: date | None = None,
+    rtl: bool = False,
+    id_: str = "monitoring",
+) -> Markup | None:
+    """Draw the days, or return None when nothing was measured that could be drawn.
+
+    Sizes and lining in millimetres, oestradiol in the unit it came in. Panels without a value are left out.
+    `number` writes a number in the person's language; `rtl` lets time run from right to left.
+    """
+    shown = tuple(sorted((day for day in days if _has_values(day)), key=lambda day: day.date))
+    if not shown:
+        return None
+    first, last = shown[0].date.toordinal(), shown[-1].date.toordinal()
+    frame = _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number)
+    panels: list[Markup] = []
+    top = 28.0
+    for height, panel in ((214.0, _follicles), (84.0, _oestradiol), (70.0, _lining)):
+        drawn = panel(frame, top, top + height)
+        if drawn is not None:
+            panels.append(drawn)
+            top += height + 40
+    bottom = top - 40
+    return drawing(
+        _WIDTH,
+        bottom + 30,
+        _today(frame, today, bottom),
+        *panels,
+        _days(frame, bottom),
+        id_=id_,
+        title=_("Monitoring, day by day"),
+        description=describe(shown, number),
+        rtl=rtl,
+    )
+
+
+def describe(days: Sequence[MonitoringDay], number: Callable[[float], str]) -> str:
+    """Say what the last day of the chart shows, in one sentence or two."""
+    last = days[-1]
+    ready = last.count_from(READY_MM)
+    parts: list[str] = []
+    if last.largest is not None:
+        parts.append(_("The largest follicle measures %(size)s mm.", size=number(last.largest)))
+        parts.append(
+            ngettext("%(num)s follicle is at 17 mm or more.", "%(num)s follicles are at 17 mm or more.", ready)
+            if ready
+            else _("None has reached 17 mm yet.")
+        )
+    if last.endometrium_mm is not None:
+        parts.append(_("The lining is %(size)s mm.", size=number(last.endometrium_mm)))
+    return " ".join(parts)
+
+
+def _has_values(day: MonitoringDay) -> bool:
+    return bool(measured((*day.sizes, day.e2, day.endometrium_mm)))
+
+
+def _follicles(frame: _Frame, top: float, bottom: float) -> Markup | None:
+    sizes = measured(size for day in frame.days for size in day.sizes)
+    if not sizes:
+        return None
+    up = Axis(0, max(22.0, round_up(max(sizes))), bottom, top)
+    edges = sorted((frame.side(_LEFT), frame.side(_RIGHT)))
+    ready = up.at(READY_MM)
+    ticks = [value for value in (5, 10, READY_MM, 22) if value <= up.high]
+    ovaries = [
+        (_("Left"), "series-2", -_APART, [measured(day.follicles.left) for day in frame.days]),
+        (_("Right"), "series-1", _APART, [measured(day.follicles.right) for day in frame.days]),
+    ]
+    return element(
+        "g",
+        element(
+            "rect", class_="chart-band", x=edges[0], y=top, width=edges[1] - edges[0], height=ready - top, rx=4
+        ),
+        _gridlines(frame, [up.at(value) for value in ticks if value != READY_MM]),
+        path([(edges[0], ready), (edges[1], ready)], "chart-threshold"),
+        *(label(frame.number(v), frame.side(_LEFT - 8), up.at(v) + 5, anchor="end") for v in ticks),
+        label(_("Follicles, mm"), frame.side(_LEFT), top - 9, class_="chart-label"),
+        label(_("17 mm and more"), frame.side(_LEFT + 8), top + 20),
+        *(_ovary(frame, up, series, aside, found) for _name, series, aside, found in ovaries),
+        *_ovary_labels(frame, up, [(name, series, found) for name, series, _aside, found in ovaries]),
+    )
+
+
+def _ovary(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[float]]) -> Markup:
+    """One ovary: a dot for each size (larger when several share it), a line through the leading ones."""
+    aside = -aside if frame.rtl else aside
+    leading = [
+        (frame.x(day) + aside, up.at(max(sizes))) for day, sizes in zip(frame.days, found, strict=True) if sizes
+    ]
+    dots = [
+        dot(frame.x(day) + aside, up.at(size), (5 if size == max(sizes) else 3.5) + min(count - 1, 3) / 2)
+        for day, sizes in zip(frame.days, found, strict=True)
+        for size, count in sorted(Counter(sizes).items())
+    ]
+    line = [path(leading, "chart-line")] if len(leading) > 1 else []
+    return element("g", *line, *dots, class_=series)
+
+
+def _ovary_labels(
+    frame: _Frame, up: Axis, ovaries: Sequence[tuple[str, str, list[list[float]]]]
+) -> list[Markup]:
+    """Each ovary's name and its leading follicle at the end of its line, moved apart where they meet."""
+    ends = [(name, series, max(found[-1])) for name, series, found in ovaries if found[-1]]
+    places = spread([up.at(size) for _name, _series, size in ends], 22)
+    return [
+        label(
+            f"{name} {frame.number(size)}", frame.side(_RIGHT + 6), place + 5, class_=f"chart-label {series}"
+        )
+        for (name, series, size), place in zip(ends, places, strict=True)
+    ]
+
+
+def _oestradiol(frame: _Frame, top: float, bottom: float) -> Markup | None:
+    values = [day.e2 for day in frame.days]
+    unit = next((day.unit for day in reversed(frame.days) if day.unit), "")
+    name = _("Oestradiol, %(unit)s", unit=unit) if unit else _("Oestradiol")
+    return _line(frame, values, name, "series-3", top, bottom)
+
+
+def _lining(frame: _Frame, top: float, bottom: float) -> Markup | None:
+    values = [day.endometrium_mm for day in frame.days]
+    return _line(frame, values, _("Lining, mm"), "series-1", top, bottom)
+
+
+def _line(
+    frame: _Frame, values: Sequence[float | None], name: str, series: str, top: float, bottom: float
+) -> Markup | None:
+    """One value a day as a line with its points; a day without one leaves no point."""
+    points = [(day, value) for day, value in zip(frame.days, values, strict=True) if measured([value])]
+    given = [(day, float(value)) for day, value in points if value is not None]
+    if not given:
+        return None
+    up = Axis(0, round_up(max(value for _day, value in given)), bottom, top)
+    places = [(frame.x(day), up.at(value)) for day, value in given]
+    return element(
+        "g",
+        _gridlines(frame, [bottom, top]),
+        label(name, frame.side(_LEFT), top - 9, class_="chart-label"),
+        *([path(places, "chart-line")] if len(places) > 1 else []),
+        *(dot(x, y, 4.5) for x, y in places),
+        label(
+            frame.number(given[-1][1]),
+            places[-1][0] + (-12 if frame.rtl else 12),
+            places[-1][1] + 5,
+            class_=f"chart-label {series}",
+        ),
+        class_=series,
+    )
+
+
+def _gridlines(frame: _Frame, heights: Sequence[float]) -> Markup:
+    edges = (frame.side(_LEFT), frame.side(_RIGHT))
+    return element(
+        "g", *(path([(edges[0], y), (edges[1], y)], "chart-grid") for y in heights), class_="chart-grid"
+    )
+
+
+def _days(frame: _Frame, bottom: float) -> Markup:
+    """The days below: of the cycle where it is known, else of the month; those too close are left out."""
+    labels: list[Markup] = []
+    last_x: float | None = None
+    for day in reversed(frame.days):
+        x = frame.x(day)
+        if last_x is None or abs(last_x - x) >= 34:
+            text = frame.number(day.cycle_day if day.cycle_day is not None else day.date.day)
+            labels.append(label(text, x, bottom + 21, anchor="middle"))
+            last_x = x
+    name = _("Day") if all(day.cycle_day is not None for day in frame.days) else _("Date")
+    return element("g", *labels, label(name, frame.side(_LEFT - 8), bottom + 21, anchor="end"))
+
+
+def _today(frame: _Frame, today: date | None, bottom: float) -> Markup:
+    """A line at today, when it lies within the days."""
+    if today is None or not frame.days[0].date < today <= frame.days[-1].date:
+        return Markup()
+    x = frame.side(frame.across.at(today.toordinal()))
+    return path([(x, 24), (x, bottom)], "chart-today")

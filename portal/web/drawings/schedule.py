@@ -1,0 +1,192 @@
+"""The plan of a treatment as a grid of days: one bar for each medicine, a mark for each check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from portal.services.records import Check, Medication
+from portal.web.drawings.svg import Axis, drawing, element, label, path
+from portal.words import _, ngettext
+
+_WIDTH = 480.0
+_START, _END = 4.0, 476.0
+_ROW = 50.0
+_TOP = 34.0
+_LONGEST = 400
+"""Days that are drawn at most; a plan that claims more is cut there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A medicine's days, both included; `is_open` when only a rule ends it."""
+
+    medication: Medication
+    start: int
+    end: int
+    is_open: bool
+
+
+def bars(medications: Sequence[Medication], today: int | None = None) -> list[Bar]:
+    """Return each medicine's days, by their first; one without an end runs to the trigger, else to the last day."""
+    triggers = [m.start_day for m in medications if "trigger" in m.drug_class.casefold()]
+    last = max([m.end_day or m.start_day for m in medications] + ([today] if today else []), default=1)
+    found: list[Bar] = []
+    for medication in sorted(medications, key=lambda m: (m.start_day, m.time or "~", m.drug)):
+        start = medication.start_day
+        is_open = medication.end_day is None
+        open_end = min((day for day in triggers if day > start), default=max(last, start))
+        end = open_end if medication.end_day is None else max(medication.end_day, start)
+        found.append(Bar(medication, start, end, is_open))
+    return found
+
+
+def medication_grid(
+    medications: Sequence[Medication],
+    checks: Sequence[Check] = (),
+    *,
+    today: int | None = None,
+    number: Callable[[float], str] = lambda value: f"{value:g}",
+    rtl: bool = False,
+    id_: str = "schedule",
+) -> Markup | None:
+    """Draw the plan, or return None when it holds nothing; `today` is a day of the plan, day 1 its start."""
+    rows = bars(medications, today)
+    if not rows and not checks:
+        return None
+    days = [bar.start for bar in rows] + [check.day for check in checks]
+    first = min(days)
+    last = min(max([bar.end for bar in rows] + days), first + _LONGEST)
+    across = Axis(first, last + 1, _START, _END)
+    bottom = _TOP + len(rows) * _ROW + (44 if checks else 0)
+    is_now = today is not None and first <= today <= last
+
+    def side(x: float) -> float:
+        return _WIDTH - x if rtl else x
+
+    return drawing(
+        _WIDTH,
+        bottom + 8,
+        _grid(across, first, last, bottom, side, number, today if is_now else None),
+        *(_row(bar, across, last, _TOP + index * _ROW, side, number, today) for index, bar in enumerate(rows)),
+        _checks(checks, across, last, bottom - 14, side, today) if checks else Markup(),
+        id_=id_,
+        title=_("The plan, day by day"),
+        description=_describe(rows, checks, number),
+        rtl=rtl,
+    )
+
+
+def written_dose(medication: Medication, number: Callable[[float], str]) -> str:
+    """Return `225 IU`, as far as given."""
+    return " ".join(
+        part for part in (number(medication.dose) if medication.dose is not None else "", medication.unit) if part
+    )
+
+
+def _describe(rows: Sequence[Bar], checks: Sequence[Check], number: Callable[[float], str]) -> str:
+    told = [
+        _("%(drug)s from day %(start)s to day %(end)s.", drug=b.medication.drug, start=b.start, end=b.end)
+        if not b.is_open
+        else _("%(drug)s from day %(start)s.", drug=b.medication.drug, start=b.start)
+        for b in rows
+    ]
+    if checks:
+        told.append(ngettext("%(num)s check-up.", "%(num)s check-ups.", len(checks)))
+    return " ".join(told)
+
+
+def _grid(
+    across: Axis,
+    first: int,
+    last: int,
+    bottom: float,
+    side: Callable[[float], float],
+    number: Callable[[float], str],
+    today: int | None,
+) -> Markup:
+    """Day numbers above, a fine line for each labelled one, and a band over today."""
+    step = next(step for step in (1, 2, 5, 7, 14, 28, 56, 112) if (last - first + 1) / step <= 12 or step == 112)
+    labelled = [day for day in range(first, last + 1) if (day - first) % step == 0]
+    half = (across.at(first + 1) - across.at(first)) / 2
+    parts: list[Markup] = []
+    if today is not None:
+        x = min(side(across.at(today)), side(across.at(today + 1)))
+        parts.append(
+            element(
+                "rect", class_="chart-band", x=x, y=4, width=max(2 * half, 3), height=bottom - 4, rx=4
+            )
+        )
+        middle = side(across.at(today) + half)
+        parts.append(label(_("Today"), min(max(middle, 26), _WIDTH - 26), 18, class_="chart-label", anchor="middle"))
+    clear = 46 if today is not None else 0
+    for day in labelled:
+        x = side(across.at(day) + half)
+        if today is None or abs(x - side(across.at(today) + half)) >= clear:
+            parts.append(label(number(day), x, 18, anchor="middle"))
+    return element("g", *parts)
+
+
+def _row(
+    bar: Bar,
+    across: Axis,
+    last: int,
+    top: float,
+    side: Callable[[float], float],
+    number: Callable[[float], str],
+    today: int | None,
+) -> Markup:
+    """A medicine: its name and dose, below them its days; those gone by quieter, an open end as a dashed line."""
+    begin, finish = across.at(bar.start), across.at(min(bar.end, last) + 1)
+    edges = sorted((side(begin + 1), side(finish - 1)))
+    is_over = today is not None and bar.end < today
+    words = " ".join(part for part in (bar.medication.drug, written_dose(bar.medication, number)) if part)
+    at_end = begin > (_START + _END) / 2
+    parts = [
+        label(
+            words,
+            side(_END if at_end else begin + 1),
+            top + 17,
+            class_="chart-axis" if is_over else "chart-label",
+            anchor="end" if at_end else None,
+        ),
+        element(
+            "rect", class_="chart-bar", x=edges[0], y=top + 25, width=max(edges[1] - edges[0], 4), height=10, rx=5,
+            data_past="" if is_over else None,
+        ),
+    ]  # fmt: skip
+    if bar.is_open and finish < _END - 4:
+        parts.append(
+            path([(side(finish + 3), top + 30), (side(min(finish + 34, _END)), top + 30)], "chart-threshold")
+        )
+    return element("g", *parts, class_="series-1")
+
+
+def _checks(
+    checks: Sequence[Check],
+    across: Axis,
+    last: int,
+    y: float,
+    side: Callable[[float], float],
+    today: int | None,
+) -> Markup:
+    """The check-ups as dots; those to come are hollow."""
+    half = (across.at(1) - across.at(0)) / 2
+    days = sorted({check.day for check in checks if check.day <= last})
+    dots = [
+        element(
+            "circle", class_="chart-dot", cx=side(across.at(day) + half), cy=y, r=6,
+            data_planned="" if today is not None and day >= today else None,
+        )
+        for day in days
+    ]  # fmt: skip
+    end = across.at(days[-1]) + 2 * half + 6 if days else _END
+    if end < _END - 110:
+        dots.append(label(_("Check-ups"), side(end), y + 5))
+    else:
+        dots.append(label(_("Check-ups"), side(_START), y - 12))
+    return element("g", *dots, class_="series-2")
+
+
