@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from flask import Blueprint
 
-from portal.views import health, home, language, look, sign_in
+from portal.views import (
+    conversations,
+    devices,
+    health,
+    home,
+    language,
+    look,
+    notification_settings,
+    notifications,
+    sign_in,
+)
 
 
 def blueprints() -> list[Blueprint]:
     """Return every blueprint, in the order of the table of addresses in the README."""
-    return [home.bp, sign_in.bp, language.bp, look.bp, health.bp]
+    return [
+        home.bp,
+        sign_in.bp,
+        language.bp,
+        look.bp,
+        health.bp,
+        conversations.bp,
+        notifications.bp,
+        notification_settings.bp,
+        devices.bp,
+    ]

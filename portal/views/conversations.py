@@ -1,0 +1,346 @@
+"""Messages: the inbox and its archive, one thread, and putting messages and threads away.
+
+Nothing is written here: the care API takes no messages. The page says where an answer goes instead.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+
+from flask import Blueprint, Response, request, url_for
+
+from portal.services.client import Care
+from portal.services.conversations import (
+    archive_conversations,
+    archive_message,
+    get_conversation,
+    list_conversations,
+    restore_message,
+)
+from portal.services.errors import CareError
+from portal.services.gather import gather
+from portal.services.notifications import announcing, list_notifications, set_read
+from portal.services.paging import every
+from portal.services.records import Channel, Conversation, Message, MessageSide, ReplyAddress
+from portal.services.wire import Page
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.web import audit, bell
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast, wants
+from portal.web.plain_text import plain_text
+from portal.words import _, ngettext
+
+bp = Blueprint("conversations", __name__, url_prefix="/conversations")
+
+_PAGE = 20
+
+
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def inbox(care: Care, person: Person) -> Response:
+    """Show the conversations, the newest first; search, archive and page are in the address."""
+    text = request.args.get("q", "").strip()[:200]
+    archived = request.args.get("archived") == "1"
+    number = _page_number()
+    page = _archived(care, text, number) if archived else _current(care, text, number)
+    return render(
+        "conversations/inbox.html",
+        fragment="inbox",
+        rows=[_row(conversation, person) for conversation in page.items],
+        found=page.total,
+        q=text,
+        archived=archived,
+        page=number,
+        pages=max(1, -(-page.total // _PAGE)),
+    )
+
+
+@bp.get("/<record:conversation_id>")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person, conversation_id: str) -> Response:
+    """Show one thread."""
+    conversation = get_conversation(care, conversation_id)
+    audit.note("conversation.read", "done", kind="conversation", id_=conversation_id)
+    return _thread(conversation, person)
+
+
+@bp.post("/<record:conversation_id>/read")
+@signed_in(Side.PATIENT, Side.STAFF)
+def read(care: Care, person: Person, conversation_id: str) -> Response:
+    """Set what announces this thread read, and with it the messages; the same answer tells the new counts."""
+    before, news = gather(
+        lambda: get_conversation(care, conversation_id),
+        lambda: every(lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False)),
+    )
+    if isinstance(before, CareError):
+        raise before
+    if isinstance(news, CareError):
+        raise news
+    announced = announcing(news, conversation_id)
+    unread = _set_read(care, announced, of=len(news))
+    bell.learn(person, unread)
+    audit.note("conversation.mark-read", "done", kind="conversation", id_=conversation_id)
+    if not wants("thread"):
+        toast(
+            _("Marked as read.")
+            if announced
+            else _("There was nothing to mark; the clinic's system keeps this count itself."),
+            tone="success" if announced else "info",
+        )
+        return redirect_to(url_for(".show", conversation_id=conversation_id))
+    after = get_conversation(care, conversation_id) if announced else before
+    return _thread(
+        after, person, opened=True, just_read=before.unread_count - after.unread_count, unread=unread
+    )
+
+
+@bp.post("/<record:conversation_id>/messages/<record:message_id>/archive")
+@signed_in(Side.PATIENT, Side.STAFF)
+def put_away(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
+    """Archive one message for this person; Undo restores it."""
+    archive_message(care, message_id)
+    audit.note("message.archive", "done", kind="message", id_=message_id)
+    back = url_for(".bring_back", conversation_id=conversation_id, message_id=message_id)
+    toast(_("Message archived."), undo=back)
+    return _after_act(care, person, conversation_id)
+
+
+@bp.post("/<record:conversation_id>/messages/<record:message_id>/restore")
+@signed_in(Side.PATIENT, Side.STAFF)
+def bring_back(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
+    """Restore one archived message for this person; Undo archives it again."""
+    restore_message(care, message_id)
+    audit.note("message.restore", "done", kind="message", id_=message_id)
+    away = url_for(".put_away", conversation_id=conversation_id, message_id=message_id)
+    toast(_("Message restored."), undo=away)
+    return _after_act(care, person, conversation_id)
+
+
+@bp.get("/<record:conversation_id>/archive")
+@signed_in(Side.PATIENT, Side.STAFF)
+def confirm_archive(care: Care, person: Person, conversation_id: str) -> Response:
+    """Say what follows from archiving the thread, and ask."""
+    conversation = get_conversation(care, conversation_id)
+    return render(
+        "conversations/archive.html", thread=_view(conversation, person), consequences=_consequences()
+    )
+
+
+@bp.post("/<record:conversation_id>/archive")
+@signed_in(Side.PATIENT, Side.STAFF)
+def archive(care: Care, person: Person, conversation_id: str) -> Response:
+    """Archive the thread for this person; the care API has no way back, so no Undo is promised."""
+    archive_conversations(care, [conversation_id])
+    audit.note("conversation.archive", "done", kind="conversation", id_=conversation_id)
+    toast(_("Conversation archived. You find it under Archived."))
+    return redirect_to(url_for(".inbox"))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One conversation in the inbox."""
+
+    id: str
+    subject: str
+    who: str
+    excerpt: str
+    at: datetime | None
+    channel: str | None
+    unread: int
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """One message as it stands in the thread; `mine` is what the person's own side sent."""
+
+    id: str
+    sender: str
+    text: str
+    at: datetime | None
+    channel: str | None
+    mine: bool
+    unread: bool
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation as the page shows it, the oldest message first."""
+
+    id: str
+    subject: str
+    who: str
+    unread: int
+    is_archived: bool
+    episode_id: str | None
+    bubbles: list[Bubble]
+    put_away: list[Bubble]
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Where an answer goes: addresses as a person reads them, and as links."""
+
+    email: str | None
+    mailto: str | None
+    number: str | None
+    sms: str | None
+
+
+def _current(care: Care, text: str, number: int) -> Page[Conversation]:
+    return list_conversations(care, skip=(number - 1) * _PAGE, limit=_PAGE, text=text or None)
+
+
+def _archived(care: Care, text: str, number: int) -> Page[Conversation]:
+    """One page of the archived ones alone, which the API lists only together with the others."""
+    everything = every(
+        lambda skip, limit: list_conversations(
+            care, skip=skip, limit=limit, text=text or None, include_archived=True
+        )
+    )
+    archived = tuple(conversation for conversation in everything if conversation.is_archived)
+    start = (number - 1) * _PAGE
+    return Page(items=archived[start : start + _PAGE], total_count=len(archived))
+
+
+def _set_read(care: Care, announced: tuple[str, ...], *, of: int) -> int:
+    """Set these of `of` unread notifications read; return how many are unread then."""
+    told = set_read(care, announced).unread_count if announced else None
+    return of - len(announced) if told is None else told
+
+
+def _after_act(care: Care, person: Person, conversation_id: str) -> Response:
+    if wants("thread"):
+        return _thread(get_conversation(care, conversation_id), person, opened=True)
+    return redirect_to(url_for(".show", conversation_id=conversation_id))
+
+
+def _thread(
+    conversation: Conversation,
+    person: Person,
+    *,
+    opened: bool = False,
+    just_read: int = 0,
+    unread: int | None = None,
+) -> Response:
+    """The thread, whole or as a fragment; `opened` ones don't ask again to be marked as read."""
+    return render(
+        "conversations/show.html",
+        fragment="thread",
+        bell=unread,
+        thread=_view(conversation, person),
+        opened=opened,
+        just_read=just_read,
+        consequences=_consequences(),
+    )
+
+
+def _view(conversation: Conversation, person: Person) -> Thread:
+    bubbles = [_bubble(message, conversation, person) for message in conversation.in_order]
+    return Thread(
+        id=conversation.id,
+        subject=_subject(conversation),
+        who=_who(conversation, person),
+        unread=conversation.unread_count,
+        is_archived=conversation.is_archived,
+        episode_id=conversation.episode_id,
+        bubbles=[bubble for bubble in bubbles if not bubble.message.is_archived],
+        put_away=[bubble for bubble in bubbles if bubble.message.is_archived],
+        reply=_reply(conversation.reply_address),
+    )
+
+
+def _row(conversation: Conversation, person: Person) -> Row:
+    latest = conversation.latest
+    return Row(
+        id=conversation.id,
+        subject=_subject(conversation),
+        who=_who(conversation, person),
+        excerpt=_excerpt(latest, person) if latest else "",
+        at=conversation.last_message_at or (latest.sent_at if latest else None),
+        channel=_by_way_of(conversation.channel),
+        unread=conversation.unread_count,
+        archived=conversation.is_archived,
+    )
+
+
+def _bubble(message: Message, conversation: Conversation, person: Person) -> Bubble:
+    mine = _is_mine(message, person)
+    return Bubble(
+        id=message.id,
+        sender=_("You") if message.sender_id == person.sub else message.sender_name or _("Unknown sender"),
+        text=plain_text(message.body),
+        at=message.sent_at,
+        channel=_by_way_of(message.channel),
+        mine=mine,
+        unread=not mine and message.read_at is None and conversation.unread_count > 0,
+        message=message,
+    )
+
+
+def _is_mine(message: Message, person: Person) -> bool:
+    """Whether the person's own side sent it: staff speak for the clinic, patients and partners to it."""
+    if message.side in (MessageSide.INBOUND, MessageSide.OUTBOUND):
+        return (message.side is MessageSide.OUTBOUND) == person.is_staff
+    return message.sender_id == person.sub
+
+
+def _subject(conversation: Conversation) -> str:
+    return conversation.subject or _("Without a subject")
+
+
+def _who(conversation: Conversation, person: Person) -> str:
+    """The others in the thread, at most three by name."""
+    names = [one.name for one in conversation.participants if one.id != person.sub and one.name]
+    more = len(names) - 3
+    shown = ", ".join(names[:3])
+    return shown + " " + ngettext("and %(num)s more", "and %(num)s more", more) if more > 0 else shown
+
+
+def _excerpt(message: Message, person: Person) -> str:
+    text = " ".join(plain_text(message.body).split())[:160]
+    if message.sender_id == person.sub:
+        return _("You: %(words)s", words=text)
+    return text
+
+
+def _by_way_of(channel: Channel | None) -> str | None:
+    if channel is None:
+        return None
+    words: dict[str, str] = {
+        Channel.PORTAL: _("Portal"),
+        Channel.EMAIL: _("E-mail"),
+        Channel.SMS: _("Text message"),
+        Channel.PHONE: _("Phone"),
+    }
+    return words.get(channel, str(channel))
+
+
+def _reply(address: ReplyAddress) -> Reply:
+    email, number = (address.email or "").strip(), (address.sms or "").strip()
+    digits = re.sub(r"[^0-9+]", "", number)
+    return Reply(
+        email=email or None,
+        mailto=f"mailto:{quote(email, safe='@+')}" if "@" in email else None,
+        number=number or None,
+        sms=f"sms:{digits}" if digits else None,
+    )
+
+
+def _consequences() -> list[str]:
+    return [
+        _("It leaves your inbox. You can still read it under Archived."),
+        _("It can't be put back into the inbox by hand; a new message in it may bring it back."),
+        _("Nothing changes for the others in the conversation."),
+    ]
+
+
+def _page_number() -> int:
+    given = request.args.get("page", "1")
+    return min(max(int(given), 1), 10_000) if given.isascii() and given.isdigit() and len(given) < 6 else 1

@@ -1,0 +1,100 @@
+"""Where one is signed in: the live sessions of a person, and signing out of one or of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, g, url_for
+
+from portal.parts import parts, session
+from portal.services.client import Care
+from portal.sessions import Person, SessionRecord
+from portal.signin.logout import revoke
+from portal.tenants import Side
+from portal.views.sign_in import sign_out
+from portal.web import audit
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.words import _
+
+bp = Blueprint("devices", __name__, url_prefix="/me/devices")
+
+
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def index(care: Care, person: Person) -> Response:
+    """Show the devices that are signed in, this one first, then the last used."""
+    return render("devices/index.html", devices=_devices(person))
+
+
+@bp.post("/<handle>/sign-out")
+@signed_in(Side.PATIENT, Side.STAFF)
+def end(care: Care, person: Person, handle: str) -> Response:
+    """Sign out one device; one that is signed out already stays so."""
+    device = next((one for one in _devices(person) if one.handle == handle), None)
+    if device is None:
+        toast(_("That device is signed out already."), tone="info")
+        return redirect_to(url_for(".index"))
+    if device.here:
+        return sign_out()
+    _end(device)
+    audit.note("device.sign-out", "done")
+    toast(_("The device is signed out."))
+    return redirect_to(url_for(".index"))
+
+
+@bp.get("/sign-out")
+@signed_in(Side.PATIENT, Side.STAFF)
+def confirm_everywhere(care: Care, person: Person) -> Response:
+    """Say what follows from signing out everywhere, and ask."""
+    return render("devices/everywhere.html")
+
+
+@bp.post("/sign-out")
+@signed_in(Side.PATIENT, Side.STAFF)
+def everywhere(care: Care, person: Person) -> Response:
+    """Sign out all devices, this one last."""
+    for device in _devices(person):
+        if not device.here:
+            _end(device)
+    audit.note("device.sign-out-everywhere", "done")
+    return sign_out()
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One live session; `handle` names it in addresses and tells nothing of the cookie or the store's name."""
+
+    handle: str
+    name: str
+    words: str
+    begun_at: datetime
+    used_at: datetime
+    here: bool
+
+
+def _devices(person: Person) -> list[Device]:
+    live = parts().sessions.of_person(person, g.tenant.key)
+    found = [_device(name, record) for name, record in live]
+    return sorted(found, key=lambda device: (not device.here, -device.used_at.timestamp()))
+
+
+def _device(name: str, record: SessionRecord) -> Device:
+    return Device(
+        handle=hashlib.sha256(f"device:{name}".encode()).hexdigest()[:32],
+        name=name,
+        words=record.device or _("Unknown device"),
+        begun_at=datetime.fromtimestamp(record.created_at, UTC),
+        used_at=datetime.fromtimestamp(record.used_at, UTC),
+        here=name == session().name,
+    )
+
+
+def _end(device: Device) -> None:
+    """End the session here at once, then ask the identity server to forget its refresh token."""
+    tokens = parts().sessions.tokens_of(device.name)
+    parts().sessions.end(device.name)
+    provider = parts().sign_in.provider(g.tenant)
+    revoke(g.tenant, provider, tokens.value if tokens else None, parts().settings.timeouts)

@@ -1,0 +1,252 @@
+"""By which ways each kind of notification comes, quiet hours and language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from zoneinfo import available_timezones
+
+import msgspec
+from babel.dates import get_timezone_location
+from flask import Blueprint, Response, g, request, url_for
+from flask_babel import get_locale
+
+from portal.services.client import Care
+from portal.services.errors import Conflict, Invalid
+from portal.services.notifications import get_settings, update_settings
+from portal.services.records import NotificationChoice, NotificationSettings, QuietHours
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.views.notifications import kind_words
+from portal.web import audit
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.language import NAMES
+from portal.words import _
+
+bp = Blueprint("notification_settings", __name__, url_prefix="/notifications/settings")
+
+_CHANNELS = ("in_app", "email", "sms", "push")
+
+_COMMON_ZONES = (
+    "Europe/London",
+    "Europe/Dublin",
+    "Europe/Lisbon",
+    "Europe/Madrid",
+    "Europe/Paris",
+    "Europe/Berlin",
+    "Europe/Rome",
+    "Europe/Athens",
+    "Europe/Istanbul",
+    "Africa/Casablanca",
+    "Africa/Cairo",
+    "Africa/Lagos",
+    "Africa/Johannesburg",
+    "Asia/Riyadh",
+    "Asia/Dubai",
+    "Asia/Karachi",
+    "Asia/Kolkata",
+    "Asia/Singapore",
+    "Asia/Hong_Kong",
+    "Asia/Tokyo",
+    "Australia/Sydney",
+    "Pacific/Auckland",
+    "America/New_York",
+    "America/Chicago",
+    "America/Denver",
+    "America/Los_Angeles",
+    "America/Mexico_City",
+    "America/Bogota",
+    "America/Sao_Paulo",
+    "America/Argentina/Buenos_Aires",
+    "UTC",
+)
+
+
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person) -> Response:
+    """Show by which ways each kind of notification comes, quiet hours and language."""
+    return _settings_page(Filled.of(get_settings(care)))
+
+
+@bp.post("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def save(care: Care, person: Person) -> Response:
+    """Save the choices, unless something is wrong with them or others were saved meanwhile."""
+    current = get_settings(care)
+    filled = Filled.of_form(current)
+    if filled.errors:
+        return _settings_page(filled, status=422)
+    if request.form.get("stamp", "") != (current.concurrency_stamp or ""):
+        return _settings_page(filled, saved=current, status=409)
+    try:
+        update_settings(care, filled.settings)
+    except Conflict:
+        return _settings_page(filled, saved=get_settings(care), status=409)
+    except Invalid as error:
+        return _settings_page(filled.with_errors(error), status=422)
+    audit.note("notification-settings.update", "done")
+    toast(_("Your notification settings are saved."))
+    return redirect_to(url_for(".show"))
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The settings as the form holds them, and what is wrong with them: (field id, sentence)."""
+
+    settings: NotificationSettings
+    start: str
+    end: str
+    zone: str
+    errors: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, saved: NotificationSettings) -> Filled:
+        """The form as it is first shown."""
+        quiet = saved.quiet_hours or QuietHours()
+        return cls(saved, quiet.start, quiet.end, quiet.time_zone or str(g.tenant.time_zone))
+
+    @classmethod
+    def of_form(cls, current: NotificationSettings) -> Filled:
+        """The form as it was sent, over the settings of now; what is locked stays as it is."""
+        chosen = {channel: set(request.form.getlist(channel)) for channel in _CHANNELS}
+        errors = [*_locked_errors(current, chosen)]
+        start, end = (request.form.get(name, "").strip()[:5] for name in ("start", "end"))
+        zone = request.form.get("time_zone", "")
+        language = request.form.get("language", "")
+        errors += _quiet_errors(start, end, zone)
+        if language and language not in {*g.tenant.languages, current.language}:
+            errors.append(("language", _("Choose one of the clinic's languages.")))
+        quiet = QuietHours(start=start, end=end, time_zone=zone) if start or end else None
+        settings = msgspec.structs.replace(
+            current,
+            items=tuple(_chosen(item, chosen) for item in current.items),
+            quiet_hours=quiet,
+            language=language or None,
+            concurrency_stamp=request.form.get("stamp") or None,
+        )
+        return cls(settings, start, end, zone, tuple(errors))
+
+    def with_errors(self, error: Invalid) -> Filled:
+        """The same with the faults that the care API found, in our words."""
+        found: list[tuple[str, str]] = []
+        for field in error.fields:
+            if field.startswith("quiet_hours"):
+                found.append(("start", _("The clinic's system doesn't accept these quiet hours.")))
+            elif field.startswith("language"):
+                found.append(("language", _("The clinic's system doesn't accept this language.")))
+        found = found or [("matrix", _("The clinic's system doesn't accept one of these choices."))]
+        return Filled(self.settings, self.start, self.end, self.zone, tuple(dict.fromkeys(found)))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that was saved meanwhile and isn't what the person chose."""
+
+    what: str
+    yours: str
+    saved: str
+
+
+def _chosen(item: NotificationChoice, chosen: dict[str, set[str]]) -> NotificationChoice:
+    if item.locked:
+        return item
+    return msgspec.structs.replace(item, **{channel: item.type in chosen[channel] for channel in _CHANNELS})
+
+
+def _locked_errors(current: NotificationSettings, chosen: dict[str, set[str]]) -> list[tuple[str, str]]:
+    """A locked kind isn't sent by the form at all, so one that is there was added to it."""
+    return [
+        (
+            "matrix",
+            _("“%(kind)s” can't be changed: your clinic always sends these.", kind=kind_words(item.type)),
+        )
+        for item in current.items
+        if item.locked
+        and any(item.type in chosen[channel] and not getattr(item, channel) for channel in _CHANNELS)
+    ]
+
+
+def _quiet_errors(start: str, end: str, zone: str) -> list[tuple[str, str]]:
+    if not start and not end:
+        return []
+    errors: list[tuple[str, str]] = []
+    for name, given, missing in (
+        ("start", start, _("Enter when quiet hours begin, or leave both times empty.")),
+        ("end", end, _("Enter when quiet hours end, or leave both times empty.")),
+    ):
+        if not given:
+            errors.append((name, missing))
+        elif not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", given):
+            errors.append((name, _("Enter a time between 00:00 and 23:59, such as 22:00.")))
+    if not errors and start == end:
+        errors.append(("end", _("Quiet hours must end at another time than they begin.")))
+    if zone not in available_timezones():
+        errors.append(("time_zone", _("Choose a time zone from the list.")))
+    return errors
+
+
+def _settings_page(
+    filled: Filled, *, saved: NotificationSettings | None = None, status: int = 200
+) -> Response:
+    """The form; after a conflict with what was saved meanwhile beside it, ready to be saved over that."""
+    stamp = (saved or filled.settings).concurrency_stamp
+    return render(
+        "notifications/settings.html",
+        status=status,
+        filled=filled,
+        stamp=stamp or "",
+        saved=saved,
+        differences=_differences(filled.settings, saved) if saved else [],
+        channels=[(channel, _channel_words(channel)) for channel in _CHANNELS],
+        kind_words=kind_words,
+        zones=_zones(filled.zone),
+        languages_offered=[(code, NAMES.get(code, code)) for code in g.tenant.languages],
+        clinic_zone=str(g.tenant.time_zone),
+    )
+
+
+def _differences(yours: NotificationSettings, saved: NotificationSettings) -> list[Difference]:
+    mine = {item.type: item for item in yours.items}
+    found = [
+        Difference(kind_words(item.type), _ways(mine[item.type]), _ways(item))
+        for item in saved.items
+        if item.type in mine and _ways(mine[item.type]) != _ways(item)
+    ]
+    found.append(Difference(_("Quiet hours"), _hours(yours.quiet_hours), _hours(saved.quiet_hours)))
+    found.append(Difference(_("Language"), _language(yours.language), _language(saved.language)))
+    return [difference for difference in found if difference.yours != difference.saved]
+
+
+def _ways(item: NotificationChoice) -> str:
+    ways = [_channel_words(channel) for channel in _CHANNELS if getattr(item, channel)]
+    return ", ".join(ways) or _("Not at all")
+
+
+def _hours(quiet: QuietHours | None) -> str:
+    if quiet is None:
+        return _("None")
+    return _("%(start)s to %(end)s, %(zone)s", start=quiet.start, end=quiet.end, zone=quiet.time_zone or "–")
+
+
+def _language(code: str | None) -> str:
+    return NAMES.get(code, code) if code else _("The portal's language")
+
+
+def _channel_words(channel: str) -> str:
+    words = {"in_app": _("In the portal"), "email": _("E-mail"), "sms": _("Text message"), "push": _("Push")}
+    return words[channel]
+
+
+def _zones(chosen: str) -> list[tuple[str, str]]:
+    """The clinic's zone first, then the person's, then those that many people live in."""
+    names = dict.fromkeys(
+        [str(g.tenant.time_zone), *([chosen] if chosen in available_timezones() else []), *_COMMON_ZONES]
+    )
+    return [(name, _zone_words(name)) for name in names]
+
+
+def _zone_words(name: str) -> str:
+    place = get_timezone_location(name, locale=get_locale() or "en", return_city=True)
+    return f"{place} ({name})" if place and name != "UTC" else name

@@ -1,0 +1,216 @@
+"""Notifications: the list, opening one, read and unread, and the bell."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlencode
+
+from flask import Blueprint, Response, current_app, g, make_response, request, url_for
+from werkzeug.exceptions import HTTPException
+
+from portal.services.client import Care
+from portal.services.errors import CareError, NotFound, NotSignedIn
+from portal.services.gather import gather
+from portal.services.notifications import list_notifications, set_all_read, set_read
+from portal.services.paging import every
+from portal.services.records import Notification, NotificationCounts
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.web import audit, bell
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, render_bell, toast, wants
+from portal.words import _
+
+bp = Blueprint("notifications", __name__, url_prefix="/notifications")
+
+_PAGE = 20
+
+# Where the portal shows what a notification is about. A page that this portal doesn't have is passed over.
+_PAGES = {
+    "episode": "/episodes/{id}",
+    "consentform": "/consents/{id}",
+    "conversation": "/conversations/{id}",
+    "file": "/files/{id}",
+    "document": "/files/{id}",
+    "pgtresult": "/pgt-results/{id}",
+    "embryostorage": "/storage/{id}",
+    "protocol": "/protocols/{id}",
+    "fertilityprotocol": "/protocols/{id}",
+    "prospect": "/prospects/{id}/book",
+    "emrendpoint": "/emr-endpoints/{id}/remove",
+}
+
+
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def index(care: Care, person: Person) -> Response:
+    """Show the notifications, the newest first; read or not, kind and page are in the address."""
+    return _list(care, person)
+
+
+@bp.get("/bell")
+@signed_in(Side.PATIENT, Side.STAFF, background=True)
+def ring(care: Care, person: Person) -> Response:
+    """Answer with the bell when its count is another than `known`, else 204; a failure leaves it as it is."""
+    if bell.claim(person):
+        try:
+            newest = list_notifications(care, limit=1, is_read=False)
+            bell.learn(person, newest.total if newest.unread is None else newest.unread)
+        except NotSignedIn:
+            raise
+        except CareError as error:
+            current_app.logger.info("bell: %s", type(error).__name__)
+    count = bell.count(person)
+    if count is None or request.args.get("known") == str(count):
+        return make_response("", 204)
+    return render_bell(count)
+
+
+@bp.post("/<record:notification_id>/open")
+@signed_in(Side.PATIENT, Side.STAFF)
+def open_(care: Care, person: Person, notification_id: str) -> Response:
+    """Mark it read and go to what it is about; where the portal has no page for that, show it in the list."""
+    found, counts = gather(
+        lambda: _find(care, notification_id),
+        lambda: set_read(care, [notification_id]),
+    )
+    if isinstance(found, CareError):
+        raise found
+    if not isinstance(counts, CareError):
+        bell.learn(person, counts.unread_count)
+    place, notification = found
+    audit.note("notification.open", "done", kind="notification", id_=notification_id)
+    here = url_for(".index", page=place // _PAGE + 1, _anchor=f"notification-{notification_id}")
+    return redirect_to(_page_about(notification) or here)
+
+
+@bp.post("/<record:notification_id>/read")
+@signed_in(Side.PATIENT, Side.STAFF)
+def read(care: Care, person: Person, notification_id: str) -> Response:
+    """Mark one as read."""
+    return _after(care, person, set_read(care, [notification_id]))
+
+
+@bp.post("/<record:notification_id>/unread")
+@signed_in(Side.PATIENT, Side.STAFF)
+def unread(care: Care, person: Person, notification_id: str) -> Response:
+    """Mark one as unread."""
+    return _after(care, person, set_read(care, [notification_id], is_read=False))
+
+
+@bp.post("/read")
+@signed_in(Side.PATIENT, Side.STAFF)
+def read_all(care: Care, person: Person) -> Response:
+    """Mark all of them as read."""
+    counts = set_all_read(care)
+    audit.note("notification.read-all", "done")
+    toast(_("All notifications are marked as read."))
+    return _after(care, person, counts)
+
+
+def _list(care: Care, person: Person, counts: NotificationCounts | None = None) -> Response:
+    """The list as the address says; after an act, with the unread count of the same answer."""
+    only_unread = request.args.get("unread") == "1"
+    kind = request.args.get("type", "")[:100]
+    number = _page_number()
+    page = list_notifications(
+        care,
+        skip=(number - 1) * _PAGE,
+        limit=_PAGE,
+        is_read=False if only_unread else None,
+        type=kind or None,
+    )
+    count = page.unread if page.unread is not None or counts is None else counts.unread_count
+    bell.learn(person, count)
+    return render(
+        "notifications/index.html",
+        fragment="results",
+        bell=count,
+        page=page,
+        number=number,
+        pages=max(1, -(-page.total // _PAGE)),
+        only_unread=only_unread,
+        kind=kind,
+        kinds=_kinds(kind),
+        with_filters=_with_filters,
+        kind_words=kind_words,
+        unread=count,
+    )
+
+
+def _after(care: Care, person: Person, counts: NotificationCounts) -> Response:
+    bell.learn(person, counts.unread_count)
+    if wants("results"):
+        return _list(care, person, counts)
+    return redirect_to(_with_filters(url_for(".index")))
+
+
+def _with_filters(address: str) -> str:
+    """An act's address with what of the list's own it carries along, so that the same list is shown after it."""
+    kept = {name: request.args[name] for name in ("unread", "type", "page") if request.args.get(name)}
+    return f"{address}?{urlencode(kept)}" if kept else address
+
+
+def _find(care: Care, notification_id: str) -> tuple[int, Notification]:
+    """The notification and its place in the list, which no endpoint gives alone."""
+    everything = every(lambda skip, limit: list_notifications(care, skip=skip, limit=limit))
+    for place, notification in enumerate(everything):
+        if notification.id == notification_id:
+            return place, notification
+    raise NotFound
+
+
+def _page_about(notification: Notification) -> str | None:
+    """The address of what it is about, where this portal has a page for that."""
+    kind = (notification.entity_type or "").casefold().replace("_", "").replace("-", "")
+    pattern = _PAGES.get(kind)
+    if kind == "prospect" and notification.datum("mergeId"):
+        pattern = "/prospects/{id}/merge"
+    if pattern is None or not notification.entity_id:
+        return None
+    address = pattern.format(id=quote(notification.entity_id, safe=""))
+    return address if _exists(address) else None
+
+
+def _exists(address: str) -> bool:
+    try:
+        current_app.url_map.bind(request.host).match(address, method="GET")
+    except HTTPException:
+        return False
+    return True
+
+
+def kind_words(kind: str) -> str:
+    """Return the name of a kind of notification; one that the portal doesn't know is shown spaced out."""
+    return _known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
+
+
+def _known_kinds() -> dict[str, str]:
+    return {
+        "ConsentRequested": _("Consents to read and sign"),
+        "ConsentCompleted": _("Consents signed by everybody"),
+        "ConsentRevoked": _("Consents withdrawn"),
+        "MessageReceived": _("Messages"),
+        "AppointmentReminder": _("Appointments"),
+        "EpisodeUpdated": _("News of a treatment"),
+        "ResultReleased": _("Results"),
+        "StorageReminder": _("Storage dates"),
+        "PaymentReceived": _("Payments"),
+        "AccountSecurity": _("Security of your account"),
+        "ProspectReceived": _("Enquiries"),
+        "EmrSyncFailed": _("Connections to other systems"),
+    }
+
+
+def _kinds(chosen: str) -> list[tuple[str, str]]:
+    """What the list can be narrowed to; staff's own kinds for staff alone."""
+    staff_only = {"ProspectReceived", "EmrSyncFailed"}
+    known = [
+        (kind, words) for kind, words in _known_kinds().items() if g.person.is_staff or kind not in staff_only
+    ]
+    return known if not chosen or chosen in dict(known) else [*known, (chosen, kind_words(chosen))]
+
+
+def _page_number() -> int:
+    given = request.args.get("page", "1")
+    return min(max(int(given), 1), 10_000) if given.isascii() and given.isdigit() and len(given) < 6 else 1
