@@ -93,6 +93,7 @@ class Session(SessionMixin):
         self._removed: set[str] = set()
         self.ended = False
         self.fresh_cookie: str | None = None
+        self.modified = False
 
     # Flask's dictionary: small values of the browser, such as the CSRF token.
 

@@ -2,19 +2,135 @@
 
 from __future__ import annotations
 
+import argparse
+import os
+import secrets
 import sys
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTypeStubs]
 
 from portal.careservice import database
 from portal.careservice.app import create_app
-from portal.careservice.settings import Settings
+from portal.careservice.identity import keys
+from portal.careservice.prepare import prepare
+from portal.careservice.sample.people import secrets_from_environment
+from portal.careservice.settings import Lifetimes, Settings
 
 
-def main() -> None:
-    """Run what the command line asks for."""
-    settings = Settings(database_url=sys.argv[1], issuer=sys.argv[2])
-    database.create_tables(database.connect(settings.database_url))
-    create_app(settings)
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for; return the exit status."""
+    given = _parser().parse_args(arguments)
+    if given.command == "rotate-keys":
+        return _rotate_keys(given.database)
+    settings = _settings(given)
+    engine = database.connect(settings.database_url)
+    prepare(engine, settings)
+    engine.dispose()
+    _Server(settings, f"{given.host}:{given.port}", given.threads).run()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m portal.careservice", description="The embedded care service."
+    )
+    parser.add_argument("command", nargs="?", choices=["run", "rotate-keys"], default="run")
+    parser.add_argument("--database", required=True, help="sqlite:///path or postgresql+psycopg://…")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8001)
+    parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument(
+        "--issuer", default=None, help="the service's own address, without a slash at its end"
+    )
+    parser.add_argument("--sample", choices=["none", "small"], default="none")
+    parser.add_argument("--demo", action="store_true", help="list the sample people on the sign-in page")
+    parser.add_argument("--portal-origin", action="append", default=[], metavar="TENANT=ORIGIN")
+    parser.add_argument("--module-off", action="append", default=[], metavar="TENANT:MODULE")
+    parser.add_argument("--access-token-seconds", type=int, default=3600)
+    parser.add_argument("--id-token-seconds", type=int, default=1200)
+    parser.add_argument("--code-seconds", type=int, default=60)
+    parser.add_argument("--refresh-token-days", type=float, default=14)
+    parser.add_argument("--refresh-grace-seconds", type=int, default=30)
+    return parser
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    client_secrets, made = secrets_from_environment()
+    password = os.environ.get("PORTAL_DEMO_PASSWORD", "")
+    if given.sample != "none":
+        if not password:
+            password = secrets.token_urlsafe(9)
+            print(f"Password of the sample people: {password}", flush=True)
+        for client in made:
+            print(f"Secret of {client}: {client_secrets[client]}", flush=True)
+    origins: dict[str, tuple[str, ...]] = {}
+    for tenant, origin in _pairs(given.portal_origin, "="):
+        origins[tenant] = (*origins.get(tenant, ()), origin.rstrip("/"))
+    return Settings(
+        database_url=given.database,
+        issuer=(given.issuer or f"http://{given.host}:{given.port}").rstrip("/"),
+        sample=given.sample,
+        demo=given.demo,
+        sample_password=password,
+        client_secrets=client_secrets,
+        portal_origins=origins,
+        modules_off=frozenset(_pairs(given.module_off, ":")),
+        lifetimes=Lifetimes(
+            access_token=timedelta(seconds=given.access_token_seconds),
+            id_token=timedelta(seconds=given.id_token_seconds),
+            code=timedelta(seconds=given.code_seconds),
+            refresh_token=timedelta(days=given.refresh_token_days),
+            refresh_grace=timedelta(seconds=given.refresh_grace_seconds),
+        ),
+    )
+
+
+def _pairs(given: Iterable[str], joint: str) -> list[tuple[str, str]]:
+    pairs = [value.partition(joint) for value in given]
+    for left, middle, right in pairs:
+        if not (left and middle and right):
+            raise SystemExit(f"{left}{middle}{right}: is TENANT{joint}VALUE")
+    return [(left, right) for left, _, right in pairs]
+
+
+def _rotate_keys(url: str) -> int:
+    engine = database.connect(url)
+    with database.new_session(engine) as session:
+        kid = keys.rotate(session, overlap=timedelta(hours=2))
+        session.commit()
+    print(f"New key: {kid}. The old ones verify for two hours more.")
+    return 0
+
+
+class _Server(BaseApplication):
+    """gunicorn with one worker and threads: enough for a demo and for tests."""
+
+    def __init__(self, settings: Settings, bind: str, threads: int) -> None:
+        self._settings = settings
+        self._options: dict[str, Any] = {
+            "bind": bind,
+            "workers": 1,
+            "threads": threads,
+            "worker_class": "gthread",
+            "timeout": 60,
+            "graceful_timeout": 2,
+            "keepalive": 30,
+            "control_socket_disable": True,
+            "loglevel": "warning",
+        }
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._options.items():
+            self.cfg.set(name, value)  # pyright: ignore[reportUnknownMemberType, reportOptionalMemberAccess]
+
+    def load(self) -> Flask:
+        return create_app(self._settings)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 
 from flask import Flask
 from sqlalchemy import Engine, select
@@ -10,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from portal.careservice import clock, database
 from portal.careservice.api import blueprints
+from portal.careservice.identity import endpoints, server
 from portal.careservice.settings import Settings
 from portal.careservice.settings import init_app as init_settings
 
@@ -27,6 +29,10 @@ def create_app(
     init_settings(app, settings)
     clock.init_app(app, time)
     database.init_app(app, engine or database.connect(settings.database_url))
+    if settings.issuer.startswith("http://"):
+        os.environ.setdefault("AUTHLIB_INSECURE_TRANSPORT", "1")  # on loopback; else an issuer is https
+    server.init_app(app)
+    app.register_blueprint(endpoints.bp)
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     app.add_url_rule("/healthz", view_func=healthz)

@@ -31,7 +31,16 @@ def main() -> int:
         quiet = {"stdout": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
         subprocess.run(["apt-get", "update", "-qq"], check=False, **quiet)  # type: ignore[call-overload]
         done = subprocess.run(
-            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core", "fonts-noto-core"],
+            [
+                "apt-get",
+                "install",
+                "-y",
+                "-qq",
+                "--no-install-recommends",
+                "chromium",
+                "fonts-dejavu-core",
+                "fonts-noto-core",
+            ],
             check=False,
             **quiet,  # type: ignore[call-overload]
         )
@@ -40,7 +49,9 @@ def main() -> int:
     done = subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
     if done.returncode == 0 and _playwright_has_one():
         return 0
-    print("The tests need Chromium: install it (apt-get install chromium) and run them again.", file=sys.stderr)
+    print(
+        "The tests need Chromium: install it (apt-get install chromium) and run them again.", file=sys.stderr
+    )
     return 2
 
 

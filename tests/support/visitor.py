@@ -15,6 +15,7 @@ import html5lib
 import requests
 from bs4 import BeautifulSoup, Tag
 from requests.adapters import HTTPAdapter
+from requests.cookies import get_cookie_header
 
 _KNOWN_PARSE_ERRORS = {"unknown-doctype"}
 
@@ -34,16 +35,31 @@ class LocalAdapter(HTTPAdapter):
         return super().send(request, *args, **kwargs)
 
 
+class LocalSession(requests.Session):
+    """Sends `Secure` cookies to `*.localhost` over http too, as browsers do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.cookies.set_policy(DefaultCookiePolicy(secure_protocols=("http", "https")))
+        self.mount("http://", LocalAdapter())
+
+    def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
+        # requests merges cookies into a jar of its own, which forgets this one's policy.
+        prepared = super().prepare_request(request)
+        prepared.headers.pop("Cookie", None)
+        if cookies := get_cookie_header(self.cookies, prepared):
+            prepared.headers["Cookie"] = cookies
+        return prepared
+
+
 class Visitor:
     """One browser."""
 
     def __init__(self, origin: str, password: str = "") -> None:
         self.origin = origin
         self.password = password
-        self.http = requests.Session()
-        self.http.trust_env = False
-        self.http.cookies.set_policy(DefaultCookiePolicy(secure_protocols=("http", "https")))
-        self.http.mount("http://", LocalAdapter())
+        self.http = LocalSession()
 
     def sign_in(self, name: str, path: str = "/") -> Page:
         """Open a page, sign in at the identity server, come back to it."""

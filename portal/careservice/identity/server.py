@@ -1,0 +1,320 @@
+"""The OAuth part: Authlib's authorization server with this service's rules (RFC 6749, 7636, 9126, 9700)."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportMissingParameterType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
+# pyright: reportIncompatibleMethodOverride=false, reportOptionalMemberAccess=false, reportAttributeAccessIssue=false
+# pyright: reportArgumentType=false
+# (Authlib has no types.)
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, cast
+
+from authlib.integrations.flask_oauth2 import AuthorizationServer
+from authlib.oauth2.rfc6749.errors import InvalidGrantError, InvalidRequestError
+from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, ClientCredentialsGrant, RefreshTokenGrant
+from authlib.oauth2.rfc7009 import RevocationEndpoint
+from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc7662 import IntrospectionEndpoint
+from flask import Flask
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from portal.careservice import database
+from portal.careservice.clock import now
+from portal.careservice.identity.tables import (
+    AuthorizationCode,
+    Client,
+    Grant,
+    Person,
+    RefreshToken,
+    RevokedToken,
+    SignIn,
+    digest,
+)
+from portal.careservice.identity.tokens import (
+    InvalidToken,
+    access_token,
+    claims_of,
+    id_token,
+    verify_access_token,
+)
+from portal.careservice.ids import new_id
+from portal.careservice.settings import current_settings
+
+_METHODS = ["client_secret_basic", "client_secret_post"]
+
+
+class OAuthServer(AuthorizationServer):
+    """Authlib's server; the session of the request is where everything is kept."""
+
+    def query_client(self, client_id: str) -> Client | None:
+        return database.session().get(Client, client_id)
+
+    def save_token(self, token: dict[str, Any], request: Any) -> None:
+        """Nothing more to keep: the grants below keep what they give."""
+
+
+server = OAuthServer()
+
+
+def init_app(app: Flask) -> None:
+    """Register the grants of contract and specification: code, refresh, client credentials."""
+    server.init_app(app)
+    server.register_token_generator("default", _no_generic_token)
+    server.register_grant(CodeGrant, [_S256(required=True)])
+    server.register_grant(RefreshGrant)
+    server.register_grant(ServiceGrant)
+    server.register_endpoint(Revocation)
+    server.register_endpoint(Introspection)
+
+
+def revoke_family(session: Session, grant_id: str) -> None:
+    """End all tokens that came of one code."""
+    session.execute(
+        update(Grant).where(Grant.id == grant_id, Grant.revoked_at.is_(None)).values(revoked_at=now())
+    )
+
+
+def revoke_sign_in(session: Session, sid: str) -> list[Grant]:
+    """End all tokens of one sign-in; return the grants that were live."""
+    live = session.scalars(select(Grant).where(Grant.sid == sid, Grant.revoked_at.is_(None))).all()
+    for grant in live:
+        grant.revoked_at = now()
+    return list(live)
+
+
+class _S256(CodeChallenge):
+    """PKCE is required, and only as S256 (RFC 9700 §2.1.1)."""
+
+    SUPPORTED_CODE_CHALLENGE_METHOD = ["S256"]  # noqa: RUF012 (Authlib's name and type)
+
+    def validate_code_challenge(self, grant: Any, redirect_uri: str) -> None:
+        data = grant.request.payload.data
+        if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
+            raise InvalidRequestError("PKCE with 'code_challenge_method=S256' is required.")
+        super().validate_code_challenge(grant, redirect_uri)
+
+
+class CodeGrant(AuthorizationCodeGrant):
+    """Authorization Code (RFC 6749 §4.1); a code's second use ends what the first gave."""
+
+    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+
+    def save_authorization_code(self, code: str, request: Any) -> None:
+        sign_in = cast("SignIn", request.user)
+        database.session_for_writing().add(
+            AuthorizationCode(
+                code_hash=digest(code),
+                client_id=request.client.client_id,
+                person_id=sign_in.person_id,
+                redirect_uri=request.payload.redirect_uri,
+                scope=request.scope,
+                nonce=request.payload.data.get("nonce"),
+                code_challenge=request.payload.data["code_challenge"],
+                sid=sign_in.sid,
+                auth_time=sign_in.auth_time,
+                expires_at=now() + current_settings().lifetimes.code,
+            )
+        )
+
+    def query_authorization_code(self, code: str, client: Client) -> AuthorizationCode | None:
+        session = database.session()
+        found = session.get(AuthorizationCode, digest(code))
+        if found is None or found.client_id != client.client_id:
+            return None
+        if found.grant_id is not None:
+            revoke_family(session, found.grant_id)
+            session.commit()
+            return None
+        return found if found.expires_at > now() else None
+
+    def delete_authorization_code(self, authorization_code: AuthorizationCode) -> None:
+        """Kept until it expires, so that a second use is seen."""
+
+    def authenticate_user(self, authorization_code: AuthorizationCode) -> Person | None:
+        return _active(authorization_code.person_id)
+
+    def generate_token(self, user: Any = None, scope: Any = None, **_: Any) -> dict[str, Any]:
+        session = database.session()
+        code, client, person = self.request.authorization_code, self.request.client, cast("Person", user)
+        grant = Grant(
+            id=new_id(),
+            client_id=client.client_id,
+            person_id=person.id,
+            sid=code.sid,
+            scope=code.scope,
+            ends_at=now() + current_settings().lifetimes.refresh_token,
+        )
+        session.add(grant)
+        session.flush()
+        code.grant_id = grant.id
+        return _answer(session, client, grant, person, code.scope, auth_time=code.auth_time, nonce=code.nonce)
+
+
+class RefreshGrant(RefreshTokenGrant):
+    """Refresh (RFC 6749 §6) with rotation: the last token is good for a little longer, later reuse ends the family."""
+
+    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+    INCLUDE_NEW_REFRESH_TOKEN = True
+
+    def authenticate_refresh_token(self, refresh_token: str) -> RefreshToken | None:
+        session = database.session()
+        found = session.get(RefreshToken, digest(refresh_token))
+        if found is None or found.expires_at <= now() or found.grant.revoked_at is not None:
+            return None
+        if (
+            found.replaced_at is not None
+            and now() > found.replaced_at + current_settings().lifetimes.refresh_grace
+        ):
+            revoke_family(session, found.grant_id)
+            session.commit()
+            return None
+        return found
+
+    def authenticate_user(self, refresh_token: RefreshToken) -> Person | None:
+        return _active(refresh_token.grant.person_id)
+
+    def issue_token(self, user: Person, refresh_token: RefreshToken) -> dict[str, Any]:
+        session = database.session()
+        scope = self.request.payload.scope or refresh_token.grant.scope
+        return _answer(session, self.request.client, refresh_token.grant, user, scope)
+
+    def revoke_old_credential(self, refresh_token: RefreshToken) -> None:
+        refresh_token.replaced_at = refresh_token.replaced_at or now()
+
+
+class ServiceGrant(ClientCredentialsGrant):
+    """Client Credentials (care API specification §5): no person, no clinic."""
+
+    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+
+    def generate_token(self, user: Any = None, scope: str | None = None, **_: Any) -> dict[str, Any]:
+        client = cast("Client", self.request.client)
+        given = client.get_allowed_scope(self.request.payload.scope) or ""
+        token = access_token(database.session(), client, given, None, None)
+        return _bearer(token, given)
+
+
+class _Found:
+    """A token that was shown to the revocation or introspection endpoint."""
+
+    def __init__(self, claims: dict[str, Any], refresh: RefreshToken | None) -> None:
+        self.claims = claims
+        self.refresh = refresh
+
+    def check_client(self, client: Client) -> bool:
+        owner = self.refresh.grant.client_id if self.refresh else self.claims.get("client_id")
+        return owner == client.client_id
+
+    def is_expired(self) -> bool:
+        return self.refresh is not None and self.refresh.expires_at <= now()
+
+    def is_revoked(self) -> bool:
+        return self.refresh is not None and (
+            self.refresh.grant.revoked_at is not None or self.refresh.replaced_at is not None
+        )
+
+
+class Revocation(RevocationEndpoint):
+    """Token revocation (RFC 7009): a refresh token takes its whole family along."""
+
+    CLIENT_AUTH_METHODS = _METHODS
+
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _Found | None:
+        return _find(token_string)
+
+    def revoke_token(self, token: _Found, request: Any) -> None:
+        session = database.session()
+        if token.refresh:
+            revoke_family(session, token.refresh.grant_id)
+            return
+        jti = str(token.claims["jti"])
+        if session.get(RevokedToken, jti) is None:
+            session.add(RevokedToken(jti=jti, expires_at=now() + current_settings().lifetimes.access_token))
+
+
+class Introspection(IntrospectionEndpoint):
+    """Token introspection (RFC 7662), for server clients alone."""
+
+    CLIENT_AUTH_METHODS = _METHODS
+
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _Found | None:
+        return _find(token_string)
+
+    def check_permission(self, token: _Found, client: Client, request: Any) -> bool:
+        return client.is_server
+
+    def introspect_token(self, token: _Found) -> dict[str, Any]:
+        if token.refresh:
+            grant = token.refresh.grant
+            return {
+                "client_id": grant.client_id,
+                "sub": grant.person_id,
+                "scope": grant.scope,
+                "exp": int(token.refresh.expires_at.timestamp()),
+            }
+        return {**token.claims, "token_type": "Bearer"}
+
+
+def _find(token: str) -> _Found | None:
+    session = database.session()
+    refresh = session.get(RefreshToken, digest(token))
+    if refresh is not None:
+        return _Found({}, refresh)
+    try:
+        return _Found(verify_access_token(session, token), None)
+    except InvalidToken:
+        return None
+
+
+def _active(person_id: str) -> Person | None:
+    person = database.session().get(Person, person_id)
+    return person if person and person.is_active else None
+
+
+def _answer(
+    session: Session,
+    client: Client,
+    grant: Grant,
+    person: Person,
+    scope: str,
+    *,
+    auth_time: Any = None,
+    nonce: str | None = None,
+) -> dict[str, Any]:
+    token = _bearer(access_token(session, client, scope, grant, person), scope)
+    if "openid" in scope.split() and auth_time is not None:
+        token["id_token"] = id_token(session, client, scope, grant, person, auth_time, nonce)
+    if "offline_access" in scope.split() and client.check_grant_type("refresh_token"):
+        token["refresh_token"] = _new_refresh_token(session, grant)
+    return token
+
+
+def _new_refresh_token(session: Session, grant: Grant) -> str:
+    fresh = secrets.token_urlsafe(48)
+    lifetime = current_settings().lifetimes.refresh_token
+    session.add(
+        RefreshToken(
+            token_hash=digest(fresh), grant_id=grant.id, issued_at=now(), expires_at=now() + lifetime
+        )
+    )
+    grant.ends_at = now() + lifetime
+    return fresh
+
+
+def _bearer(token: str, scope: str) -> dict[str, Any]:
+    return {
+        "token_type": "Bearer",
+        "access_token": token,
+        "expires_in": int(current_settings().lifetimes.access_token.total_seconds()),
+        "scope": scope,
+    }
+
+
+def _no_generic_token(*_: Any, **__: Any) -> dict[str, Any]:
+    raise InvalidGrantError
+
+
+__all__ = ["claims_of", "init_app", "revoke_family", "revoke_sign_in", "server"]

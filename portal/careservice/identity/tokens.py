@@ -1,0 +1,155 @@
+"""Access, ID and logout tokens: JWTs signed with the service's own keys (RFC 9068, OpenID Connect Core §2)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from portal.careservice.clock import now
+from portal.careservice.identity.keys import ALGORITHM, signing_key, verification_keys
+from portal.careservice.identity.tables import Client, Grant, Person, RevokedToken
+from portal.careservice.ids import new_id
+from portal.careservice.settings import current_settings
+
+AUDIENCE = "ClientelePortal"
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+_ACCESS_TYPE = "at+jwt"
+
+
+class InvalidToken(Exception):
+    """The token isn't one of ours, or no longer good."""
+
+
+def access_token(
+    session: Session, client: Client, scope: str, grant: Grant | None, person: Person | None
+) -> str:
+    """An access token for the API: a person's with clinic and roles, or a server client's with neither."""
+    moment = now()
+    claims: dict[str, Any] = {
+        "iss": current_settings().issuer,
+        "aud": AUDIENCE,
+        "sub": person.id if person else client.client_id,
+        "client_id": client.client_id,
+        "scope": scope,
+        "jti": new_id(),
+        "iat": _seconds(moment),
+        "nbf": _seconds(moment),
+        "exp": _seconds(moment + current_settings().lifetimes.access_token),
+    }
+    if person and grant:
+        claims |= {"tenantid": person.tenant_id, "role": _role(person), "sid": grant.sid, "grant": grant.id}
+    return _sign(session, claims, _ACCESS_TYPE)
+
+
+def id_token(
+    session: Session,
+    client: Client,
+    scope: str,
+    grant: Grant,
+    person: Person,
+    auth_time: datetime,
+    nonce: str | None,
+) -> str:
+    """An ID token for one client (OpenID Connect Core §2)."""
+    moment = now()
+    claims: dict[str, Any] = {
+        "iss": current_settings().issuer,
+        "aud": client.client_id,
+        "azp": client.client_id,
+        "iat": _seconds(moment),
+        "exp": _seconds(moment + current_settings().lifetimes.id_token),
+        "auth_time": _seconds(auth_time),
+        "sid": grant.sid,
+        **claims_of(person, scope),
+    }
+    if nonce:
+        claims["nonce"] = nonce
+    return _sign(session, claims, "JWT")
+
+
+def logout_token(session: Session, client: Client, sub: str, sid: str) -> str:
+    """The token that tells a client of a sign-out (OpenID Connect Back-Channel Logout §2.4)."""
+    moment = now()
+    claims: dict[str, Any] = {
+        "iss": current_settings().issuer,
+        "aud": client.client_id,
+        "sub": sub,
+        "sid": sid,
+        "iat": _seconds(moment),
+        "exp": _seconds(moment + timedelta(minutes=2)),
+        "jti": new_id(),
+        "events": {LOGOUT_EVENT: {}},
+    }
+    return _sign(session, claims, "logout+jwt")
+
+
+def claims_of(person: Person, scope: str) -> dict[str, Any]:
+    """What the scopes tell of a person (OpenID Connect Core §5.4; `tenantid` and `role` are this service's)."""
+    scopes = scope.split()
+    claims: dict[str, Any] = {"sub": person.id, "tenantid": person.tenant_id}
+    if "profile" in scopes:
+        claims |= {
+            "name": person.name,
+            "given_name": person.given_name,
+            "family_name": person.family_name,
+            "preferred_username": person.username,
+            "locale": person.locale,
+        }
+    if "email" in scopes:
+        claims["email"] = person.email
+    if "roles" in scopes:
+        claims["role"] = _role(person)
+    return claims
+
+
+def verify_access_token(session: Session, token: str) -> dict[str, Any]:
+    """The claims of a good access token: signature, type, issuer, audience, time, and neither it nor its family revoked.
+
+    Raises InvalidToken.
+    """
+    try:
+        decoded = jwt.decode(token, verification_keys(session), algorithms=[ALGORITHM])
+    except (JoseError, ValueError, TypeError) as error:
+        raise InvalidToken from error
+    claims = dict(decoded.claims)
+    moment = _seconds(now())
+    audience = claims.get("aud")
+    audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
+    if (
+        decoded.header.get("typ") != _ACCESS_TYPE
+        or claims.get("iss") != current_settings().issuer
+        or AUDIENCE not in audiences
+        or AUDIENCE not in str(claims.get("scope", "")).split()
+        or not isinstance(claims.get("exp"), int)
+        or claims["exp"] <= moment
+        or claims.get("nbf", 0) > moment + 5
+    ):
+        raise InvalidToken
+    if session.get(RevokedToken, str(claims.get("jti"))) is not None:
+        raise InvalidToken
+    if "grant" in claims and not _is_live(session, str(claims["grant"])):
+        raise InvalidToken
+    return claims
+
+
+def _is_live(session: Session, grant_id: str) -> bool:
+    found = session.execute(select(Grant.revoked_at).where(Grant.id == grant_id)).first()
+    return found is not None and found[0] is None
+
+
+def _sign(session: Session, claims: dict[str, Any], kind: str) -> str:
+    key = signing_key(session)
+    return jwt.encode({"alg": ALGORITHM, "kid": key.kid, "typ": kind}, claims, key)
+
+
+def _role(person: Person) -> str | list[str]:
+    return person.roles[0] if len(person.roles) == 1 else person.roles
+
+
+def _seconds(moment: datetime) -> int:
+    return int(moment.timestamp())

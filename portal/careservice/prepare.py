@@ -1,0 +1,28 @@
+"""Makes a database ready: tables, a signing key, and the sample clinics where they are asked for."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, select
+
+from portal.careservice import database
+from portal.careservice.clock import Clock, system_clock
+from portal.careservice.identity import keys
+from portal.careservice.identity.tables import Tenant
+from portal.careservice.sample import people, records
+from portal.careservice.settings import Settings
+
+
+def prepare(engine: Engine, settings: Settings, clock: Clock = system_clock) -> None:
+    """Bring the database to where the service can start; data that is there already is kept."""
+    database.create_tables(engine)
+    with database.new_session(engine) as session:
+        keys.ensure_key(session)
+        if settings.sample != "none":
+            if session.scalar(select(Tenant.id).limit(1)) is None:
+                people.add(session, settings.sample_password)
+                session.flush()
+                records.add(session, clock())
+            people.refresh(
+                session, settings.sample_password, settings.client_secrets, settings.portal_origins
+            )
+        session.commit()
