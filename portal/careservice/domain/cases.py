@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import ForeignKey, String
@@ -10,11 +11,14 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
+from portal.careservice.domain import people
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, one_of
 from portal.careservice.domain.enumerations import CareStatus, ProtocolType
 from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
+
+LongText = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 MOVES: dict[CareStatus, frozenset[CareStatus]] = {
     CareStatus.PLANNED: frozenset({CareStatus.WAITLIST, CareStatus.ACTIVE, CareStatus.CANCELLED}),
@@ -55,13 +59,13 @@ class CareCase(Audited, Base):
 class CaseChange(msgspec.Struct, rename="camel", kw_only=True):
     """What an update of a case may say."""
 
-    title: str
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
     status: CareStatus
     physician_id: str | None = None
     coordinator_id: str | None = None
-    diagnosis: str | None = None
-    notes: str | None = None
-    closed_reason: str | None = None
+    diagnosis: LongText | None = None
+    notes: LongText | None = None
+    closed_reason: LongText | None = None
 
 
 def find(session: Session, actor: Actor, case_id: str) -> CareCase:
@@ -79,6 +83,10 @@ def update(session: Session, actor: Actor, case: CareCase, change: CaseChange, s
         physician = session.get(Physician, change.physician_id)
         if physician is None or physician.tenant_id != case.tenant_id:
             raise Invalid("No such physician.", "physicianId")
+    if change.coordinator_id is not None and change.coordinator_id != case.coordinator_id:
+        known = people.known(session, case.tenant_id, [change.coordinator_id]).get(change.coordinator_id)
+        if known is None or not known.is_staff:
+            raise Invalid("No such member of staff.", "coordinatorId")
     if change.status != case.status:
         _require_move(case.status, change.status)
         case.closed_at = now() if change.status in _CLOSED else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
+from zoneinfo import available_timezones
 
 import msgspec
 from sqlalchemy import Index, String, func, select
@@ -206,6 +207,8 @@ def change_settings(
     stamp: str,
 ) -> NotificationSettings:
     """Keep the person's choices; kinds not named stay as they are, an unknown or locked one is invalid."""
+    if quiet_hours is not None and quiet_hours.time_zone not in available_timezones():
+        raise Invalid("There is no such time zone.", "quietHours.timeZone")
     kept = settings_of(session, actor)
     require_stamp(kept.concurrency_stamp if kept else actor.person_id, stamp)
     current = merged_items(actor, kept)

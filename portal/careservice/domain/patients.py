@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import ForeignKey, String, or_, select
@@ -15,24 +16,28 @@ from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Channel, RelationshipType
 from portal.careservice.domain.rules import KeptElsewhere, NotThere, Refused, Rule, require_stamp
 
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Line = Annotated[str, msgspec.Meta(max_length=200)]
+Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+
 
 class Address(msgspec.Struct, rename="camel", kw_only=True):
     """Where post reaches a person; `country` as ISO 3166-1 alpha-2."""
 
-    line1: str
-    line2: str | None = None
-    city: str
-    region: str | None = None
-    postal_code: str
-    country: str
+    line1: Name
+    line2: Line | None = None
+    city: Name
+    region: Line | None = None
+    postal_code: Line
+    country: Name
 
 
 class EmergencyContact(msgspec.Struct, rename="camel", kw_only=True):
     """Whom the clinic rings when something happens."""
 
-    name: str
-    phone_number: str
-    relation: str | None = None
+    name: Name
+    phone_number: Line
+    relation: Line | None = None
 
 
 class Patient(Audited, Base):
@@ -86,16 +91,16 @@ class Relationship(Base):
 class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
     """What an update of a patient may say: the record without its id and audit."""
 
-    user_id: str | None = None
-    mrn: str
-    first_name: str
-    last_name: str
-    preferred_name: str | None = None
+    user_id: Line | None = None
+    mrn: Name
+    first_name: Name
+    last_name: Name
+    preferred_name: Line | None = None
     date_of_birth: date
-    email: str | None = None
-    phone_number: str | None = None
+    email: Email | None = None
+    phone_number: Line | None = None
     address: Address | None = None
-    language: str
+    language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
     preferred_channel: Channel
     emergency_contact: EmergencyContact | None = None
     is_active: bool

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from datetime import date
 
-from portal.careservice.domain.enumerations import ConsentStatus, SignerRole, SigningOrder
+from portal.careservice.domain.cases import CareCase
+from portal.careservice.domain.embryos import EmbryoStorage, Location
+from portal.careservice.domain.enumerations import (
+    CareStatus,
+    ConsentStatus,
+    Disposition,
+    EmbryoStatus,
+    Outcome,
+    ProtocolType,
+    SignerRole,
+    SigningOrder,
+    Stage,
+)
+from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient
 from portal.careservice.ids import sample_id
 from portal.careservice.sample import consent_texts as texts
 from portal.careservice.sample.clinic import WITH_LOG_IN, Clinic, Somebody
+from portal.careservice.sample.staff import physician_id
 
+EPISODE = sample_id("episode", "zofia-1")
 _NAMES = (
     ("Zofia", "Wiśniewska-Grzegorzewska"), ("Siân", "Llewellyn"), ("Bríd", "Ní Dhomhnaill"), ("Anna", "O'Sullivan"),
     ("فاطمة", "الزهراني"), ("مريم", "بن عبد العزيز"), ("Łucja", "Żółkiewska"), ("Nguyễn Thị", "Hương"),
@@ -40,6 +55,79 @@ def add(clinic: Clinic) -> None:
         clinic.session.add(patient)
         clinic.session.flush()
         _form(clinic, index, patient)
+        if index == 0:
+            _frozen(clinic, patient)
+
+
+def _frozen(clinic: Clinic, patient: Patient) -> None:
+    """One of them has embryos, so that the laboratory has more than one family in its tanks."""
+    clinic.session.add(
+        CareCase(
+            id=sample_id("case", "zofia"),
+            tenant_id=clinic.id,
+            case_number="C-1990",
+            patient_id=patient.id,
+            title="Fertility preservation",
+            treatment_type=ProtocolType.NATURAL_CYCLE,
+            status=CareStatus.PLANNED,
+            physician_id=physician_id("leila"),
+            opened_at=clinic.at(-200, "10:00"),
+        )
+    )
+    clinic.session.flush()
+    clinic.session.add(
+        Episode(
+            id=EPISODE,
+            tenant_id=clinic.id,
+            number="E-1990-1",
+            type=ProtocolType.NATURAL_CYCLE,
+            status=CareStatus.FINISHED,
+            stage=Stage.ENDED,
+            outcome=Outcome.COMPLETED,
+            start_date=clinic.day(-190),
+            end_date=clinic.day(-170),
+            patient_id=patient.id,
+            case_id=sample_id("case", "zofia"),
+        )
+    )
+    signer = Somebody(patient.id, patient.name, "patient")
+    for key in ("zofia-storage-1", "zofia-storage-2"):
+        clinic.consent(
+            key, texts.STORAGE, patient, ((SignerRole.PATIENT, signer),), status=ConsentStatus.SIGNED,
+            sent=-195, signed=(signer,), episode_id=EPISODE, case_id=sample_id("case", "zofia"),
+        )  # fmt: skip
+    rows = (
+        ("ZW-1", "4AB", EmbryoStatus.STORED),
+        ("ZW-2", "3BB", EmbryoStatus.RESERVED),
+        ("ZW-3", "4BB", EmbryoStatus.STORED),
+    )
+    frozen = clinic.day(-184)
+    for position, (code, grade, status) in enumerate(rows):
+        clinic.session.add(
+            EmbryoStorage(
+                id=sample_id("embryo", code),
+                tenant_id=clinic.id,
+                patient_id=patient.id,
+                episode_id=EPISODE,
+                embryo_code=code,
+                day=5,
+                grade=grade,
+                grading_system="Gardner",
+                cryopreserved_at=clinic.at(-184, "14:40"),
+                method="Vitrification",
+                status=status,
+                location=Location(
+                    facility="Quayside", tank="T2", canister="C1", cane="4", position=str(position + 1)
+                ),
+                consent_form_id=sample_id(
+                    "consent", "zofia-storage-2" if code == "ZW-3" else "zofia-storage-1"
+                ),
+                storage_consented_until=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 10),
+                storage_expires_at=clinic.day(180),
+                statutory_limit=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 55),
+                disposition=Disposition.UNDECIDED,
+            )
+        )
 
 
 def _form(clinic: Clinic, index: int, patient: Patient) -> None:

@@ -93,9 +93,9 @@ def test_only_named_signers_sign_and_only_in_their_role(api: Api) -> None:
 
 
 def test_a_clinician_is_staff_and_countersigns(api: Api) -> None:
-    assert members(
-        api("nora", "POST", CONSENTS, form(requiredSigners=[signer("Clinician", "daniel")]))
-    ) == ["requiredSigners[0].personId"]
+    assert members(api("nora", "POST", CONSENTS, form(requiredSigners=[signer("Clinician", "daniel")]))) == [
+        "requiredSigners[0].personId"
+    ]
     made = created(api, requiredSigners=[signer("Patient", "amelia"), signer("Clinician", "victor", 2)])
     after = sign(api, "victor", made, "Clinician").json()
     assert after["status"] == "PartiallySigned"
@@ -103,7 +103,9 @@ def test_a_clinician_is_staff_and_countersigns(api: Api) -> None:
 
 def test_a_witness_is_nobody_who_signs_otherwise(api: Api) -> None:
     twice = [signer("Patient", "amelia"), signer("Witness", "amelia", 2)]
-    assert code(api("nora", "POST", CONSENTS, form(requiredSigners=twice))) == "ClientelePortal:WitnessIsSigner"
+    assert (
+        code(api("nora", "POST", CONSENTS, form(requiredSigners=twice))) == "ClientelePortal:WitnessIsSigner"
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,9 @@ def test_a_new_version_supersedes_the_old_one(api: Api) -> None:
     assert before["status"] == "Superseded"
     assert before["supersededById"] == new["id"]
     assert code(sign(api, "amelia", before)) == "ClientelePortal:FormSuperseded"
-    assert code(api("nora", "POST", CONSENTS, form(supersedesId=old["id"]))) == "ClientelePortal:FormSuperseded"
+    assert (
+        code(api("nora", "POST", CONSENTS, form(supersedesId=old["id"]))) == "ClientelePortal:FormSuperseded"
+    )
 
 
 def test_time_ends_a_form_that_waits(api: Api) -> None:
@@ -191,13 +195,18 @@ def test_every_state_has_its_sample(api: Api) -> None:
     }  # fmt: skip
 
 
-def test_withdrawing_storage_puts_embryos_on_hold(api: Api) -> None:
-    storage = api.get("grace", f"{CONSENTS}/{sample_id('consent', 'grace-storage')}")
-    assert revoke(api, "grace", storage).json()["status"] == "Revoked"
-    embryos = {embryo["embryoCode"]: embryo for embryo in api.get("grace", f"{EPISODES}/{GRACE_EPISODE}")["embryos"]}
-    assert embryos["GO-2"]["status"] == embryos["GO-1"]["status"] == "OnHold"
-    assert embryos["GO-2"]["holdReason"] == "Consent withdrawn"
-    assert embryos["GO-5"]["status"] == "Discarded"
+def test_withdrawing_storage_puts_the_embryos_stored_under_it_on_hold(api: Api) -> None:
+    storage = api.get("nora", f"{CONSENTS}/{sample_id('consent', 'zofia-storage-2')}")
+    assert revoke(api, "nora", storage).json()["status"] == "Revoked"
+    episode = api.get("nora", f"{EPISODES}/{sample_id('episode', 'zofia-1')}")
+    embryos = {embryo["embryoCode"]: embryo for embryo in episode["embryos"]}
+    assert (embryos["ZW-3"]["status"], embryos["ZW-3"]["holdReason"]) == ("OnHold", "Consent withdrawn")
+    assert embryos["ZW-1"]["holdReason"] is None
+
+
+def test_what_was_acted_upon_is_not_withdrawn(api: Api) -> None:
+    storage = api.get("maya", f"{CONSENTS}/{sample_id('consent', 'maya-storage')}")
+    assert code(revoke(api, "maya", storage)) == "ClientelePortal:FormActedUpon"
 
 
 def test_lists_leave_the_body_out_and_one_form_has_it(api: Api) -> None:
@@ -226,8 +235,8 @@ def test_lists_are_filtered_sorted_and_cut(api: Api) -> None:
     assert everything["totalCount"] >= 50
     page = api.get("nora", CONSENTS, skipcount=10, maxresultcount=5, sorting="procedureDate")
     assert len(page["items"]) == 5
-    found = api.get("nora", CONSENTS, Filter="zofia wiśniewska")["items"]
-    assert [item["patientName"] for item in found] == ["Zofia Wiśniewska-Grzegorzewska"]
+    found = api.get("nora", CONSENTS, Filter="katarzyna brzęcz")["items"]
+    assert [item["patientName"] for item in found] == ["Katarzyna Brzęczyszczykiewicz"]
     assert api.get("nora", CONSENTS, Filter="100%_")["totalCount"] == 0
     dated = api.get("nora", CONSENTS, Sorting="procedureDate desc", MaxResultCount=30)["items"]
     dates = [item["procedureDate"] for item in dated]

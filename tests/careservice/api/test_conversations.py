@@ -35,7 +35,10 @@ def test_a_thread_holds_its_messages_oldest_first_with_attachments(api: Api) -> 
     sent = [message["sentAt"] for message in found["messages"]]
     assert sent == sorted(sent)
     assert found["lastMessageAt"] == sent[-1]
-    assert {file["mediaType"] for file in found["messages"][-1]["attachments"]} == {"image/png", "application/pdf"}
+    assert {file["mediaType"] for file in found["messages"][-1]["attachments"]} == {
+        "image/png",
+        "application/pdf",
+    }
     assert found["replyAddress"]["email"].endswith("@riverside.example")
 
 
@@ -88,7 +91,9 @@ def test_others_threads_are_not_there(api: Api) -> None:
         assert api(who, "POST", f"/api/app/messaging/archive-message/{message}").status_code == 404
         body = {"conversationIds": [thread("amelia-injection")]}
         assert api(who, "POST", "/api/messaging/archive", body).status_code == 404
-    assert members(api("amelia", "POST", "/api/messaging/archive", {"conversationIds": []})) == ["conversationIds"]
+    assert members(api("amelia", "POST", "/api/messaging/archive", {"conversationIds": []})) == [
+        "conversationIds"
+    ]
     assert members(api("amelia", "POST", "/api/messaging/archive", {"conversationIds": ["x"]})) == [
         "conversationIds[0]"
     ]

@@ -21,7 +21,9 @@ def test_patient_partner_and_staff_see_an_episode_whole(api: Api, who: str) -> N
     assert len(episode["monitoring"]) == 4
     assert episode["monitoring"][-1]["follicles"]["right"][0] == 16
     assert [appointment["status"] for appointment in episode["appointments"]][:2] == ["Completed", "Booked"]
-    assert {"Scans", "Results", "Letters"} <= {folder["name"] for folder in episode["documents"]["directories"]}
+    assert {"Scans", "Results", "Letters"} <= {
+        folder["name"] for folder in episode["documents"]["directories"]
+    }
     assert episode["careTeam"][0]["name"].startswith("Dr ")
     assert episode["alerts"][0]["severity"] == "Warning"
     assert {form["status"] for form in episode["consentForms"]} >= {"Signed", "Expired", "Superseded"}
@@ -45,7 +47,9 @@ def test_conversations_named_are_those_one_may_see(api: Api) -> None:
 
 
 def test_only_staff_are_told_where_embryos_lie(api: Api) -> None:
-    assert all(embryo["location"] is None for embryo in api.get("grace", f"{EPISODES}/{GRACE_EPISODE}")["embryos"])
+    assert all(
+        embryo["location"] is None for embryo in api.get("grace", f"{EPISODES}/{GRACE_EPISODE}")["embryos"]
+    )
     seen = api.get("elif", f"{EPISODES}/{GRACE_EPISODE}")["embryos"]
     assert seen[0]["location"] == {
         "facility": "Quayside", "tank": "T4", "canister": "C2", "cane": "17", "position": "1",

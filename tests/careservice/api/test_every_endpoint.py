@@ -19,7 +19,13 @@ from tests.careservice.api.calls import (
 
 PHYSICIANS = "/api/calendar/resources/physicians"
 NOTIFICATIONS = "/api/app/notification"
-LISTS = (CONSENTS, "/api/care/fertility-protocols", PHYSICIANS, "/api/messaging/getconversations", NOTIFICATIONS)
+LISTS = (
+    CONSENTS,
+    "/api/care/fertility-protocols",
+    PHYSICIANS,
+    "/api/messaging/getconversations",
+    NOTIFICATIONS,
+)
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
@@ -186,4 +192,6 @@ def test_no_page_of_another_site_may_call(api: Api) -> None:
 
 @pytest.mark.parametrize("key", ["", "with space", "x" * 201])
 def test_a_key_has_a_form(api: Api, key: str) -> None:
-    assert members(api("nora", "POST", CONSENTS, form(), headers={"Idempotency-Key": key})) == ["Idempotency-Key"]
+    assert members(api("nora", "POST", CONSENTS, form(), headers={"Idempotency-Key": key})) == [
+        "Idempotency-Key"
+    ]
