@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from flask import Flask
 from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTypeStubs]
 
 from portal.careservice import database
@@ -128,7 +127,7 @@ class _Server(BaseApplication):
         for name, value in self._options.items():
             self.cfg.set(name, value)  # pyright: ignore[reportUnknownMemberType, reportOptionalMemberAccess]
 
-    def load(self) -> Flask:
+    def load(self) -> Any:
         return create_app(self._settings)
 
 
