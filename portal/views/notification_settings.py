@@ -241,10 +241,10 @@ def _channel_words(channel: str) -> str:
 
 def _zones(chosen: str) -> list[tuple[str, str]]:
     """The clinic's zone first, then the person's, then those that many people live in."""
-    names = dict.fromkeys(
-        [str(g.tenant.time_zone), *([chosen] if chosen in available_timezones() else []), *_COMMON_ZONES]
-    )
-    return [(name, _zone_words(name)) for name in names]
+    names: list[str] = [str(g.tenant.time_zone), *_COMMON_ZONES]
+    if chosen in available_timezones() and chosen not in names:
+        names.insert(1, chosen)
+    return [(name, _zone_words(name)) for name in sorted(set(names), key=names.index)]
 
 
 def _zone_words(name: str) -> str:
