@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
+from flask import Blueprint
+
 from portal.services.records import (
     CareStatus,
-    ConsentStatus,
     Disposition,
     EmbryoStatus,
     EpisodeStage,
@@ -19,10 +20,29 @@ from portal.services.records import (
     PgtStatus,
     ProtocolType,
     RelationshipType,
-    SignerRole,
 )
 from portal.services.wire import Choice
 from portal.words import _
+
+
+def register(bp: Blueprint) -> None:
+    """Make the words known to every template, as filters."""
+    for name, filter_ in (
+        ("stage", stage_name),
+        ("care_status", care_status_name),
+        ("care_tone", care_status_tone),
+        ("treatment", treatment_name),
+        ("outcome", outcome_name),
+        ("embryo_status", embryo_status_name),
+        ("embryo_tone", embryo_status_tone),
+        ("disposition", disposition_name),
+        ("relationship", relationship_name),
+        ("pgt_status", pgt_status_name),
+        ("pgt_call", pgt_call_name),
+        ("grade_in_words", grade_in_words),
+        ("spaced", spaced),
+    ):
+        bp.add_app_template_filter(filter_, name)
 
 
 def spaced(text: str) -> str:
@@ -104,46 +124,6 @@ def outcome_name(outcome: Outcome) -> str:
         Outcome.ENTERED_IN_ERROR: _("Entered by mistake"),
     }
     return names.get(outcome) or _other(outcome)
-
-
-def consent_status_name(status: ConsentStatus) -> str:
-    """Return where a consent form stands."""
-    names = {
-        ConsentStatus.DRAFT: _("Being prepared"),
-        ConsentStatus.PENDING: _("Waiting for signatures"),
-        ConsentStatus.PARTIALLY_SIGNED: _("Partly signed"),
-        ConsentStatus.SIGNED: _("Signed by all"),
-        ConsentStatus.REVOKED: _("Withdrawn"),
-        ConsentStatus.EXPIRED: _("Time is over"),
-        ConsentStatus.SUPERSEDED: _("Replaced by a newer form"),
-    }
-    return names.get(status) or _other(status)
-
-
-def consent_status_tone(status: ConsentStatus) -> str:
-    """Return the tone of its tag."""
-    tones = {
-        ConsentStatus.PENDING: "attention",
-        ConsentStatus.PARTIALLY_SIGNED: "attention",
-        ConsentStatus.SIGNED: "success",
-    }
-    return tones.get(status, "neutral")
-
-
-def signer_role_name(role: SignerRole) -> str:
-    """Return in what capacity a person signs."""
-    names = {
-        SignerRole.PATIENT: _("Patient"),
-        SignerRole.PARTNER: _("Partner"),
-        SignerRole.GAMETE_PROVIDER: _("Gamete provider"),
-        SignerRole.DONOR: _("Donor"),
-        SignerRole.SURROGATE: _("Surrogate"),
-        SignerRole.INTENDED_PARENT: _("Intended parent"),
-        SignerRole.WITNESS: _("Witness"),
-        SignerRole.INTERPRETER: _("Interpreter"),
-        SignerRole.CLINICIAN: _("Clinician"),
-    }
-    return names.get(role) or _other(role)
 
 
 def embryo_status_name(status: EmbryoStatus) -> str:

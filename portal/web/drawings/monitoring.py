@@ -85,7 +85,9 @@ def describe(days: Sequence[MonitoringDay], number: Callable[[float], str]) -> s
     if last.largest is not None:
         parts.append(_("The largest follicle measures %(size)s mm.", size=number(last.largest)))
         parts.append(
-            ngettext("%(num)s follicle is at 17 mm or more.", "%(num)s follicles are at 17 mm or more.", ready)
+            ngettext(
+                "%(num)s follicle is at 17 mm or more.", "%(num)s follicles are at 17 mm or more.", ready
+            )
             if ready
             else _("None has reached 17 mm yet.")
         )
@@ -113,7 +115,13 @@ def _follicles(frame: _Frame, top: float, bottom: float) -> Markup | None:
     return element(
         "g",
         element(
-            "rect", class_="chart-band", x=edges[0], y=top, width=edges[1] - edges[0], height=ready - top, rx=4
+            "rect",
+            class_="chart-band",
+            x=edges[0],
+            y=top,
+            width=edges[1] - edges[0],
+            height=ready - top,
+            rx=4,
         ),
         _gridlines(frame, [up.at(value) for value in ticks if value != READY_MM]),
         path([(edges[0], ready), (edges[1], ready)], "chart-threshold"),
@@ -129,7 +137,9 @@ def _ovary(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[
     """One ovary: a dot for each size (larger when several share it), a line through the leading ones."""
     aside = -aside if frame.rtl else aside
     leading = [
-        (frame.x(day) + aside, up.at(max(sizes))) for day, sizes in zip(frame.days, found, strict=True) if sizes
+        (frame.x(day) + aside, up.at(max(sizes)))
+        for day, sizes in zip(frame.days, found, strict=True)
+        if sizes
     ]
     dots = [
         dot(frame.x(day) + aside, up.at(size), (5 if size == max(sizes) else 3.5) + min(count - 1, 3) / 2)

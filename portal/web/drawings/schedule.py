@@ -70,7 +70,10 @@ def medication_grid(
         _WIDTH,
         bottom + 8,
         _grid(across, first, last, bottom, side, number, today if is_now else None),
-        *(_row(bar, across, last, _TOP + index * _ROW, side, number, today) for index, bar in enumerate(rows)),
+        *(
+            _row(bar, across, last, _TOP + index * _ROW, side, number, today)
+            for index, bar in enumerate(rows)
+        ),
         _checks(checks, across, last, bottom - 14, side, today) if checks else Markup(),
         id_=id_,
         title=_("The plan, day by day"),
@@ -82,7 +85,9 @@ def medication_grid(
 def written_dose(medication: Medication, number: Callable[[float], str]) -> str:
     """Return `225 IU`, as far as given."""
     return " ".join(
-        part for part in (number(medication.dose) if medication.dose is not None else "", medication.unit) if part
+        part
+        for part in (number(medication.dose) if medication.dose is not None else "", medication.unit)
+        if part
     )
 
 
@@ -108,19 +113,21 @@ def _grid(
     today: int | None,
 ) -> Markup:
     """Day numbers above, a fine line for each labelled one, and a band over today."""
-    step = next(step for step in (1, 2, 5, 7, 14, 28, 56, 112) if (last - first + 1) / step <= 12 or step == 112)
+    step = next(
+        step for step in (1, 2, 5, 7, 14, 28, 56, 112) if (last - first + 1) / step <= 12 or step == 112
+    )
     labelled = [day for day in range(first, last + 1) if (day - first) % step == 0]
     half = (across.at(first + 1) - across.at(first)) / 2
     parts: list[Markup] = []
     if today is not None:
         x = min(side(across.at(today)), side(across.at(today + 1)))
         parts.append(
-            element(
-                "rect", class_="chart-band", x=x, y=4, width=max(2 * half, 3), height=bottom - 4, rx=4
-            )
+            element("rect", class_="chart-band", x=x, y=4, width=max(2 * half, 3), height=bottom - 4, rx=4)
         )
         middle = side(across.at(today) + half)
-        parts.append(label(_("Today"), min(max(middle, 26), _WIDTH - 26), 18, class_="chart-label", anchor="middle"))
+        parts.append(
+            label(_("Today"), min(max(middle, 26), _WIDTH - 26), 18, class_="chart-label", anchor="middle")
+        )
     clear = 46 if today is not None else 0
     for day in labelled:
         x = side(across.at(day) + half)
@@ -188,5 +195,3 @@ def _checks(
     else:
         dots.append(label(_("Check-ups"), side(_START), y - 12))
     return element("g", *dots, class_="series-2")
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -42,9 +43,7 @@ def drawing(
     )
 
 
-def label(
-    text: str, x: float, y: float, *, class_: str = "chart-axis", anchor: str | None = None
-) -> Markup:
+def label(text: str, x: float, y: float, *, class_: str = "chart-axis", anchor: str | None = None) -> Markup:
     """Return a text; its anchor is start unless given (start, middle, end)."""
     return element("text", text, class_=class_, x=x, y=y, text_anchor=anchor)
 
@@ -85,7 +84,7 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
     """Return the places moved apart, in their order, so that neighbours stand at least `gap` from each other."""
     order = sorted(range(len(places)), key=lambda index: places[index])
     moved = list(places)
-    for before, index in zip(order, order[1:], strict=False):
+    for before, index in pairwise(order):
         moved[index] = max(moved[index], moved[before] + gap)
     shift = sum(moved[i] - places[i] for i in order) / len(order) if order else 0.0
     return [place - shift for place in moved]

@@ -1,0 +1,149 @@
+"""Files: their bytes on the way through, and a page to look at them in place.
+
+What a file is, is decided by its first bytes and a short list, never by its name. Anything else is only handed over
+for saving. Every file is shown in a sandbox of its own (Content Security Policy Level 3, sandbox).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from flask import Blueprint, Response, request
+
+from portal.services.client import Care
+from portal.services.endpoints import Content
+from portal.services.files import open_file
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.views.episodes import file_size
+from portal.web import audit
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.words import _
+
+bp = Blueprint("files", __name__, url_prefix="/files")
+
+_SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'self'"
+_UNKNOWN = "application/octet-stream"
+_SIGNS = {
+    "application/pdf": b"%PDF-",
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/jpeg": b"\xff\xd8\xff",
+}
+_PASSED_ON = {"content-range": "Content-Range", "etag": "ETag", "last-modified": "Last-Modified"}
+
+
+@bp.get("/<record:file_id>")
+@signed_in(Side.PATIENT, Side.STAFF)
+def content(care: Care, person: Person, file_id: str) -> Response:
+    """Answer with the file's bytes, whole or in ranges (RFC 9110 §14), piece by piece; `?download=1` saves it."""
+    opened = _open(care, file_id, range_header=request.headers.get("Range"))
+    is_saved = request.args.get("download") == "1" or opened.media_type == _UNKNOWN
+    audit.note("file.download" if is_saved else "file.read", "done", kind="file", id_=file_id)
+    response = Response(opened.pieces, opened.source.status, direct_passthrough=True)
+    response.call_on_close(opened.close)
+    response.headers.update(_headers(opened, is_saved=is_saved))
+    return response
+
+
+@bp.get("/<record:file_id>/preview")
+@signed_in(Side.PATIENT, Side.STAFF)
+def preview(care: Care, person: Person, file_id: str) -> Response:
+    """Show a PDF, a picture or a text in place, with its name and a way to save it."""
+    opened = _open(care, file_id, range_header="bytes=0-1023")
+    opened.close()
+    audit.note("file.preview", "done", kind="file", id_=file_id)
+    return render(
+        "files/preview.html",
+        file_id=file_id,
+        name=opened.name or _("Document"),
+        media_type=opened.media_type,
+        size=file_size(_whole_size(opened.source)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file with its true media type; `pieces` are its bytes, `close` lets go of them."""
+
+    source: Content
+    media_type: str
+    name: str
+    pieces: Iterator[bytes]
+    close: Callable[[], None]
+
+
+def _open(care: Care, file_id: str, *, range_header: str | None) -> Opened:
+    source = open_file(
+        care, file_id, range_header=range_header, if_none_match=request.headers.get("If-None-Match")
+    )
+    first = next(source.chunks, b"")
+    close = getattr(source.chunks, "close", lambda: None)
+    pieces = _after(first, source.chunks)
+    return Opened(source, media_type(source, first), safe_name(source.name or ""), pieces, close)
+
+
+def _after(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def media_type(source: Content, first: bytes) -> str:
+    """Return what the file is, by its first bytes; a later part of one is taken at its word if on the list."""
+    claimed = source.media_type
+    if source.status == 206 and not source.headers.get("content-range", "").startswith("bytes 0-"):
+        return claimed if claimed in _SIGNS or claimed == "text/plain" else _UNKNOWN
+    for known, sign in _SIGNS.items():
+        if first.startswith(sign):
+            return known
+    return "text/plain" if claimed == "text/plain" and _is_text(first) else _UNKNOWN
+
+
+def safe_name(name: str) -> str:
+    """Return a file name without folders, control characters or marks that turn the text around them."""
+    base = re.split(r"[/\\]", name)[-1]
+    visible = "".join(c for c in base if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp"))
+    return visible.strip(" .")[:150]
+
+
+def disposition(name: str, *, is_saved: bool) -> str:
+    """Return Content-Disposition for a name (RFC 6266), with a plain form for those who need one."""
+    way = "attachment" if is_saved else "inline"
+    if not name:
+        return way
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r'["\\%;]', "_", plain)
+    return f"{way}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def _headers(opened: Opened, *, is_saved: bool) -> dict[str, str]:
+    source = opened.source
+    headers = {_PASSED_ON[name]: value for name, value in source.headers.items() if name in _PASSED_ON}
+    headers["Content-Security-Policy"] = _SANDBOX
+    if source.status in (200, 206):
+        is_text = opened.media_type == "text/plain"
+        headers["Content-Type"] = "text/plain; charset=utf-8" if is_text else opened.media_type
+        headers["Content-Disposition"] = disposition(opened.name, is_saved=is_saved)
+        headers["Accept-Ranges"] = "bytes"
+        if source.size is not None:
+            headers["Content-Length"] = str(source.size)
+    return headers
+
+
+def _whole_size(source: Content) -> int | None:
+    total = source.headers.get("content-range", "").rpartition("/")[2]
+    return int(total) if total.isdecimal() else source.size
+
+
+def _is_text(first: bytes) -> bool:
+    """Whether the bytes read as UTF-8; a character may be cut at their end."""
+    try:
+        text = first.decode("utf-8") if len(first) < 4 else first[:-3].decode("utf-8", "strict")
+    except UnicodeDecodeError as error:
+        return error.start >= len(first) - 7 and b"\0" not in first
+    return "\0" not in text
