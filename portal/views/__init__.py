@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from portal.views import (
+    consents,
     conversations,
     devices,
     health,
@@ -25,6 +26,7 @@ def blueprints() -> list[Blueprint]:
         language.bp,
         look.bp,
         health.bp,
+        consents.bp,
         conversations.bp,
         notifications.bp,
         notification_settings.bp,
