@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import or_, select
+from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from portal.careservice import database
@@ -109,15 +109,7 @@ def list_conversations(caller: Caller) -> Page[ConversationRecord]:
     if not query.flag("IncludeArchived"):
         chosen = chosen.where(~conversations.is_archived(actor))
     for word in (query.text("Filter") or "").split()[:10]:
-        said = select(Message.conversation_id).where(
-            or_(
-                Message.body.icontains(word, autoescape=True),
-                Message.sender_name.icontains(word, autoescape=True),
-            )
-        )
-        chosen = chosen.where(
-            or_(Conversation.subject.icontains(word, autoescape=True), Conversation.id.in_(said))
-        )
+        chosen = chosen.where(conversations.mentions(word))
     total, found = cut(
         session,
         query,

@@ -54,7 +54,7 @@ class FileRecord(Record, kw_only=True):
 
 
 @api.post("/api/document-management/directory-descriptor/move")
-@endpoint(Act.MOVE_DIRECTORY, "Directory descriptor")
+@endpoint(Act.MOVE_DIRECTORY, "DocumentManagement")
 def move_directory(caller: Caller) -> DirectoryRecord:
     """The folder in its new place."""
     session = database.session()
@@ -71,7 +71,7 @@ def move_directory(caller: Caller) -> DirectoryRecord:
 
 
 @api.get("/api/file-management/file-descriptor/content")
-@endpoint(Act.READ_FILE, "File descriptor")
+@endpoint(Act.READ_FILE, "FileManagement")
 def get_file_content(caller: Caller) -> Response:
     """The bytes of the file `id`, whole or in ranges (RFC 9110 §14)."""
     session = database.session()

@@ -15,6 +15,7 @@ from typing import Concatenate, ParamSpec
 
 import msgspec
 from flask import Blueprint, Response, g, request
+from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.api import errors
@@ -23,7 +24,9 @@ from portal.careservice.api.payload import identifier, raw_body
 from portal.careservice.domain import idempotency, policies
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.rules import Invalid, KeptElsewhere
+from portal.careservice.identity.tables import Tenant
 from portal.careservice.ids import new_id
+from portal.careservice.settings import current_settings
 
 P = ParamSpec("P")
 Answer = msgspec.Struct | Response | None
@@ -43,7 +46,7 @@ def endpoint(
 ) -> Callable[[Callable[Concatenate[Caller, P], Answer]], Callable[P, Response]]:
     """Let a function answer requests that a `Caller` with permission for `act` makes.
 
-    `module` is the resource's name in the care API specification, for clinics that don't use it. What the
+    `module` is the resource's group in the care API specification, for clinics that don't use it. What the
     function returns is the body, a whole response, or None for 204.
     """
 
@@ -54,7 +57,7 @@ def endpoint(
             caller = identify(session)
             if not caller.may(act):
                 raise errors.NotPermitted
-            if module in policies.modules_off(session, caller.tenant_id):
+            if _is_off(session, caller.tenant_id, module):
                 raise KeptElsewhere
             for name in kwargs:
                 kwargs[name] = identifier(str(kwargs[name]), _camel(name))
@@ -72,6 +75,13 @@ def endpoint(
         return answer
 
     return decorate
+
+
+def _is_off(session: Session, tenant_id: str, module: str) -> bool:
+    if module in policies.modules_off(session, tenant_id):
+        return True
+    off = current_settings().modules_off
+    return bool(off) and (session.get_one(Tenant, tenant_id).name, module) in off
 
 
 def _respond(answer: Answer, cache: str) -> Response:

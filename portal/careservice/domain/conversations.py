@@ -136,6 +136,22 @@ def is_archived(actor: Actor) -> ColumnElement[bool]:
     )
 
 
+def mentions(word: str) -> ColumnElement[bool]:
+    """The condition that picks conversations whose subject, messages or senders contain `word`."""
+    said = (
+        select(Message.id)
+        .where(
+            Message.conversation_id == Conversation.id,
+            or_(
+                Message.body.icontains(word, autoescape=True),
+                Message.sender_name.icontains(word, autoescape=True),
+            ),
+        )
+        .exists()
+    )
+    return or_(Conversation.subject.icontains(word, autoescape=True), said)
+
+
 def find_message(session: Session, actor: Actor, message_id: str) -> Message:
     """The message, if its conversation is one that `actor` may see."""
     message = session.get(Message, message_id)

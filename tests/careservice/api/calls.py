@@ -48,8 +48,10 @@ class Api:
     def token(self, who: str) -> str:
         """An access token of a person, or of a service client (`riverside-service`)."""
         if who not in self._tokens:
-            kind = self._service.service_token if who.endswith("-service") else self._service.token
-            self._tokens[who] = kind(who)
+            clinic = who.removesuffix("-service")
+            self._tokens[who] = (
+                self._service.token(who) if clinic == who else self._service.service_token(clinic)
+            )
         return self._tokens[who]
 
     def get(self, who: str, path: str, **query: Any) -> Any:
