@@ -8,6 +8,8 @@ from portal.views import (
     consents,
     conversations,
     devices,
+    episodes,
+    files,
     health,
     home,
     language,
@@ -31,4 +33,6 @@ def blueprints() -> list[Blueprint]:
         notifications.bp,
         notification_settings.bp,
         devices.bp,
+        episodes.bp,
+        files.bp,
     ]

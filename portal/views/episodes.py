@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
+import icalendar
 from babel.numbers import format_decimal
 from flask import Blueprint, Response, g, make_response, url_for
 from flask_babel import get_locale
-from icalendar import Calendar, Event
 from markupsafe import Markup
 
 from portal.parts import session
@@ -197,8 +198,13 @@ def read_episodes(care: Care, ids: Sequence[str]) -> Found:
 def remember(found: Found, ids: Iterable[str] = ()) -> None:
     """Remember the episodes that were read, the most pressing first, and after them the other ids."""
     if not found.is_incomplete:
-        ordered = dict.fromkeys([*(episode.id for episode in found.newest_first), *ids])
+        pressing = sorted(found.newest_first, key=lambda e: (e.is_ended, not _has_stored(e)))
+        ordered = dict.fromkeys([*(episode.id for episode in pressing), *ids])
         session().remember_episodes(list(ordered)[:_REMEMBERED])
+
+
+def _has_stored(episode: Episode) -> bool:
+    return any(not embryo.is_terminal for embryo in episode.embryos)
 
 
 def _reading(care: Care, episode_id: str) -> Callable[[], Episode]:
@@ -396,7 +402,9 @@ class EpisodeView:
     @property
     def visits_today(self) -> list[Appointment]:
         """The visits of today that take place or took place."""
-        found = [a for a in self.episode.appointments if local(a.start).date() == today() and not a.is_cancelled]
+        found = [
+            a for a in self.episode.appointments if local(a.start).date() == today() and not a.is_cancelled
+        ]
         return sorted(found, key=lambda appointment: appointment.start)
 
     @property
@@ -427,7 +435,9 @@ class EpisodeView:
         """What to know now: tone and text, the most pressing first."""
         tones = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
         order = ["urgent", "attention", "info", "success"]
-        found = [(tones.get(str(a.severity), "info"), a.text) for a in self.episode.alerts_at(now()) if a.text]
+        found = [
+            (tones.get(str(a.severity), "info"), a.text) for a in self.episode.alerts_at(now()) if a.text
+        ]
         return sorted(found, key=lambda alert: order.index(alert[0]))
 
     @property
@@ -475,7 +485,9 @@ class EpisodeView:
 
     def pgt(self, embryo_code: str) -> PgtBrief | None:
         """The genetic test of an embryo, as far as the person may see it."""
-        return next((result for result in self.episode.pgt_results if result.embryo_code == embryo_code), None)
+        return next(
+            (result for result in self.episode.pgt_results if result.embryo_code == embryo_code), None
+        )
 
     def amount(self, medication: Medication) -> str:
         """`225 IU`."""
@@ -593,7 +605,9 @@ def _steps(episode: Episode) -> list[EpisodeStage]:
     else:
         usual = (*_IN_EVERY_CYCLE, *_FROM_TRANSFER)
     seen = {event.stage for event in episode.timeline} | {episode.stage}
-    return [stage for stage in EpisodeStage if stage in usual or (stage in seen and stage != EpisodeStage.PLANNED)]
+    return [
+        stage for stage in EpisodeStage if stage in usual or (stage in seen and stage != EpisodeStage.PLANNED)
+    ]
 
 
 def _dose(medication: Medication) -> Dose:
@@ -677,20 +691,19 @@ def _calendar_file(visits: Sequence[Appointment], episode_id: str, person: Perso
     )
 
 
-def calendar_of(
-    visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, made_at: datetime
-) -> bytes:
+def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, made_at: datetime) -> bytes:
     """Return the visits as an iCalendar object (RFC 5545) in the clinic's zone.
 
     The titles say nothing of a treatment, since calendars are shared and shown on lock screens. A visit keeps its
     UID, so that importing the file again moves the entry instead of doubling it.
     """
-    calendar = Calendar()
+    made = cast("Any", icalendar)
+    calendar = made.Calendar()
     calendar.add("prodid", "-//Clinic portal//Appointments//EN")
     calendar.add("version", "2.0")
     calendar.add("method", "PUBLISH")
     for visit in visits:
-        event = Event()
+        event = made.Event()
         event.add("uid", f"{visit.id}@{clinic}.appointments")
         event.add("dtstamp", made_at)
         event.add("summary", _("Appointment"))

@@ -6,6 +6,7 @@ for saving. Every file is shown in a sandbox of its own (Content Security Policy
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -143,7 +144,6 @@ def _whole_size(source: Content) -> int | None:
 def _is_text(first: bytes) -> bool:
     """Whether the bytes read as UTF-8; a character may be cut at their end."""
     try:
-        text = first.decode("utf-8") if len(first) < 4 else first[:-3].decode("utf-8", "strict")
-    except UnicodeDecodeError as error:
-        return error.start >= len(first) - 7 and b"\0" not in first
-    return "\0" not in text
+        return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(first)
+    except UnicodeDecodeError:
+        return False

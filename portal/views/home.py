@@ -1,20 +1,349 @@
-"""Home: what needs the person now."""
+"""Home: what needs the person now. For patients a task list and today's treatment, for staff their worklist.
+
+Its regions are read side by side and fail alone; each can be fetched again by itself.
+"""
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from urllib.parse import quote, unquote
+
+from flask import Blueprint, Response, request
 
 from portal.services.client import Care
+from portal.services.consents import get_consent, list_consents
+from portal.services.conversations import list_conversations
+from portal.services.episodes import episode_ids, get_episode
+from portal.services.errors import CareError, NotFound
+from portal.services.gather import gather, known
+from portal.services.notifications import list_notifications
+from portal.services.records import (
+    ConsentForm,
+    ConsentStatus,
+    Conversation,
+    EmbryoStorage,
+    Episode,
+    Notification,
+)
+from portal.services.wire import Page
 from portal.sessions import Person
 from portal.tenants import Side
+from portal.views.consents.listing import Due, Item, due, group
+from portal.views.consents.standing import open_role
+from portal.views.consents.words import names_of
+from portal.views.episodes import EpisodeView, Found, read_episodes, remember, remembered
+from portal.web import bell
+from portal.web.filters import today
 from portal.web.guard import signed_in
-from portal.web.htmx import render
+from portal.web.htmx import redirect_to, render, target, wants
+from portal.words import _, ngettext
 
 bp = Blueprint("home", __name__)
+
+_MOST_EPISODES = 2
+"""Episodes that home reads: the one that goes on and, beside it, one with embryos in storage."""
+_NEAR_DAYS = 60
 
 
 @bp.get("/")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
     """Show what needs this person, the most pressing first."""
-    return render("home/show.html")
+    regions = _STAFF_REGIONS if person.is_staff else _PATIENT_REGIONS
+    template = "home/worklist.html" if person.is_staff else "home/needs.html"
+    if wants(*regions):
+        name = target() or ""
+        (answer,) = gather(lambda: regions[name](care, person))
+        return render(template, fragment=name, **{name: answer}, is_part=True)
+    page = _worklist(care, person) if person.is_staff else _needs(care, person)
+    return render(template, bell=bell.count(person), **page, is_part=False)
+
+
+@bp.get("/open")
+@signed_in(Side.STAFF)
+def ask(care: Care, person: Person) -> Response:
+    """Ask for an id or a link."""
+    return render("home/open.html", what="", error=None)
+
+
+@bp.post("/open")
+@signed_in(Side.STAFF)
+def open_(care: Care, person: Person) -> Response:
+    """Go to the episode or consent form that an id or a link names, or say that there is none."""
+    what = request.form.get("what", "").strip()[:500]
+    href = _named(what) or _found(care, what)
+    if href:
+        return redirect_to(href)
+    error = (
+        _("No episode and no consent form with this id is to be found.")
+        if what
+        else _("Enter an id or a link.")
+    )
+    return render("home/open.html", status=422, what=what, error=error)
+
+
+# ── patients ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class StorageDate:
+    """A date of a stored embryo that comes near or has passed."""
+
+    code: str
+    what: str
+    on: date
+    due: Due
+    episode_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What home shows of the episodes: those that go on, else the last one; and storage dates that are near."""
+
+    views: tuple[EpisodeView, ...]
+    storage: tuple[StorageDate, ...]
+    is_incomplete: bool
+
+
+def _needs(care: Care, person: Person) -> dict[str, Any]:
+    ids = remembered()
+    forms, talks, news, found = gather(
+        lambda: _forms(care),
+        lambda: _talks(care),
+        lambda: _news(care),
+        lambda: read_episodes(care, ids[:_MOST_EPISODES]),
+    )
+    if not isinstance(found, CareError):
+        found = _with_new(care, ids, found, _mentioned(forms, talks, news))
+    consents = forms if isinstance(forms, CareError) else _to_sign(forms, person)
+    messages = talks if isinstance(talks, CareError) else _unread(talks)
+    treatment = found if isinstance(found, CareError) else _treatment(found, person)
+    if not isinstance(news, CareError):
+        bell.learn(person, news.total if news.unread is None else news.unread)
+    return {
+        "consents": consents,
+        "messages": messages,
+        "treatment": treatment,
+        "news": news if isinstance(news, CareError) else _notable(news),
+        "is_done": consents == () and messages == (),
+    }
+
+
+def _with_new(care: Care, ids: list[str], found: Found, mentioned: Sequence[str]) -> Found:
+    """The episodes that were read and those that are mentioned for the first time; remembers them all."""
+    new = [id_ for id_ in mentioned if id_ not in ids]
+    if new:
+        more = read_episodes(care, new[:6])
+        found = Found((*found.episodes, *more.episodes), found.is_incomplete or more.is_incomplete)
+    remember(found, [*ids, *new])
+    return found
+
+
+def _mentioned(
+    forms: Page[ConsentForm] | CareError,
+    talks: Page[Conversation] | CareError,
+    news: Page[Notification] | CareError,
+) -> tuple[str, ...]:
+    consents, conversations, notifications = known(forms), known(talks), known(news)
+    return episode_ids(
+        consents.items if consents else (),
+        conversations.items if conversations else (),
+        notifications.items if notifications else (),
+    )
+
+
+def _forms(care: Care) -> Page[ConsentForm]:
+    return list_consents(care, limit=100)
+
+
+def _talks(care: Care) -> Page[Conversation]:
+    return list_conversations(care, limit=50)
+
+
+def _news(care: Care) -> Page[Notification]:
+    return list_notifications(care, limit=50, is_read=False)
+
+
+def _to_sign(forms: Page[ConsentForm], person: Person) -> tuple[Item, ...]:
+    return group(forms.items, person).mine
+
+
+def _unread(talks: Page[Conversation]) -> tuple[Conversation, ...]:
+    waiting = [talk for talk in talks.items if talk.unread_count > 0 and not talk.is_archived]
+    return tuple(sorted(waiting, key=_last_message, reverse=True))
+
+
+def _last_message(talk: Conversation) -> float:
+    return talk.last_message_at.timestamp() if talk.last_message_at else 0.0
+
+
+def _notable(news: Page[Notification]) -> tuple[Notification, ...]:
+    """Unread notifications about what isn't on this page already."""
+    shown = ("Conversation", "ConsentForm")
+    return tuple(n for n in news.items if not n.is_read and not any(n.is_about(kind) for kind in shown))
+
+
+def _treatment(found: Found, person: Person) -> Treatment:
+    views = [EpisodeView(episode, person) for episode in found.newest_first]
+    live = [view for view in views if not view.episode.is_ended]
+    near = [one for episode in found.episodes for one in storage_dates(episode, today())]
+    return Treatment(
+        tuple(live or views[:1]), tuple(sorted(near, key=lambda one: one.on)), found.is_incomplete
+    )
+
+
+def storage_dates(episode: Episode, day: date) -> list[StorageDate]:
+    """Return the dates of stored embryos that are within two months of `day`, or have passed."""
+    found: list[StorageDate] = []
+    for embryo in episode.embryos:
+        for what, on in _dates_of(embryo):
+            days = (on - day).days if on else _NEAR_DAYS + 1
+            if on and days <= _NEAR_DAYS and not embryo.is_terminal:
+                found.append(StorageDate(embryo.embryo_code, what, on, _near(days), episode.id))
+    return found
+
+
+def _dates_of(embryo: EmbryoStorage) -> list[tuple[str, date | None]]:
+    paid = embryo.storage_expires_at
+    return [
+        (_("Storage is paid until"), paid.date() if isinstance(paid, datetime) else None),
+        (_("You consented to storage until"), embryo.storage_consented_until),
+        (_("The law allows storage until"), embryo.statutory_limit),
+    ]
+
+
+def _near(days: int) -> Due:
+    if days < 0:
+        return Due(_("This date has passed"), "urgent")
+    if days == 0:
+        return Due(_("Today"), "urgent")
+    word = ngettext("In %(num)s day", "In %(num)s days", days)
+    return Due(word, "urgent" if days <= 14 else "attention")
+
+
+def _treatment_alone(care: Care, person: Person) -> Treatment:
+    ids = remembered()
+    if not ids:
+        forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: _news(care))
+        ids = list(_mentioned(forms, talks, news))
+    found = read_episodes(care, ids[:_MOST_EPISODES])
+    remember(found, ids)
+    return _treatment(found, person)
+
+
+Region = Callable[[Care, Person], Any]
+
+_PATIENT_REGIONS: dict[str, Region] = {
+    "consents": lambda care, person: _to_sign(_forms(care), person),
+    "messages": lambda care, person: _unread(_talks(care)),
+    "treatment": _treatment_alone,
+    "news": lambda care, person: _notable(_news(care)),
+}
+
+
+# ── staff ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """A consent form that isn't signed by all: by when it is needed, and whom it waits for."""
+
+    form: ConsentForm
+    due: Due | None
+    missing: str
+    is_mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The open consent forms, those needed first at the top; `total` counts also those not shown."""
+
+    rows: tuple[WorkRow, ...]
+    total: int
+
+    def count(self, tone: str | None) -> int:
+        """How many of the rows have that tone; None counts those without a procedure date."""
+        return sum((row.due.tone if row.due else None) == tone for row in self.rows)
+
+
+def _worklist(care: Care, person: Person) -> dict[str, Any]:
+    pending, partial, talks, news = gather(
+        lambda: _open_forms(care, ConsentStatus.PENDING),
+        lambda: _open_forms(care, ConsentStatus.PARTIALLY_SIGNED),
+        lambda: _talks(care),
+        lambda: _news(care),
+    )
+    if not isinstance(news, CareError):
+        bell.learn(person, news.total if news.unread is None else news.unread)
+    return {
+        "consents": pending if isinstance(pending, CareError) else partial
+        if isinstance(partial, CareError) else _work([pending, partial], person),
+        "messages": talks if isinstance(talks, CareError) else _unread(talks),
+        "news": news if isinstance(news, CareError) else _notable(news),
+        "has_recent": bool(remembered()),
+    }  # fmt: skip
+
+
+def _open_forms(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
+    return list_consents(care, status=status, sorting="procedureDate", limit=100)
+
+
+def _work(pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
+    forms = sorted(
+        (form for page in pages for form in page.items if form.is_open),
+        key=lambda form: (form.procedure_date or date.max, form.title),
+    )
+    rows = tuple(
+        WorkRow(form, due(form), names_of(form.missing_signers), open_role(form, person) is not None)
+        for form in forms
+    )
+    return Work(rows, max(len(rows), sum(page.total for page in pages)))
+
+
+def _work_alone(care: Care, person: Person) -> Work:
+    pending, partial = gather(
+        lambda: _open_forms(care, ConsentStatus.PENDING),
+        lambda: _open_forms(care, ConsentStatus.PARTIALLY_SIGNED),
+    )
+    if isinstance(pending, CareError):
+        raise pending
+    if isinstance(partial, CareError):
+        raise partial
+    return _work([pending, partial], person)
+
+
+_STAFF_REGIONS: dict[str, Region] = {
+    "consents": _work_alone,
+    "messages": lambda care, person: _unread(_talks(care)),
+    "news": lambda care, person: _notable(_news(care)),
+}
+
+_LINK = re.compile(r"/(episodes|consents|conversations|files)/([^/?#\s]{1,384})")
+_ID = re.compile(r"(?!\.{1,2}$)[^/\x00-\x20\x7f]{1,128}")
+
+
+def _named(what: str) -> str | None:
+    """The page of this portal that a pasted link means, whatever host it was copied from."""
+    link = _LINK.search(what)
+    if link is None:
+        return None
+    record_id = unquote(link[2])
+    return f"/{link[1]}/{quote(record_id, safe='')}" if _ID.fullmatch(record_id) else None
+
+
+def _found(care: Care, what: str) -> str | None:
+    """The page of the record with this id, or None; what can't be asked for is raised."""
+    if not _ID.fullmatch(what):
+        return None
+    episode, consent = gather(lambda: get_episode(care, what), lambda: get_consent(care, what))
+    for answer, section in ((episode, "episodes"), (consent, "consents")):
+        if not isinstance(answer, CareError):
+            return f"/{section}/{quote(what, safe='')}"
+    for answer in (episode, consent):
+        if isinstance(answer, CareError) and not isinstance(answer, NotFound):
+            raise answer
+    return None
