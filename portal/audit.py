@@ -68,6 +68,13 @@ class Audit:
             self._last = hashlib.sha256(text.encode()).hexdigest()
             print(text, file=self._stream, flush=True)
 
+    def close(self) -> None:
+        """Close this process's chain; a later event begins another."""
+        with self._lock:
+            if self._stream is not sys.stderr:
+                self._stream.close()
+            self._process = 0
+
     def pseudonym(self, sub: str) -> str:
         """Return a stable name for a person that tells nothing without the portal's key."""
         return hmac.new(self._key, sub.encode(), hashlib.sha256).hexdigest()[:24]

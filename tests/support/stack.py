@@ -143,6 +143,7 @@ class PortalThread:
         self.server.shutdown()
         self.thread.join(timeout=5)
         self.server.server_close()
+        self.parts.audit.close()
 
 
 class PortalProcess(Process):

@@ -1,0 +1,82 @@
+"""A real Chromium in front of the portal as it is deployed. Every test also fails on what the console complains of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, sync_playwright
+
+from tests.browser.pages import Portal
+from tests.support.machine import chromium
+from tests.support.stack import CareService, PortalProcess, plan
+
+# Chromium says so when the last page had no view transition of its own; nothing is wrong.
+_HARMLESS = ("ViewTransition opt-in disabled", "Transition was skipped")
+
+
+@pytest.fixture(scope="session")
+def chrome() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium(),
+            args=["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PortalProcess]:
+    """Care service and portal, each a process, with fresh records for one module of tests."""
+    the = plan(tmp_path_factory.mktemp("browser"))
+    service = CareService(the)
+    running = PortalProcess(the)
+    yield running
+    running.stop()
+    service.stop()
+
+
+NewPortal = Callable[..., Portal]
+
+
+@pytest.fixture
+def open_portal(chrome: Browser, stack: PortalProcess, tmp_path: Path) -> Iterator[NewPortal]:
+    """Open a browser of its own for one person: `open_portal(javascript=False, width=360)`."""
+    opened: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def opener(
+        *, javascript: bool = True, width: int = 1280, height: int = 800, tenant: str = "riverside"
+    ) -> Portal:
+        context = chrome.new_context(
+            java_script_enabled=javascript, viewport={"width": width, "height": height}, locale="en-GB"
+        )
+        context.set_default_timeout(10_000)
+        opened.append(context)
+        page = context.new_page()
+        _listen(page, complaints)
+        return Portal(page, stack.origin(tenant))
+
+    yield opener
+    for context in opened:
+        context.close()
+    assert not complaints, "the browser's console: " + "; ".join(complaints)
+
+
+def _listen(page: Page, complaints: list[str]) -> None:
+    def on_console(message: ConsoleMessage) -> None:
+        text = message.text
+        if message.type in ("error", "warning") and not any(known in text for known in _HARMLESS):
+            # A refused form is answered with 4xx on purpose; the browser notes it as a failed resource.
+            if "Failed to load resource" in text and " 4" in text:
+                return
+            complaints.append(f"{page.url}: {text}")
+
+    def on_error(error: Error) -> None:
+        if not any(known in str(error) for known in _HARMLESS):
+            complaints.append(f"{page.url}: {error}")
+
+    page.on("console", on_console)
+    page.on("pageerror", on_error)
