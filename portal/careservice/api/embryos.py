@@ -37,7 +37,7 @@ class EmbryoRecord(AuditedRecord, kw_only=True):
     pgt_result_id: str | None
     consent_form_id: str | None
     storage_consented_until: date | None
-    storage_expires_at: date | None
+    storage_expires_at: datetime | None
     statutory_limit: date | None
     disposition: Disposition
     notes: str | None
@@ -50,6 +50,8 @@ def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
     session = database.session()
     embryo = embryos.find(session, caller.actor, embryo_id)
     change, stamp = payload.stamped(EmbryoChange)
+    if isinstance(change.storage_expires_at, datetime):
+        change.storage_expires_at = payload.utc(change.storage_expires_at)
     embryos.update(session, caller.actor, embryo, change, stamp)
     session.flush()
     result = session.get(PgtResult, embryo.pgt_result_id) if embryo.pgt_result_id else None

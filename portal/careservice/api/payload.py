@@ -29,6 +29,7 @@ E = TypeVar("E", bound=StrEnum)
 
 _WHERE = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
+_DAY = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 _MEDIA_TYPE = re.compile(r"^application/(?:[\w.+-]+\+)?json$")
 
 
@@ -124,6 +125,8 @@ def _settled_union(data: Any, kind: inspect.UnionType, path: str) -> Any:
 
 
 def _instant(text: str, member: str) -> Any:
+    if _DAY.match(text):
+        text = f"{text}T00:00:00Z"
     try:
         moment = msgspec.convert(text, datetime)
     except msgspec.ValidationError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 
 from portal.careservice import database
 from portal.careservice.api.caller import Caller
@@ -25,7 +25,7 @@ class PgtResultRecord(Record, kw_only=True):
     episode_id: str
     test_type: PgtType
     laboratory: str
-    biopsied_at: date
+    biopsied_at: datetime
     reported_at: datetime | None
     status: PgtStatus
     call: PgtCall | None

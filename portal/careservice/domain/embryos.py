@@ -67,7 +67,7 @@ class EmbryoStorage(Audited, Base):
     pgt_result_id: Mapped[str | None] = mapped_column(String(36))
     consent_form_id: Mapped[str | None] = mapped_column(String(36), index=True)
     storage_consented_until: Mapped[date | None]
-    storage_expires_at: Mapped[date | None]
+    storage_expires_at: Mapped[datetime | None]
     statutory_limit: Mapped[date | None]
     disposition: Mapped[Disposition] = mapped_column(one_of(Disposition))
     notes: Mapped[str | None]
@@ -78,7 +78,7 @@ class EmbryoChange(msgspec.Struct, rename="camel", kw_only=True):
 
     status: EmbryoStatus | msgspec.UnsetType = msgspec.UNSET
     location: Location | msgspec.UnsetType | None = msgspec.UNSET
-    storage_expires_at: date | msgspec.UnsetType | None = msgspec.UNSET
+    storage_expires_at: datetime | msgspec.UnsetType | None = msgspec.UNSET
     disposition: Disposition | msgspec.UnsetType = msgspec.UNSET
     notes: Annotated[str, msgspec.Meta(max_length=10000)] | msgspec.UnsetType | None = msgspec.UNSET
 

@@ -37,7 +37,7 @@ class EmergencyContact(msgspec.Struct, rename="camel", kw_only=True):
 
     name: Name
     phone_number: Line
-    relation: Line | None = None
+    relation: Line
 
 
 class Patient(Audited, Base):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import datetime
 
 import msgspec
 from sqlalchemy import ForeignKey, String
@@ -55,7 +55,7 @@ class PgtResult(Base):
     episode_id: Mapped[str] = mapped_column(ForeignKey("episodes.id"), index=True)
     test_type: Mapped[PgtType] = mapped_column(one_of(PgtType))
     laboratory: Mapped[str]
-    biopsied_at: Mapped[date]
+    biopsied_at: Mapped[datetime]
     reported_at: Mapped[datetime | None]
     status: Mapped[PgtStatus] = mapped_column(one_of(PgtStatus))
     call: Mapped[PgtCall | None] = mapped_column(one_of(PgtCall))

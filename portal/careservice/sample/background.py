@@ -123,7 +123,7 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
                     "consent", "zofia-storage-2" if code == "ZW-3" else "zofia-storage-1"
                 ),
                 storage_consented_until=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 10),
-                storage_expires_at=clinic.day(180),
+                storage_expires_at=clinic.at(180, "12:00"),
                 statutory_limit=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 55),
                 disposition=Disposition.UNDECIDED,
             )

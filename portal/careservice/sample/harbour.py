@@ -226,7 +226,7 @@ def _embryos(clinic: Clinic, maya: Patient) -> None:
                 else None,
                 consent_form_id=sample_id("consent", "maya-storage"),
                 storage_consented_until=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 10),
-                storage_expires_at=clinic.day(120) if is_stored else None,
+                storage_expires_at=clinic.at(120, "12:00") if is_stored else None,
                 statutory_limit=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 55),
                 disposition=Disposition.CONTINUE_STORAGE,
             )
