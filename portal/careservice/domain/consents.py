@@ -17,6 +17,7 @@ from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
 from portal.careservice.domain import notifications, people
 from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.embryos import EmbryoStorage, hold
 from portal.careservice.domain.enumerations import (
@@ -27,8 +28,9 @@ from portal.careservice.domain.enumerations import (
     SignerRole,
     SigningOrder,
 )
+from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, is_mine
-from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
+from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_of_clinic, require_stamp
 from portal.careservice.ids import new_id
 
 LIVE = (
@@ -264,7 +266,7 @@ def find(session: Session, actor: Actor, form_id: str) -> ConsentForm:
 
 def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
     """Put a new form to its signers: Pending at once, and those whose turn it is are told."""
-    _require_of_clinic(session, actor, new)
+    _require_known_records(session, actor, new)
     _require_sound(new)
     _require_signers(session, actor, new)
     superseded = _to_supersede(session, actor, new)
@@ -375,28 +377,20 @@ def revoke(session: Session, actor: Actor, form: ConsentForm, reason: str, stamp
     return form
 
 
-def _require_of_clinic(session: Session, actor: Actor, new: NewForm) -> None:
-    from portal.careservice.domain.cases import CareCase
-    from portal.careservice.domain.episodes import Episode
-
-    _same_clinic(session.get(Patient, new.patient_id), actor, "patientId")
+def _require_known_records(session: Session, actor: Actor, new: NewForm) -> None:
+    require_of_clinic(session.get(Patient, new.patient_id), actor.tenant_id, "patientId")
     if new.partner_id is not None:
-        _same_clinic(session.get(Patient, new.partner_id), actor, "partnerId")
+        require_of_clinic(session.get(Patient, new.partner_id), actor.tenant_id, "partnerId")
     if new.case_id is not None:
         care_case = session.get(CareCase, new.case_id)
-        _same_clinic(care_case, actor, "caseId")
+        require_of_clinic(care_case, actor.tenant_id, "caseId")
         if care_case is not None and new.patient_id not in (care_case.patient_id, care_case.partner_id):
             raise Invalid("The case is not this patient's.", "caseId")
     if new.episode_id is not None:
         episode = session.get(Episode, new.episode_id)
-        _same_clinic(episode, actor, "episodeId")
+        require_of_clinic(episode, actor.tenant_id, "episodeId")
         if episode is not None and new.patient_id not in (episode.patient_id, episode.partner_id):
             raise Invalid("The episode is not this patient's.", "episodeId")
-
-
-def _same_clinic(record: object | None, actor: Actor, member: str) -> None:
-    if record is None or getattr(record, "tenant_id", None) != actor.tenant_id:
-        raise Invalid("No such record at this clinic.", member)
 
 
 def _require_sound(new: NewForm) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import ForeignKey, String, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import patients
+from portal.careservice.domain import episodes, patients
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import ConsentStatus, Disposition, EmbryoStatus
@@ -85,8 +85,6 @@ class EmbryoChange(msgspec.Struct, rename="camel", kw_only=True):
 
 def find(session: Session, actor: Actor, embryo_id: str) -> EmbryoStorage:
     """The embryo as far as `actor` reaches: staff any of the clinic's, patients those of their episodes."""
-    from portal.careservice.domain import episodes
-
     embryo = session.get(EmbryoStorage, embryo_id)
     if embryo is None or embryo.tenant_id != actor.tenant_id:
         raise NotThere
@@ -140,6 +138,7 @@ def _require_move(session: Session, embryo: EmbryoStorage, wanted: EmbryoStatus)
 
 
 def _has_disposition_consent(session: Session, embryo: EmbryoStorage) -> bool:
+    # Imported here because consents are built upon embryos.
     from portal.careservice.domain.consents import ConsentForm
 
     signed = select(ConsentForm.id).where(

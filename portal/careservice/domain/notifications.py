@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import people, texts
+from portal.careservice.domain import conversations, people, texts
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Severity
@@ -161,8 +161,6 @@ def set_read(session: Session, actor: Actor, ids: Sequence[str] | None, *, is_re
 
     Reading those that announce a conversation reads the conversation's messages.
     """
-    from portal.careservice.domain import conversations
-
     mine = select(Notification).where(
         Notification.tenant_id == actor.tenant_id, Notification.person_id == actor.person_id
     )

@@ -14,9 +14,10 @@ from portal.careservice.domain import patients
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
+from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.physicians import Physician
-from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
+from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_of_clinic, require_stamp
 from portal.careservice.ids import new_id
 
 Day = Annotated[int, msgspec.Meta(ge=-60, le=400)]
@@ -140,15 +141,13 @@ def _put(protocol: FertilityProtocol, plan: ProtocolPlan) -> None:
 
 
 def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
-    from portal.careservice.domain.episodes import Episode
-
     if plan.patient_id is not None:
-        _require_of_clinic(session.get(Patient, plan.patient_id), actor, "patientId")
+        require_of_clinic(session.get(Patient, plan.patient_id), actor.tenant_id, "patientId")
     if plan.physician_id is not None:
-        _require_of_clinic(session.get(Physician, plan.physician_id), actor, "physicianId")
+        require_of_clinic(session.get(Physician, plan.physician_id), actor.tenant_id, "physicianId")
     if plan.episode_id is not None:
         episode = session.get(Episode, plan.episode_id)
-        _require_of_clinic(episode, actor, "episodeId")
+        require_of_clinic(episode, actor.tenant_id, "episodeId")
         if episode is not None and plan.patient_id not in (episode.patient_id, episode.partner_id):
             raise Invalid("The episode is not this patient's.", "episodeId")
     for index, medication in enumerate(plan.medications):
@@ -157,11 +156,6 @@ def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
     ids = [medication.id for medication in plan.medications if medication.id is not None]
     if len(ids) != len(set(ids)):
         raise Invalid("Two medications have the same id.", "medications")
-
-
-def _require_of_clinic(record: Patient | Physician | object | None, actor: Actor, member: str) -> None:
-    if record is None or getattr(record, "tenant_id", None) != actor.tenant_id:
-        raise Invalid("No such record at this clinic.", member)
 
 
 def of_episode(session: Session, episode_id: str) -> FertilityProtocol | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Protocol
+
+from sqlalchemy.orm import Mapped
 
 
 class Rule(StrEnum):
@@ -70,3 +73,15 @@ def require_stamp(kept: str, given: str) -> None:
     """Refuse a change made to an older state of a record than the one kept."""
     if kept != given:
         raise Refused(Rule.CONCURRENCY_CONFLICT)
+
+
+class OfClinic(Protocol):
+    """A record that belongs to a clinic."""
+
+    tenant_id: Mapped[str]
+
+
+def require_of_clinic(record: OfClinic | None, tenant_id: str, member: str) -> None:
+    """Say that `member` names no record of the clinic, where it doesn't."""
+    if record is None or record.tenant_id != tenant_id:
+        raise Invalid("No such record at this clinic.", member)
