@@ -9,7 +9,7 @@ from flask import Blueprint, Response, current_app, g, make_response, request, u
 from werkzeug.exceptions import HTTPException
 
 from portal.services.client import Care
-from portal.services.errors import CareError, NotFound, NotSignedIn
+from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
 from portal.services.gather import gather
 from portal.services.notifications import list_notifications, set_all_read, set_read
 from portal.services.paging import every
@@ -88,14 +88,14 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def read(care: Care, person: Person, notification_id: str) -> Response:
     """Mark one as read."""
-    return _after(care, person, set_read(care, [notification_id]))
+    return _after(care, person, _mark(care, notification_id, is_read=True))
 
 
 @bp.post("/<record:notification_id>/unread")
 @signed_in(Side.PATIENT, Side.STAFF)
 def unread(care: Care, person: Person, notification_id: str) -> Response:
     """Mark one as unread."""
-    return _after(care, person, set_read(care, [notification_id], is_read=False))
+    return _after(care, person, _mark(care, notification_id, is_read=False))
 
 
 @bp.post("/read")
@@ -136,6 +136,14 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         kind_words=kind_words,
         unread=count,
     )
+
+
+def _mark(care: Care, notification_id: str, *, is_read: bool) -> NotificationCounts:
+    """The counts after it; an id that the API doesn't even accept is one that isn't there."""
+    try:
+        return set_read(care, [notification_id], is_read=is_read)
+    except Invalid:
+        raise NotFound from None
 
 
 def _after(care: Care, person: Person, counts: NotificationCounts) -> Response:
