@@ -77,7 +77,7 @@ def care_status_name(status: CareStatus) -> str:
     names = {
         CareStatus.PLANNED: _("Planned"),
         CareStatus.WAITLIST: _("On the waiting list"),
-        CareStatus.ACTIVE: _("Going on"),
+        CareStatus.ACTIVE: _("Under way"),
         CareStatus.ON_HOLD: _("Paused"),
         CareStatus.FINISHED: _("Finished"),
         CareStatus.CANCELLED: _("Stopped"),

@@ -104,7 +104,7 @@ def _follicles(frame: _Frame, top: float, bottom: float) -> Markup | None:
     sizes = measured(size for day in frame.days for size in day.sizes)
     if not sizes:
         return None
-    up = Axis(0, max(22.0, round_up(max(sizes))), bottom, top)
+    up = Axis(0 if min(sizes) < 3 else 2, max(22.0, round_up(max(sizes))), bottom, top)
     edges = sorted((frame.side(_LEFT), frame.side(_RIGHT)))
     ready = up.at(READY_MM)
     ticks = [value for value in (5, 10, READY_MM, 22) if value <= up.high]
