@@ -24,10 +24,13 @@ _EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _HURRY = 2.0
 
 
-def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: Timeouts) -> None:
-    """Ask the identity server to forget the refresh token (RFC 7009); signing out here doesn't wait for it."""
+def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: Timeouts) -> bool:
+    """Ask the identity server to forget the refresh token (RFC 7009); return whether it can be reached.
+
+    Signing out here is done already: a server that is down must not keep anyone from it.
+    """
     if tokens is None or tokens.refresh_token is None:
-        return
+        return True
     quick = replace(timeouts, connect=min(timeouts.connect, _HURRY), read=min(timeouts.read, _HURRY))
     try:
         metadata = provider.metadata()
@@ -40,6 +43,8 @@ def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: 
             )
     except (requests.RequestException, ProviderDown, ProviderRefused) as error:
         log.warning("refresh token not revoked: %s", type(error).__name__)
+        return False
+    return True
 
 
 def end_session_address(

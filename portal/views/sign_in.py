@@ -80,8 +80,8 @@ def sign_out() -> Response:
     if person:
         audit.note("sign-out", "done", person=person)
         provider = parts().sign_in.provider(g.tenant)
-        revoke(g.tenant, provider, tokens, parts().settings.timeouts)
-        location = end_session_address(g.tenant, provider, person, tokens, origin=_origin())
+        if revoke(g.tenant, provider, tokens, parts().settings.timeouts):
+            location = end_session_address(g.tenant, provider, person, tokens, origin=_origin())
     response = redirect_to(location or "/signed-out")
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response

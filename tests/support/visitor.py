@@ -47,6 +47,9 @@ class LocalSession(requests.Session):
     def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
         # requests merges cookies into a jar of its own, which forgets this one's policy.
         prepared = super().prepare_request(request)
+        if "Cookie" in (request.headers or {}):
+            prepared.headers["Cookie"] = request.headers["Cookie"]
+            return prepared
         prepared.headers.pop("Cookie", None)
         if cookies := get_cookie_header(self.cookies, prepared):
             prepared.headers["Cookie"] = cookies
