@@ -66,9 +66,7 @@ _RECENT = 4
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
     """List the person's episodes, the newest first; for staff those that they opened last."""
-    ids = remembered()
-    if not ids and person.is_patient:
-        ids = _mentioned(care)
+    ids = reachable(care, person)
     found = read_episodes(care, ids[: _RECENT if person.is_staff else _REMEMBERED])
     return render(
         "episodes/index.html",
@@ -188,6 +186,12 @@ def remembered() -> list[str]:
     return list(record.episode_ids) if record else []
 
 
+def reachable(care: Care, person: Person) -> list[str]:
+    """Return the ids of a person's episodes: those remembered; for a patient without any, those mentioned."""
+    ids = remembered()
+    return ids if ids or person.is_staff else _mentioned(care)
+
+
 def read_episodes(care: Care, ids: Sequence[str]) -> Found:
     """Read these episodes side by side; those that aren't there (any more) are left out."""
     answers = gather_all([_reading(care, id_) for id_ in ids])
@@ -230,7 +234,7 @@ def _tab(care: Care, person: Person, episode_id: str, tab: str) -> Response:
     return _render(person, get_episode(care, episode_id), tab)
 
 
-def _render(person: Person, episode: Episode, tab: str, **more: object) -> Response:
+def _render(person: Person, episode: Episode, tab: str, **more: Any) -> Response:
     audit.note("episode.read", "done", kind="episode", id_=episode.id)
     if person.is_staff:
         session().remember_episodes([episode.id, *(i for i in remembered() if i != episode.id)][:_RECENT])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -58,7 +58,8 @@ def show(care: Care, person: Person) -> Response:
     if wants(*regions):
         name = target() or ""
         (answer,) = gather(lambda: regions[name](care, person))
-        return render(template, fragment=name, **{name: answer}, is_part=True)
+        region: dict[str, Any] = {name: answer}
+        return render(template, fragment=name, **region, is_part=True)
     page = _worklist(care, person) if person.is_staff else _needs(care, person)
     return render(template, bell=bell.count(person), **page, is_part=False)
 
@@ -208,9 +209,8 @@ def storage_dates(episode: Episode, day: date) -> list[StorageDate]:
 
 
 def _dates_of(embryo: EmbryoStorage) -> list[tuple[str, date | None]]:
-    paid = embryo.storage_expires_at
     return [
-        (_("Storage is paid until"), paid.date() if isinstance(paid, datetime) else None),
+        (_("Storage is paid until"), embryo.storage_expires_at),
         (_("You consented to storage until"), embryo.storage_consented_until),
         (_("The law allows storage until"), embryo.statutory_limit),
     ]
