@@ -12,6 +12,7 @@ from flask import Blueprint
 
 from portal.services.records import (
     CareStatus,
+    Channel,
     Disposition,
     EmbryoStatus,
     EpisodeStage,
@@ -40,6 +41,7 @@ def register(bp: Blueprint) -> None:
         ("pgt_status", pgt_status_name),
         ("pgt_call", pgt_call_name),
         ("grade_in_words", grade_in_words),
+        ("channel", channel_name),
         ("spaced", spaced),
     ):
         bp.add_app_template_filter(filter_, name)
@@ -178,6 +180,17 @@ def relationship_name(type_: RelationshipType) -> str:
         RelationshipType.PROXY: _("Proxy"),
     }
     return names.get(type_) or _other(type_)
+
+
+def channel_name(channel: Channel) -> str:
+    """Return by what way words travel."""
+    names = {
+        Channel.PORTAL: _("This portal"),
+        Channel.EMAIL: _("E-mail"),
+        Channel.SMS: _("Text message"),
+        Channel.PHONE: _("Telephone"),
+    }
+    return names.get(channel) or _other(channel)
 
 
 def pgt_status_name(status: PgtStatus) -> str:
