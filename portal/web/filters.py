@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
+import flask_babel
 from babel import Locale
 from babel.dates import (
     format_date,
@@ -14,7 +15,6 @@ from babel.dates import (
     get_timezone_name,
 )
 from flask import Flask, g
-from flask_babel import get_locale
 
 from portal.parts import parts
 
@@ -87,5 +87,10 @@ def _noon(plain: date) -> datetime:
     return datetime(plain.year, plain.month, plain.day, 12, tzinfo=UTC)
 
 
-def _locale() -> Locale | Any:
-    return get_locale() or Locale("en", "GB")
+def _locale() -> Locale:
+    """Dates as they are written where the clinics are: English ones with the day first and 24 hours."""
+    chosen = cast("Locale | None", cast("Any", flask_babel).get_locale())
+    return _FORMATS.get(chosen.language, chosen) if chosen else _FORMATS["en"]
+
+
+_FORMATS = {"en": Locale("en", "GB")}
