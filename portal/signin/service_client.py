@@ -1,0 +1,160 @@
+"""The care API as the clinic's own client, for the one page that has no signed-in person: the booking page.
+
+Client Credentials exactly as the care API specification §5 shows them (RFC 6749 §4.4): four form fields, and an
+`access_token` in the answer. The token belongs to the process and to one clinic's client, is fetched by one
+request while the others wait, and is renewed before it runs out and once after a 401.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import requests
+from authlib.integrations.base_client import OAuthError
+from authlib.integrations.requests_client import OAuth2Session
+
+from portal import adapter
+from portal.clock import Clock
+from portal.outbound import Answer
+from portal.services.client import Care
+from portal.services.endpoints import Endpoint, Query, Reference
+from portal.services.errors import NotSignedIn, Unavailable
+from portal.sessions import Tokens
+from portal.settings import Timeouts
+from portal.signin.provider import Provider, ProviderDown, ProviderRefused
+from portal.signin.tokens import SignInFailed, read_tokens
+from portal.tenants import Client, Tenant
+
+T = TypeVar("T")
+
+_SCOPE = "ClientelePortal"
+
+
+class ServiceBearer:
+    """The access token of one clinic's own client (a `portal.services.client.Bearer`)."""
+
+    def __init__(self, client: Client, provider: Provider, timeouts: Timeouts, clock: Clock) -> None:
+        self._client = client
+        self._provider = provider
+        self._timeouts = timeouts
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._tokens: Tokens | None = None
+
+    def token(self) -> str:
+        """Return the token, fetched or renewed if need be; raise Unavailable when there is none to be had."""
+        kept = self._tokens
+        if kept is None or kept.refresh_at <= self._clock():
+            kept = self._renewed(kept)
+        return kept.access_token
+
+    def renew(self, refused: str) -> str:
+        """Return another token than the refused one; raise Unavailable when there is none to be had."""
+        kept = self._tokens
+        if kept is None or kept.access_token == refused:
+            kept = self._renewed(kept, is_refused=True)
+        return kept.access_token
+
+    def _renewed(self, seen: Tokens | None, *, is_refused: bool = False) -> Tokens:
+        """One token newer than `seen` for all who ask at once; the old one while it is good and no other comes."""
+        with self._alone():
+            if self._tokens is not None and self._tokens is not seen:
+                return self._tokens
+            try:
+                self._tokens = self._fetched()
+            except Unavailable:
+                if seen is None or is_refused or seen.expires_at <= self._clock():
+                    raise
+                return seen
+            return self._tokens
+
+    @contextmanager
+    def _alone(self) -> Generator[None]:
+        if not self._lock.acquire(timeout=self._timeouts.read):
+            raise Unavailable("service token under way")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _fetched(self) -> Tokens:
+        try:
+            address = self._provider.metadata().token_endpoint
+            session = OAuth2Session(
+                self._client.client_id,
+                self._client.client_secret,
+                scope=_SCOPE,
+                token_endpoint_auth_method="client_secret_post",  # noqa: S106 (a method's name)
+            )
+            adapter.mount(session, self._timeouts)
+            answer = cast("Any", session).fetch_token(address, grant_type="client_credentials")
+            return read_tokens(answer, self._clock(), keep_id_token=False)
+        except OAuthError as error:
+            raise Unavailable(f"service token: {error.error or 'oauth error'}") from error
+        except (requests.RequestException, ValueError, ProviderDown, ProviderRefused, SignInFailed) as error:
+            raise Unavailable(f"service token: {type(error).__name__}") from error
+
+
+class ServiceBearers:
+    """The bearers of this process, one for each clinic that has a client of its own."""
+
+    def __init__(self, timeouts: Timeouts, clock: Clock) -> None:
+        self._timeouts = timeouts
+        self._clock = clock
+        self._made: dict[str, ServiceBearer] = {}
+
+    def of(self, tenant: Tenant, client: Client, provider: Provider) -> ServiceBearer:
+        """Return the clinic's bearer, with the token that it holds."""
+        bearer = self._made.get(tenant.key)
+        if bearer is None:
+            made = ServiceBearer(client, provider, self._timeouts, self._clock)
+            bearer = self._made.setdefault(tenant.key, made)
+        return bearer
+
+
+@dataclass(frozen=True)
+class ServiceCare(Care):
+    """The care API as a clinic's own client: every call names the clinic, because such a token names none.
+
+    A token that is refused twice is a fault between the servers, not of the person in front of the page: it is
+    `Unavailable` instead of `NotSignedIn`.
+    """
+
+    clinic: str
+
+    def send(
+        self,
+        endpoint: Endpoint,
+        *,
+        query: Query | None = None,
+        ids: Mapping[str, str] | None = None,
+        body: object = None,
+        operation: str | None = None,
+        headers: list[tuple[str, str]] | None = None,
+        accepted: tuple[int, ...] = (200, 201, 202, 204),
+    ) -> Answer:
+        try:
+            return super().send(
+                endpoint,
+                query=self._at_clinic(query),
+                ids=ids,
+                body=body,
+                operation=operation,
+                headers=headers,
+                accepted=accepted,
+            )
+        except NotSignedIn as error:
+            raise Unavailable("service client refused") from error
+
+    def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
+        try:
+            return super().reference(endpoint, into, query=self._at_clinic(query))
+        except NotSignedIn as error:
+            raise Unavailable("service client refused") from error
+
+    def _at_clinic(self, query: Query | None) -> Query:
+        return {**(query or {}), "__tenant": self.clinic}
