@@ -14,7 +14,7 @@ from portal.services.wire import Page
 from portal.sessions import Person
 from portal.views.consents.standing import is_awaited, open_role
 from portal.views.consents.words import names_of, status_word
-from portal.web.filters import today
+from portal.web.filters import day, today
 from portal.words import _, ngettext
 
 _SORTS = {
@@ -74,7 +74,7 @@ def group(forms: Iterable[ConsentForm], person: Person) -> Groups:
 
 def due(form: ConsentForm) -> Due | None:
     """By when the form's signatures are needed for the procedure; None without one, or when none are missing."""
-    if form.procedure_date is None or not (form.is_open or form.status == ConsentStatus.DRAFT):
+    if form.procedure_date is None or not form.is_open:
         return None
     days = (form.procedure_date - today()).days
     if days < 0:
@@ -93,7 +93,7 @@ def _line(form: ConsentForm, person: Person) -> str:
     if form.status == ConsentStatus.DRAFT:
         return _("The clinic is still preparing this form.")
     if not form.is_open:
-        return status_word(form.status)
+        return _history(form)
     if open_role(form, person):
         later = tuple(s for s in form.missing_signers if s.person_id != person.sub)
         return (
@@ -102,6 +102,17 @@ def _line(form: ConsentForm, person: Person) -> str:
     if is_awaited(form, person):
         return _("%(names)s signs first, then you", names=names_of(form.whose_turn()))
     return _("Waiting for %(names)s", names=names_of(form.whose_turn()))
+
+
+def _history(form: ConsentForm) -> str:
+    """When what happened to a form happened, as far as it is known."""
+    if form.status == ConsentStatus.REVOKED and form.revoked_at:
+        return _("Withdrawn %(day)s", day=day(form.revoked_at))
+    if form.status == ConsentStatus.EXPIRED and form.expires_at:
+        return _("Could be signed until %(day)s", day=day(form.expires_at))
+    if form.is_signed and form.effective_at:
+        return _("In force since %(day)s", day=day(form.effective_at))
+    return _("Version %(version)s", version=form.version) if form.version else ""
 
 
 def _urgency(form: ConsentForm) -> tuple[date, float]:

@@ -113,7 +113,8 @@ def _done(person: Person, form: ConsentForm, operation: Operation) -> Response:
 def _answer(form: ConsentForm, person: Person, *, status: int = 200, refusal: str | None = None) -> Response:
     """The page that fits the form's state: it is done, it can't be done, or the question."""
     if is_revoked(form):
-        return render("consents/revoked.html", form=form, is_mine=form.revoked_by_id == person.sub)
+        by = next((s.name for s in form.required_signers if s.person_id == form.revoked_by_id), None)
+        return render("consents/revoked.html", form=form, by=by, is_mine=form.revoked_by_id == person.sub)
     where = standing(form, person)
     if refusal or not where.can_revoke:
         audit.note("consent.revoke", "refused", kind="consent", id_=form.id)

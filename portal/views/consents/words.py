@@ -37,15 +37,15 @@ def register(bp: Blueprint) -> None:
 
 
 def status_word(status: ConsentStatus) -> str:
-    """`Waiting for signatures`; a state that is not known here, as it came."""
+    """`Partly signed`; a state that is not known here, as it came."""
     words = {
         ConsentStatus.DRAFT: _("Draft"),
-        ConsentStatus.PENDING: _("Waiting for signatures"),
+        ConsentStatus.PENDING: _("Unsigned"),
         ConsentStatus.PARTIALLY_SIGNED: _("Partly signed"),
         ConsentStatus.SIGNED: _("Signed"),
         ConsentStatus.REVOKED: _("Withdrawn"),
         ConsentStatus.EXPIRED: _("Expired"),
-        ConsentStatus.SUPERSEDED: _("Replaced by a newer version"),
+        ConsentStatus.SUPERSEDED: _("Replaced"),
     }
     return _word(words, status)
 
@@ -53,8 +53,8 @@ def status_word(status: ConsentStatus) -> str:
 def status_tone(status: ConsentStatus) -> str:
     """The tone that goes with the state's word."""
     tones = {
-        ConsentStatus.PENDING: "attention",
-        ConsentStatus.PARTIALLY_SIGNED: "attention",
+        ConsentStatus.PENDING: "info",
+        ConsentStatus.PARTIALLY_SIGNED: "info",
         ConsentStatus.SIGNED: "success",
         ConsentStatus.REVOKED: "urgent",
     }
