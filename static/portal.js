@@ -24,6 +24,9 @@
   });
   document.addEventListener("htmx:after:swap", (event) => {
     event.detail.ctx.sourceElement?.closest(".toast")?.remove();
+    // The tab's title tells the bell's count, as it is now.
+    const unread = $("#bell .badge")?.firstChild.data.trim();
+    document.title = (unread ? `(${unread}) ` : "") + document.title.replace(/^\(\d+\+?\) /, "");
     const target = event.detail.ctx.target;
     const region = (target?.id && document.getElementById(target.id)) || target;
     if (!region?.isConnected) return;

@@ -158,8 +158,8 @@ def test_the_bell_asks_the_care_service_once_in_15_seconds_for_all_tabs(
     portal: PortalThread, calls: Callable[[], int]
 ) -> None:
     nora = portal.sign_in("nora")
-    portal.clock.advance(16)
     tabs = [nora, portal.sign_in("nora")]
+    portal.clock.advance(16)
     asked = calls()
     answers = [tab.get("/notifications/bell", status=200) for tab in tabs * 3]
     assert calls() - asked == 1
