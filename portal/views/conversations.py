@@ -147,6 +147,7 @@ class Row:
     id: str
     subject: str
     who: str
+    first: str
     excerpt: str
     at: datetime | None
     channel: str | None
@@ -262,6 +263,7 @@ def _row(conversation: Conversation, person: Person) -> Row:
         id=conversation.id,
         subject=_subject(conversation),
         who=_who(conversation, person),
+        first=next(iter(_others(conversation, person)), _subject(conversation)),
         excerpt=_excerpt(latest, person) if latest else "",
         at=conversation.last_message_at or (latest.sent_at if latest else None),
         channel=_by_way_of(conversation.channel),
@@ -297,10 +299,14 @@ def _subject(conversation: Conversation) -> str:
 
 def _who(conversation: Conversation, person: Person) -> str:
     """The others in the thread, at most three by name."""
-    names = [one.name for one in conversation.participants if one.id != person.sub and one.name]
+    names = _others(conversation, person)
     more = len(names) - 3
     shown = ", ".join(names[:3])
     return shown + " " + ngettext("and %(num)s more", "and %(num)s more", more) if more > 0 else shown
+
+
+def _others(conversation: Conversation, person: Person) -> list[str]:
+    return [one.name for one in conversation.participants if one.id != person.sub and one.name]
 
 
 def _excerpt(message: Message, person: Person) -> str:
