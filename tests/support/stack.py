@@ -139,6 +139,20 @@ class PortalThread:
         visitor.sign_in(name)
         return visitor
 
+    def age_sign_in(self, visitor: Any, seconds: float = 3600) -> None:
+        """Let this visitor's last password be so long ago, so that signing asks for it again."""
+        import msgspec
+
+        sessions = self.parts.sessions
+        cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+        host = visitor.origin.removeprefix("http://")
+        held, _ = sessions.load(cookie, self.plan.tenant_at(host), host)
+
+        def change(record: Any) -> None:
+            record.person = msgspec.structs.replace(record.person, auth_time=record.person.auth_time - seconds)
+
+        sessions.amend(cookie, held, change)
+
     def stop(self) -> None:
         self.server.shutdown()
         self.thread.join(timeout=5)
