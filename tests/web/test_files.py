@@ -1,0 +1,123 @@
+"""Files: what is passed on, what a browser may do with it, and how it is shown in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.services.endpoints import Content
+from portal.views.files import disposition, media_type, safe_name
+from tests.support.stack import PortalThread
+
+
+def file(name: str) -> str:
+    return f"/files/{sample_id('file', name)}"
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Any:
+    return portal.sign_in("amelia")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("amelia-plan", "application/pdf"),
+        ("amelia-scan", "image/png"),
+        ("amelia-bloods", "text/plain; charset=utf-8"),
+    ],
+)
+def test_a_file_comes_as_what_it_is_in_a_sandbox(amelia: Any, name: str, kind: str) -> None:
+    answer = amelia.get(file(name))
+    assert answer.headers["Content-Type"] == kind
+    assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'; frame-ancestors 'self'"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Content-Disposition"].startswith("inline")
+    assert int(answer.headers["Content-Length"]) == len(answer.response.content)
+    assert amelia.get(f"{file(name)}?download=1").headers["Content-Disposition"].startswith("attachment")
+
+
+def test_a_part_of_a_file_is_a_part(amelia: Any) -> None:
+    whole = amelia.get(file("amelia-timelapse")).response.content
+    part = amelia.get(file("amelia-timelapse"), status=206, headers={"Range": "bytes=1000-1999"})
+    assert part.response.content == whole[1000:2000]
+    assert part.headers["Content-Range"] == f"bytes 1000-1999/{len(whole)}"
+    assert part.headers["Content-Type"] == "image/png"
+    amelia.get(file("amelia-timelapse"), status=416, headers={"Range": "bytes=99999999-"})
+
+
+def test_an_unchanged_file_is_not_sent_again(amelia: Any) -> None:
+    tag = amelia.get(file("amelia-plan")).headers["ETag"]
+    again = amelia.get(file("amelia-plan"), status=304, headers={"If-None-Match": tag})
+    assert not again.response.content
+
+
+def test_a_name_in_any_alphabet_survives(amelia: Any) -> None:
+    given = amelia.get(file("amelia-semen")).headers["Content-Disposition"]
+    assert "filename*=UTF-8''Analiza%20nasienia" in given and given.isascii()
+
+
+def test_only_listed_headers_are_passed_on(amelia: Any) -> None:
+    answer = amelia.get(file("amelia-plan"))
+    assert not {"X-Correlation-Id", "WWW-Authenticate"} & set(answer.headers)
+
+
+@pytest.mark.parametrize("person", ["grace", "maya"])
+def test_anothers_file_is_not_found(portal: PortalThread, person: str) -> None:
+    visitor = portal.sign_in(person)
+    for path in (file("amelia-plan"), f"{file('amelia-plan')}/preview", "/files/no-such-file"):
+        visitor.get(path, status=404)
+
+
+def test_a_report_that_is_not_released_is_not_found(portal: PortalThread) -> None:
+    portal.sign_in("grace").get(file("grace-report-late"), status=404)
+    portal.sign_in("elif").get(file("grace-report-late"))
+
+
+def test_pictures_and_papers_are_shown_in_place(amelia: Any) -> None:
+    page = amelia.get(f"{file('amelia-scan')}/preview")
+    assert page.heading == "Scan day 7.png" and page.select(f"img[src='{file('amelia-scan')}']")
+    assert "kB" in page.words
+    page = amelia.get(f"{file('amelia-plan')}/preview")
+    assert page.select(f"iframe[src='{file('amelia-plan')}']")
+    assert page.link("Save this file") == f"{file('amelia-plan')}?download=1"
+
+
+def content(claimed: str, status: int = 200, part: str = "") -> Content:
+    return Content(status, claimed, None, None, {"content-range": part} if part else {}, iter(()))
+
+
+@pytest.mark.parametrize(
+    ("claimed", "first", "kind"),
+    [
+        ("text/html", b"%PDF-1.7", "application/pdf"),
+        ("image/png", b"<html>", "application/octet-stream"),
+        ("text/html", b"<script>", "application/octet-stream"),
+        ("image/svg+xml", b"<svg>", "application/octet-stream"),
+        ("text/plain", b"\x00\x01", "application/octet-stream"),
+        ("text/plain", "ż".encode()[:1], "text/plain"),
+        ("text/plain", b"\xff\xfe", "application/octet-stream"),
+        ("application/octet-stream", b"\xff\xd8\xff\xe0", "image/jpeg"),
+    ],
+)
+def test_the_bytes_decide_what_a_file_is(claimed: str, first: bytes, kind: str) -> None:
+    assert media_type(content(claimed), first) == kind
+
+
+def test_a_later_part_is_taken_at_its_word_only_if_harmless() -> None:
+    assert media_type(content("application/pdf", 206, "bytes 5-9/10"), b"x") == "application/pdf"
+    assert media_type(content("text/html", 206, "bytes 5-9/10"), b"x") == "application/octet-stream"
+
+
+def test_a_name_cannot_lead_elsewhere_or_hide_its_kind() -> None:
+    assert safe_name("../../etc/passwd") == "passwd"
+    assert safe_name("report\u202efdp.exe") == "reportfdp.exe"
+    assert safe_name('a\r\nSet-Cookie: x="1".pdf') == 'aSet-Cookie: x="1".pdf'
+    assert (
+        disposition('a"b.pdf', is_saved=True)
+        == "attachment; filename=\"a_b.pdf\"; filename*=UTF-8''a%22b.pdf"
+    )
+    assert disposition("", is_saved=False) == "inline"

@@ -1,0 +1,138 @@
+"""Home: what needs a person, region by region."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import CareService, PortalThread, plan
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Any:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def nora(portal: PortalThread) -> Any:
+    return portal.sign_in("nora")
+
+
+def test_a_patient_sees_first_what_waits_for_a_signature(amelia: Any) -> None:
+    page = amelia.get("/")
+    assert page.heading == "Hello, Amelia"
+    tasks = [task.get_text(" ") for task in page.select("#consents .task")]
+    assert tasks and all("Read and sign" in task for task in tasks)
+    assert any("freezing and storage" in task for task in tasks)
+    assert "legal parent" not in " ".join(tasks)  # Daniel signs that one first
+
+
+def test_signing_is_at_most_two_clicks_away(amelia: Any) -> None:
+    form = amelia.get("/").follow("Read and sign")
+    assert form.path.startswith("/consents/")
+    assert any("/sign" in str(a.get("href") or a.get("action")) for a in form.select("main a, main form"))
+
+
+def test_unread_messages_are_tasks_too(amelia: Any) -> None:
+    words = " ".join(task.get_text(" ") for task in amelia.get("/").select("#messages .task"))
+    assert (
+        "After yesterday’s scan" in words and "1 unread message" in words and "from Nora Lindqvist" in words
+    )
+
+
+def test_todays_medicines_and_the_next_visit_are_shown(amelia: Any) -> None:
+    words = amelia.get("/").words
+    assert "Cetrorelix 0.25 mg" in words and "rFSH (follitropin alfa) 225 IU" in words
+    assert "Monitoring scan, Quayside, room 2" in words
+    assert "Cetrorelix at the same hour" in words
+
+
+def test_a_partner_is_told_whose_medicines_they_are(portal: PortalThread) -> None:
+    assert "Millie’s medicines today" in portal.sign_in("daniel").get("/").words
+
+
+def test_dates_of_stored_embryos_that_come_near_are_told(portal: PortalThread) -> None:
+    page = portal.sign_in("grace").get("/")
+    assert "Embryo GO-3" in page.words and "In 18 days" in page.words
+    assert "GO-1" not in page.words
+
+
+@pytest.mark.parametrize("region", ["consents", "messages", "treatment", "news"])
+def test_each_region_can_be_fetched_alone(amelia: Any, region: str) -> None:
+    part = amelia.fragment("/", target=region)
+    assert part.soup.select_one(f"body > #{region}") is not None
+    assert part.soup.select_one("h1") is None
+
+
+def test_only_ids_of_episodes_are_remembered(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    visitor.get("/")
+    cookie = visitor.http.cookies.get("__Host-sid")
+    held, _tokens = portal.parts.sessions.load(cookie, "riverside", visitor.origin.partition("//")[2])
+    assert held.value.episode_ids == [sample_id("episode", "amelia-1")]
+
+
+def test_staff_see_the_consents_needed_first_with_words_for_their_dates(nora: Any) -> None:
+    page = nora.get("/")
+    assert page.heading == "Worklist"
+    rows = [row.get_text(" ") for row in page.select("#consents tbody tr")]
+    assert len(rows) > 3
+    assert any(word in rows[0] for word in ("Needed today", "Procedure date has passed", "Needed in 1 day"))
+    assert "late or due in 2 days" in page.words
+    assert "Bruising where I inject" in page.words
+
+
+@pytest.mark.parametrize("region", ["consents", "messages", "news"])
+def test_each_region_of_the_worklist_can_be_fetched_alone(nora: Any, region: str) -> None:
+    assert nora.fragment("/", target=region).soup.select_one(f"body > #{region}") is not None
+
+
+def test_staff_open_a_record_by_its_id_or_by_a_link(nora: Any) -> None:
+    episode, consent = sample_id("episode", "amelia-1"), sample_id("consent", "amelia-genetic")
+    for what, path in (
+        (episode, f"/episodes/{episode}"),
+        (f"  {consent} ", f"/consents/{consent}"),
+        (f"https://elsewhere.example/episodes/{episode}/embryos?x=1", f"/episodes/{episode}"),
+    ):
+        assert nora.get("/").form("/open").submit(what=what).path == path
+
+
+@pytest.mark.parametrize(
+    "what", ["", "no-such-id", "..", "javascript:alert(1)", "//evil.example/", "a" * 400]
+)
+def test_what_names_nothing_is_said_kindly(nora: Any, what: str) -> None:
+    page = nora.get("/open").form("/open").submit(what=what, status=422)
+    assert page.select(".error-summary a[href='#what']")
+
+
+def test_patients_cannot_open_by_id(amelia: Any) -> None:
+    amelia.get("/open", status=403)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Iterator[Any]:
+    """Amelia, signed in, and then the care service goes away."""
+    service = CareService(plan(tmp_path))
+    running = PortalThread(service.plan)
+    visitor = running.sign_in("amelia")
+    visitor.get("/")
+    service.stop(signal.SIGKILL)
+    yield visitor
+    running.stop()
+
+
+def test_what_cannot_be_shown_is_said_and_offered_again(stopped: Any) -> None:
+    page = stopped.get("/")
+    assert page.heading == "Hello, Amelia"
+    for region in ("consents", "messages", "treatment", "news"):
+        failed = page.soup.select_one(f"#{region} [data-state=failed]")
+        assert failed is not None and "can't be shown right now" in failed.get_text(" ")
+        again = failed.select_one("a")
+        assert again is not None and again["href"] == "/" and again["hx-target"] == f"#{region}"
+    assert "Nothing to do" not in page.words
+    assert stopped.fragment("/", target="consents").soup.select_one("#consents [data-state=failed]")
