@@ -1,0 +1,314 @@
+"""The one way to change a record that others change too.
+
+An edit form carries what the record was when it was opened. When it is sent, three things are compared, field by
+field: what was, what was typed, and what is now. Whatever someone else changed meanwhile is shown beside what was
+typed, and chosen per field; nothing that anybody typed is lost. What the portal doesn't see in time the API's stamp
+refuses, and then the record is read and compared again.
+
+A page gives an `Editing` and shows what `attempt` returns: `Saved`, or a `Filled` form, or a `Comparison`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+from flask import request
+
+from portal.services.errors import BadResponse, CareError, Conflict, Invalid, Refused, Unavailable
+from portal.web.forms import Fields, Form, Values, sent
+from portal.web.rules import said
+from portal.words import _
+
+
+class Stamped(Protocol):
+    """A record that others may change."""
+
+    @property
+    def concurrency_stamp(self) -> str | None:
+        """What an update must send back."""
+        ...
+
+    @property
+    def last_modification_time(self) -> datetime | None:
+        """When it was changed last, if the API says."""
+        ...
+
+
+R = TypeVar("R", bound=Stamped)
+
+
+def _nothing_more(record: object, form: Form) -> None:
+    """No check over several fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Editing(Generic[R]):
+    """How one kind of record is read, shown as text by field, checked and written.
+
+    `fields` makes the form for the record as it is now (its legal moves, its own value among the choices); `check`
+    adds errors over several fields; `write` gets the record as it is now and what to make of it, and returns the
+    record as answered, or None for an empty answer.
+    """
+
+    read: Callable[[], R]
+    values: Callable[[R], Values]
+    fields: Callable[[R], Fields]
+    write: Callable[[R, Values], R | None]
+    check: Callable[[R, Form], None] = _nothing_more
+
+    def form(self, record: R, values: Values) -> Form:
+        """The form of the record, holding these values."""
+        return Form(self.fields(record), values)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(Generic[R]):
+    """It is as wanted: `record` is the newest; `is_changed` is False when there was nothing to change."""
+
+    record: R
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The form to show: first as the record is, later with what was typed; `note` says why it wasn't saved."""
+
+    form: Form
+    carried: tuple[tuple[str, str], ...]
+    status: int = 200
+    note: str = ""
+    is_comparison: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field that someone else changed meanwhile, in words; `keep` is "mine", "now", or "" while undecided.
+
+    `was` is None when it isn't known.
+    """
+
+    name: str
+    label: str
+    was: str | None
+    yours: str
+    now: str
+    keep: str
+    error: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The id and name of its choice."""
+        return f"keep-{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Both versions side by side; `mine_alone` are fields that only the person changed: label, before, after."""
+
+    differences: tuple[Difference, ...]
+    mine_alone: tuple[tuple[str, str, str], ...]
+    carried: tuple[tuple[str, str], ...]
+    changed_at: datetime | None
+    status: int = 409
+    is_comparison: bool = True
+
+    @property
+    def errors(self) -> list[tuple[str, str]]:
+        """Choices that are missing, as (id, sentence)."""
+        return [(f"{one.id}-mine", one.error) for one in self.differences if one.error]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What an edit form brought: what was typed, what was there when it was opened, and what was chosen."""
+
+    typed: Values
+    opened: Values
+    seen: str
+    keep: Values
+
+    @classmethod
+    def of_form(cls, names: tuple[str, ...]) -> Sent:
+        """Read this request's form."""
+        chosen = {name: request.form.get(f"keep-{name}", "") for name in names}
+        return cls(
+            typed=sent(names),
+            opened=_decoded(request.form.get("opened", "")),
+            seen=request.form.get("seen", ""),
+            keep={name: kept for name, kept in chosen.items() if kept in ("mine", "now")},
+        )
+
+
+def shown(editing: Editing[R], record: R) -> Filled:
+    """Return the form as the record is."""
+    now = editing.values(record)
+    return Filled(editing.form(record, now), _carried(now, _seen(now, record.concurrency_stamp)))
+
+
+def attempt(editing: Editing[R]) -> Saved[R] | Filled | Comparison:
+    """Save what this request's form holds, or return what to show instead.
+
+    The same form sent twice has one effect: the second finds the record as wanted. An answer that got lost is looked
+    for in the record. Raises CareError for what concerns the whole page.
+    """
+    record = editing.read()
+    sent_form = Sent.of_form(tuple(editing.fields(record)))
+    for is_last in (False, True):
+        now = editing.values(record)
+        wanted = settle(sent_form, now, record, editing.form(record, now))
+        if isinstance(wanted, Comparison):
+            return wanted
+        filled = _checked(editing, record, wanted)
+        if filled is not None:
+            return filled
+        if wanted == now:
+            return Saved(record, is_changed=bool(sent_form.opened and sent_form.opened != now))
+        try:
+            return _written(editing, record, wanted)
+        except Conflict:
+            if is_last:
+                raise
+            record = editing.read()
+        except (Invalid, Refused) as error:
+            return _refused(editing, record, wanted, error)
+    raise AssertionError("unreachable")
+
+
+def settle(sent_form: Sent, now: Values, record: Stamped, form: Form) -> Values | Comparison:
+    """Return what to make of the record, or the comparison when someone else's changes wait for a choice."""
+    has_seen = sent_form.seen == _seen(now, record.concurrency_stamp)
+    chosen = sent_form if has_seen else replace(sent_form, keep={})
+    differences = compare(chosen, now, form)
+    if differences and not has_seen:
+        return _comparison(sent_form, now, record, form, differences, status=409)
+    if any(not one.keep for one in differences):
+        asked = tuple(_asking(one) for one in differences)
+        return _comparison(sent_form, now, record, form, asked, status=422)
+    kept = {one.name: now[one.name] for one in differences if one.keep == "now"}
+    return {**sent_form.typed, **kept}
+
+
+def compare(sent_form: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
+    """Return the fields that someone else made something else of than was typed.
+
+    One that the person left alone is kept as it is now unless they choose otherwise; where both changed it, neither is.
+    """
+    found: list[Difference] = []
+    for name, yours in sent_form.typed.items():
+        was = sent_form.opened.get(name)
+        if now[name] in (was, yours):
+            continue
+        found.append(
+            Difference(
+                name=name,
+                label=form.label(name),
+                was=None if was is None else form.words(name, was),
+                yours=form.words(name, yours),
+                now=form.words(name, now[name]),
+                keep=sent_form.keep.get(name) or ("now" if yours == was else ""),
+            )
+        )
+    return tuple(found)
+
+
+def _checked(editing: Editing[R], record: R, wanted: Values) -> Filled | None:
+    """The form again when something is wrong with what it holds."""
+    form = editing.form(record, wanted)
+    if form.validate():
+        editing.check(record, form)
+    return _again(editing, record, form, status=422) if form.errors else None
+
+
+def _written(editing: Editing[R], record: R, wanted: Values) -> Saved[R] | Filled:
+    """Write it; where the answer is empty, lost or unreadable, read what the record says."""
+    try:
+        written = editing.write(record, wanted)
+    except BadResponse:
+        written = None
+    except Unavailable as error:
+        if error.outcome_known:
+            raise
+        written = None
+    if written is not None:
+        return Saved(written, is_changed=True)
+    newest = _read_again(editing)
+    if editing.values(newest) == wanted:
+        return Saved(newest, is_changed=True)
+    note = _(
+        "The clinic's system didn't confirm this, and its record, read just now, doesn't show it. You can send it again."
+    )
+    return _again(editing, newest, editing.form(newest, wanted), status=503, note=note)
+
+
+def _read_again(editing: Editing[R]) -> R:
+    try:
+        return editing.read()
+    except CareError as error:
+        raise Unavailable("not confirmed", outcome_known=False) from error
+
+
+def _refused(editing: Editing[R], record: R, wanted: Values, error: Invalid | Refused) -> Filled:
+    form = editing.form(record, wanted)
+    if isinstance(error, Refused):
+        return _again(editing, record, form, status=403, note=said(error.code))
+    names = [name.replace(".", "_") for name in error.fields]
+    for name in (name for name in names if name in form):
+        form.add_error(name, _("The clinic's system doesn't accept this."))
+    if not form.errors:
+        form.add_error(None, _("The clinic's system doesn't accept something of this. Nothing was changed."))
+    return _again(editing, record, form, status=422)
+
+
+def _again(editing: Editing[R], record: R, form: Form, *, status: int, note: str = "") -> Filled:
+    now = editing.values(record)
+    return Filled(form, _carried(now, _seen(now, record.concurrency_stamp)), status, note)
+
+
+def _comparison(
+    sent_form: Sent,
+    now: Values,
+    record: Stamped,
+    form: Form,
+    differences: tuple[Difference, ...],
+    *,
+    status: int,
+) -> Comparison:
+    """Carries what was typed and what was opened along, marked with the version that is shown now."""
+    mine_alone = tuple(
+        (form.label(name), form.words(name, now[name]), form.words(name, yours))
+        for name, yours in sent_form.typed.items()
+        if yours != now[name] and now[name] == sent_form.opened.get(name)
+    )
+    carried = (
+        *_carried(sent_form.opened, _seen(now, record.concurrency_stamp)),
+        *sent_form.typed.items(),
+    )
+    return Comparison(differences, mine_alone, carried, record.last_modification_time, status)
+
+
+def _asking(one: Difference) -> Difference:
+    if one.keep:
+        return one
+    return replace(one, error=_("Choose what to keep for “%(field)s”.", field=one.label))
+
+
+def _carried(opened: Values, seen: str) -> tuple[tuple[str, str], ...]:
+    """The hidden fields of an edit form."""
+    return (("opened", msgspec.json.encode(opened).decode()), ("seen", seen))
+
+
+def _seen(now: Values, stamp: str | None) -> str:
+    """A mark of the version that a page shows; the stamp alone won't do for an API that gives none."""
+    return hashlib.sha256(msgspec.json.encode([now, stamp])).hexdigest()[:32]
+
+
+def _decoded(text: str) -> Values:
+    try:
+        return msgspec.json.decode(text, type=Values)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}

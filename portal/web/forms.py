@@ -1,0 +1,172 @@
+"""Forms of text fields, over WTForms: what was typed stays text until a record is made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, TypeAlias, cast
+
+import wtforms
+import wtforms.form
+import wtforms.validators
+from flask import request
+from werkzeug.datastructures import MultiDict
+
+from portal.words import _
+
+Values: TypeAlias = dict[str, str]
+"""What a form holds: text by field name, "" for an empty field."""
+
+Fields: TypeAlias = Mapping[str, Any]
+"""Unbound fields by name, in the order in which they are shown."""
+
+_wt = cast("Any", wtforms)
+_checks = cast("Any", wtforms.validators)
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
+_PHONE = re.compile(r"\+?[0-9][0-9 ()./-]{3,38}[0-9]")
+
+
+class Form:
+    """Fields with what they hold and what is wrong with it."""
+
+    def __init__(self, fields: Fields, given: Mapping[str, str]) -> None:
+        self._form = cast("Any", wtforms.form).BaseForm(fields)
+        self._form.process(MultiDict(given))
+        self.form_errors: list[str] = []
+
+    def __getitem__(self, name: str) -> Any:
+        return self._form[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._form
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._form)
+
+    @property
+    def errors(self) -> list[str]:
+        """What is wrong, all of it."""
+        of_fields = [str(text) for field in self for text in field.errors]
+        return [*self.form_errors, *of_fields]
+
+    def validate(self) -> bool:
+        """Check every field by itself."""
+        return bool(self._form.validate())
+
+    def value(self, name: str) -> str:
+        """What a field holds."""
+        return str(self[name].data or "")
+
+    def add_error(self, name: str | None, text: str) -> None:
+        """Say what is wrong with a field, or with the whole."""
+        if name is None or name not in self:
+            self.form_errors.append(text)
+        else:
+            self[name].errors = [*self[name].errors, text]
+
+    def label(self, name: str) -> str:
+        """The field's name in words."""
+        return str(self[name].label.text)
+
+    def words(self, name: str, value: str) -> str:
+        """A value as a person reads it: the words of a choice, else the text itself."""
+        choices = cast("Iterable[Any]", getattr(self[name], "choices", None) or ())
+        return next((str(one.label) for one in choices if one.value == value), value)
+
+
+def sent(names: Iterable[str]) -> Values:
+    """Return what was typed: trimmed, with plain line ends (browsers send CR LF)."""
+    return {name: request.form.get(name, "").replace("\r\n", "\n").strip() for name in names}
+
+
+def text(
+    label: str,
+    *,
+    required: str | None = None,
+    longest: int = 200,
+    kind: str = "text",
+    autocomplete: str | None = None,
+    check: Callable[[str], str | None] | None = None,
+    optional: bool = True,
+) -> Any:
+    """A line of text; `required` is the sentence for an empty one, `check` returns what is wrong with a given one.
+
+    `kind` is the type of the input, or "textarea". `optional` False leaves out the word for what may be empty.
+    """
+    field = {"textarea": _wt.TextAreaField, "email": _wt.EmailField, "tel": _wt.TelField}.get(
+        kind, _wt.StringField
+    )
+    attributes = {
+        "maxlength": longest,
+        "autocomplete": autocomplete or "off",
+        **({"type": kind} if kind == "date" else {}),
+        **({"required": True} if required else {}),
+    }
+    if kind == "date":
+        del attributes["maxlength"]
+    return field(
+        label, [*_presence(required, optional), _fits(longest), _checked(check)], render_kw=attributes
+    )
+
+
+def choice(
+    label: str,
+    choices: Sequence[tuple[str, str]],
+    *,
+    radios: bool = False,
+    wrong: str | None = None,
+    autocomplete: str | None = None,
+) -> Any:
+    """One of several, by value and words; `wrong` is the sentence for anything else."""
+    values = [value for value, _words in choices]
+    return (_wt.RadioField if radios else _wt.SelectField)(
+        label,
+        [_checks.AnyOf(values, message=wrong or _("Choose one of these."))],
+        choices=[_wt.SelectChoice(value, words) for value, words in choices],
+        validate_choice=False,
+        render_kw=None if radios else {"autocomplete": autocomplete or "off"},
+    )
+
+
+def an_email(value: str) -> str | None:
+    """What is wrong with an e-mail address."""
+    return None if _EMAIL.fullmatch(value) else _("Enter an e-mail address like name@example.com.")
+
+
+def a_phone_number(value: str) -> str | None:
+    """What is wrong with a telephone number."""
+    return None if _PHONE.fullmatch(value) else _("Enter a telephone number like +44 7700 900123.")
+
+
+def a_date(value: str) -> str | None:
+    """What is wrong with a day."""
+    return None if day_of(value) else _("Enter a real date, with day, month and year.")
+
+
+def day_of(value: str) -> date | None:
+    """Return the day that is written as YYYY-MM-DD (what a date field sends), or None."""
+    try:
+        return date.fromisoformat(value) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value) else None
+    except ValueError:
+        return None
+
+
+def _presence(required: str | None, optional: bool) -> list[Any]:
+    if required:
+        return [_checks.InputRequired(required)]
+    return [_checks.Optional()] if optional else []
+
+
+def _fits(longest: int) -> Any:
+    return _checks.Length(max=longest, message=_("Write at most %(longest)s characters.", longest=longest))
+
+
+def _checked(check: Callable[[str], str | None] | None) -> Any:
+    def validate(form: object, field: Any) -> None:
+        wrong = check(field.data) if check and field.data else None
+        if wrong:
+            raise _checks.ValidationError(wrong)
+
+    return validate
