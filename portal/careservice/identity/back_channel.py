@@ -1,4 +1,4 @@
-"""Telling the clients of a sign-out (OpenID Connect Back-Channel Logout 1.0 §2.5)."""
+"""Telling the clients of a sign-out (OpenID Connect Back-Channel Logout 1.0)."""
 
 from __future__ import annotations
 
@@ -6,35 +6,70 @@ import logging
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
-from urllib.parse import urlencode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from urllib.parse import urlencode, urlsplit
 
 from sqlalchemy.orm import Session
 
-from portal.careservice.identity.tables import Client, Grant, SignIn
+from portal.careservice.identity.tables import Client, SignIn
 from portal.careservice.identity.tokens import logout_token
 
+_TIMEOUT_SECONDS = 3.0
 _log = logging.getLogger(__name__)
-_TIMEOUT = 3.0
 
 
-def announce(session: Session, sign_in: SignIn, grants: Iterable[Grant]) -> None:
-    """Post a logout token to every client that held a live grant of this sign-in, without waiting for any."""
-    told = {grant.client_id for grant in grants}
-    posts: list[tuple[str, bytes]] = []
-    for client_id in sorted(told):
-        client = session.get(Client, client_id)
-        if client is not None and client.backchannel_logout_uri:
-            token = logout_token(session, client, sign_in.person_id, sign_in.sid)
-            posts.append((client.backchannel_logout_uri, urlencode({"logout_token": token}).encode()))
-    if posts:
-        threading.Thread(target=_post_all, args=(posts,), daemon=True).start()
+@dataclass(frozen=True)
+class Notice:
+    """One client's logout token, on its way."""
+
+    client_id: str
+    address: str
+    token: str
 
 
-def _post_all(posts: list[tuple[str, bytes]]) -> None:
-    for address, body in posts:
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_args: object, **_kwargs: object) -> None:
+        """A logout token goes to the registered address and nowhere else."""
+
+
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects())
+
+
+def notices(session: Session, here: SignIn, client_ids: Iterable[str]) -> list[Notice]:
+    """What to tell the clients to which this sign-in gave anything (§2.4)."""
+    clients = (session.get_one(Client, client_id) for client_id in sorted(client_ids))
+    return [
+        Notice(
+            client.client_id,
+            client.backchannel_logout_uri,
+            logout_token(session, client, here.person_id, here.sid),
+        )
+        for client in clients
+        if client.backchannel_logout_uri
+    ]
+
+
+def send(told: Sequence[Notice]) -> None:
+    """Post them in the background (§2.5): the person who signs out waits for none of the clients."""
+    if told:
+        threading.Thread(target=_send_all, args=(told,), daemon=True).start()
+
+
+def _send_all(told: Sequence[Notice]) -> None:
+    for notice in told:
         try:
-            with urllib.request.urlopen(address, data=body, timeout=_TIMEOUT):  # noqa: S310 (registered by the operator)
-                pass
-        except (urllib.error.URLError, OSError) as error:
-            _log.warning("Back-channel logout at %s failed: %s", address, type(error).__name__)
+            _opener.open(_post(notice), timeout=_TIMEOUT_SECONDS).close()
+        except (urllib.error.URLError, OSError, HTTPException) as error:
+            _log.warning("%s was not told of a sign-out: %s", notice.client_id, type(error).__name__)
+
+
+def _post(notice: Notice) -> urllib.request.Request:
+    parts = urlsplit(notice.address)
+    address = notice.address
+    if (parts.hostname or "").endswith(".localhost"):
+        # Such names are this machine's (RFC 6761 §6.3), but its resolver need not know them.
+        address = parts._replace(netloc=f"127.0.0.1:{parts.port or 80}").geturl()
+    form = urlencode({"logout_token": notice.token}).encode()
+    return urllib.request.Request(address, data=form, headers={"Host": parts.netloc})  # noqa: S310 (registered)

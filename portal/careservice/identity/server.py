@@ -1,4 +1,4 @@
-"""The OAuth part: Authlib's authorization server with this service's rules (RFC 6749, 7636, 9126, 9700)."""
+"""The OAuth part: Authlib's authorization server with this service's rules (RFC 6749, 7009, 7636, 7662, 9700)."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportMissingParameterType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
@@ -9,20 +9,25 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from authlib.integrations.flask_oauth2 import AuthorizationServer
-from authlib.oauth2.rfc6749.errors import InvalidGrantError, InvalidRequestError
+from authlib.oauth2 import OAuth2Error
+from authlib.oauth2.rfc6749.errors import InvalidGrantError, InvalidRequestError, InvalidScopeError
 from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, ClientCredentialsGrant, RefreshTokenGrant
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc7662 import IntrospectionEndpoint
-from flask import Flask
-from sqlalchemy import select, update
+from flask import Flask, Response
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
+from portal.careservice.identity.asking import Asked, OAuthRequest, posted
 from portal.careservice.identity.tables import (
     AuthorizationCode,
     Client,
@@ -36,7 +41,6 @@ from portal.careservice.identity.tables import (
 from portal.careservice.identity.tokens import (
     InvalidToken,
     access_token,
-    claims_of,
     id_token,
     verify_access_token,
 )
@@ -50,7 +54,28 @@ class OAuthServer(AuthorizationServer):
     """Authlib's server; the session of the request is where everything is kept."""
 
     def query_client(self, client_id: str) -> Client | None:
-        return database.session().get(Client, client_id)
+        return database.session().get(Client, client_id) if client_id.isprintable() else None
+
+    def create_oauth2_request(self, request: Any) -> OAuthRequest:
+        return request if isinstance(request, OAuthRequest) else posted()
+
+    def token_answer(self) -> Response:
+        """The answer to the posted token request (RFC 6749 §5)."""
+        return self._answered(self.create_token_response)
+
+    def endpoint_answer(self, name: str) -> Response:
+        """The answer to the form posted to `revocation` or `introspection`."""
+        return self._answered(partial(self.create_endpoint_response, name))
+
+    def error_answer(self, error: OAuth2Error) -> Response:
+        """The error as JSON (RFC 6749 §5.2)."""
+        return cast("Response", self.handle_response(*error()))
+
+    def _answered(self, answer: Callable[[], object]) -> Response:
+        try:
+            return cast("Response", answer())
+        except OAuth2Error as error:  # Authlib doesn't catch what its own reading of the request raises
+            return self.error_answer(error)
 
     def save_token(self, token: dict[str, Any], request: Any) -> None:
         """Nothing more to keep: the grants below keep what they give."""
@@ -70,6 +95,25 @@ def init_app(app: Flask) -> None:
     server.register_endpoint(Introspection)
 
 
+def authenticate_client(form: OAuthRequest, endpoint: str) -> Client:
+    """The client whose secret came with the form; raises OAuth2Error."""
+    return cast("Client", server.authenticate_client(form, _METHODS, endpoint))
+
+
+def code_grant(asked: Asked) -> CodeGrant:
+    """Authlib's grant for a good authorization request; raises OAuth2Error when scope or challenge isn't."""
+    grant = cast("CodeGrant", server.get_authorization_grant(OAuthRequest(asked.parameters)))
+    grant.validate_authorization_request()
+    return grant
+
+
+def address_with_code(asked: Asked, here: SignIn) -> str:
+    """The client's address with a code for the person who is signed in, and the client's `state`."""
+    grant = code_grant(asked)
+    _, _, headers = grant.create_authorization_response(asked.redirect_uri, here)
+    return str(dict(headers)["Location"])
+
+
 def revoke_family(session: Session, grant_id: str) -> None:
     """End all tokens that came of one code."""
     session.execute(
@@ -77,24 +121,10 @@ def revoke_family(session: Session, grant_id: str) -> None:
     )
 
 
-def revoke_sign_in(session: Session, sid: str) -> list[Grant]:
-    """End all tokens of one sign-in; return the grants that were live."""
-    live = session.scalars(select(Grant).where(Grant.sid == sid, Grant.revoked_at.is_(None))).all()
-    for grant in live:
-        grant.revoked_at = now()
-    return list(live)
-
-
 class _S256(CodeChallenge):
-    """PKCE is required, and only as S256 (RFC 9700 §2.1.1)."""
+    """PKCE as S256 alone (RFC 9700 §2.1.1); that a request has it at all, `asking.check` sees to."""
 
     SUPPORTED_CODE_CHALLENGE_METHOD = ["S256"]  # noqa: RUF012 (Authlib's name and type)
-
-    def validate_code_challenge(self, grant: Any, redirect_uri: str) -> None:
-        data = grant.request.payload.data
-        if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
-            raise InvalidRequestError("PKCE with 'code_challenge_method=S256' is required.")
-        super().validate_code_challenge(grant, redirect_uri)
 
 
 class CodeGrant(AuthorizationCodeGrant):
@@ -121,12 +151,14 @@ class CodeGrant(AuthorizationCodeGrant):
 
     def query_authorization_code(self, code: str, client: Client) -> AuthorizationCode | None:
         session = database.session()
-        found = session.get(AuthorizationCode, digest(code))
+        found = session.get(AuthorizationCode, digest(code), with_for_update=True)
         if found is None or found.client_id != client.client_id:
             return None
         if found.grant_id is not None:
             revoke_family(session, found.grant_id)
             session.commit()
+            return None
+        if session.get(SignIn, found.sid) is None:  # signed out meanwhile
             return None
         return found if found.expires_at > now() else None
 
@@ -161,7 +193,7 @@ class RefreshGrant(RefreshTokenGrant):
 
     def authenticate_refresh_token(self, refresh_token: str) -> RefreshToken | None:
         session = database.session()
-        found = session.get(RefreshToken, digest(refresh_token))
+        found = session.get(RefreshToken, digest(refresh_token), with_for_update=True)
         if found is None or found.expires_at <= now() or found.grant.revoked_at is not None:
             return None
         if (
@@ -192,21 +224,22 @@ class ServiceGrant(ClientCredentialsGrant):
 
     def generate_token(self, user: Any = None, scope: str | None = None, **_: Any) -> dict[str, Any]:
         client = cast("Client", self.request.client)
-        given = client.get_allowed_scope(self.request.payload.scope) or ""
-        token = access_token(database.session(), client, given, None, None)
-        return _bearer(token, given)
+        given = client.get_allowed_scope(self.request.payload.scope)
+        if given is None:
+            raise InvalidScopeError
+        return _bearer(access_token(database.session(), client, given, None, None), given)
 
 
-class _Found:
-    """A token that was shown to the revocation or introspection endpoint."""
+@dataclass(frozen=True)
+class _Shown:
+    """A token that was shown to the revocation or introspection endpoint: its claims, or its record."""
 
-    def __init__(self, claims: dict[str, Any], refresh: RefreshToken | None) -> None:
-        self.claims = claims
-        self.refresh = refresh
+    client_id: str
+    claims: dict[str, Any]
+    refresh: RefreshToken | None = None
 
     def check_client(self, client: Client) -> bool:
-        owner = self.refresh.grant.client_id if self.refresh else self.claims.get("client_id")
-        return owner == client.client_id
+        return self.client_id == client.client_id
 
     def is_expired(self) -> bool:
         return self.refresh is not None and self.refresh.expires_at <= now()
@@ -222,10 +255,13 @@ class Revocation(RevocationEndpoint):
 
     CLIENT_AUTH_METHODS = _METHODS
 
-    def query_token(self, token_string: str, token_type_hint: str | None) -> _Found | None:
-        return _find(token_string)
+    def check_params(self, request: OAuthRequest, client: Client) -> None:
+        _require_token(request)
 
-    def revoke_token(self, token: _Found, request: Any) -> None:
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _Shown | None:
+        return _shown(token_string)
+
+    def revoke_token(self, token: _Shown, request: Any) -> None:
         session = database.session()
         if token.refresh:
             revoke_family(session, token.refresh.grant_id)
@@ -236,20 +272,25 @@ class Revocation(RevocationEndpoint):
 
 
 class Introspection(IntrospectionEndpoint):
-    """Token introspection (RFC 7662), for server clients alone."""
+    """Token introspection (RFC 7662): a server client may ask, about tokens of its own clinic's clients."""
 
     CLIENT_AUTH_METHODS = _METHODS
 
-    def query_token(self, token_string: str, token_type_hint: str | None) -> _Found | None:
-        return _find(token_string)
+    def check_params(self, request: OAuthRequest, client: Client) -> None:
+        _require_token(request)
 
-    def check_permission(self, token: _Found, client: Client, request: Any) -> bool:
-        return client.is_server
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _Shown | None:
+        return _shown(token_string)
 
-    def introspect_token(self, token: _Found) -> dict[str, Any]:
+    def check_permission(self, token: _Shown, client: Client, request: Any) -> bool:
+        owner = database.session().get_one(Client, token.client_id)
+        return client.is_server and owner.tenant_id == client.tenant_id
+
+    def introspect_token(self, token: _Shown) -> dict[str, Any]:
         if token.refresh:
             grant = token.refresh.grant
             return {
+                "iss": current_settings().issuer,
                 "client_id": grant.client_id,
                 "sub": grant.person_id,
                 "scope": grant.scope,
@@ -258,15 +299,22 @@ class Introspection(IntrospectionEndpoint):
         return {**token.claims, "token_type": "Bearer"}
 
 
-def _find(token: str) -> _Found | None:
+def _shown(token: str) -> _Shown | None:
     session = database.session()
     refresh = session.get(RefreshToken, digest(token))
     if refresh is not None:
-        return _Found({}, refresh)
+        return _Shown(refresh.grant.client_id, {}, refresh)
     try:
-        return _Found(verify_access_token(session, token), None)
+        claims = verify_access_token(session, token, scope=None)
     except InvalidToken:
         return None
+    return _Shown(str(claims["client_id"]), claims)
+
+
+def _require_token(request: OAuthRequest) -> None:
+    """Authlib would refuse an unknown `token_type_hint`, which RFC 7009 §2.1 and RFC 7662 §2.1 only call a hint."""
+    if not request.form.get("token"):
+        raise InvalidRequestError("Missing token.")
 
 
 def _active(person_id: str) -> Person | None:
@@ -287,7 +335,7 @@ def _answer(
     token = _bearer(access_token(session, client, scope, grant, person), scope)
     if "openid" in scope.split() and auth_time is not None:
         token["id_token"] = id_token(session, client, scope, grant, person, auth_time, nonce)
-    if "offline_access" in scope.split() and client.check_grant_type("refresh_token"):
+    if "offline_access" in grant.scope.split() and client.check_grant_type("refresh_token"):
         token["refresh_token"] = _new_refresh_token(session, grant)
     return token
 
@@ -315,6 +363,3 @@ def _bearer(token: str, scope: str) -> dict[str, Any]:
 
 def _no_generic_token(*_: Any, **__: Any) -> dict[str, Any]:
     raise InvalidGrantError
-
-
-__all__ = ["claims_of", "init_app", "revoke_family", "revoke_sign_in", "server"]

@@ -46,7 +46,7 @@ class Person(Base):
     roles: Mapped[list[str]]
     is_active: Mapped[bool] = mapped_column(default=True)
 
-    tenant: Mapped[Tenant] = relationship(lazy="joined")
+    tenant: Mapped[Tenant] = relationship(lazy="joined", innerjoin=True)
 
     @property
     def name(self) -> str:
@@ -124,7 +124,7 @@ class SignIn(Base):
     auth_time: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
 
-    person: Mapped[Person] = relationship(lazy="joined")
+    person: Mapped[Person] = relationship(lazy="joined", innerjoin=True)
 
 
 class FailedSignIn(Base):
@@ -210,7 +210,7 @@ class RefreshToken(Base):
     expires_at: Mapped[datetime] = mapped_column(index=True)
     replaced_at: Mapped[datetime | None]
 
-    grant: Mapped[Grant] = relationship(lazy="joined")
+    grant: Mapped[Grant] = relationship(lazy="joined", innerjoin=True)
 
     def check_client(self, client: Client) -> bool:
         """Whether it was given to this client."""

@@ -1,0 +1,160 @@
+"""What a client asks: its parameters as they arrived, made safe, and checked against its registration."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# (Authlib has no types.)
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from authlib.oauth2 import OAuth2Error
+from authlib.oauth2.rfc6749 import OAuth2Request
+from authlib.oauth2.rfc6749.errors import InvalidRequestError
+from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
+from flask import request
+from sqlalchemy.orm import Session
+from werkzeug.datastructures import MultiDict
+
+from portal.careservice.identity.tables import Client, Tenant
+from portal.careservice.settings import current_settings
+
+KNOWN = frozenset(
+    ["client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt", "max_age", "login_hint", "acr_values", "ui_locales"]
+)
+"""The parameters of an authorization request that mean something here; others are ignored (RFC 6749 §3.1)."""
+
+_LONGEST = 8192
+_PROMPTS = frozenset({"none", "login", "consent", "select_account"})
+
+
+class RefusedRequest(Exception):
+    """An authorization request that gets no code; `location` is where the browser takes the error, if anywhere."""
+
+    def __init__(self, code: str, description: str = "", asked: Mapping[str, str] | None = None) -> None:
+        super().__init__(code)
+        self.code = code
+        self.description = description
+        self.location = _error_address(code, description, asked) if asked else None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A good authorization request; `max_age` in seconds."""
+
+    client: Client
+    tenant: Tenant
+    parameters: Mapping[str, str]
+    prompts: frozenset[str]
+    max_age: int | None
+
+    @property
+    def redirect_uri(self) -> str:
+        """Where the answer goes: registered, to the letter."""
+        return self.parameters["redirect_uri"]
+
+
+class OAuthRequest(OAuth2Request):
+    """A request as Authlib reads one, made of parameters that `single_values` let through.
+
+    Authlib would take the address from the `Host` header, fail on one that it thinks insecure, and fail on
+    credentials that are no UTF-8. The address plays no part here and transport is the operator's choice.
+    """
+
+    def __init__(self, parameters: Mapping[str, str], headers: Mapping[str, str] | None = None) -> None:
+        super().__init__("POST", "https://issuer.invalid", headers=dict(headers or {}))
+        self._parameters = dict(parameters)
+        self.payload = BasicOAuth2Payload(self._parameters)
+
+    @property
+    def form(self) -> dict[str, str]:
+        """The parameters, as the token endpoint's grants read them."""
+        return self._parameters
+
+
+def single_values(given: MultiDict[str, str]) -> dict[str, str]:
+    """The parameters by name; raises InvalidRequestError for repeated (RFC 6749 §3.1), overlong or binary ones."""
+    for name, values in given.lists():
+        if len(values) > 1:
+            raise InvalidRequestError("A parameter is repeated.")
+        if len(values[0]) > _LONGEST or not (name + values[0]).isprintable():
+            raise InvalidRequestError("A parameter is too long or holds control characters.")
+    return given.to_dict()
+
+
+def posted() -> OAuthRequest:
+    """The posted form with the client's credentials; raises InvalidRequestError."""
+    return OAuthRequest(single_values(request.form), _credentials(request.headers.get("Authorization", "")))
+
+
+def check(session: Session, parameters: Mapping[str, str]) -> Asked:
+    """The authorization request in `parameters` (OpenID Connect Core §3.1.2.2); raises RefusedRequest.
+
+    Only once client and address are known to be good does an error go back to the client.
+    """
+    client = session.get(Client, parameters.get("client_id", ""))
+    if client is None or not client.check_grant_type("authorization_code"):
+        raise RefusedRequest("invalid_client", "The client is not known here.")
+    if not client.check_redirect_uri(parameters.get("redirect_uri", "")):
+        raise RefusedRequest("invalid_request", "The redirect address is not one of the client's.")
+
+    def refused(code: str, description: str) -> RefusedRequest:
+        return RefusedRequest(code, description, parameters)
+
+    response_type = parameters.get("response_type")
+    if response_type is None:
+        raise refused("invalid_request", "Missing response_type.")
+    if response_type != "code":
+        raise refused("unsupported_response_type", "Only response_type=code exists here.")
+    if parameters.get("response_mode", "query") != "query":
+        raise refused("invalid_request", "Only response_mode=query exists here.")
+    if not parameters.get("code_challenge") or parameters.get("code_challenge_method") != "S256":
+        raise refused("invalid_request", "PKCE with code_challenge_method=S256 is required.")
+    prompts = frozenset(parameters.get("prompt", "").split())
+    if not prompts <= _PROMPTS or ("none" in prompts and len(prompts) > 1):
+        raise refused("invalid_request", "Unknown or contradicting prompt.")
+    max_age = parameters.get("max_age") or None
+    if max_age is not None and not (max_age.isascii() and max_age.isdecimal() and len(max_age) < 10):
+        raise refused("invalid_request", "max_age is a number of seconds.")
+    tenant = session.get_one(Tenant, client.tenant_id)
+    if _tenant_names(parameters) - {tenant.name}:
+        raise refused("invalid_request", "The client does not work for that tenant.")
+    return Asked(client, tenant, parameters, prompts, int(max_age) if max_age is not None else None)
+
+
+def refusal(error: OAuth2Error, asked: Asked) -> RefusedRequest:
+    """Authlib's error as this request's."""
+    return RefusedRequest(str(error.error), str(error.description or ""), asked.parameters)
+
+
+def answer_address(redirect_uri: str, parameters: Mapping[str, str]) -> str:
+    """The client's address with the answer's parameters, the issuer among them (RFC 9207 §2)."""
+    return with_parameters(redirect_uri, {**parameters, "iss": current_settings().issuer})
+
+
+def with_parameters(address: str, parameters: Mapping[str, str]) -> str:
+    """The address with these parameters after those that it has."""
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
+
+
+def _error_address(code: str, description: str, asked: Mapping[str, str]) -> str:
+    parameters = {"error": code, "error_description": description, "state": asked.get("state", "")}
+    return answer_address(asked["redirect_uri"], {name: value for name, value in parameters.items() if value})
+
+
+def _tenant_names(parameters: Mapping[str, str]) -> set[str]:
+    values = parameters.get("acr_values", "").split()
+    return {value.removeprefix("tenant:") for value in values if value.startswith("tenant:")}
+
+
+def _credentials(header: str) -> dict[str, str]:
+    scheme, _, value = header.partition(" ")
+    if scheme.lower() != "basic":
+        return {}
+    try:
+        base64.b64decode(value.strip(), validate=True).decode()
+    except ValueError:
+        return {}
+    return {"Authorization": header}

@@ -1,0 +1,174 @@
+"""The authorization endpoint, and the requests that are pushed to it or wait for their person."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from authlib.oauth2 import OAuth2Error
+from flask import Response, jsonify, request
+from sqlalchemy.orm import Session
+
+from portal.careservice import database
+from portal.careservice.clock import now
+from portal.careservice.identity import sessions
+from portal.careservice.identity.asking import (
+    KNOWN,
+    Asked,
+    RefusedRequest,
+    answer_address,
+    check,
+    posted,
+    refusal,
+    single_values,
+)
+from portal.careservice.identity.pages import bp, go, page, set_cookie
+from portal.careservice.identity.server import address_with_code, authenticate_client, code_grant, server
+from portal.careservice.identity.tables import AuthorizationRequest, SignIn, digest
+from portal.careservice.settings import current_settings
+
+BROWSER_COOKIE = "idsrv_browser"
+"""Binds a waiting request to the browser that brought it, so that nobody can be made to sign in to another's."""
+
+_URN = "urn:ietf:params:oauth:request_uri:"
+_WAIT = timedelta(minutes=15)
+
+
+@bp.route("/connect/authorize", methods=["GET", "POST"])
+def authorize() -> Response:
+    """Straight back with a code, or by way of the sign-in page (OpenID Connect Core §3.1.2)."""
+    session = database.session_for_writing()
+    try:
+        asked = checked(session, _parameters(session))
+        here = sessions.of_browser(session)
+        if here is not None and _is_enough(here, asked):
+            return grant(asked, here)
+        if "none" in asked.prompts:
+            raise RefusedRequest("login_required", "Nobody is signed in here.", asked.parameters)
+    except OAuth2Error as error:
+        return refuse(RefusedRequest(str(error.error), str(error.description or "")))
+    except RefusedRequest as refused:
+        return refuse(refused)
+    return _ask_to_sign_in(session, asked)
+
+
+@bp.post("/connect/par")
+def push() -> Response:
+    """Keep an authorization request for its client, to be used once (RFC 9126 §2)."""
+    session = database.session()
+    try:
+        form = posted()
+        client = authenticate_client(form, "par")
+        parameters = _known(form.form)
+        if "request_uri" in form.form or "request" in form.form:
+            raise RefusedRequest("invalid_request", "A pushed request holds no other request.")
+        if parameters.setdefault("client_id", client.client_id) != client.client_id:
+            raise RefusedRequest("invalid_request", "The client_id is another's.")
+        checked(session, parameters)
+    except OAuth2Error as error:
+        return server.error_answer(error)
+    except RefusedRequest as refused:
+        return _json_refusal(refused)
+    lifetime = current_settings().lifetimes.pushed_request
+    handle = _keep(session, parameters, lifetime, is_pushed=True)
+    response = jsonify(request_uri=_URN + handle, expires_in=int(lifetime.total_seconds()))
+    response.status_code = 201
+    return response
+
+
+def grant(asked: Asked, here: SignIn) -> Response:
+    """Back to the client with a code for the person who is signed in."""
+    return go(answer_address(address_with_code(asked, here), {}))
+
+
+def checked(session: Session, parameters: Mapping[str, str]) -> Asked:
+    """The good authorization request in `parameters`; raises RefusedRequest."""
+    asked = check(session, parameters)
+    try:
+        code_grant(asked)
+    except OAuth2Error as error:
+        raise refusal(error, asked) from error
+    return asked
+
+
+def refuse(refused: RefusedRequest) -> Response:
+    """The error at the client where its address is known to be good, else on a page of our own."""
+    if refused.location is not None:
+        return go(refused.location)
+    return page("refused.html", status=400, code=refused.code, description=refused.description)
+
+
+def waiting_request(session: Session, handle: str) -> AuthorizationRequest | None:
+    """The request that waits for a sign-in in this very browser, used and expired ones too."""
+    found = session.get(AuthorizationRequest, digest(handle))
+    browser = request.cookies.get(BROWSER_COOKIE, "")
+    if found is None or found.is_pushed or not browser:
+        return None
+    return found if secrets.compare_digest(str(found.parameters["browser"]), digest(browser)) else None
+
+
+def _parameters(session: Session) -> dict[str, str]:
+    given = single_values(request.values)
+    if "request" in given:
+        raise RefusedRequest("request_not_supported", "Request objects are not supported.")
+    if "request_uri" in given:
+        return _pushed(session, given["request_uri"], given.get("client_id"))
+    return _known(given)
+
+
+def _pushed(session: Session, request_uri: str, client_id: str | None) -> dict[str, str]:
+    """The parameters of a pushed request, good for one use (RFC 9126 §4)."""
+    handle_hash = digest(request_uri.removeprefix(_URN))
+    found = session.get(AuthorizationRequest, handle_hash, with_for_update=True)
+    if (
+        found is None
+        or not found.is_pushed
+        or found.used_at is not None
+        or found.expires_at <= now()
+        or found.client_id != client_id
+    ):
+        raise RefusedRequest("invalid_request_uri", "The request was used before, or is too old.")
+    found.used_at = now()
+    return {name: str(value) for name, value in found.parameters.items()}
+
+
+def _known(given: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in given.items() if name in KNOWN}
+
+
+def _is_enough(here: SignIn, asked: Asked) -> bool:
+    """Whether the sign-in of this browser answers the request without another password."""
+    if here.person.tenant_id != asked.tenant.id or asked.prompts & {"login", "select_account"}:
+        return False
+    return asked.max_age is None or now() - here.auth_time <= timedelta(seconds=asked.max_age)
+
+
+def _ask_to_sign_in(session: Session, asked: Asked) -> Response:
+    browser = request.cookies.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
+    handle = _keep(session, {**asked.parameters, "browser": digest(browser)}, _WAIT, is_pushed=False)
+    response = go(f"/sign-in?request={handle}")
+    set_cookie(response, BROWSER_COOKIE, browser)
+    return response
+
+
+def _keep(session: Session, parameters: dict[str, Any], lifetime: timedelta, *, is_pushed: bool) -> str:
+    handle = secrets.token_urlsafe(32)
+    session.add(
+        AuthorizationRequest(
+            handle_hash=digest(handle),
+            client_id=str(parameters["client_id"]),
+            parameters=parameters,
+            is_pushed=is_pushed,
+            created_at=now(),
+            expires_at=now() + lifetime,
+        )
+    )
+    return handle
+
+
+def _json_refusal(refused: RefusedRequest) -> Response:
+    response = jsonify(error=refused.code, error_description=refused.description)
+    response.status_code = 400
+    return response

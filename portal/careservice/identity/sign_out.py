@@ -1,0 +1,98 @@
+"""RP-initiated logout (OpenID Connect RP-Initiated Logout 1.0)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from authlib.oauth2 import OAuth2Error
+from flask import Response, request
+from sqlalchemy.orm import Session
+
+from portal.careservice import database
+from portal.careservice.identity import sessions
+from portal.careservice.identity.asking import RefusedRequest, single_values, with_parameters
+from portal.careservice.identity.authorize import refuse
+from portal.careservice.identity.pages import bp, drop_cookie, go, page
+from portal.careservice.identity.tables import Client, SignIn, digest
+from portal.careservice.identity.tokens import InvalidToken, id_token_claims
+
+
+@bp.route("/connect/endsession", methods=["GET", "POST"])
+def end_session() -> Response:
+    """End the sign-in of this browser and go to the client's page, or ask first.
+
+    An ID token or a `logout_hint` that names the sign-in proves that one of its clients sends the person;
+    a link of anybody else's can't know either, so there a page asks (§2, §6).
+    """
+    session = database.session_for_writing()
+    try:
+        given = single_values(request.values)
+        hint = id_token_claims(session, given["id_token_hint"]) if given.get("id_token_hint") else {}
+        client = _client(session, given, hint)
+    except OAuth2Error as error:
+        return refuse(RefusedRequest(str(error.error), str(error.description or "")))
+    except InvalidToken:
+        return refuse(RefusedRequest("invalid_request", "The id_token_hint is not one of ours."))
+    here = sessions.of_browser(session)
+    if here is None:
+        return _signed_out(given, client)
+    if not (_is_named(here, given, hint) or _is_confirmed(given)):
+        return _ask(given, client, here)
+    sessions.end(session, here)
+    return _signed_out(given, client)
+
+
+def _client(session: Session, given: Mapping[str, str], hint: Mapping[str, Any]) -> Client | None:
+    audience = hint.get("aud")
+    client_id = given.get("client_id", audience)
+    if audience is not None and client_id != audience:
+        raise InvalidToken
+    return session.get(Client, client_id) if client_id else None
+
+
+def _is_named(here: SignIn, given: Mapping[str, str], hint: Mapping[str, Any]) -> bool:
+    names = {here.sid, here.person_id}
+    return (
+        given.get("logout_hint") in names or hint.get("sid") == here.sid or hint.get("sub") == here.person_id
+    )
+
+
+def _is_confirmed(given: Mapping[str, str]) -> bool:
+    return request.method == "POST" and secrets.compare_digest(
+        given.get("confirm", "").encode(), _confirmation().encode()
+    )
+
+
+def _confirmation() -> str:
+    """What only a form of ours knows, since only this browser and this server know the cookie."""
+    return digest("sign out:" + request.cookies.get(sessions.COOKIE, ""))
+
+
+def _ask(given: Mapping[str, str], client: Client | None, here: SignIn) -> Response:
+    names = ("client_id", "post_logout_redirect_uri", "state")
+    return page(
+        "sign_out.html",
+        tenant=here.person.tenant,
+        leads_to=_target(given, client),
+        name=here.person.name,
+        fields={name: given[name] for name in names if name in given} | {"confirm": _confirmation()},
+    )
+
+
+def _signed_out(given: Mapping[str, str], client: Client | None) -> Response:
+    target = _target(given, client)
+    if target is None:
+        response = page("signed_out.html")
+    else:
+        state = given.get("state")
+        response = go(with_parameters(target, {"state": state}) if state else target)
+    drop_cookie(response, sessions.COOKIE)
+    return response
+
+
+def _target(given: Mapping[str, str], client: Client | None) -> str | None:
+    """The address to go to afterwards: registered for this client, to the letter."""
+    target = given.get("post_logout_redirect_uri")
+    return target if client is not None and target in client.post_logout_redirect_uris else None

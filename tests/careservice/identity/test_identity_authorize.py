@@ -1,0 +1,281 @@
+"""The authorization endpoint: what it lets through, and where each refusal goes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.careservice.identity.identity_server import (
+    CALLBACK,
+    CHALLENGE,
+    ISSUER,
+    SECRETS,
+    IdentityServer,
+    answer_in,
+)
+
+
+def test_a_person_who_signs_in_is_sent_back_with_code_state_and_issuer(server: IdentityServer) -> None:
+    answer = server.browser().sign_in("amelia")
+    assert answer["state"] == "a state"
+    assert answer["iss"] == ISSUER
+    assert len(answer["code"]) >= 32
+
+
+def test_whoever_is_signed_in_already_is_sent_back_at_once(server: IdentityServer) -> None:
+    browser = server.browser()
+    browser.sign_in("amelia")
+    assert "code" in answer_in(browser.authorize())
+    assert "code" in answer_in(browser.authorize(prompt="none"))
+
+
+def test_an_authorization_request_may_be_posted(server: IdentityServer) -> None:
+    browser = server.browser()
+    browser.sign_in("amelia")
+    answer = browser.http.post(
+        "/connect/authorize",
+        data={
+            "response_type": "code",
+            "client_id": "riverside-portal",
+            "redirect_uri": CALLBACK,
+            "scope": "openid",
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+        },
+    )
+    assert set(answer_in(answer)) == {"code", "iss"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"client_id": None},
+        {"client_id": "nobody"},
+        {"client_id": "riverside-service"},
+        {"redirect_uri": None},
+        {"redirect_uri": CALLBACK + "/"},
+        {"redirect_uri": CALLBACK + "?next=/"},
+        {"redirect_uri": "http://riverside.localhost:8001/sign-in/callback"},
+        {"redirect_uri": "https://evil.example/sign-in/callback"},
+        {"redirect_uri": 'javascript:"alert(1)"'},
+        {"redirect_uri": "http://[::1"},
+        {"redirect_uri": "http://harbour.localhost:8000/sign-in/callback"},
+        {"state": "a\x00b"},
+        {"state": "x" * 9000},
+        {"request": "eyJhbGciOiJub25lIn0.e30."},
+        {"request_uri": "https://evil.example/request"},
+        {"client_id": ["riverside-portal", "harbour-portal"]},
+        {"redirect_uri": [CALLBACK, "https://evil.example/"]},
+    ],
+)
+def test_a_request_that_cannot_be_trusted_goes_nowhere(
+    server: IdentityServer, changes: dict[str, Any]
+) -> None:
+    answer = server.browser().authorize(**changes)
+    assert answer.status_code == 400
+    assert "You can’t sign in from there" in answer.text
+    assert "evil.example" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"response_type": None}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": 'co"de\\é'}, "unsupported_response_type"),
+        ({"response_mode": "fragment"}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"scope": "openid everything"}, "invalid_scope"),
+        ({"scope": 'openid "é'}, "invalid_scope"),
+        ({"prompt": "none login"}, "invalid_request"),
+        ({"prompt": "dance"}, "invalid_request"),
+        ({"max_age": "soon"}, "invalid_request"),
+        ({"max_age": "-1"}, "invalid_request"),
+        ({"max_age": "9" * 30}, "invalid_request"),
+        ({"acr_values": "tenant:harbour"}, "invalid_request"),
+        ({"acr_values": "tenant:nowhere"}, "invalid_request"),
+        ({"prompt": "none"}, "login_required"),
+    ],
+)
+def test_a_wrong_request_of_a_known_client_goes_back_to_it(
+    server: IdentityServer, changes: dict[str, Any], error: str
+) -> None:
+    answer = answer_in(server.browser().authorize(**changes))
+    assert answer["error"] == error
+    assert answer["state"] == "a state"
+    assert answer["iss"] == ISSUER
+    assert "code" not in answer
+
+
+@pytest.mark.parametrize("prompt", ["login", "select_account"])
+def test_a_client_can_have_the_password_asked_again(server: IdentityServer, prompt: str) -> None:
+    browser = server.browser()
+    first = server.read(server.tokens("amelia", browser)["id_token"]).claims
+    server.clock.advance(minutes=10)
+    page = browser.page(prompt=prompt)
+    assert "so that we know it is you" in page.text
+    assert 'value="amelia"' in page.text
+    code = answer_in(browser.submit(page, "amelia"))["code"]
+    again = server.read(server.exchange(code).get_json()["id_token"]).claims
+    assert again["auth_time"] == first["auth_time"] + 600
+    assert again["sid"] == first["sid"]
+
+
+def test_max_age_asks_again_only_when_the_sign_in_is_older(server: IdentityServer) -> None:
+    browser = server.browser()
+    browser.sign_in("amelia")
+    server.clock.advance(seconds=300)
+    assert "code" in answer_in(browser.authorize(max_age="300"))
+    server.clock.advance(seconds=1)
+    assert browser.authorize(max_age="300").location.startswith("/sign-in?")
+    assert answer_in(browser.authorize(max_age="300", prompt="none"))["error"] == "login_required"
+
+
+def test_a_sign_in_ends_with_its_day(server: IdentityServer) -> None:
+    browser = server.browser()
+    browser.sign_in("amelia")
+    server.clock.advance(hours=12, seconds=1)
+    assert answer_in(browser.authorize(prompt="none"))["error"] == "login_required"
+
+
+def test_a_person_of_one_clinic_is_nobody_at_another(server: IdentityServer) -> None:
+    browser = server.browser()
+    browser.sign_in("amelia")
+    elsewhere = {
+        "client_id": "harbour-portal",
+        "redirect_uri": "http://harbour.localhost:8000/sign-in/callback",
+        "acr_values": "tenant:harbour",
+    }
+    assert answer_in(browser.authorize(**elsewhere, prompt="none"))["error"] == "login_required"
+    page = browser.page(**elsewhere)
+    assert "Harbour Fertility" in page.text
+    answer = browser.submit(page, "amelia")
+    assert answer.status_code == 422
+    assert "don’t belong together" in answer.text
+
+
+class TestPushedRequests:
+    def push(self, server: IdentityServer, client: str | None = "riverside-portal", **changes: Any) -> Any:
+        form = {
+            "response_type": "code",
+            "redirect_uri": CALLBACK,
+            "scope": "openid",
+            "state": "pushed",
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+            **changes,
+        }
+        return server.post("/connect/par", client, **form)
+
+    def use(self, browser: Any, request_uri: str, client_id: str = "riverside-portal") -> Any:
+        return browser.http.get(
+            "/connect/authorize", query_string={"client_id": client_id, "request_uri": request_uri}
+        )
+
+    def test_a_pushed_request_is_good_once(self, server: IdentityServer) -> None:
+        pushed = self.push(server)
+        assert pushed.status_code == 201
+        assert pushed.get_json()["expires_in"] == 60
+        request_uri = pushed.get_json()["request_uri"]
+        assert request_uri.startswith("urn:ietf:params:oauth:request_uri:")
+        browser = server.browser()
+        page = browser.http.get(self.use(browser, request_uri).location)
+        assert answer_in(browser.submit(page, "amelia"))["state"] == "pushed"
+        assert self.use(browser, request_uri).status_code == 400
+
+    def test_it_is_too_old_after_a_minute(self, server: IdentityServer) -> None:
+        request_uri = self.push(server).get_json()["request_uri"]
+        server.clock.advance(seconds=60)
+        assert self.use(server.browser(), request_uri).status_code == 400
+
+    def test_it_belongs_to_the_client_that_pushed_it(self, server: IdentityServer) -> None:
+        request_uri = self.push(server).get_json()["request_uri"]
+        assert self.use(server.browser(), request_uri, "harbour-portal").status_code == 400
+
+    def test_what_it_holds_cannot_be_changed_in_the_browser(self, server: IdentityServer) -> None:
+        browser = server.browser()
+        browser.sign_in("amelia")
+        answer = browser.http.get(
+            "/connect/authorize",
+            query_string={
+                "client_id": "riverside-portal",
+                "request_uri": self.push(server).get_json()["request_uri"],
+                "state": "changed",
+                "redirect_uri": "http://localhost:8000/sign-in/callback",
+            },
+        )
+        assert answer.location.startswith(CALLBACK)
+        assert answer_in(answer)["state"] == "pushed"
+
+    @pytest.mark.parametrize(
+        ("changes", "status", "error"),
+        [
+            ({"client": None}, 401, "invalid_client"),
+            ({"redirect_uri": "https://evil.example/"}, 400, "invalid_request"),
+            ({"client_id": "harbour-portal"}, 400, "invalid_request"),
+            ({"request_uri": "urn:ietf:params:oauth:request_uri:x"}, 400, "invalid_request"),
+            ({"code_challenge_method": "plain"}, 400, "invalid_request"),
+            ({"scope": "everything"}, 400, "invalid_scope"),
+            ({"client": "riverside-service"}, 400, "invalid_client"),
+        ],
+    )
+    def test_a_wrong_one_is_refused_at_once(
+        self, server: IdentityServer, changes: dict[str, Any], status: int, error: str
+    ) -> None:
+        answer = self.push(server, **changes)
+        assert (answer.status_code, answer.get_json()["error"]) == (status, error)
+
+
+def test_a_waiting_request_belongs_to_the_browser_that_brought_it(server: IdentityServer) -> None:
+    victim, thief = server.browser(), server.browser()
+    address = victim.authorize().location
+    assert thief.http.get(address).status_code == 400
+    handle = address.partition("request=")[2]
+    answer = thief.http.post("/sign-in", data={"request": handle, "username": "amelia", "password": "x"})
+    assert answer.status_code == 400
+    assert "This sign-in is over" in answer.text
+
+
+def test_a_used_sign_in_page_shows_the_way_back(server: IdentityServer) -> None:
+    browser = server.browser()
+    page = browser.page()
+    browser.submit(page, "amelia")
+    again = browser.submit(page, "amelia")
+    assert again.status_code == 400
+    assert 'href="http://riverside.localhost:8000/"' in again.text
+
+
+def test_a_sign_in_page_is_over_after_a_quarter_of_an_hour(server: IdentityServer) -> None:
+    browser = server.browser()
+    page = browser.page()
+    server.clock.advance(minutes=15)
+    assert browser.submit(page, "amelia").status_code == 400
+
+
+def test_what_has_expired_is_forgotten(server: IdentityServer) -> None:
+    server.tokens("amelia")
+    server.clock.moment += timedelta(days=30)
+    server.browser().sign_in("daniel")
+    with server.engine.connect() as connection:
+        for table in (
+            "grants",
+            "refresh_tokens",
+            "sign_ins",
+            "authorization_requests",
+            "authorization_codes",
+        ):
+            rows = connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one()  # noqa: S608
+            assert rows <= 1, table
+
+
+def test_secrets_are_not_kept_as_they_are(server: IdentityServer) -> None:
+    tokens = server.tokens("amelia")
+    for file in server.path.parent.glob("identity.db*"):
+        kept = file.read_bytes()
+        for secret in (tokens["refresh_token"], tokens["access_token"], SECRETS["riverside-portal"]):
+            assert secret.encode() not in kept

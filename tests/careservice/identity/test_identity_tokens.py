@@ -1,0 +1,407 @@
+"""Tokens: what they hold, how long they are good, and what ends them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OctKey, RSAKey
+
+from portal.careservice import database
+from portal.careservice.identity import keys
+from portal.careservice.identity.tokens import InvalidToken, verify_access_token
+from portal.careservice.ids import sample_id
+from tests.careservice.identity.identity_server import ISSUER, PASSWORD, SECRETS, VERIFIER, IdentityServer
+
+
+def is_good(server: IdentityServer, token: str) -> bool:
+    """Whether the care API would take it."""
+    with server.app.app_context(), database.new_session(server.engine, writes=False) as session:
+        try:
+            verify_access_token(session, token)
+        except InvalidToken:
+            return False
+        return True
+
+
+def test_an_access_token_tells_the_api_who_asks_and_for_which_clinic(server: IdentityServer) -> None:
+    answer = server.tokens("nora")
+    assert answer["token_type"] == "Bearer"
+    assert answer["expires_in"] == 3600
+    token = server.read(answer["access_token"])
+    assert token.header["typ"] == "at+jwt"
+    assert token.header["alg"] == "RS256"
+    now = int(server.clock.moment.timestamp())
+    expected = {
+        "iss": ISSUER,
+        "aud": "ClientelePortal",
+        "sub": sample_id("person", "nora"),
+        "client_id": "riverside-portal",
+        "tenantid": sample_id("tenant", "riverside"),
+        "role": "nurse",
+        "iat": now,
+        "exp": now + 3600,
+    }
+    assert token.claims.items() >= expected.items()
+    assert token.claims["scope"].split() == answer["scope"].split()
+    assert token.claims["jti"] != server.read(server.tokens("nora")["access_token"]).claims["jti"]
+
+
+def test_an_id_token_names_person_clinic_and_sign_in(server: IdentityServer) -> None:
+    token = server.read(server.tokens("amelia")["id_token"])
+    now = int(server.clock.moment.timestamp())
+    assert token.header["alg"] == "RS256"
+    expected = {
+        "iss": ISSUER,
+        "aud": "riverside-portal",
+        "sub": sample_id("person", "amelia"),
+        "nonce": "a nonce",
+        "auth_time": now,
+        "iat": now,
+        "exp": now + 1200,
+        "tenantid": sample_id("tenant", "riverside"),
+        "role": "patient",
+        "name": "Amelia Hart",
+        "given_name": "Amelia",
+        "family_name": "Hart",
+        "email": "amelia@riverside.example",
+        "preferred_username": "amelia",
+        "locale": "en",
+    }
+    assert token.claims.items() >= expected.items()
+    assert token.claims["sid"]
+
+
+def test_each_scope_tells_its_own_claims(server: IdentityServer) -> None:
+    plain = server.tokens("amelia", scope="openid")
+    assert "refresh_token" not in plain
+    claims = server.read(plain["id_token"]).claims
+    assert not {"name", "email", "role"} & set(claims)
+    assert server.userinfo(plain["access_token"]).get_json() == {
+        "sub": sample_id("person", "amelia"),
+        "tenantid": sample_id("tenant", "riverside"),
+    }
+    assert not is_good(server, plain["access_token"])
+    without = server.tokens("amelia", scope="ClientelePortal")
+    assert "id_token" not in without
+    assert is_good(server, without["access_token"])
+    assert server.userinfo(without["access_token"]).status_code == 401
+
+
+def test_userinfo_tells_what_the_scopes_allow(server: IdentityServer) -> None:
+    answer = server.userinfo(server.tokens("grace")["access_token"])
+    assert answer.get_json().items() >= {"name": "Grace Okafor", "role": "patient"}.items()
+    assert server.userinfo("nonsense").status_code == 401
+    assert 'error="invalid_token"' in server.userinfo("é").headers["WWW-Authenticate"]
+
+
+class TestCodes:
+    def test_a_code_is_good_for_a_minute(self, server: IdentityServer) -> None:
+        code = server.browser().sign_in()["code"]
+        server.clock.advance(seconds=60)
+        assert server.exchange(code).get_json()["error"] == "invalid_grant"
+
+    def test_its_second_use_ends_what_the_first_gave(self, server: IdentityServer) -> None:
+        code = server.browser().sign_in()["code"]
+        tokens = server.exchange(code).get_json()
+        assert is_good(server, tokens["access_token"])
+        assert server.exchange(code).get_json()["error"] == "invalid_grant"
+        assert not is_good(server, tokens["access_token"])
+        assert server.refresh(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"code_verifier": VERIFIER[::-1]}, "invalid_grant"),
+            ({"code_verifier": "short"}, "invalid_request"),
+            ({"code_verifier": ""}, "invalid_request"),
+            ({"redirect_uri": "http://localhost:8000/sign-in/callback"}, "invalid_grant"),
+            ({"redirect_uri": ""}, "invalid_grant"),
+            ({"client": "harbour-portal"}, "invalid_grant"),
+            ({"code": "guess"}, "invalid_grant"),
+            ({"client": "riverside-service"}, "unauthorized_client"),
+        ],
+    )
+    def test_it_is_bound_to_client_address_and_verifier(
+        self, server: IdentityServer, changes: dict[str, Any], error: str
+    ) -> None:
+        code = server.browser().sign_in()["code"]
+        answer = server.exchange(**{"code": code, **changes})
+        assert (answer.status_code, answer.get_json()["error"]) == (400, error)
+
+    def test_signing_out_ends_one_that_is_on_its_way(self, server: IdentityServer) -> None:
+        browser = server.browser()
+        tokens = server.tokens("amelia", browser)
+        code = browser.authorize().location.partition("code=")[2].partition("&")[0]
+        browser.http.get("/connect/endsession", query_string={"id_token_hint": tokens["id_token"]})
+        assert server.exchange(code).get_json()["error"] == "invalid_grant"
+
+
+class TestRefreshing:
+    def test_each_refresh_gives_the_next_refresh_token(self, server: IdentityServer) -> None:
+        first = server.tokens()["refresh_token"]
+        second = server.refresh(first).get_json()
+        assert is_good(server, second["access_token"])
+        assert second["refresh_token"] != first
+        assert server.refresh(second["refresh_token"]).status_code == 200
+
+    def test_the_last_one_is_good_for_half_a_minute_more(self, server: IdentityServer) -> None:
+        first = server.tokens()["refresh_token"]
+        second = server.refresh(first).get_json()["refresh_token"]
+        server.clock.advance(seconds=30)
+        assert server.refresh(first).status_code == 200
+        assert server.refresh(second).status_code == 200
+
+    def test_later_reuse_ends_the_whole_family(self, server: IdentityServer) -> None:
+        first = server.tokens()["refresh_token"]
+        second = server.refresh(first).get_json()
+        server.clock.advance(seconds=31)
+        assert server.refresh(first).get_json()["error"] == "invalid_grant"
+        assert server.refresh(second["refresh_token"]).get_json()["error"] == "invalid_grant"
+        assert not is_good(server, second["access_token"])
+
+    def test_other_sign_ins_outlive_it(self, server: IdentityServer) -> None:
+        first, other = server.tokens(), server.tokens()
+        server.refresh(first["refresh_token"])
+        server.clock.advance(seconds=31)
+        server.refresh(first["refresh_token"])
+        assert server.refresh(other["refresh_token"]).status_code == 200
+
+    def test_a_refresh_token_ends_after_a_fortnight(self, server: IdentityServer) -> None:
+        token = server.tokens()["refresh_token"]
+        server.clock.advance(days=14)
+        assert server.refresh(token).get_json()["error"] == "invalid_grant"
+
+    def test_a_narrower_scope_can_be_asked_and_loses_nothing(self, server: IdentityServer) -> None:
+        answer = server.refresh(server.tokens()["refresh_token"], scope="ClientelePortal").get_json()
+        assert answer["scope"] == "ClientelePortal"
+        again = server.refresh(answer["refresh_token"]).get_json()
+        assert "offline_access" in again["scope"]
+
+    def test_a_wider_scope_cannot(self, server: IdentityServer) -> None:
+        token = server.tokens(scope="openid offline_access")["refresh_token"]
+        assert server.refresh(token, scope="ClientelePortal").get_json()["error"] == "invalid_scope"
+
+    def test_it_belongs_to_its_client(self, server: IdentityServer) -> None:
+        token = server.tokens()["refresh_token"]
+        assert server.refresh(token, client="harbour-portal").get_json()["error"] == "invalid_grant"
+
+    def test_somebody_who_left_gets_nothing_more(self, server: IdentityServer) -> None:
+        token = server.tokens()["refresh_token"]
+        with server.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE people SET is_active = 0 WHERE username = 'amelia'")
+        assert server.refresh(token).status_code == 400
+        answer = server.browser()
+        assert answer.submit(answer.page(), "amelia").status_code == 422
+
+
+class TestClientCredentials:
+    def test_a_server_gets_a_token_by_the_documented_form(self, server: IdentityServer) -> None:
+        answer = server.token(
+            None,
+            grant_type="client_credentials",
+            client_id="riverside-service",
+            client_secret=SECRETS["riverside-service"],
+            scope="ClientelePortal",
+        )
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "refresh_token" not in answer.get_json()
+        claims = server.read(answer.get_json()["access_token"]).claims
+        assert claims["client_id"] == claims["sub"] == "riverside-service"
+        assert not {"tenantid", "role", "sid"} & set(claims)
+        assert is_good(server, answer.get_json()["access_token"])
+
+    def test_its_scope_defaults_to_the_api(self, server: IdentityServer) -> None:
+        answer = server.token("riverside-service", grant_type="client_credentials")
+        assert answer.get_json()["scope"] == "ClientelePortal"
+
+    @pytest.mark.parametrize(
+        ("client", "form", "error"),
+        [
+            ("riverside-service", {"scope": "openid"}, "invalid_scope"),
+            ("riverside-portal", {}, "unauthorized_client"),
+            ("riverside-service", {"grant_type": "password"}, "unsupported_grant_type"),
+            (
+                "riverside-service",
+                {"grant_type": ["client_credentials", "client_credentials"]},
+                "invalid_request",
+            ),
+            ("riverside-service", {"scope": "a\x00b"}, "invalid_request"),
+        ],
+    )
+    def test_what_it_may_not_have_it_does_not_get(
+        self, server: IdentityServer, client: str, form: dict[str, Any], error: str
+    ) -> None:
+        answer = server.token(client, **{"grant_type": "client_credentials", **form})
+        assert (answer.status_code, answer.get_json()["error"]) == (400, error)
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "",
+            "Basic",
+            "Basic !!!",
+            "Basic é",
+            "Basic " + base64.b64encode(b"riverside-service").decode(),
+            "Basic " + base64.b64encode(b"\xff\xfe:\xff").decode(),
+            "Basic " + base64.b64encode(b"riverside-service:wrong").decode(),
+            "Basic " + base64.b64encode(b"nobody:wrong").decode(),
+            "Basic " + base64.b64encode(b"%00:%00").decode(),
+            "Bearer x",
+        ],
+    )
+    def test_wrong_credentials_are_refused(self, server: IdentityServer, header: str) -> None:
+        answer = server.app.test_client().post(
+            "/connect/token", data={"grant_type": "client_credentials"}, headers={"Authorization": header}
+        )
+        assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
+        assert answer.headers["WWW-Authenticate"].startswith("Basic")
+
+    def test_a_strange_host_header_changes_nothing(self, server: IdentityServer) -> None:
+        answer = server.app.test_client().post(
+            "/connect/token",
+            data={"grant_type": "client_credentials"},
+            auth=("riverside-service", SECRETS["riverside-service"]),
+            headers={"Host": "evil.example"},
+        )
+        assert server.read(answer.get_json()["access_token"]).claims["iss"] == ISSUER
+
+
+class TestRevocation:
+    def test_a_revoked_access_token_is_good_no_more(self, server: IdentityServer) -> None:
+        tokens = server.tokens()
+        for _ in range(2):
+            assert server.post("/connect/revocation", token=tokens["access_token"]).status_code == 200
+        assert not is_good(server, tokens["access_token"])
+        assert server.userinfo(tokens["access_token"]).status_code == 401
+        assert server.refresh(tokens["refresh_token"]).status_code == 200
+
+    def test_a_revoked_refresh_token_takes_its_family_along(self, server: IdentityServer) -> None:
+        tokens = server.tokens()
+        server.post("/connect/revocation", token=tokens["refresh_token"], token_type_hint="whatever")
+        assert server.refresh(tokens["refresh_token"]).status_code == 400
+        assert not is_good(server, tokens["access_token"])
+
+    def test_a_server_can_revoke_its_own_token(self, server: IdentityServer) -> None:
+        token = server.token("riverside-service", grant_type="client_credentials").get_json()["access_token"]
+        server.post("/connect/revocation", "riverside-service", token=token)
+        assert not is_good(server, token)
+
+    def test_nobody_revokes_anothers(self, server: IdentityServer) -> None:
+        tokens = server.tokens()
+        for token in (tokens["access_token"], tokens["refresh_token"]):
+            assert server.post("/connect/revocation", "harbour-portal", token=token).status_code == 400
+        assert server.post("/connect/revocation", None, token=tokens["access_token"]).status_code == 401
+        assert is_good(server, tokens["access_token"])
+
+    def test_an_unknown_token_is_no_error(self, server: IdentityServer) -> None:
+        assert server.post("/connect/revocation", token="nonsense").status_code == 200
+        assert server.post("/connect/revocation").get_json()["error"] == "invalid_request"
+
+
+class TestIntrospection:
+    def ask(self, server: IdentityServer, token: str, client: str | None = "riverside-service") -> Any:
+        return server.post("/connect/introspect", client, token=token)
+
+    def test_a_server_learns_whether_a_token_is_good(self, server: IdentityServer) -> None:
+        tokens = server.tokens("amelia")
+        answer = self.ask(server, tokens["access_token"]).get_json()
+        assert answer["active"] is True
+        assert answer["sub"] == sample_id("person", "amelia")
+        assert self.ask(server, tokens["refresh_token"]).get_json()["active"] is True
+        server.post("/connect/revocation", token=tokens["refresh_token"])
+        assert self.ask(server, tokens["access_token"]).get_json() == {"active": False}
+        assert self.ask(server, tokens["refresh_token"]).get_json() == {"active": False}
+
+    def test_an_expired_token_is_not_active(self, server: IdentityServer) -> None:
+        token = server.tokens()["access_token"]
+        server.clock.advance(hours=1)
+        assert self.ask(server, token).get_json() == {"active": False}
+
+    def test_only_servers_of_the_same_clinic_learn_anything(self, server: IdentityServer) -> None:
+        token = server.tokens("amelia")["access_token"]
+        for client in ("riverside-portal", "harbour-service"):
+            assert self.ask(server, token, client).get_json() == {"active": False}
+        assert self.ask(server, token, None).status_code == 401
+        assert self.ask(server, "nonsense").get_json() == {"active": False}
+
+
+class TestForgedTokens:
+    def claims(self, server: IdentityServer) -> dict[str, Any]:
+        return dict(server.read(server.tokens()["access_token"]).claims)
+
+    def test_a_token_ends_with_its_hour(self, server: IdentityServer) -> None:
+        token = server.tokens()["access_token"]
+        server.clock.advance(minutes=59, seconds=59)
+        assert is_good(server, token)
+        server.clock.advance(seconds=1)
+        assert not is_good(server, token)
+
+    def test_other_keys_and_algorithms_are_refused(self, server: IdentityServer) -> None:
+        claims = self.claims(server)
+        published = server.app.test_client().get("/.well-known/jwks").get_json()["keys"][0]
+        kid = published["kid"]
+        strange = RSAKey.generate_key(2048)
+        public_pem = RSAKey.import_key(published).as_pem(private=False)
+        # PyJWT's old confusion: the public key, which everyone has, taken for an HMAC secret.
+        shared = OctKey.import_key(base64.urlsafe_b64encode(public_pem).decode())
+        for token in (
+            jwt.encode({"alg": "RS256", "kid": kid, "typ": "at+jwt"}, claims, strange),
+            jwt.encode({"alg": "RS256", "kid": "unknown", "typ": "at+jwt"}, claims, strange),
+            jwt.encode({"alg": "HS256", "kid": kid, "typ": "at+jwt"}, claims, shared),
+            unsigned(claims),
+            "",
+            "...",
+            "a.b.c",
+            "é" * 50,
+        ):
+            assert not is_good(server, token)
+
+    @pytest.mark.parametrize(
+        ("header", "changes"),
+        [
+            ({"typ": "JWT"}, {}),
+            ({"typ": "logout+jwt"}, {}),
+            ({"typ": "at+jwt"}, {"iss": "https://other.example"}),
+            ({"typ": "at+jwt"}, {"aud": "other"}),
+            ({"typ": "at+jwt"}, {"scope": "openid"}),
+            ({"typ": "at+jwt"}, {"grant": "another"}),
+        ],
+    )
+    def test_tokens_of_ours_for_other_ends_are_refused(
+        self, server: IdentityServer, header: dict[str, str], changes: dict[str, str]
+    ) -> None:
+        claims = self.claims(server)
+        with server.app.app_context(), database.new_session(server.engine) as session:
+            key = keys.signing_key(session)
+        good = jwt.encode({"alg": "RS256", "kid": key.kid, "typ": "at+jwt"}, claims, key)
+        bad = jwt.encode({"alg": "RS256", "kid": key.kid, **header}, {**claims, **changes}, key)
+        assert is_good(server, good)
+        assert not is_good(server, bad)
+
+    def test_an_id_token_is_no_access_token(self, server: IdentityServer) -> None:
+        assert not is_good(server, server.tokens()["id_token"])
+
+
+def test_nothing_but_forms_is_taken(server: IdentityServer) -> None:
+    client = server.app.test_client()
+    assert client.get("/connect/token").status_code == 405
+    assert client.post("/connect/token", json={"grant_type": "client_credentials"}).status_code == 400
+    assert client.post("/connect/token", data={"x": "y" * 200_000}).status_code == 413
+
+
+def test_the_password_grant_does_not_exist(server: IdentityServer) -> None:
+    answer = server.token(grant_type="password", username="amelia", password=PASSWORD)
+    assert answer.get_json()["error"] == "unsupported_grant_type"
+
+
+def unsigned(claims: dict[str, Any]) -> str:
+    parts = ({"alg": "none", "typ": "at+jwt"}, claims)
+    return (
+        ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts)
+        + "."
+    )
