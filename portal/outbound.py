@@ -26,6 +26,7 @@ T = TypeVar("T")
 _MEGABYTE = 1024 * 1024
 _WAIT = 1.0
 _CONNECTIONS = 16
+_LISTS = frozenset({"cache-control", "vary"})
 
 
 class OutboundError(Exception):
@@ -52,7 +53,7 @@ class Call:
 
 @dataclass(slots=True)
 class Answer:
-    """What came back; header names in lower case, the last of a repeated one."""
+    """What came back; header names in lower case, the last of a repeated one, but all of a list's."""
 
     status: int
     headers: Mapping[str, str]
@@ -78,7 +79,9 @@ class _Transfer:
     def take_header(self, line: bytes) -> None:
         name, colon, value = line.partition(b":")
         if colon:
-            self.headers[name.decode("latin-1").lower()] = value.strip().decode("latin-1")
+            key, text = name.decode("latin-1").lower(), value.strip().decode("latin-1")
+            again = key in _LISTS and key in self.headers
+            self.headers[key] = f"{self.headers[key]}, {text}" if again else text
         elif line.startswith(b"HTTP/"):
             self.headers.clear()
 

@@ -50,12 +50,17 @@ class ReferenceCache(Protocol):
         """Return the data, from the cache where it may be."""
         ...
 
+    def move_on(self, care: Care) -> None:
+        """Leave behind what was kept before a write of this caller."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Care:
     """Calls on behalf of one person at one clinic, during one request.
 
-    `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it.
+    `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
+    and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
     """
 
     base_url: str
@@ -66,6 +71,7 @@ class Care:
     correlation_id: str
     references: ReferenceCache
     partition: tuple[str, ...]
+    by_patient: bool = False
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
         """GET a record or a list. Raises CareError; an empty answer is a BadResponse."""
@@ -89,7 +95,10 @@ class Care:
         `operation` travels as `Idempotency-Key`. Never sent twice by itself, unless the first try cannot have
         reached the API. Raises CareError; `Unavailable.outcome_known` says whether the act may have happened.
         """
-        answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
+        try:
+            answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
+        finally:  # an answer that got lost may have been an act
+            self.references.move_on(self)
         return wire.decode(answer.body, into) if answer.body.strip() else None
 
     def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:

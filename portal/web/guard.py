@@ -127,6 +127,7 @@ def care_of(person: Person) -> Care:
         correlation_id=g.request_id,
         references=the.references,
         partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
+        by_patient=person.is_patient,
     )
 
 
