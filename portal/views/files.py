@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Response, request
 
@@ -64,6 +64,7 @@ def preview(care: Care, person: Person, file_id: str) -> Response:
         name=opened.name or _("Document"),
         media_type=opened.media_type,
         size=file_size(_whole_size(opened.source)),
+        back=_came_from(),
     )
 
 
@@ -120,6 +121,13 @@ def disposition(name: str, *, is_saved: bool) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     plain = re.sub(r'["\\%;]', "_", plain)
     return f"{way}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def _came_from() -> str:
+    """The page of this portal that the link stood on, or home."""
+    parts = urlsplit(request.headers.get("Referer", ""))
+    is_here = parts.netloc == request.host and parts.path.startswith("/") and parts.path != request.path
+    return "/" + parts.path.lstrip("/") if is_here else "/"
 
 
 def _headers(opened: Opened, *, is_saved: bool) -> dict[str, str]:
