@@ -5,9 +5,12 @@ from __future__ import annotations
 from flask import Blueprint
 
 from portal.views import (
+    booking,
     consents,
     conversations,
     devices,
+    directories,
+    emr_endpoints,
     episodes,
     files,
     health,
@@ -16,8 +19,10 @@ from portal.views import (
     look,
     notification_settings,
     notifications,
+    prospects,
     sign_in,
 )
+from portal.views import open as open_by_id
 
 
 def blueprints() -> list[Blueprint]:
@@ -35,4 +40,9 @@ def blueprints() -> list[Blueprint]:
         devices.bp,
         episodes.bp,
         files.bp,
+        open_by_id.bp,
+        prospects.bp,
+        booking.bp,
+        emr_endpoints.bp,
+        directories.bp,
     ]

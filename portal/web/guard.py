@@ -45,6 +45,7 @@ PUBLIC = frozenset(
             "health.readyz",
             "health.metrics",
         ),
+        *("booking.show", "booking.book", "booking.calendar"),
     }
 )
 """Endpoints that anyone may call. Everything else carries a mark."""
@@ -96,6 +97,13 @@ def init_app(app: Flask) -> None:
 def access_of(view: object) -> Access | None:
     """Return the mark of a handler, or None."""
     return getattr(view, _ACCESS, None)
+
+
+def is_background() -> bool:
+    """Whether this request is one that a page makes by itself."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    access = access_of(view)
+    return access is not None and access.background
 
 
 def admit(access: Access) -> Person:

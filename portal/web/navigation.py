@@ -44,6 +44,7 @@ def _staff_sections() -> list[tuple[str, str, str, str]]:
         ("/", _("Worklist"), "home", "h"),
         ("/consents", _("Consents"), "consent", "c"),
         ("/conversations", _("Messages"), "message", "m"),
+        ("/open", _("Open by id"), "open", "o"),
         ("/notifications", _("Notifications"), "bell", "n"),
         ("/notifications/settings", _("Notification settings"), "settings", "s"),
     ]

@@ -1,0 +1,225 @@
+"""Windows that can be booked: what is left of physicians' working hours when their busy times are taken out.
+
+The care API lists hours and busy times, never free windows, and doesn't say how long one is: here half an hour from
+the beginning of each stretch of working hours (README: assumptions). Hours are in the physician's own time zone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TypeVar
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from flask import g, request
+
+from portal.services.client import Care
+from portal.services.endpoints import Endpoint, Query, Reference
+from portal.services.physicians import list_physicians
+from portal.services.records import Physician
+from portal.web.filters import now, today
+from portal.words import _
+
+T = TypeVar("T")
+
+LENGTH = timedelta(minutes=30)
+"""How long one window is."""
+FIRST_VISIT = "InitialConsultation"
+"""What an enquirer books by a link."""
+_DAYS = 7
+_FARTHEST = 26
+"""How many weeks ahead one can look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A time with a physician that nobody has taken; instants in UTC."""
+
+    start: datetime
+    end: datetime
+    physician: Physician
+
+    @property
+    def value(self) -> str:
+        """What the form sends for it: an id holds no slash."""
+        return f"{_written(self.start)}/{self.physician.id}"
+
+    @property
+    def element_id(self) -> str:
+        """The DOM id of its choice."""
+        return "w" + re.sub(r"[^0-9A-Za-z]", "-", self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A stretch of working hours in which a physician is busy; instants in UTC."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day of the week that is shown, its windows and busy times in order."""
+
+    date: date
+    entries: tuple[Window | Taken, ...]
+
+    @property
+    def windows(self) -> list[Window]:
+        """The windows alone."""
+        return [entry for entry in self.entries if isinstance(entry, Window)]
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """A week of one physician's time (with busy times) or, with `physician` None, of anybody's."""
+
+    first_day: date
+    physicians: tuple[Physician, ...]
+    physician: Physician | None
+    days: tuple[Day, ...]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no window in it."""
+        return not any(day.windows for day in self.days)
+
+    @property
+    def earlier(self) -> date | None:
+        """The first day of the week before, unless that is over."""
+        return max(self.first_day - timedelta(days=_DAYS), today()) if self.first_day > today() else None
+
+    @property
+    def later(self) -> date | None:
+        """The first day of the week after, as far ahead as one can look."""
+        following = self.first_day + timedelta(days=_DAYS)
+        return following if following <= today() + timedelta(weeks=_FARTHEST) else None
+
+    @property
+    def last_day(self) -> date:
+        """The last day that is shown."""
+        return self.first_day + timedelta(days=_DAYS - 1)
+
+    def href(self, base: str, first_day: date | None = None, physician_id: str | None = None) -> str:
+        """The address of another week or another physician's; an empty `physician_id` means anybody."""
+        chosen = self.physician.id if self.physician else ""
+        query = {"from": (first_day or self.first_day).isoformat(), "physician": chosen}
+        if physician_id is not None:
+            query["physician"] = physician_id
+        return f"{base}?{urlencode({name: value for name, value in query.items() if value})}"
+
+    def window(self, value: str) -> Window | None:
+        """Return the window that a form sent, if it is still free."""
+        return next((w for day in self.days for w in day.windows if w.value == value), None)
+
+
+def appointment_types() -> list[tuple[str, str]]:
+    """What staff can book for an enquirer; the names are the clinic's data, so these are only suggestions."""
+    return [
+        (FIRST_VISIT, _("First consultation")),
+        ("NurseConsultation", _("Consultation with a nurse")),
+        ("VideoConsultation", _("Consultation by video")),
+        ("FertilityAssessment", _("Fertility assessment")),
+    ]
+
+
+def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) -> Week:
+    """Read the week as it is now. With `anybody` an empty `physician_id` means each time with whoever is free.
+
+    GET /api/calendar/resources/physicians (care API specification §4), never from the cache: a copy some
+    minutes old would offer times that are gone.
+    """
+    zone: ZoneInfo = g.tenant.time_zone
+    begins = datetime.combine(first_day, time(), zone)
+    ends = datetime.combine(first_day + timedelta(days=_DAYS), time(), zone)
+    live = replace(care, references=_Live())
+    found = list_physicians(live, start=begins, end=ends).value.items
+    physicians = tuple(sorted((p for p in found if p.is_active), key=lambda p: p.name))
+    chosen = next((p for p in physicians if p.id == physician_id), None)
+    if chosen is None and not anybody and physicians:
+        chosen = physicians[0]
+    return Week(
+        first_day=first_day,
+        physicians=physicians,
+        physician=chosen,
+        days=tuple(
+            _day(first_day + timedelta(days=offset), [chosen] if chosen else physicians, zone, now())
+            for offset in range(_DAYS)
+        ),
+    )
+
+
+def chosen_day() -> date:
+    """The first day to show, from the address (`from`): not before today, and not too far ahead."""
+    try:
+        given = date.fromisoformat(request.values.get("from", "")[:10])
+    except ValueError:
+        return today()
+    return min(max(given, today()), today() + timedelta(weeks=_FARTHEST))
+
+
+def _day(day: date, physicians: Sequence[Physician], zone: ZoneInfo, after: datetime) -> Day:
+    """The day's free windows and, of a single physician, the busy stretches; a time that is over is left out."""
+    entries: list[Window | Taken] = []
+    offered: set[datetime] = set()
+    for physician in physicians:
+        for opens, closes in _hours(physician, day, zone):
+            for window in _free(physician, opens, closes):
+                if window.start > after and window.start not in offered:
+                    offered.add(window.start)
+                    entries.append(window)
+            if len(physicians) == 1:
+                entries += _busy(physician, opens, closes)
+    return Day(day, tuple(sorted(entries, key=lambda entry: entry.start)))
+
+
+def _hours(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
+    """The stretches that the physician works and that begin on this day of the clinic's, in UTC."""
+    own = _zone(physician, zone)
+    for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
+        for hours in physician.working_hours:
+            opens, closes = hours.opens, hours.closes
+            if hours.weekday != near.weekday() or opens is None or closes is None or closes <= opens:
+                continue
+            start = datetime.combine(near, opens, own).astimezone(UTC)
+            if start.astimezone(zone).date() == day:
+                yield start, datetime.combine(near, closes, own).astimezone(UTC)
+
+
+def _free(physician: Physician, opens: datetime, closes: datetime) -> Iterator[Window]:
+    start = opens
+    while start + LENGTH <= closes:
+        end = start + LENGTH
+        if not any(busy.start < end and busy.end > start for busy in physician.busy):
+            yield Window(start, end, physician)
+        start = end
+
+
+def _busy(physician: Physician, opens: datetime, closes: datetime) -> Iterable[Taken]:
+    return [
+        Taken(max(busy.start, opens), min(busy.end, closes))
+        for busy in physician.busy
+        if busy.start < closes and busy.end > opens
+    ]
+
+
+def _zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
+    try:
+        return ZoneInfo(physician.time_zone) if physician.time_zone else otherwise
+    except (ZoneInfoNotFoundError, ValueError):
+        return otherwise
+
+
+def _written(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%MZ")
+
+
+class _Live:
+    """Reference data without a cache (a `portal.services.client.ReferenceCache`)."""
+
+    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
+        return Reference(care.read(endpoint, into, query=query))
