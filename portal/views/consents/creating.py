@@ -282,8 +282,7 @@ def _ask_episode(typed: str, *, error: str | None = None) -> Response:
         status=422 if error else 200,
         typed=typed,
         error=error,
-        template=request.args.get("template"),
-        copy=request.args.get("copy"),
+        chosen={name: request.args[name] for name in ("template", "copy") if name in request.args},
     )
 
 

@@ -17,6 +17,7 @@ from enum import StrEnum
 import msgspec
 from flask import Blueprint, Response, g, request, url_for
 from flask_babel import get_locale
+from flask_limiter.errors import RateLimitExceeded
 
 from portal.operations import Operation, State
 from portal.parts import parts
@@ -153,7 +154,6 @@ def confirm(care: Care, person: Person, consent_id: str) -> Response:
 
 
 @bp.post("/<record:consent_id>/sign/name")
-@limiter.limit(lambda: parts().settings.limit_signing, key_func=lambda: _limited_by())
 @signed_in(Side.PATIENT, Side.STAFF)
 def sign(care: Care, person: Person, consent_id: str) -> Response:
     """Sign with the typed name, once."""
@@ -171,7 +171,13 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
         return _show(signing, Step.NAME, status=422, is_refused=True)
     if not parts().operations.claim(person.sub, signing.operation.id):
         return _under_way(signing)
-    return _send(care, signing)
+    try:
+        # Counted here, so that a repeat of what is done never meets the limit.
+        with limiter.limit(parts().settings.limit_signing, key_func=lambda: f"{g.tenant.key}:{person.sub}"):
+            return _send(care, signing)
+    except RateLimitExceeded:
+        parts().operations.reopen(person.sub, signing.operation.id)
+        raise
 
 
 def _resumed(care: Care, person: Person, consent_id: str) -> Signing | Response:
@@ -253,13 +259,6 @@ def _shown(operation: Operation) -> Shown:
 def _is_name_right(signing: Signing) -> bool:
     expected = expected_name(signing.form, signing.person, signing.role)
     return any(same_name(signing.shown.typed, name) for name in (expected, signing.person.name))
-
-
-def _limited_by() -> str:
-    from portal.parts import session
-
-    person = session().person
-    return f"{g.tenant.key}:{person.sub}" if person else request.remote_addr or ""
 
 
 # ── the act ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,126 @@
+"""Steps of signing as a person takes them, and forms made for one test each."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from contextlib import closing
+from typing import Any
+
+from portal.careservice.domain.consents import Clause, Statement, content_hash
+from portal.careservice.ids import sample_id
+
+TREATMENT_OF_AMELIA = sample_id("episode", "amelia-1")
+NAMES = {
+    "amelia": "Amelia Hart",
+    "daniel": "Daniel Hart",
+    "nora": "Nora Lindqvist",
+    "victor": "Victor Castellanos",
+}
+
+
+def consent(name: str) -> str:
+    """The address of a sample form."""
+    return f"/consents/{sample_id('consent', name)}"
+
+
+def make_form(staff: Any, template: str = "treatment", **fields: Any) -> str:
+    """Make a form for Amelia and Daniel from a template and return its address."""
+    page = staff.get(f"/consents/new?template={template}&episode={TREATMENT_OF_AMELIA}")
+    page = page.form("/consents/new/fill").submit(**fields)
+    return page.form("/consents/new").submit().path
+
+
+def fresh_form(plan: Any) -> str:
+    """Put a form that Amelia, Daniel and Victor may sign in any order into the record, and return its address."""
+    id_ = str(uuid.uuid4())
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
+        database.row_factory = sqlite3.Row
+        source = sample_id("consent", "amelia-treatment-2")
+        _copy(
+            database,
+            "consent_forms",
+            {"id": source},
+            {"id": id_, "status": "Pending", "effective_at": None, "supersedes_id": None, "file_id": None},
+        )
+        _copy(database, "consent_signers", {"form_id": source}, {"form_id": id_})
+    return f"/consents/{id_}"
+
+
+def _copy(
+    database: sqlite3.Connection, table: str, which: dict[str, str], changed: dict[str, str | None]
+) -> None:
+    ((column, value),) = which.items()
+    for row in database.execute(f"SELECT * FROM {table} WHERE {column} = ?", (value,)).fetchall():  # noqa: S608
+        copy = {**dict(row), "id": str(uuid.uuid4()), **changed}
+        names, marks = ", ".join(f'"{name}"' for name in copy), ", ".join("?" * len(copy))
+        database.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(copy.values()))  # noqa: S608
+
+
+def to_step(visitor: Any, form: str, heading: str) -> Any:
+    """Go through signing until the page of this heading."""
+    page = visitor.get(f"{form}/sign")
+    for _ in range(5):
+        if page.heading == heading:
+            return page
+        page = page.form(f"{form}/sign").submit(check_all=True)
+    raise AssertionError(f"{heading!r} didn't come; last {page.heading!r}")
+
+
+def sign(visitor: Any, form: str, name: str) -> Any:
+    """Sign a form from its first step to the receipt."""
+    page = to_step(visitor, form, "Sign this form")
+    return page.form(f"{form}/sign").submit(signature=name)
+
+
+def after_a_while(portal: Any, form: Any, **values: str) -> Any:
+    """Send a form six minutes later, and return the sign-in page that it leads to."""
+    fields = [(name, value) for name, value in form.fields() if name not in values] + list(values.items())
+    visitor = form.page.visitor
+    portal.clock.advance(6 * 60)
+    answer = visitor.request("POST", form.action, data=fields, status=303, follow=False)
+    portal.clock.advance(-6 * 60)  # the identity server's clock has not moved
+    assert "fresh=1" in answer.headers["Location"]
+    page = visitor.get(answer.headers["Location"])
+    assert not page.url.startswith(portal.origin()), page.url
+    return page
+
+
+def signatures(visitor: Any, form: str) -> list[str]:
+    """The names on the receipt; none when there is no receipt yet."""
+    page = visitor.get(f"{form}/receipt")
+    return [h3.get_text(" ", strip=True) for h3 in page.select(".receipt .signature h3")]
+
+
+def change_record(plan: Any, form: str, *, clause: str | None = None, **columns: Any) -> None:
+    """Change a form behind the care API, as the clinic's own record system may."""
+    id_ = form.rpartition("/")[2]
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
+        title, kind, version, body, statements = database.execute(
+            "SELECT title, kind, version, body, statements FROM consent_forms WHERE id = ?", (id_,)
+        ).fetchone()
+        if clause is not None:
+            clauses = json.loads(body)
+            clauses[0]["text"] = clause
+            columns["body"] = json.dumps(clauses)
+            columns["content_hash"] = content_hash(
+                title=title,
+                kind=kind,
+                version=version,
+                body=[Clause(**one) for one in clauses],
+                statements=[Statement(**one) for one in json.loads(statements)],
+            )
+        columns["concurrency_stamp"] = uuid.uuid4().hex
+        names = ", ".join(f"{name} = ?" for name in columns)
+        database.execute(f"UPDATE consent_forms SET {names} WHERE id = ?", (*columns.values(), id_))  # noqa: S608
+
+
+def transfer_an_embryo_under(plan: Any, form: str) -> None:
+    """Note an embryo stored under this form as transferred."""
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
+        database.execute(
+            "UPDATE embryo_storage SET status = 'Transferred' WHERE id ="
+            " (SELECT id FROM embryo_storage WHERE consent_form_id = ? LIMIT 1)",
+            (form.rpartition("/")[2],),
+        )
