@@ -32,9 +32,9 @@ from portal.services.records import (
     ConsentForm,
     Episode,
     EpisodeStage,
+    File,
     Medication,
     Outcome,
-    Patient,
     PgtBrief,
     Protocol,
     ProtocolType,
@@ -350,12 +350,6 @@ class EpisodeView:
         return self.episode.patient.called
 
     @property
-    def partner(self) -> Patient | None:
-        """The other of the couple, seen from the person who looks."""
-        me = self.episode.patient_of(self.person.sub)
-        return self.episode.partner if me is self.episode.patient else self.episode.patient if me else None
-
-    @property
     def href(self) -> str:
         """The episode's address."""
         return url_for("episodes.show", episode_id=self.episode.id)
@@ -666,10 +660,7 @@ _KINDS = {
 _WITH_PREVIEW = frozenset(_KINDS)
 
 
-def _file_row(file: object) -> FileRow:
-    from portal.services.records import File
-
-    assert isinstance(file, File)
+def _file_row(file: File) -> FileRow:
     kind = file.media_type.partition(";")[0].strip().lower()
     return FileRow(
         file.id,

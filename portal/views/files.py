@@ -42,7 +42,12 @@ _PASSED_ON = {"content-range": "Content-Range", "etag": "ETag", "last-modified":
 @signed_in(Side.PATIENT, Side.STAFF)
 def content(care: Care, person: Person, file_id: str) -> Response:
     """Answer with the file's bytes, whole or in ranges (RFC 9110 §14), piece by piece; `?download=1` saves it."""
-    opened = _open(care, file_id, range_header=request.headers.get("Range"))
+    opened = _open(
+        care,
+        file_id,
+        range_header=request.headers.get("Range"),
+        if_none_match=request.headers.get("If-None-Match"),
+    )
     is_saved = request.args.get("download") == "1" or opened.media_type == _UNKNOWN
     audit.note("file.download" if is_saved else "file.read", "done", kind="file", id_=file_id)
     response = Response(opened.pieces, opened.source.status, direct_passthrough=True)
@@ -79,10 +84,8 @@ class Opened:
     close: Callable[[], None]
 
 
-def _open(care: Care, file_id: str, *, range_header: str | None) -> Opened:
-    source = open_file(
-        care, file_id, range_header=range_header, if_none_match=request.headers.get("If-None-Match")
-    )
+def _open(care: Care, file_id: str, *, range_header: str | None, if_none_match: str | None = None) -> Opened:
+    source = open_file(care, file_id, range_header=range_header, if_none_match=if_none_match)
     first = next(source.chunks, b"")
     close = getattr(source.chunks, "close", lambda: None)
     pieces = _after(first, source.chunks)

@@ -269,6 +269,11 @@ class Work:
         """How many of the rows have that tone; None counts those without a procedure date."""
         return sum((row.due.tone if row.due else None) == tone for row in self.rows)
 
+    @property
+    def mine(self) -> int:
+        """How many of the rows wait for the person who looks."""
+        return sum(row.is_mine for row in self.rows)
+
 
 def _worklist(care: Care, person: Person) -> dict[str, Any]:
     pending, partial, talks, news = gather(
@@ -293,15 +298,14 @@ def _open_forms(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
 
 
 def _work(pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
-    forms = sorted(
-        (form for page in pages for form in page.items if form.is_open),
-        key=lambda form: (form.procedure_date or date.max, form.title),
-    )
-    rows = tuple(
+    rows = [
         WorkRow(form, due(form), names_of(form.missing_signers), open_role(form, person) is not None)
-        for form in forms
-    )
-    return Work(rows, max(len(rows), sum(page.total for page in pages)))
+        for page in pages
+        for form in page.items
+        if form.is_open
+    ]
+    rows.sort(key=lambda row: (row.form.procedure_date or date.max, not row.is_mine, row.form.title))
+    return Work(tuple(rows), max(len(rows), sum(page.total for page in pages)))
 
 
 def _work_alone(care: Care, person: Person) -> Work:

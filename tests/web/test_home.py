@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from portal import outbound
 from portal.careservice.ids import sample_id
 from tests.support.stack import CareService, PortalThread, plan
 
@@ -75,6 +76,26 @@ def test_only_ids_of_episodes_are_remembered(portal: PortalThread) -> None:
     cookie = visitor.http.cookies.get("__Host-sid")
     held, _tokens = portal.parts.sessions.load(cookie, "riverside", visitor.origin.partition("//")[2])
     assert held.value.episode_ids == [sample_id("episode", "amelia-1")]
+
+
+@pytest.mark.parametrize(
+    ("person", "path", "calls"), [("amelia", "/", 4), ("nora", "/", 4), ("amelia", "/episodes", 1)]
+)
+def test_a_page_makes_few_calls(
+    portal: PortalThread, person: str, path: str, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = portal.sign_in(person)
+    visitor.get("/")
+    made: list[str] = []
+
+    def counted(call: Any, **more: Any) -> Any:
+        made.append(call.url)
+        return send(call, **more)
+
+    send = outbound.send
+    monkeypatch.setattr(outbound, "send", counted)
+    visitor.get(path)
+    assert len(made) == calls, made
 
 
 def test_staff_see_the_consents_needed_first_with_words_for_their_dates(nora: Any) -> None:
