@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+import socket
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
@@ -25,6 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     if given.command == "rotate-keys":
         return _rotate_keys(given.database)
+    if _is_taken(given.host, given.port):
+        print(f"Port {given.port} of {given.host} is taken: choose another with --port.", file=sys.stderr)
+        return 2
     settings = _settings(given)
     engine = database.connect(settings.database_url)
     prepare(engine, settings)
@@ -48,7 +52,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", choices=["none", "small"], default="none")
     parser.add_argument("--demo", action="store_true", help="list the sample people on the sign-in page")
     parser.add_argument("--portal-origin", action="append", default=[], metavar="TENANT=ORIGIN")
-    parser.add_argument("--module-off", action="append", default=[], metavar="TENANT:MODULE")
     parser.add_argument("--access-token-seconds", type=int, default=3600)
     parser.add_argument("--id-token-seconds", type=int, default=1200)
     parser.add_argument("--code-seconds", type=int, default=60)
@@ -67,7 +70,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         for client in made:
             print(f"Secret of {client}: {client_secrets[client]}", flush=True)
     origins: dict[str, tuple[str, ...]] = {}
-    for tenant, origin in _pairs(given.portal_origin, "="):
+    for tenant, origin in _origins(given.portal_origin):
         origins[tenant] = (*origins.get(tenant, ()), origin.rstrip("/"))
     return Settings(
         database_url=given.database,
@@ -77,7 +80,6 @@ def _settings(given: argparse.Namespace) -> Settings:
         sample_password=password,
         client_secrets=client_secrets,
         portal_origins=origins,
-        modules_off=frozenset(_pairs(given.module_off, ":")),
         lifetimes=Lifetimes(
             access_token=timedelta(seconds=given.access_token_seconds),
             id_token=timedelta(seconds=given.id_token_seconds),
@@ -88,12 +90,23 @@ def _settings(given: argparse.Namespace) -> Settings:
     )
 
 
-def _pairs(given: Iterable[str], joint: str) -> list[tuple[str, str]]:
-    pairs = [value.partition(joint) for value in given]
-    for left, middle, right in pairs:
-        if not (left and middle and right):
-            raise SystemExit(f"{left}{middle}{right}: is TENANT{joint}VALUE")
-    return [(left, right) for left, _, right in pairs]
+def _origins(given: Iterable[str]) -> list[tuple[str, str]]:
+    pairs = [value.partition("=") for value in given]
+    for tenant, _, origin in pairs:
+        if not (tenant and origin):
+            raise SystemExit(f"--portal-origin {tenant}{origin}: write it as TENANT=ORIGIN")
+    return [(tenant, origin) for tenant, _, origin in pairs]
+
+
+def _is_taken(host: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return True
+        return False
 
 
 def _rotate_keys(url: str) -> int:

@@ -42,7 +42,7 @@ class Settings:
 
     `issuer` is the identity server's address, without a slash at its end, and here the API's too.
     `client_secrets` is by client id, `portal_origins` by tenant name, the first origin of a tenant being
-    the one that gets back-channel logout. `modules_off` holds (tenant name, module) pairs.
+    the one that gets back-channel logout.
     """
 
     database_url: str
@@ -52,7 +52,6 @@ class Settings:
     sample_password: str = ""
     client_secrets: Mapping[str, str] = field(default_factory=_no_secrets)
     portal_origins: Mapping[str, tuple[str, ...]] = field(default_factory=_no_origins)
-    modules_off: frozenset[tuple[str, str]] = frozenset()
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
 
 

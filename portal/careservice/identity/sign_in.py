@@ -66,7 +66,7 @@ def sign_in() -> Response:
     if person is None:
         session.add(FailedSignIn(id=new_id(), username=username, address=address, at=now()))
         session.commit()
-        return _page(session, asked, handle, username, status=422, error="wrong")
+        return _page(session, asked, handle, username, status=401, error="wrong")
     session.execute(
         delete(FailedSignIn).where(FailedSignIn.username == username, FailedSignIn.address == address)
     )

@@ -155,7 +155,7 @@ def test_a_person_of_one_clinic_is_nobody_at_another(server: IdentityServer) -> 
     page = browser.page(**elsewhere)
     assert "Harbour Fertility" in page.text
     answer = browser.submit(page, "amelia")
-    assert answer.status_code == 422
+    assert answer.status_code == 401
     assert "don’t belong together" in answer.text
 
 

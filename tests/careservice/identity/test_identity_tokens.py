@@ -195,7 +195,7 @@ class TestRefreshing:
             connection.exec_driver_sql("UPDATE people SET is_active = 0 WHERE username = 'amelia'")
         assert server.refresh(token).status_code == 400
         answer = server.browser()
-        assert answer.submit(answer.page(), "amelia").status_code == 422
+        assert answer.submit(answer.page(), "amelia").status_code == 401
 
 
 class TestClientCredentials:

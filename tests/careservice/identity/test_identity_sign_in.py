@@ -1,0 +1,152 @@
+"""The sign-in page."""
+
+from __future__ import annotations
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.careservice.identity.identity_server import IdentityServer, answer_in
+
+
+def test_the_page_is_plain_and_accessible(server: IdentityServer) -> None:
+    page = server.browser().page(login_hint="amelia")
+    soup = BeautifulSoup(page.text, "html.parser")
+    assert [heading.text for heading in soup.select("h1")] == ["Sign in"]
+    assert soup.title is not None
+    assert soup.title.text == "Sign in · Riverside Fertility"
+    for name, hint in (("username", "username"), ("password", "current-password")):
+        field = soup.select_one(f"input[name={name}]")
+        assert field is not None
+        assert field["autocomplete"] == hint
+        assert soup.select_one(f"label[for={field['id']}]") is not None
+    assert [button.text for button in soup.select("button")] == ["Sign in"]
+    assert soup.select_one("input[name=username][value=amelia]") is not None
+    assert not soup.select("script, style, [style], [onload]")
+
+
+def test_its_headers_let_nothing_else_in(server: IdentityServer) -> None:
+    headers = server.browser().page().headers
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "form-action 'self' http://riverside.localhost:8000;" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_the_clinic_shows_its_name_and_colour(server: IdentityServer) -> None:
+    browser = server.browser()
+    page = browser.page()
+    assert "Riverside Fertility" in page.text
+    assert "/identity/riverside.css" in page.text
+    assert "#0b6e4f" in browser.http.get("/identity/riverside.css").text
+    assert browser.http.get("/identity/nowhere.css").status_code == 200
+    with browser.http.get("/static/identity.css") as sheet:
+        assert sheet.status_code == 200
+
+
+def test_sample_people_are_listed_in_a_demo_alone(
+    server: IdentityServer, demo_server: IdentityServer
+) -> None:
+    assert "Nora Lindqvist" not in server.browser().page().text
+    listed = BeautifulSoup(demo_server.browser().page().text, "html.parser").select(".samples dt")
+    assert {entry.text for entry in listed} == {
+        *("ada", "amelia", "colin", "daniel", "elif", "grace", "nora", "victor")
+    }
+
+
+def test_the_cookie_is_out_of_reach_and_new_at_each_sign_in(server: IdentityServer) -> None:
+    browser = server.browser()
+    first = browser.submit(browser.page(), "amelia").headers.getlist("Set-Cookie")[-1]
+    assert first.startswith("idsrv=")
+    for mark in ("HttpOnly", "SameSite=Lax", "Path=/"):
+        assert mark in first
+    assert "Expires" not in first
+    second = browser.submit(browser.page(prompt="login"), "amelia").headers.getlist("Set-Cookie")[-1]
+    assert first.split(";")[0] != second.split(";")[0]
+    stolen = server.browser()
+    stolen.http.set_cookie("idsrv", first.split(";")[0].removeprefix("idsrv="))
+    assert answer_in(stolen.authorize(prompt="none"))["error"] == "login_required"
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [
+        ("amelia", "wrong"),
+        ("amelia", ""),
+        ("nobody", "a password for tests only"),
+        ("maya", "a password for tests only"),
+        ("", ""),
+        ("a\x00b", "\x00"),
+        ("' OR 1=1 --", "x"),
+        ("é" * 500, "é" * 5000),
+    ],
+)
+def test_wrong_credentials_all_get_the_same_words(
+    server: IdentityServer, username: str, password: str
+) -> None:
+    browser = server.browser()
+    answer = browser.submit(browser.page(), username, password)
+    assert answer.status_code == 401
+    soup = BeautifulSoup(answer.text, "html.parser")
+    alert = soup.select_one("[role=alert]")
+    assert alert is not None
+    assert "This user name and password don’t belong together. Check both." in alert.text
+    assert soup.title is not None
+    assert soup.title.text.startswith("Error: ")
+    assert soup.select_one("input[name=password][value]") is None
+    assert all(not cookie.startswith("idsrv=") for cookie in answer.headers.getlist("Set-Cookie"))
+
+
+def test_a_user_name_is_known_in_any_case_and_between_spaces(server: IdentityServer) -> None:
+    assert "code" in server.browser().sign_in(" Amelia ")
+
+
+def test_what_was_typed_is_shown_as_text(server: IdentityServer) -> None:
+    browser = server.browser()
+    answer = browser.submit(browser.page(), '"><script>alert(1)</script>')
+    assert "<script" not in answer.text
+
+
+def test_guessing_is_stopped_for_a_quarter_of_an_hour(server: IdentityServer) -> None:
+    browser = server.browser()
+    page = browser.page()
+    for _ in range(10):
+        page_again = browser.submit(page, "amelia", "guess")
+        assert page_again.status_code == 401
+    locked = browser.submit(page, "amelia")
+    assert locked.status_code == 429
+    assert locked.headers["Retry-After"] == "900"
+    assert "Wait 15 minutes" in locked.text
+    assert "code" in server.browser().sign_in("daniel")
+    server.clock.advance(minutes=15)
+    assert "code" in server.browser().sign_in("amelia")
+
+
+def test_signing_in_forgets_earlier_mistakes(server: IdentityServer) -> None:
+    for _ in range(3):
+        browser = server.browser()
+        page = browser.page()
+        for _ in range(4):
+            browser.submit(page, "amelia", "guess")
+        assert browser.submit(page, "amelia").status_code == 303
+
+
+def test_a_form_without_its_browser_or_request_is_refused(server: IdentityServer) -> None:
+    http = server.app.test_client()
+    assert http.get("/sign-in").status_code == 400
+    assert http.get("/sign-in?request=guess").status_code == 400
+    answer = http.post("/sign-in", data={"username": "amelia", "password": "a password for tests only"})
+    assert answer.status_code == 400
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_another_person_in_the_same_browser_ends_the_first_ones_tokens(server: IdentityServer) -> None:
+    browser = server.browser()
+    first = server.tokens("amelia", browser)
+    code = answer_in(browser.submit(browser.page(prompt="login"), "daniel"))["code"]
+    second = server.exchange(code).get_json()
+    assert server.userinfo(first["access_token"]).status_code == 401
+    assert server.userinfo(second["access_token"]).get_json()["preferred_username"] == "daniel"
