@@ -217,8 +217,8 @@ class Generations:
 
     @staticmethod
     def _names(care: Care) -> tuple[str, str]:
-        issuer, tenant, sub = care.partition[:3]
-        return f"generation:{_digest(issuer, tenant)}", f"generation:{_digest(issuer, tenant, sub)}"
+        _issuer, tenant, sub, _epoch = care.partition
+        return f"generation:{_digest(tenant)}", f"generation:{_digest(tenant, sub)}"
 
 
 class _BelowTheCache(BaseAdapter):

@@ -116,7 +116,7 @@ class ServiceBearers:
         return bearer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ServiceCare(Care):
     """The care API as a clinic's own client: every call names the clinic, because such a token names none.
 

@@ -218,7 +218,7 @@ def _care() -> ServiceCare:
         language=str(get_locale() or "en"),
         correlation_id=g.request_id,
         references=the.references,
-        partition=("service", tenant.auth_url, tenant.key),
+        partition=(tenant.auth_url, tenant.key, "service", ""),
         clinic=tenant.tenant_id or tenant.key,
     )
 

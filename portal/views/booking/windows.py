@@ -223,3 +223,6 @@ class _Live:
 
     def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
         return Reference(care.read(endpoint, into, query=query))
+
+    def move_on(self, care: Care) -> None:
+        """Nothing is kept."""
