@@ -30,16 +30,19 @@ from portal.services.records import (
     Appointment,
     CareStatus,
     ConsentForm,
+    Conversation,
     Episode,
     EpisodeStage,
     File,
     Medication,
+    Notification,
     Outcome,
     PgtBrief,
     Protocol,
     ProtocolType,
     TimelineEvent,
 )
+from portal.services.wire import Page
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.standing import open_role
@@ -189,7 +192,7 @@ def remembered() -> list[str]:
 def reachable(care: Care, person: Person) -> list[str]:
     """Return the ids of a person's episodes: those remembered; for a patient without any, those mentioned."""
     ids = remembered()
-    return ids if ids or person.is_staff else _mentioned(care)
+    return ids if ids or person.is_staff else _find(care)
 
 
 def read_episodes(care: Care, ids: Sequence[str]) -> Found:
@@ -215,8 +218,23 @@ def _reading(care: Care, episode_id: str) -> Callable[[], Episode]:
     return lambda: get_episode(care, episode_id)
 
 
-def _mentioned(care: Care) -> list[str]:
-    """The ids in all that may mention an episode; what can't be read mentions none."""
+def mentioned(
+    forms: Page[ConsentForm] | CareError,
+    talks: Page[Conversation] | CareError,
+    news: Page[Notification] | CareError,
+) -> list[str]:
+    """Return the ids of the episodes that these mention; what couldn't be read mentions none."""
+    consents, conversations, notifications = known(forms), known(talks), known(news)
+    ids = episode_ids(
+        consents.items if consents else (),
+        conversations.items if conversations else (),
+        notifications.items if notifications else (),
+    )
+    return list(ids)
+
+
+def _find(care: Care) -> list[str]:
+    """The ids in all that may mention an episode, remembered from now on."""
     forms, talks, news = gather(
         lambda: list_consents(care, limit=100),
         lambda: list_conversations(care, limit=50, include_archived=True),
@@ -224,8 +242,7 @@ def _mentioned(care: Care) -> list[str]:
     )
     if isinstance(forms, CareError) and isinstance(talks, CareError) and isinstance(news, CareError):
         raise forms
-    lists = [page.items if page else () for page in (known(forms), known(talks), known(news))]
-    ids = list(episode_ids(*lists))  # pyright: ignore[reportArgumentType]
+    ids = mentioned(forms, talks, news)
     session().remember_episodes(ids[:_REMEMBERED])
     return ids
 

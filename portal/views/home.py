@@ -17,9 +17,9 @@ from flask import Blueprint, Response, request
 from portal.services.client import Care
 from portal.services.consents import get_consent, list_consents
 from portal.services.conversations import list_conversations
-from portal.services.episodes import episode_ids, get_episode
+from portal.services.episodes import get_episode
 from portal.services.errors import CareError, NotFound
-from portal.services.gather import gather, known
+from portal.services.gather import gather
 from portal.services.notifications import list_notifications
 from portal.services.records import (
     ConsentForm,
@@ -35,7 +35,7 @@ from portal.tenants import Side
 from portal.views.consents.listing import Due, Item, due, group
 from portal.views.consents.standing import open_role
 from portal.views.consents.words import names_of
-from portal.views.episodes import EpisodeView, Found, read_episodes, remember, remembered
+from portal.views.episodes import EpisodeView, Found, mentioned, read_episodes, remember, remembered
 from portal.web import bell
 from portal.web.filters import today
 from portal.web.guard import signed_in
@@ -119,7 +119,7 @@ def _needs(care: Care, person: Person) -> dict[str, Any]:
         lambda: read_episodes(care, ids[:_MOST_EPISODES]),
     )
     if not isinstance(found, CareError):
-        found = _with_new(care, ids, found, _mentioned(forms, talks, news))
+        found = _with_new(care, ids, found, mentioned(forms, talks, news))
     consents = forms if isinstance(forms, CareError) else _to_sign(forms, person)
     messages = talks if isinstance(talks, CareError) else _unread(talks)
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
@@ -134,27 +134,14 @@ def _needs(care: Care, person: Person) -> dict[str, Any]:
     }
 
 
-def _with_new(care: Care, ids: list[str], found: Found, mentioned: Sequence[str]) -> Found:
+def _with_new(care: Care, ids: list[str], found: Found, named: Sequence[str]) -> Found:
     """The episodes that were read and those that are mentioned for the first time; remembers them all."""
-    new = [id_ for id_ in mentioned if id_ not in ids]
+    new = [id_ for id_ in named if id_ not in ids]
     if new:
         more = read_episodes(care, new[:6])
         found = Found((*found.episodes, *more.episodes), found.is_incomplete or more.is_incomplete)
     remember(found, [*ids, *new])
     return found
-
-
-def _mentioned(
-    forms: Page[ConsentForm] | CareError,
-    talks: Page[Conversation] | CareError,
-    news: Page[Notification] | CareError,
-) -> tuple[str, ...]:
-    consents, conversations, notifications = known(forms), known(talks), known(news)
-    return episode_ids(
-        consents.items if consents else (),
-        conversations.items if conversations else (),
-        notifications.items if notifications else (),
-    )
 
 
 def _forms(care: Care) -> Page[ConsentForm]:
@@ -229,7 +216,7 @@ def _treatment_alone(care: Care, person: Person) -> Treatment:
     ids = remembered()
     if not ids:
         forms, talks, news = gather(lambda: _forms(care), lambda: _talks(care), lambda: _news(care))
-        ids = list(_mentioned(forms, talks, news))
+        ids = mentioned(forms, talks, news)
     found = read_episodes(care, ids[:_MOST_EPISODES])
     remember(found, ids)
     return _treatment(found, person)

@@ -140,9 +140,7 @@ def test_the_plan_has_a_bar_for_each_medicine_with_its_dose_and_a_dot_for_each_c
 
 
 def test_a_plan_is_mirrored_where_the_language_is() -> None:
-    plain, mirrored = (
-        list(drawn(medication_grid(PLAN, rtl=rtl)).iter("rect"))[1] for rtl in (False, True)
-    )
+    plain, mirrored = (list(drawn(medication_grid(PLAN, rtl=rtl)).iter("rect"))[1] for rtl in (False, True))
     assert float(plain.get("x", 0)) > float(mirrored.get("x", 0))
     assert plain.get("width") == mirrored.get("width")
 
