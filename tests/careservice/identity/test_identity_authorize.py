@@ -156,7 +156,7 @@ def test_a_person_of_one_clinic_is_nobody_at_another(server: IdentityServer) -> 
     assert "Harbour Fertility" in page.text
     answer = browser.submit(page, "amelia")
     assert answer.status_code == 401
-    assert "don’t belong together" in answer.text
+    assert "don’t go together" in answer.text
 
 
 class TestPushedRequests:

@@ -93,7 +93,7 @@ def test_wrong_credentials_all_get_the_same_words(
     soup = BeautifulSoup(answer.text, "html.parser")
     alert = soup.select_one("[role=alert]")
     assert alert is not None
-    assert "This user name and password don’t belong together. Check both." in alert.text
+    assert "That user name and password don’t go together. Check both." in alert.text
     assert soup.title is not None
     assert soup.title.text.startswith("Error: ")
     assert soup.select_one("input[name=password][value]") is None
