@@ -15,7 +15,6 @@ from typing import Concatenate, ParamSpec
 
 import msgspec
 from flask import Blueprint, Response, g, request
-from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.api import errors
@@ -24,9 +23,7 @@ from portal.careservice.api.payload import identifier, raw_body
 from portal.careservice.domain import idempotency, policies
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.rules import Invalid, KeptElsewhere
-from portal.careservice.identity.tables import Tenant
 from portal.careservice.ids import new_id
-from portal.careservice.settings import current_settings
 
 P = ParamSpec("P")
 Answer = msgspec.Struct | Response | None
@@ -57,7 +54,7 @@ def endpoint(
             caller = identify(session)
             if not caller.may(act):
                 raise errors.NotPermitted
-            if _is_off(session, caller.tenant_id, module):
+            if module in policies.modules_off(session, caller.tenant_id):
                 raise KeptElsewhere
             for name in kwargs:
                 kwargs[name] = identifier(str(kwargs[name]), _camel(name))
@@ -75,13 +72,6 @@ def endpoint(
         return answer
 
     return decorate
-
-
-def _is_off(session: Session, tenant_id: str, module: str) -> bool:
-    if module in policies.modules_off(session, tenant_id):
-        return True
-    off = current_settings().modules_off
-    return bool(off) and (session.get_one(Tenant, tenant_id).name, module) in off
 
 
 def _respond(answer: Answer, cache: str) -> Response:
