@@ -6,6 +6,7 @@ from flask import Blueprint
 
 from portal.views import (
     booking,
+    cases,
     consents,
     conversations,
     devices,
@@ -17,10 +18,15 @@ from portal.views import (
     home,
     language,
     look,
+    me,
     notification_settings,
     notifications,
+    patients,
+    pgt_results,
     prospects,
+    relationships,
     sign_in,
+    storage,
 )
 from portal.views import open as open_by_id
 
@@ -45,4 +51,10 @@ def blueprints() -> list[Blueprint]:
         booking.bp,
         emr_endpoints.bp,
         directories.bp,
+        me.bp,
+        storage.bp,
+        pgt_results.bp,
+        patients.bp,
+        cases.bp,
+        relationships.bp,
     ]

@@ -19,7 +19,15 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 from flask import request
 
-from portal.services.errors import BadResponse, CareError, Conflict, Invalid, Refused, Unavailable
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    Conflict,
+    Invalid,
+    NotOffered,
+    Refused,
+    Unavailable,
+)
 from portal.web.forms import Fields, Form, Values, sent
 from portal.web.rules import said
 from portal.words import _
@@ -150,13 +158,12 @@ def shown(editing: Editing[R], record: R) -> Filled:
     return Filled(editing.form(record, now), _carried(now, _seen(now, record.concurrency_stamp)))
 
 
-def attempt(editing: Editing[R]) -> Saved[R] | Filled | Comparison:
-    """Save what this request's form holds, or return what to show instead.
+def attempt(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
+    """Save what this request's form holds over `record`, read just now, or return what to show instead.
 
     The same form sent twice has one effect: the second finds the record as wanted. An answer that got lost is looked
     for in the record. Raises CareError for what concerns the whole page.
     """
-    record = editing.read()
     sent_form = Sent.of_form(tuple(editing.fields(record)))
     for is_last in (False, True):
         now = editing.values(record)
@@ -174,9 +181,23 @@ def attempt(editing: Editing[R]) -> Saved[R] | Filled | Comparison:
             if is_last:
                 raise
             record = editing.read()
-        except (Invalid, Refused) as error:
+        except (Invalid, Refused, NotOffered) as error:
             return _refused(editing, record, wanted, error)
     raise AssertionError("unreachable")
+
+
+def outcome(result: Saved[R] | Filled | Comparison) -> str:
+    """Return the word for the audit record."""
+    if isinstance(result, Saved):
+        return "done" if result.is_changed else "unchanged"
+    return {409: "conflict", 403: "refused", 501: "refused", 503: "unknown"}.get(result.status, "invalid")
+
+
+def kept_elsewhere() -> str:
+    """Say that the clinic's own system keeps this one record (501 about a record)."""
+    return _(
+        "The clinic keeps this record in another system, so it can't be changed here. Please ask the clinic to change it."
+    )
 
 
 def settle(sent_form: Sent, now: Values, record: Stamped, form: Form) -> Values | Comparison:
@@ -252,8 +273,10 @@ def _read_again(editing: Editing[R]) -> R:
         raise Unavailable("not confirmed", outcome_known=False) from error
 
 
-def _refused(editing: Editing[R], record: R, wanted: Values, error: Invalid | Refused) -> Filled:
+def _refused(editing: Editing[R], record: R, wanted: Values, error: Invalid | Refused | NotOffered) -> Filled:
     form = editing.form(record, wanted)
+    if isinstance(error, NotOffered):
+        return _again(editing, record, form, status=501, note=kept_elsewhere())
     if isinstance(error, Refused):
         return _again(editing, record, form, status=403, note=said(error.code))
     names = [name.replace(".", "_") for name in error.fields]

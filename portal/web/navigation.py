@@ -34,6 +34,7 @@ def _patient_sections() -> list[tuple[str, str, str, str]]:
         ("/episodes", _("Treatment"), "treatment", "t"),
         ("/consents", _("Consents"), "consent", "c"),
         ("/conversations", _("Messages"), "message", "m"),
+        ("/storage", _("Embryo storage"), "storage", "e"),
         ("/notifications", _("Notifications"), "bell", "n"),
         ("/notifications/settings", _("Notification settings"), "settings", "s"),
     ]

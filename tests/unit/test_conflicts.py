@@ -86,7 +86,7 @@ def send(app: Flask, api: Api, page: Filled | Comparison, **typed: str) -> Any:
     else:
         fields |= {one.id: one.keep for one in page.differences}
     with app.test_request_context("/", method="POST", data={**fields, **typed}):
-        return attempt(api.editing())
+        return attempt(api.editing(), api.read())
 
 
 def opened(app: Flask, api: Api) -> Filled:

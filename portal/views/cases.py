@@ -1,0 +1,147 @@
+"""A case: the course of treatment that episodes belong to; staff edit it, along its legal moves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flask import Blueprint, Response, url_for
+
+from portal.services.cases import update_case
+from portal.services.client import Care
+from portal.services.gather import gather, known
+from portal.services.physicians import list_physicians
+from portal.services.records import CareStatus, Case, Episode
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.views.reach import reach
+from portal.web import audit, clinical
+from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.forms import Fields, Form, Values, choice, text
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.permitted import EDIT_CASE
+from portal.words import _
+
+bp = Blueprint("cases", __name__, url_prefix="/cases")
+
+_NEEDS_REASON = (CareStatus.FINISHED, CareStatus.CANCELLED)
+_LONG = 10_000
+
+
+@bp.get("/<record:case_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_CASE)
+def edit(care: Care, person: Person, case_id: str) -> Response:
+    """Show a case as a form."""
+    episode, case = reach(care, person, _of_id(case_id))
+    audit.note("case.read", "done", kind="case", id_=case.id)
+    return _page(episode, case, shown(_editing(care, person, episode, case_id), case))
+
+
+@bp.post("/<record:case_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_CASE)
+def save(care: Care, person: Person, case_id: str) -> Response:
+    """Save it, or show what someone else made of it meanwhile."""
+    episode, case = reach(care, person, _of_id(case_id))
+    result = attempt(_editing(care, person, episode, case_id), case)
+    audit.note("case.update", outcome(result), kind="case", id_=case.id)
+    if not isinstance(result, Saved):
+        return _page(episode, case, result)
+    toast(_("The case is saved.") if result.is_changed else _("Nothing was changed."))
+    return redirect_to(url_for("episodes.show", episode_id=episode.id))
+
+
+def _of_id(case_id: str) -> Callable[[Episode], Case | None]:
+    return lambda episode: episode.case if episode.case and episode.case.id == case_id else None
+
+
+def _page(episode: Episode, case: Case, edit: Filled | Comparison) -> Response:
+    return render(
+        "cases/edit.html", fragment="edit", status=edit.status, episode=episode, case=case, edit=edit
+    )
+
+
+def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Editing[Case]:
+    physicians = _physicians(care, episode)
+    return Editing(
+        read=lambda: reach(care, person, _of_id(case_id))[1],
+        values=_values,
+        fields=lambda case: _fields(case, person, physicians),
+        check=_check,
+        write=lambda case, values: _write(care, case, values),
+    )
+
+
+def _values(case: Case) -> Values:
+    return {
+        "title": case.title,
+        "status": str(case.status),
+        "closed_reason": case.closed_reason or "",
+        "physician_id": case.physician_id or "",
+        "coordinator_id": case.coordinator_id or "",
+        "diagnosis": case.diagnosis or "",
+        "notes": case.notes or "",
+    }
+
+
+def _fields(case: Case, person: Person, physicians: list[tuple[str, str]]) -> Fields:
+    moves = [
+        (str(status), clinical.care_status_name(status)) for status in (case.status, *case.next_statuses)
+    ]
+    return {
+        "title": text(_("Title"), required=_("Enter a title."), longest=300),
+        "status": choice(
+            _("Status"), moves, radios=True, wrong=_("Its present state doesn't allow this step.")
+        ),
+        "closed_reason": text(_("Why it is closed"), kind="textarea", longest=_LONG),
+        "physician_id": choice(_("Physician"), _with(physicians, case.physician_id)),
+        "coordinator_id": choice(_("Coordinator"), _coordinators(case, person)),
+        "diagnosis": text(_("Diagnosis"), kind="textarea", longest=_LONG),
+        "notes": text(_("Notes"), kind="textarea", longest=_LONG),
+    }
+
+
+def _check(case: Case, form: Form) -> None:
+    if form.value("status") in _NEEDS_REASON and not form.value("closed_reason"):
+        form.add_error("closed_reason", _("Write why the case is closed."))
+
+
+def _write(care: Care, case: Case, values: Values) -> Case | None:
+    return update_case(
+        care,
+        case.id,
+        title=values["title"],
+        status=CareStatus(values["status"]),
+        physician_id=values["physician_id"] or None,
+        coordinator_id=values["coordinator_id"] or None,
+        diagnosis=values["diagnosis"] or None,
+        notes=values["notes"] or None,
+        closed_reason=values["closed_reason"] or None,
+        stamp=case.concurrency_stamp,
+    )
+
+
+def _physicians(care: Care, episode: Episode) -> list[tuple[str, str]]:
+    """The clinic's physicians, and those of the care team where the calendar can't be read or isn't offered."""
+    (listed,) = gather(lambda: list_physicians(care).value)
+    team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
+    page = known(listed)
+    found = {one.id: one.name for one in page.items if one.is_active} if page else team
+    return [("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())]
+
+
+def _is_physician(role: str) -> bool:
+    return "physician" in role.casefold()
+
+
+def _coordinators(case: Case, person: Person) -> list[tuple[str, str]]:
+    """No endpoint lists staff: nobody, who it is now, and oneself."""
+    choices = [("", _("Nobody"))]
+    if "coordinator" in person.roles:
+        choices.append((person.sub, _("%(name)s (you)", name=person.name)))
+    return _with(choices, case.coordinator_id)
+
+
+def _with(choices: list[tuple[str, str]], current: str | None) -> list[tuple[str, str]]:
+    if (current or "") in (value for value, _words in choices):
+        return choices
+    return [*choices, (current or "", _("As it is now (%(id)s…)", id=(current or "")[:8]))]

@@ -1,0 +1,110 @@
+"""My details: how the clinic reaches me, the people on my record, devices, notifications, language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Blueprint, Response, url_for
+
+from portal.services.client import Care
+from portal.services.errors import CareError, NotFound, Unavailable
+from portal.services.gather import gather
+from portal.services.patients import update_patient
+from portal.services.records import Episode, Patient, Relationship
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.views.episodes import reachable, read_episodes
+from portal.views.patients import check_contact, contact_fields, contact_values, with_contact
+from portal.views.reach import reach
+from portal.web import audit
+from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast, wants
+from portal.words import _
+
+bp = Blueprint("me", __name__, url_prefix="/me")
+
+
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person) -> Response:
+    """Show my details, the fields that I may change as a form."""
+    if person.is_staff:
+        return render("me/staff.html")
+    (mine,) = gather(lambda: _mine(care, person))
+    if isinstance(mine, CareError):
+        return _page(mine, None)
+    audit.note("patient.read", "done", kind="patient", id_=mine.patient.id)
+    return _page(mine, shown(_editing(care, person), mine.patient))
+
+
+@bp.post("")
+@signed_in(Side.PATIENT)
+def save(care: Care, person: Person) -> Response:
+    """Save how I am reached, or show what someone else made of it meanwhile."""
+    mine = _mine(care, person)
+    result = attempt(_editing(care, person), mine.patient)
+    audit.note("patient.update", outcome(result), kind="patient", id_=mine.patient.id)
+    if not isinstance(result, Saved):
+        return _page(mine, result)
+    toast(_("Your details are saved.") if result.is_changed else _("Nothing was changed."))
+    if wants("details"):
+        return _page(mine, shown(_editing(care, person), result.record))
+    return redirect_to(url_for(".show"))
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Someone on my record, and the episode through which they are removed."""
+
+    relationship: Relationship
+    episode_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """My record, and who is on it."""
+
+    patient: Patient
+    related: tuple[Related, ...]
+
+
+def _mine(care: Care, person: Person) -> Mine:
+    """My record out of my episodes, which all hold the same one. Raises NotFound where none does."""
+    found = read_episodes(care, reachable(care, person))
+    held = [(e, patient) for e in found.newest_first if (patient := e.patient_of(person.sub))]
+    if not held:
+        raise Unavailable("an episode can't be read") if found.is_incomplete else NotFound
+    patient = held[0][1]
+    related = {
+        one.id: Related(one, episode.id)
+        for episode, _patient in held
+        for one in episode.relationships
+        if one.patient_id in (patient.id, None)
+    }
+    return Mine(patient, tuple(related.values()))
+
+
+def _editing(care: Care, person: Person) -> Editing[Patient]:
+    def of_mine(episode: Episode) -> Patient | None:
+        return episode.patient_of(person.sub)
+
+    return Editing(
+        read=lambda: reach(care, person, of_mine)[1],
+        values=contact_values,
+        fields=contact_fields,
+        check=lambda patient, form: check_contact(form),
+        write=lambda patient, values: update_patient(care, patient.id, patient=with_contact(patient, values)),
+    )
+
+
+def _page(mine: Mine | CareError, edit: Filled | Comparison | None) -> Response:
+    """My details; without my record (it isn't there yet, or can't be read now) everything else still shows."""
+    return render(
+        "me/show.html",
+        fragment="details",
+        status=edit.status if edit else 200,
+        mine=mine,
+        is_missing=isinstance(mine, NotFound),
+        edit=edit,
+    )

@@ -1,0 +1,275 @@
+"""A patient's record: the fields that say how to reach them, for themselves, and all of it for staff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from babel import Locale
+from flask import Blueprint, Response, g, url_for
+from flask_babel import get_locale
+from msgspec.structs import replace
+
+from portal.services.client import Care
+from portal.services.patients import update_patient
+from portal.services.records import Address, Channel, EmergencyContact, Episode, Patient
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.views.reach import reach
+from portal.web import audit
+from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.forms import Fields, Form, Values, a_date, a_phone_number, an_email, choice, day_of, text
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.language import NAMES
+from portal.web.permitted import EDIT_PATIENT, may
+from portal.words import _
+
+bp = Blueprint("patients", __name__, url_prefix="/patients")
+bp.add_app_template_global(may, "may")
+
+
+@bp.get("/<record:patient_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_PATIENT)
+def edit(care: Care, person: Person, patient_id: str) -> Response:
+    """Show a patient's record as a form."""
+    episode, patient = reach(care, person, of_id(patient_id))
+    audit.note("patient.read", "done", kind="patient", id_=patient.id)
+    return _page(episode, patient, shown(_editing(care, person, patient_id), patient))
+
+
+@bp.post("/<record:patient_id>/edit")
+@signed_in(Side.STAFF, roles=EDIT_PATIENT)
+def save(care: Care, person: Person, patient_id: str) -> Response:
+    """Save it, or show what someone else made of it meanwhile."""
+    episode, patient = reach(care, person, of_id(patient_id))
+    result = attempt(_editing(care, person, patient_id), patient)
+    audit.note("patient.update", outcome(result), kind="patient", id_=patient.id)
+    if not isinstance(result, Saved):
+        return _page(episode, patient, result)
+    toast(_("The patient’s record is saved.") if result.is_changed else _("Nothing was changed."))
+    return redirect_to(url_for("episodes.show", episode_id=episode.id))
+
+
+def of_id(patient_id: str) -> Callable[[Episode], Patient | None]:
+    """Return what takes the patient of this id out of an episode."""
+    return lambda episode: next(
+        (p for p in (episode.patient, episode.partner) if p and p.id == patient_id), None
+    )
+
+
+def _page(episode: Episode, patient: Patient, edit: Filled | Comparison) -> Response:
+    return render(
+        "patients/edit.html", fragment="edit", status=edit.status, episode=episode, patient=patient, edit=edit
+    )
+
+
+def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
+    return Editing(
+        read=lambda: reach(care, person, of_id(patient_id))[1],
+        values=lambda patient: {**identity_values(patient), **contact_values(patient)},
+        fields=lambda patient: {**_identity_fields(), **contact_fields(patient)},
+        check=lambda patient, form: check_contact(form),
+        write=lambda patient, values: update_patient(
+            care, patient.id, patient=_with_identity(with_contact(patient, values), values)
+        ),
+    )
+
+
+# ── who the patient is ──────────────────────────────────────────────────────────────────────────────────
+
+
+def identity_values(patient: Patient) -> Values:
+    """Who the patient is, as text."""
+    return {
+        "first_name": patient.first_name,
+        "last_name": patient.last_name,
+        "date_of_birth": patient.date_of_birth.isoformat() if patient.date_of_birth else "",
+        "mrn": patient.mrn,
+        "is_active": "yes" if patient.is_active else "no",
+    }
+
+
+def _identity_fields() -> Fields:
+    return {
+        "first_name": text(_("First name"), required=_("Enter the first name.")),
+        "last_name": text(_("Last name"), required=_("Enter the last name.")),
+        "date_of_birth": text(
+            _("Date of birth"), required=_("Enter the date of birth."), kind="date", check=a_date
+        ),
+        "mrn": text(_("MRN"), required=_("Enter the medical record number.")),
+        "is_active": choice(_("Record"), [("yes", _("Active")), ("no", _("Not active"))]),
+    }
+
+
+def _with_identity(patient: Patient, values: Values) -> Patient:
+    return replace(
+        patient,
+        first_name=values["first_name"],
+        last_name=values["last_name"],
+        date_of_birth=day_of(values["date_of_birth"]),
+        mrn=values["mrn"],
+        is_active=values["is_active"] == "yes",
+    )
+
+
+# ── how to reach them ───────────────────────────────────────────────────────────────────────────────────
+
+_ADDRESS = {
+    "address_line1": "line1",
+    "address_line2": "line2",
+    "address_city": "city",
+    "address_region": "region",
+    "address_postal_code": "postal_code",
+    "address_country": "country",
+}
+_EMERGENCY = {
+    "emergency_contact_name": "name",
+    "emergency_contact_phone_number": "phone_number",
+    "emergency_contact_relation": "relation",
+}
+_MAY_BE_NONE = ("line2", "region")
+
+
+def contact_values(patient: Patient) -> Values:
+    """How the patient is reached, as text."""
+    return {
+        "preferred_name": patient.preferred_name or "",
+        "email": patient.email or "",
+        "phone_number": patient.phone_number or "",
+        "preferred_channel": str(patient.preferred_channel or ""),
+        "language": patient.language or "",
+        **{field: getattr(patient.address, member, None) or "" for field, member in _ADDRESS.items()},
+        **{
+            field: getattr(patient.emergency_contact, member, None) or ""
+            for field, member in _EMERGENCY.items()
+        },
+    }
+
+
+def contact_fields(patient: Patient) -> dict[str, Any]:
+    """The form of it; what the record holds already counts as right."""
+    emergency = patient.emergency_contact or EmergencyContact()
+    return {
+        "preferred_name": text(_("Preferred name"), autocomplete="nickname"),
+        "email": text(
+            _("E-mail address"),
+            kind="email",
+            longest=254,
+            autocomplete="email",
+            check=_unless(patient.email, an_email),
+        ),
+        "phone_number": text(
+            _("Telephone number"),
+            kind="tel",
+            longest=40,
+            autocomplete="tel",
+            check=_unless(patient.phone_number, a_phone_number),
+        ),
+        "preferred_channel": choice(_("How to contact first"), _channels(patient)),
+        "language": choice(_("Language the clinic writes in"), _languages(patient)),
+        "address_line1": text(_("Street and number"), autocomplete="address-line1"),
+        "address_line2": text(_("Second address line"), autocomplete="address-line2"),
+        "address_city": text(_("Town or city"), autocomplete="address-level2"),
+        "address_region": text(_("County or region"), autocomplete="address-level1"),
+        "address_postal_code": text(_("Postcode"), longest=20, autocomplete="postal-code"),
+        "address_country": choice(_("Country"), _countries(patient), autocomplete="country"),
+        "emergency_contact_name": text(_("Name of the emergency contact")),
+        "emergency_contact_phone_number": text(
+            _("Their telephone number"),
+            kind="tel",
+            longest=40,
+            check=_unless(emergency.phone_number, a_phone_number),
+        ),
+        "emergency_contact_relation": text(_("What they are to you") if _is_own() else _("Relation")),
+    }
+
+
+def check_contact(form: Form) -> None:
+    """Say what is missing where one field asks for another."""
+    if any(form.value(name) for name in _ADDRESS):
+        for name, missing in (
+            ("address_line1", _("Enter the street and number, or leave the whole address empty.")),
+            ("address_city", _("Enter the town or city.")),
+            ("address_country", _("Choose the country.")),
+        ):
+            if not form.value(name):
+                form.add_error(name, missing)
+    if any(form.value(name) for name in _EMERGENCY):
+        for name, missing in (
+            ("emergency_contact_name", _("Enter the name of the emergency contact.")),
+            ("emergency_contact_phone_number", _("Enter the emergency contact’s telephone number.")),
+        ):
+            if not form.value(name):
+                form.add_error(name, missing)
+    channel = form.value("preferred_channel")
+    if channel == Channel.EMAIL and not form.value("email"):
+        form.add_error("email", _("Enter an e-mail address, or choose another way of contact."))
+    if channel in (Channel.SMS, Channel.PHONE) and not form.value("phone_number"):
+        form.add_error("phone_number", _("Enter a telephone number, or choose another way of contact."))
+
+
+def with_contact(patient: Patient, values: Values) -> Patient:
+    """The record with these contact fields; an address or a person with nothing in it is none."""
+    address = {member: values[field] for field, member in _ADDRESS.items()}
+    emergency = {member: values[field] for field, member in _EMERGENCY.items()}
+    channel = values["preferred_channel"]
+    return replace(
+        patient,
+        preferred_name=values["preferred_name"] or None,
+        email=values["email"] or None,
+        phone_number=values["phone_number"] or None,
+        preferred_channel=Channel(channel) if channel else None,
+        language=values["language"] or None,
+        address=Address(**{k: v or (None if k in _MAY_BE_NONE else "") for k, v in address.items()})  # pyright: ignore[reportArgumentType]
+        if any(address.values())
+        else None,
+        emergency_contact=EmergencyContact(**emergency) if any(emergency.values()) else None,
+    )
+
+
+def _unless(current: str | None, check: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    """The check, which lets pass what the record holds already."""
+    return lambda value: None if value == current else check(value)
+
+
+def _is_own() -> bool:
+    return bool(g.person.is_patient)
+
+
+def _channels(patient: Patient) -> list[tuple[str, str]]:
+    words = {
+        Channel.PORTAL: _("Message in the portal"),
+        Channel.EMAIL: _("E-mail"),
+        Channel.SMS: _("Text message"),
+        Channel.PHONE: _("Telephone call"),
+    }
+    return _with_current([(str(one), words[one]) for one in words], str(patient.preferred_channel or ""))
+
+
+def _languages(patient: Patient) -> list[tuple[str, str]]:
+    codes: tuple[str, ...] = g.tenant.languages
+    offered = [(code, NAMES.get(code) or code) for code in codes]
+    return _with_current(offered, patient.language or "")
+
+
+def _countries(patient: Patient) -> list[tuple[str, str]]:
+    current = patient.address.country if patient.address else ""
+    return _with_current([("", _("Choose a country")), *_all_countries(str(get_locale() or "en"))], current)
+
+
+def _with_current(choices: list[tuple[str, str]], current: str) -> list[tuple[str, str]]:
+    """The choices, and the record's own value where it is none of them."""
+    if current in (value for value, _words in choices):
+        return choices
+    return [(current, current or _("Not given")), *choices]
+
+
+@cache
+def _all_countries(locale: str) -> list[tuple[str, str]]:
+    """ISO 3166-1 codes with their names in a language, by name."""
+    names: dict[str, str] = dict(Locale.parse(locale).territories)
+    beyond = {"ZZ", "EU", "EZ", "UN", "QO", "XA", "XB"}
+    found = [(c, name) for c, name in names.items() if len(c) == 2 and c.isalpha() and c not in beyond]
+    return sorted(found, key=lambda pair: pair[1].casefold())

@@ -1,0 +1,170 @@
+"""The genetic test of one embryo: the laboratory's call, what it means and doesn't, and its own cut-offs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Blueprint, Response, url_for
+
+from portal.services.client import Care
+from portal.services.errors import NotFound
+from portal.services.pgt_results import STRUCK, get_pgt_result
+from portal.services.records import PgtCall, PgtResult, PgtType
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.views.episodes import number
+from portal.web import audit, clinical
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.words import _
+
+bp = Blueprint("pgt_results", __name__, url_prefix="/pgt-results")
+
+
+@bp.get("/<record:result_id>")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person, result_id: str) -> Response:
+    """Show a result; to patients from its release on, before that it is not there."""
+    result = get_pgt_result(care, result_id)
+    if person.is_patient and not result.is_released:
+        raise NotFound
+    audit.note("pgt-result.read", "done", kind="pgt-result", id_=result.id)
+    return render("pgt_results/show.html", result=result, view=ResultView(result), struck=STRUCK)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """A result in words."""
+
+    result: PgtResult
+
+    @property
+    def call(self) -> str:
+        """The laboratory's call; a mosaic's with its percentage."""
+        if self.result.call is None:
+            return _("No result yet")
+        words = clinical.pgt_call_name(self.result.call)
+        if self.result.is_mosaic and self.result.mosaic_percent is not None:
+            return _("%(call)s, %(percent)s %%", call=words, percent=number(self.result.mosaic_percent))
+        return words
+
+    @property
+    def tone(self) -> str:
+        """The tone of its tag; no call is painted as bad news."""
+        good = (PgtCall.EUPLOID, PgtCall.UNAFFECTED, PgtCall.BALANCED)
+        return "success" if self.result.call in good else "neutral"
+
+    @property
+    def test(self) -> str:
+        """What was tested for."""
+        names = {
+            PgtType.PGT_A: _("PGT-A: the number of chromosomes"),
+            PgtType.PGT_M: _("PGT-M: one inherited condition"),
+            PgtType.PGT_SR: _("PGT-SR: rearranged chromosomes"),
+            PgtType.PGT_P: _("PGT-P: risks from many genes together"),
+        }
+        kind = self.result.test_type
+        return (names.get(kind) or str(kind)) if kind else _("Genetic test")
+
+    @property
+    def cut_offs(self) -> list[str]:
+        """The laboratory's own limits, in sentences."""
+        below, above = self.result.thresholds.euploid_below, self.result.thresholds.aneuploid_above
+        found: list[str] = []
+        if below is not None:
+            found.append(
+                _("Below %(percent)s %% of changed cells it calls an embryo euploid.", percent=number(below))
+            )
+        if below is not None and above is not None:
+            found.append(
+                _("From %(low)s %% to %(high)s %% it calls it mosaic.", low=number(below), high=number(above))
+            )
+        if above is not None:
+            found.append(_("Above %(percent)s %% it calls it aneuploid.", percent=number(above)))
+        return found
+
+    @property
+    def meaning(self) -> tuple[str, str]:
+        """What the call means, and what it doesn't."""
+        return _meaning(self.result.call)
+
+    @property
+    def embryo_href(self) -> str | None:
+        """The page of the embryo."""
+        result = self.result
+        if not result.embryo_storage_id:
+            return None
+        return url_for("storage.show", embryo_id=result.embryo_storage_id, episode=result.episode_id)
+
+
+def _meaning(call: PgtCall | None) -> tuple[str, str]:
+    few_cells = _(
+        "Only a few cells from the outer layer were tested. They may differ from the rest of the embryo."
+    )
+    match call:
+        case PgtCall.EUPLOID:
+            return (
+                _(
+                    "In the cells that were tested, the chromosomes were complete: none missing, none too many."
+                ),
+                _("It does not promise a pregnancy or a healthy child: many other things matter too. ")
+                + few_cells,
+            )
+        case PgtCall.LOW_MOSAIC | PgtCall.HIGH_MOSAIC:
+            return (
+                _("Some of the tested cells had a change in their chromosomes and others had none."),
+                _("It does not mean that a child would be ill. Some mosaic embryos lead to healthy children; with a "
+                  "higher percentage fewer do. Talk with your clinic about whether to transfer it. ") + few_cells,
+            )  # fmt: skip
+        case PgtCall.ANEUPLOID:
+            return (
+                _("In the cells that were tested, chromosomes were missing or too many. Such embryos rarely lead to "
+                  "a birth."),
+                _("It says nothing about your other embryos, and nobody did anything wrong: this happens by chance "
+                  "in many embryos. ") + few_cells,
+            )  # fmt: skip
+        case PgtCall.SEGMENTAL:
+            return (
+                _("A part of a chromosome was missing or doubled in the cells that were tested."),
+                _("How much that matters depends on the part, and can't be read from the word alone. ")
+                + few_cells,
+            )
+        case PgtCall.UNAFFECTED:
+            return (
+                _("The embryo did not have the inherited condition that was tested for."),
+                _("Other conditions were not tested. The test can be wrong in a few cases in a hundred."),
+            )
+        case PgtCall.CARRIER:
+            return (
+                _("The embryo carries one changed copy of the gene. Carriers are usually well."),
+                _(
+                    "Other conditions were not tested. A genetic counsellor can say what it means for a family."
+                ),
+            )
+        case PgtCall.AFFECTED:
+            return (
+                _("The embryo has the inherited condition that was tested for."),
+                _("It does not say how strong the condition would be, and nothing about your other embryos."),
+            )
+        case PgtCall.BALANCED:
+            return (
+                _("The chromosomes were complete in amount: nothing missing, nothing doubled."),
+                _("It doesn't always tell whether the embryo carries the rearrangement itself. ") + few_cells,
+            )
+        case PgtCall.UNBALANCED:
+            return (
+                _("A part of a chromosome was missing or doubled because of the rearrangement."),
+                _("It says nothing about your other embryos. ") + few_cells,
+            )
+        case PgtCall.NO_RESULT | PgtCall.INCONCLUSIVE:
+            return (
+                _("The test gave no clear answer for this embryo."),
+                _(
+                    "It does not mean that something is wrong with it. The clinic will talk about testing it again."
+                ),
+            )
+        case _:
+            return (
+                _("The clinic explains this result to you."),
+                _("A result of a few cells is never a promise and never a verdict."),
+            )

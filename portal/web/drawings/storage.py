@@ -1,0 +1,119 @@
+"""How far storage reaches from today: paid, agreed and allowed, one above the other on a scale of years.
+
+Near dates matter most and the law's limit is decades away, so that distance grows with the square root of time; the
+years are named below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from markupsafe import Markup
+
+from portal.web.drawings.svg import Axis, drawing, element, label, path
+from portal.words import _, ngettext
+
+_WIDTH = 480.0
+_START, _END = 4.0, 476.0
+_ROW = 46.0
+_TOP = 6.0
+_DAYS = 365.25
+_YEARS = (1, 2, 5, 10, 20, 30, 40, 50, 75, 100)
+_GAP = 64.0
+"""What the word of a year needs, so that two never touch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far one of the three goes: its words, the day, and the colour's number."""
+
+    words: str
+    until: date
+
+
+def storage_reaches(
+    reaches: Sequence[Reach],
+    *,
+    today: date,
+    write: Callable[[date], str],
+    rtl: bool = False,
+    id_: str = "storage-reach",
+) -> Markup | None:
+    """Draw them, the nearest first, or return None when there is none; `write` gives a day in words."""
+    if not reaches:
+        return None
+    rows = sorted(reaches, key=lambda one: one.until)
+    longest = max(max((one.until - today).days for one in rows) / _DAYS, 1.0)
+    across = Axis(0, math.sqrt(longest), _START, _END)
+    bottom = _TOP + len(rows) * _ROW
+
+    def side(x: float) -> float:
+        return _WIDTH - x if rtl else x
+
+    def at(years: float) -> float:
+        return across.at(math.sqrt(max(years, 0.0)))
+
+    return drawing(
+        _WIDTH,
+        bottom + 26,
+        _scale(longest, at, bottom, side),
+        *(_row(one, at, _TOP + index * _ROW, side, today, write, index) for index, one in enumerate(rows)),
+        id_=id_,
+        title=_("How far storage reaches"),
+        description=" ".join(_sentence(one, today, write) for one in rows),
+        rtl=rtl,
+    )
+
+
+def _sentence(one: Reach, today: date, write: Callable[[date], str]) -> str:
+    if one.until < today:
+        return _("%(what)s %(day)s, which has passed.", what=one.words, day=write(one.until))
+    return _("%(what)s %(day)s.", what=one.words, day=write(one.until))
+
+
+def _scale(
+    longest: float, at: Callable[[float], float], bottom: float, side: Callable[[float], float]
+) -> Markup:
+    """Fine lines for some round years, as many as find room, and a line for today."""
+    parts = [
+        path([(side(_START), 0), (side(_START), bottom)], "chart-today"),
+        label(_("Today"), side(_START), bottom + 20, class_="chart-label"),
+    ]
+    before = _START
+    for years in (year for year in _YEARS if year <= longest):
+        x = at(years)
+        if x - before < _GAP:
+            continue
+        before = x
+        parts.append(path([(side(x), 0), (side(x), bottom)], "chart-grid"))
+        is_last = x > _END - 30
+        words = ngettext("%(num)s year", "%(num)s years", years)
+        parts.append(
+            label(words, side(_END if is_last else x), bottom + 20, anchor="end" if is_last else "middle")
+        )
+    return element("g", *parts)
+
+
+def _row(
+    one: Reach,
+    at: Callable[[float], float],
+    top: float,
+    side: Callable[[float], float],
+    today: date,
+    write: Callable[[date], str],
+    index: int,
+) -> Markup:
+    """The words above, below them a bar from today; one that has passed is a hollow dot at today."""
+    days = (one.until - today).days
+    words = label(f"{one.words} {write(one.until)}", side(_START + 8), top + 16, class_="chart-label")
+    if days <= 0:
+        mark = element("circle", class_="chart-dot", cx=side(_START + 13), cy=top + 29, r=5, data_planned="")
+    else:
+        edges = sorted((side(_START + 1), side(max(at(days / _DAYS), _START + 9))))
+        mark = element(
+            "rect", class_="chart-bar", x=edges[0], y=top + 24, width=edges[1] - edges[0], height=10, rx=5
+        )
+    return element("g", words, mark, class_=f"series-{min(index, 2) + 1}")
