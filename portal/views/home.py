@@ -5,20 +5,17 @@ Its regions are read side by side and fail alone; each can be fetched again by i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
-from urllib.parse import quote, unquote
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from portal.services.client import Care
-from portal.services.consents import get_consent, list_consents
+from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
-from portal.services.episodes import get_episode
-from portal.services.errors import CareError, NotFound
+from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.notifications import list_notifications
 from portal.services.records import (
@@ -39,7 +36,7 @@ from portal.views.episodes import EpisodeView, Found, mentioned, read_episodes, 
 from portal.web import bell
 from portal.web.filters import today
 from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, target, wants
+from portal.web.htmx import render, target, wants
 from portal.words import _, ngettext
 
 bp = Blueprint("home", __name__)
@@ -62,29 +59,6 @@ def show(care: Care, person: Person) -> Response:
         return render(template, fragment=name, **region, is_part=True)
     page = _worklist(care, person) if person.is_staff else _needs(care, person)
     return render(template, bell=bell.count(person), **page, is_part=False)
-
-
-@bp.get("/open")
-@signed_in(Side.STAFF)
-def ask(care: Care, person: Person) -> Response:
-    """Ask for an id or a link."""
-    return render("home/open.html", what="", error=None)
-
-
-@bp.post("/open")
-@signed_in(Side.STAFF)
-def open_(care: Care, person: Person) -> Response:
-    """Go to the episode or consent form that an id or a link names, or say that there is none."""
-    what = request.form.get("what", "").strip()[:500]
-    href = _named(what) or _found(care, what)
-    if href:
-        return redirect_to(href)
-    error = (
-        _("No episode and no consent form with this id is to be found.")
-        if what
-        else _("Enter an id or a link.")
-    )
-    return render("home/open.html", status=422, what=what, error=error)
 
 
 # ── patients ────────────────────────────────────────────────────────────────────────────────────────────
@@ -276,7 +250,6 @@ def _worklist(care: Care, person: Person) -> dict[str, Any]:
         if isinstance(partial, CareError) else _work([pending, partial], person),
         "messages": talks if isinstance(talks, CareError) else _unread(talks),
         "news": news if isinstance(news, CareError) else _notable(news),
-        "has_recent": bool(remembered()),
     }  # fmt: skip
 
 
@@ -312,29 +285,3 @@ _STAFF_REGIONS: dict[str, Region] = {
     "messages": lambda care, person: _unread(_talks(care)),
     "news": lambda care, person: _notable(_news(care)),
 }
-
-_LINK = re.compile(r"/(episodes|consents|conversations|files)/([^/?#\s]{1,384})")
-_ID = re.compile(r"(?!\.{1,2}$)[^/\x00-\x20\x7f]{1,128}")
-
-
-def _named(what: str) -> str | None:
-    """The page of this portal that a pasted link means, whatever host it was copied from."""
-    link = _LINK.search(what)
-    if link is None:
-        return None
-    record_id = unquote(link[2])
-    return f"/{link[1]}/{quote(record_id, safe='')}" if _ID.fullmatch(record_id) else None
-
-
-def _found(care: Care, what: str) -> str | None:
-    """The page of the record with this id, or None; what can't be asked for is raised."""
-    if not _ID.fullmatch(what):
-        return None
-    episode, consent = gather(lambda: get_episode(care, what), lambda: get_consent(care, what))
-    for answer, section in ((episode, "episodes"), (consent, "consents")):
-        if not isinstance(answer, CareError):
-            return f"/{section}/{quote(what, safe='')}"
-    for answer in (episode, consent):
-        if isinstance(answer, CareError) and not isinstance(answer, NotFound):
-            raise answer
-    return None
