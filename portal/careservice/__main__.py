@@ -13,17 +13,21 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTypeStubs]
 
-from portal.careservice import database
+from portal.careservice import database, send
 from portal.careservice.app import create_app
 from portal.careservice.identity import keys
 from portal.careservice.prepare import prepare
 from portal.careservice.sample.people import secrets_from_environment
 from portal.careservice.settings import Lifetimes, Settings
+from portal.careservice.webhooks.signature import key_of, new_secret
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit status."""
-    given = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["send"]:
+        return send.main(words[1:])
+    given = _parser().parse_args(words)
     if given.command == "rotate-keys":
         return _rotate_keys(given.database)
     if _is_taken(given.host, given.port):
@@ -39,7 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m portal.careservice", description="The embedded care service."
+        prog="python -m portal.careservice",
+        description="The embedded care service. With `send` first: post a signed sample webhook.",
     )
     parser.add_argument("command", nargs="?", choices=["run", "rotate-keys"], default="run")
     parser.add_argument("--database", required=True, help="sqlite:///path or postgresql+psycopg://…")
@@ -80,6 +85,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         sample_password=password,
         client_secrets=client_secrets,
         portal_origins=origins,
+        webhook_secrets=_webhook_secrets(sample=given.sample != "none"),
         lifetimes=Lifetimes(
             access_token=timedelta(seconds=given.access_token_seconds),
             id_token=timedelta(seconds=given.id_token_seconds),
@@ -88,6 +94,20 @@ def _settings(given: argparse.Namespace) -> Settings:
             refresh_grace=timedelta(seconds=given.refresh_grace_seconds),
         ),
     )
+
+
+def _webhook_secrets(*, sample: bool) -> tuple[str, ...]:
+    given = [part.strip() for part in os.environ.get("CARE_WEBHOOK_SECRETS", "").split(",")]
+    secrets = tuple(part for part in given if part)
+    for secret in secrets:
+        try:
+            key_of(secret)
+        except ValueError as error:
+            raise SystemExit(f"CARE_WEBHOOK_SECRETS: {error}") from None
+    if not secrets and sample:
+        secrets = (new_secret(),)
+        print(f"Secret of webhooks: {secrets[0]}", flush=True)
+    return secrets
 
 
 def _origins(given: Iterable[str]) -> list[tuple[str, str]]:

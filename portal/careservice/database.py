@@ -132,9 +132,15 @@ def _close(_error: BaseException | None) -> None:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # SQLite's own lower() knows ASCII letters alone; searching has to find the others too.
+    connection.create_function("lower", 1, _lower, deterministic=True)
     connection.isolation_level = None  # the driver would begin transactions late; `_begin_sqlite` does it
     for pragma in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=5000", "synchronous=NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -42,7 +42,8 @@ class Settings:
 
     `issuer` is the identity server's address, without a slash at its end, and here the API's too.
     `client_secrets` is by client id, `portal_origins` by tenant name, the first origin of a tenant being
-    the one that gets back-channel logout.
+    the one that gets back-channel logout. Any of `webhook_secrets` may sign a webhook, so that they can be
+    rotated; without one no webhook is taken.
     """
 
     database_url: str
@@ -52,6 +53,7 @@ class Settings:
     sample_password: str = ""
     client_secrets: Mapping[str, str] = field(default_factory=_no_secrets)
     portal_origins: Mapping[str, tuple[str, ...]] = field(default_factory=_no_origins)
+    webhook_secrets: tuple[str, ...] = ()
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
 
 

@@ -19,6 +19,7 @@ from portal.careservice.api import (
     prospects,
     protocols,
     relationships,
+    webhooks,
 )
 from portal.careservice.api.endpoint import api
 
@@ -37,6 +38,7 @@ RESOURCES = (
     conversations,
     notifications,
     prospects,
+    webhooks,
 )
 """The modules whose endpoints `api` holds, in the specification's order."""
 

@@ -57,7 +57,10 @@ class Participant(Base):
 
 
 class Message(Base):
-    """Words sent, towards the clinic (Inbound) or from it (Outbound)."""
+    """Words sent, towards the clinic (Inbound) or from it (Outbound).
+
+    `external_id` is the Message-ID of the e-mail or the sid of the SMS that it came as.
+    """
 
     __tablename__ = "messages"
     __table_args__ = (Index("ix_messages_thread", "conversation_id", "sent_at"),)
@@ -70,6 +73,7 @@ class Message(Base):
     channel: Mapped[Channel] = mapped_column(one_of(Channel))
     body: Mapped[str]
     sent_at: Mapped[datetime]
+    external_id: Mapped[str | None] = mapped_column(String(255), index=True)
 
     attachments: Mapped[list[Attachment]] = relationship(order_by="Attachment.position")
 

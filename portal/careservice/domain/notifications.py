@@ -87,6 +87,7 @@ DEFAULTS: tuple[Preference, ...] = (
     _preference("ResultReleased"),
     _preference("StorageReminder", sms=True),
     _preference("PaymentReceived"),
+    _preference("PaymentFailed"),
     _preference("AccountSecurity", sms=True, locked=True),
 )
 """What everybody may choose about. Withdrawals and security notices can't be switched off."""
@@ -108,15 +109,19 @@ def announce(
     tenant_id: str,
     who: Iterable[str],
     kind: str,
-    entity: tuple[str, str],
+    entity: tuple[str, str | None],
     severity: Severity = Severity.INFO,
     data: dict[str, Any] | None = None,
+    words: str | None = None,
 ) -> None:
-    """Tell each of `who` once that `kind` happened to `entity` (type, id), each in their own language."""
+    """Tell each of `who` once that `kind` happened to `entity` (type, id), each in their own language.
+
+    `words` names the notice that says so, where it isn't the one named as the kind is.
+    """
     recipients = sorted(set(who))
     languages = people.locales(session, recipients) | _languages(session, recipients)
     for person_id in recipients:
-        title, body = texts.notice(kind, languages.get(person_id, "en"))
+        title, body = texts.notice(words or kind, languages.get(person_id, "en"))
         session.add(
             Notification(
                 id=new_id(),

@@ -23,13 +23,36 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "ar": ("تغيّر أحد النماذج", "تم سحب نموذج يذكر اسمك. يرجى قراءته في البوابة."),
     },
+    "MessageFromOutside": {
+        "en": ("A patient has written", "A message waits for an answer."),
+        "es": ("Alguien ha escrito", "Un mensaje espera respuesta."),
+        "ar": ("وصلت رسالة جديدة", "هناك رسالة بانتظار الرد."),
+    },
+    "EnquiryReceived": {
+        "en": ("A new enquiry came in", "Somebody whom the clinic doesn't know yet has written."),
+        "es": ("Ha llegado una nueva consulta", "Ha escrito alguien a quien la clínica aún no conoce."),
+        "ar": ("وصل استفسار جديد", "كتب شخص لا تعرفه العيادة بعد."),
+    },
+    "PaymentReceived": {
+        "en": ("A payment was received", "Thank you. The portal shows what it was for."),
+        "es": ("Se ha recibido un pago", "Gracias. El portal muestra a qué corresponde."),
+        "ar": ("تم استلام دفعة", "شكراً لك. تعرض البوابة تفاصيلها."),
+    },
+    "PaymentFailed": {
+        "en": ("A payment did not go through", "Nothing was taken. Please try again or ask the clinic."),
+        "es": (
+            "Un pago no se ha realizado",
+            "No se ha cobrado nada. Inténtelo de nuevo o pregunte en la clínica.",
+        ),
+        "ar": ("لم تتم عملية دفع", "لم يُخصم أي مبلغ. حاول مجدداً أو اسأل العيادة."),
+    },
     "ProspectReceived": {
         "en": ("An appointment was booked", "A window was booked for an enquiry."),
         "es": ("Se ha reservado una cita", "Se ha reservado una franja para una consulta."),
         "ar": ("تم حجز موعد", "تم حجز موعد لأحد الاستفسارات."),
     },
 }
-"""By kind of notification and language: title and body, neutral enough for a lock screen."""
+"""By kind of notification (or what `announce` calls its words) and language: title and body, neutral enough for a lock screen."""
 
 ERRORS: dict[str, dict[str, str]] = {
     "Invalid": {

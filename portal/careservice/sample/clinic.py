@@ -30,11 +30,15 @@ from portal.careservice.domain.enumerations import (
     SignerRole,
     SigningOrder,
 )
+from portal.careservice.domain.inbound import AddressKind, InboundAddress
 from portal.careservice.domain.notifications import Notification
 from portal.careservice.domain.patients import Address, EmergencyContact, Patient
 from portal.careservice.ids import sample_id
 from portal.careservice.sample.consent_texts import Template
 from portal.careservice.sample.people import PEOPLE
+
+SMS_NUMBERS = {"riverside": "+447700900321", "harbour": "+447700900322"}
+"""Each clinic's number for text messages, from the range that belongs to nobody."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,7 @@ class Clinic:
             subject=subject,
             channel=channel,
             reply_email=f"reply+{sample_id('conversation', key)[:8]}@{self.name}.example",
-            reply_sms="+447700900321" if channel == Channel.SMS else None,
+            reply_sms=SMS_NUMBERS[self.name] if channel == Channel.SMS else None,
             last_message_at=max(moments),
             participants=[
                 Participant(position=index, person_id=person.id, name=person.name, role=person.role)
@@ -262,6 +266,16 @@ class Clinic:
                         )
                     )
         return conversation
+
+    def add_addresses(self) -> None:
+        """Where text messages, e-mails and payments for the clinic arrive."""
+        for kind, address in (
+            (AddressKind.SMS, SMS_NUMBERS[self.name]),
+            (AddressKind.EMAIL, f"reply@{self.name}.example"),
+            (AddressKind.EMAIL, f"hello@{self.name}.example"),
+            (AddressKind.PAYMENT, f"acct_{self.name}"),
+        ):
+            self.session.add(InboundAddress(kind=kind, address=address, tenant_id=self.id))
 
     def archive(self, key: str, person: Somebody) -> None:
         """Let a person have archived a conversation."""

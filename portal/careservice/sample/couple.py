@@ -57,7 +57,9 @@ def add(clinic: Clinic) -> None:
         "RF-10483",
         date(1989, 11, 2),
         phone_number="+44 7700 900183",
-        emergency_contact=EmergencyContact(name=_AMELIA.name, phone_number="+44 7700 900182", relation="Partner"),
+        emergency_contact=EmergencyContact(
+            name=_AMELIA.name, phone_number="+44 7700 900182", relation="Partner"
+        ),
     )
     clinic.session.add_all(_case(clinic, amelia, daniel))
     clinic.session.flush()

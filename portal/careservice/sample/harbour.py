@@ -206,7 +206,10 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
 
 def _embryos(clinic: Clinic, maya: Patient) -> None:
     frozen = clinic.day(-390)
-    for code, grade, status in (("MF-1", "4AB", EmbryoStatus.TRANSFERRED), ("MF-2", "4BB", EmbryoStatus.STORED)):
+    for code, grade, status in (
+        ("MF-1", "4AB", EmbryoStatus.TRANSFERRED),
+        ("MF-2", "4BB", EmbryoStatus.STORED),
+    ):
         is_stored = status == EmbryoStatus.STORED
         clinic.session.add(
             EmbryoStorage(

@@ -12,6 +12,7 @@ from flask import Flask
 
 from portal.careservice import clock, database
 from portal.careservice.app import create_app
+from portal.careservice.domain.policies import ClinicPolicy
 from portal.careservice.identity.tables import Client, Grant, Person
 from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import new_id, sample_id
@@ -63,7 +64,6 @@ def clinic(tmp_path: Path) -> Iterator[Clinic]:
         client_secrets={
             f"{name}-{kind}": "s" for name in ("riverside", "harbour") for kind in ("portal", "service")
         },
-        modules_off=frozenset({("riverside", "Messaging")}),
     )
     engine = database.connect(settings.database_url)
     prepare(engine, settings)
@@ -96,6 +96,11 @@ def test_a_key_is_forgotten_after_a_day(clinic: Clinic) -> None:
     assert create("Second").json["title"] == "Second"
 
 
-def test_a_module_switched_off_at_start_is_not_offered(clinic: Clinic) -> None:
-    assert clinic("nora", "GET", "/api/messaging/getconversations").status_code == 501
+def test_a_module_that_a_clinic_switches_off_is_not_offered(clinic: Clinic) -> None:
+    path = "/api/messaging/getconversations"
+    assert clinic("nora", "GET", path).status_code == 200
+    with clinic.app.app_context(), database.new_session(database.engine()) as session:
+        session.add(ClinicPolicy(tenant_id=sample_id("tenant", "riverside"), modules_off=["Messaging"]))
+        session.commit()
+    assert clinic("nora", "GET", path).status_code == 501
     assert clinic("nora", "GET", CONSENTS).status_code == 200

@@ -1,0 +1,84 @@
+"""Webhook: inbound SMS, inbound e-mail, payment provider (care API specification §4).
+
+No bearer token: a signature over the raw body (Standard Webhooks; README: assumptions) says whose call it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from flask import Response, request
+from sqlalchemy.orm import Session
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from portal.careservice import clock, database
+from portal.careservice.api.endpoint import api
+from portal.careservice.domain import inbound
+from portal.careservice.settings import current_settings
+from portal.careservice.webhooks import forms
+from portal.careservice.webhooks.signature import signed_id
+
+SMS_BYTES = 64 * 1024
+EMAIL_BYTES = 25 * 1024 * 1024
+PAYMENT_BYTES = 256 * 1024
+"""The most that each kind of call may weigh."""
+
+
+class Receipt(msgspec.Struct, rename="camel", kw_only=True):
+    """What a call is answered: whether it had an effect, and the id of the message or payment that it became."""
+
+    accepted: bool
+    id: str | None
+
+
+@api.post("/smsinbound")
+def receive_sms() -> Response:
+    """An SMS becomes a message."""
+    return _receive(
+        SMS_BYTES,
+        lambda session, body, kind: inbound.take_text_message(session, forms.text_message(body, kind)),
+    )
+
+
+@api.post("/emailinbound")
+def receive_email() -> Response:
+    """An e-mail becomes a message, its attachments files."""
+    return _receive(
+        EMAIL_BYTES, lambda session, body, kind: inbound.take_mail(session, forms.mail(body, kind))
+    )
+
+
+@api.post("/api/payment/webhook/payment-provider")
+def receive_payment() -> Response:
+    """A payment for storage extends it; kinds of event that aren't known have no effect."""
+    return _receive(PAYMENT_BYTES, _payment)
+
+
+def _payment(session: Session, body: bytes, content_type: str) -> str | None:
+    event = forms.payment_event(body, content_type)
+    return inbound.take_payment(session, event) if isinstance(event, forms.PaymentEvent) else None
+
+
+def _receive(most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
+    """Take a call once: 413, 401, the answer it had before, or `take` (which may raise `Invalid`: 400)."""
+    request.max_content_length = most
+    try:
+        body = request.get_data(cache=False)
+        webhook_id = signed_id(request.headers, body, current_settings().webhook_secrets, clock.now())
+        if webhook_id is None:
+            return Response(status=401)
+        session = database.session()
+        delivery = inbound.recall(session, webhook_id)
+        if isinstance(delivery, bytes):
+            return _json(delivery)
+        taken = take(session, body, request.content_type or "")
+    except (RequestEntityTooLarge, forms.TooLarge):
+        return Response(status=413)
+    delivery.answer = msgspec.json.encode(Receipt(accepted=taken is not None, id=taken))
+    session.flush()
+    return _json(delivery.answer)
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})

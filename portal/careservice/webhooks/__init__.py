@@ -1,0 +1,1 @@
+"""What other services tell the care service: how a call is known to be theirs, and what it brings."""
