@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COOKIE = "__Host-sid"
 _ANONYMOUS_SECONDS = 30 * 60
 _TOUCH_SECONDS = 60
+_ENDED_SECONDS = 14 * 24 * 3600
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -309,6 +310,18 @@ class Sessions(SessionInterface):
         """Delete the session of this record name, tokens first, so that none is left without its session."""
         self._vault.delete(tokens_name(name), name)
 
+    def end_elsewhere(self, name: str) -> None:
+        """End another browser's session, and let that browser sign in again with the password alone.
+
+        (It may still be signed in at the identity server, and would come back without being asked.)
+        """
+        self._vault.insert(_ended_name(name), True, expires_at=self.clock() + _ENDED_SECONDS)
+        self.end(name)
+
+    def was_ended_elsewhere(self, cookie: str | None) -> bool:
+        """Whether this browser's session was ended from another one."""
+        return cookie is not None and self._vault.get(_ended_name(record_name(cookie)), bool) is not None
+
     def tokens_of(self, name: str) -> Held[Tokens] | None:
         """Read a session's tokens as they are now."""
         return self._vault.get(tokens_name(name), Tokens)
@@ -371,6 +384,10 @@ def _episode_ids(ids: list[str]) -> Change:
         record.episode_ids = ids
 
     return change
+
+
+def _ended_name(name: str) -> str:
+    return "ended:" + name.removeprefix("session:")
 
 
 def _tags(person: Person, tenant: str) -> list[str]:

@@ -15,9 +15,12 @@ from portal.services.endpoints import (
     RESTORE_MESSAGE,
 )
 from portal.services.errors import NotFound
-from portal.services.paging import CAP, PIECE, asking, fitted
+from portal.services.paging import CAP, asking, fitted
 from portal.services.records import ArchivedCount, Conversation, Message
 from portal.services.wire import Page
+
+_PIECE = 50
+# How many conversations are read at a time: each brings up to 50 messages along.
 
 
 def restore_message(care: Care, message_id: str) -> Message | None:
@@ -62,7 +65,7 @@ def get_conversation(care: Care, conversation_id: str) -> Conversation:
     """
     seen = 0
     while seen < CAP:
-        page = list_conversations(care, skip=seen, limit=PIECE, include_archived=True)
+        page = list_conversations(care, skip=seen, limit=_PIECE, include_archived=True)
         for conversation in page.items:
             if conversation.id == conversation_id:
                 return conversation

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, g, make_response, render_template, reques
 from flask_babel import get_locale
 
 from portal.parts import parts, session
+from portal.sessions import COOKIE
 from portal.signin.flow import BROWSER_COOKIE, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke
 from portal.signin.tokens import SignInFailed
@@ -32,6 +33,8 @@ def start() -> Response:
     next_path = local_path(request.args.get("next"))
     if person and not fresh:
         return redirect_to(next_path)
+    if person is None and parts().sessions.was_ended_elsewhere(request.cookies.get(COOKIE)):
+        fresh = True
     started = parts().sign_in.start(
         g.tenant,
         redirect_uri=f"{_origin()}/sign-in/callback",

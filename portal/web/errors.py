@@ -27,7 +27,7 @@ from portal.services.errors import (
 from portal.signin.flow import Loop
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.store import StoreDown
-from portal.web import htmx
+from portal.web import audit, htmx
 from portal.web.rules import said
 from portal.words import _
 
@@ -159,13 +159,16 @@ def answer(what: Told, *, retry_after: float | None = None) -> Response:
 
 
 def _not_signed_in(error: NotSignedIn) -> Response:
-    from portal.web.guard import to_sign_in
+    from portal.web.guard import is_background, to_sign_in
 
-    return to_sign_in()
+    # A page that only asked for its bell must not leave for sign-in under someone's hands.
+    return make_response("", 204) if is_background() else to_sign_in()
 
 
 def _failed(error: CareError) -> Response:
     log.warning("care api: %s", type(error).__name__, extra={"reason": str(error)})
+    if isinstance(error, NotAllowed | NotFound | Refused):
+        audit.note(request.endpoint or "-", type(error).__name__)
     retry_after = error.retry_after if isinstance(error, Unavailable) else None
     if not g.get("tenant"):
         return _bare(503)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, sync_playwright
 
-from tests.browser.pages import Portal
+from portal.demo import PEOPLE
+from tests.browser.pages import Home, sign_in
 from tests.support.machine import chromium
 from tests.support.stack import CareService, PortalProcess, plan
 
@@ -38,18 +38,16 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PortalProcess]:
     service.stop()
 
 
-NewPortal = Callable[..., Portal]
+SignIn = Callable[..., Home]
 
 
 @pytest.fixture
-def open_portal(chrome: Browser, stack: PortalProcess, tmp_path: Path) -> Iterator[NewPortal]:
-    """Open a browser of its own for one person: `open_portal(javascript=False, width=360)`."""
+def visit(chrome: Browser, stack: PortalProcess) -> Iterator[SignIn]:
+    """A browser of its own for one signed-in person: `visit("amelia", javascript=False, width=390)`."""
     opened: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def opener(
-        *, javascript: bool = True, width: int = 1280, height: int = 800, tenant: str = "riverside"
-    ) -> Portal:
+    def visitor(name: str, *, javascript: bool = True, width: int = 1280, height: int = 900) -> Home:
         context = chrome.new_context(
             java_script_enabled=javascript, viewport={"width": width, "height": height}, locale="en-GB"
         )
@@ -57,9 +55,10 @@ def open_portal(chrome: Browser, stack: PortalProcess, tmp_path: Path) -> Iterat
         opened.append(context)
         page = context.new_page()
         _listen(page, complaints)
-        return Portal(page, stack.origin(tenant))
+        tenant = next(key for key, people in PEOPLE.items() if name in dict(people))
+        return sign_in(page, stack.origin(tenant), name)
 
-    yield opener
+    yield visitor
     for context in opened:
         context.close()
     assert not complaints, "the browser's console: " + "; ".join(complaints)

@@ -3,58 +3,188 @@
 from __future__ import annotations
 
 import re
+from typing import Self
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.stack import PASSWORD
 
+Words = str | re.Pattern[str]
+
 
 class Seen:
-    """Any page, in this browser."""
+    """Any page, in this browser; elements are found by role and name, as people and screen readers find them."""
+
+    HEADING: Words = re.compile(".")
 
     def __init__(self, page: Page, origin: str) -> None:
         self.page = page
         self.origin = origin
+        expect(page.get_by_role("heading", level=1)).to_have_text(self.HEADING)
 
-    def heading(self, words: str | re.Pattern[str]) -> None:
-        expect(self.page.get_by_role("heading", level=1)).to_have_text(words)
+    @property
+    def main(self) -> Locator:
+        return self.page.get_by_role("main")
 
-    def button(self, name: str | re.Pattern[str]) -> Locator:
-        return self.page.get_by_role("button", name=name)
-
-    def link(self, name: str | re.Pattern[str]) -> Locator:
-        return self.page.get_by_role("link", name=name)
-
-    def text(self, words: str | re.Pattern[str]) -> Locator:
-        return self.page.get_by_text(words)
-
-    def see(self, words: str | re.Pattern[str]) -> None:
-        expect(self.text(words).first).to_be_visible()
-
-
-class Portal(Seen):
-    """A browser at the portal, before and after signing in."""
-
-    def go(self, path: str) -> Portal:
-        self.page.goto(self.origin + path)
+    def sees(self, words: Words) -> Self:
+        expect(self.main.get_by_text(words).first).to_be_visible()
         return self
 
-    def sign_in(self, name: str, path: str = "/") -> Portal:
+    def press(self, name: Words) -> None:
+        self.main.get_by_role("button", name=name).first.click()
+
+    def follow(self, name: Words) -> None:
+        self.main.get_by_role("link", name=name).first.click()
+
+    def section(self, name: Words) -> None:
+        """Go to one of the sections of the frame."""
+        self.page.get_by_role("navigation", name=re.compile("Main|Sections")).get_by_role(
+            "link", name=name
+        ).click()
+
+    def bell(self) -> Locator:
+        return self.page.locator("#bell")
+
+    def go(self, path: str) -> Seen:
         self.page.goto(self.origin + path)
-        self.give_password(name)
-        self.page.wait_for_url(self.origin + "/**")
-        return self
+        return Seen(self.page, self.origin)
 
-    def give_password(self, name: str) -> None:
-        expect(self.page.get_by_role("heading", name="Sign in", exact=True)).to_be_visible()
-        self.page.get_by_label("User name").fill(name)
-        self.page.get_by_label("Password").fill(PASSWORD)
-        self.button("Sign in").click()
+    def sign_out(self) -> SignedOut:
+        self.page.locator("summary", has_text="Your menu").click()
+        self.page.get_by_role("button", name="Sign out").click()
+        return SignedOut(self.page, self.origin)
 
-    def sign_out(self) -> None:
-        self.page.locator("summary:has-text('Your menu')").click()
-        self.button("Sign out").click()
-        self.heading("You are signed out")
 
-    def is_at_sign_in(self) -> None:
-        expect(self.page.get_by_label("Password")).to_be_visible()
+class SignedOut(Seen):
+    HEADING = "You are signed out"
+
+
+class Home(Seen):
+    HEADING = re.compile("^(Hello, |Worklist)")
+
+    def treatments(self) -> Treatments:
+        self.section("Treatment")
+        return Treatments(self.page, self.origin)
+
+    def consents(self) -> Consents:
+        self.section(re.compile("^Consents"))
+        return Consents(self.page, self.origin)
+
+    def messages(self) -> Messages:
+        self.section(re.compile("^Messages"))
+        return Messages(self.page, self.origin)
+
+    def notifications(self) -> Notifications:
+        self.bell().get_by_role("link").click()
+        return Notifications(self.page, self.origin)
+
+
+class Treatments(Seen):
+    HEADING = "Your treatment"
+
+    def open(self, name: Words) -> Seen:
+        self.follow(name)
+        return Seen(self.page, self.origin)
+
+
+class Consents(Seen):
+    HEADING = "Consents"
+
+    def open(self, title: Words) -> Consent:
+        self.follow(title)
+        return Consent(self.page, self.origin)
+
+
+class Consent(Seen):
+    """One form, on its paper."""
+
+    def read_and_sign(self) -> Reading:
+        self.follow("Read and sign")
+        return Reading(self.page, self.origin)
+
+    def withdraw(self, reason: str) -> Seen:
+        self.follow(re.compile("Withdraw"))
+        self.page.get_by_label(re.compile("Why|Reason")).fill(reason)
+        self.press(re.compile("Withdraw"))
+        return Seen(self.page, self.origin)
+
+
+class Reading(Seen):
+    def have_read(self) -> Statements:
+        self.press("I have read the form")
+        return Statements(self.page, self.origin)
+
+
+class Statements(Seen):
+    def agree_to_all(self) -> Checking:
+        for box in self.main.get_by_role("checkbox").all():
+            box.check()
+        self.press("Continue")
+        return Checking(self.page, self.origin)
+
+
+class Checking(Seen):
+    HEADING = "Check before you sign"
+
+    def go_on(self) -> Naming:
+        self.press("Continue to sign")
+        return Naming(self.page, self.origin)
+
+
+class Naming(Seen):
+    HEADING = "Sign this form"
+
+    def sign_as(self, name: str) -> Receipt:
+        self.page.get_by_label("Type your full name").fill(name)
+        self.press("Sign this form")
+        return Receipt(self.page, self.origin)
+
+
+class Receipt(Seen):
+    HEADING = "Receipt"
+
+
+class Messages(Seen):
+    HEADING = re.compile("^Messages")
+
+    def open(self, subject: Words) -> Thread:
+        self.follow(subject)
+        return Thread(self.page, self.origin)
+
+
+class Thread(Seen):
+    @property
+    def messages(self) -> Locator:
+        return self.page.get_by_role("region", name="Messages in this conversation")
+
+    def archive_first(self) -> None:
+        self.messages.get_by_role("button", name=re.compile("^Archive")).first.click()
+
+    def is_told(self, words: Words) -> None:
+        expect(self.page.locator("#toasts").get_by_text(words).first).to_be_visible()
+
+    def undo(self) -> None:
+        self.page.get_by_role("button", name="Undo").click()
+
+
+class Notifications(Seen):
+    HEADING = "Notifications"
+
+    def all_read(self) -> None:
+        self.press(re.compile("all.*read", re.IGNORECASE))
+
+
+def sign_in(page: Page, origin: str, name: str, path: str = "/") -> Home:
+    """Open the portal, give name and password at the identity server, and be back."""
+    page.goto(origin + path)
+    expect(page.get_by_role("heading", name="Sign in", exact=True)).to_be_visible()
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(origin + "/**")
+    return Home(page, origin)
+
+
+def signs(consent: Consent, name: str) -> Receipt:
+    """Every step from the form to the receipt."""
+    return consent.read_and_sign().have_read().agree_to_all().go_on().sign_as(name)

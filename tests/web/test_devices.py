@@ -85,3 +85,15 @@ def test_signing_out_everywhere_asks_first_then_leaves_no_session(
     assert not is_signed_in(here) and not is_signed_in(there)
     written = "".join(file.read_text() for file in (portal.plan.data / "audit").iterdir())
     assert '"audit":"device.sign-out-everywhere","outcome":"done"' in written
+
+
+def test_a_device_signed_out_from_another_asks_for_the_password_again(portal: PortalThread) -> None:
+    """Its browser is still signed in at the identity server: coming back silently would make the act a lie."""
+    portal.sign_in("amelia").post(f"{DEVICES}/sign-out", status=None)
+    phone, laptop = portal.sign_in("amelia"), portal.sign_in("amelia")
+    page = laptop.get(DEVICES)
+    other = next(task for task in page.select(".task") if "This device" not in task.get_text())
+    page.form(other.select_one("form")).submit()
+    asked = phone.get("/", status=None)
+    assert asked.soup.select_one("input[name=password]"), asked.url
+    assert phone.fill_sign_in(asked, "amelia").heading == "Hello, Amelia"

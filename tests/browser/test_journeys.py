@@ -1,0 +1,103 @@
+"""The portal's main job as its people do it, in a real browser, with JavaScript and without."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SignIn
+from tests.browser.pages import Consent, signs
+
+STORAGE = "Consent to freezing and storage of embryos"
+GENETIC = re.compile("Consent to preimplantation genetic testing")
+
+scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
+
+
+@scripts_or_none
+def test_a_patient_finds_what_needs_her_and_her_treatment(visit: SignIn, javascript: bool) -> None:
+    home = visit("amelia", javascript=javascript, width=390, height=844)
+    home.sees("What needs you").sees("Needed in 4 days")
+    treatment = home.treatments().open(re.compile("IVF"))
+    treatment.sees("2 medicines today").sees("Monitoring scan")
+    treatment.follow("Scans and blood tests")
+    treatment.sees("How the follicles grow").sees("17 mm and more")
+
+
+def test_a_couple_signs_one_form_in_turn_and_one_of_them_withdraws(visit: SignIn) -> None:
+    """The whole journey with scripts: two people, two roles, receipts, withdrawal, signing out, Back."""
+    amelia = visit("amelia")
+    daniel = visit("daniel")
+    form = amelia.consents().open(GENETIC)
+    receipt = signs(form, "Amelia Hart")
+    receipt.sees("Amelia Hart").sees("Name typed in the portal")
+    receipt = signs(daniel.consents().open(GENETIC), "Daniel Hart")
+    receipt.sees("Amelia Hart").sees("Daniel Hart")
+    receipt.press("Verify")
+    receipt.sees(re.compile("same|match", re.IGNORECASE))
+
+    amelia.go("/consents").follow(GENETIC)
+    withdrawn = Consent(amelia.page, amelia.origin).withdraw("We have changed our minds.")
+    withdrawn.sees(re.compile("withdrawn", re.IGNORECASE))
+
+    last = amelia.page.url
+    amelia.go("/").sign_out()
+    amelia.page.go_back()
+    expect(amelia.page.get_by_label("Password")).to_be_visible()
+    expect(amelia.page.get_by_text("What needs you")).to_have_count(0)
+    amelia.page.goto(last)
+    expect(amelia.page.get_by_label("Password")).to_be_visible()
+
+
+def test_a_form_is_signed_without_scripts(visit: SignIn) -> None:
+    amelia = visit("amelia", javascript=False, width=390, height=844)
+    receipt = signs(amelia.consents().open(STORAGE), "Amelia Hart")
+    receipt.sees("Everyone has signed.")
+    receipt.follow("All consents")
+    amelia.go("/consents").sees("Signed")
+
+
+def test_a_name_that_is_not_the_signers_is_refused_in_words(visit: SignIn) -> None:
+    daniel = visit("daniel")
+    naming = (
+        daniel.consents().open(re.compile("legal parent")).read_and_sign().have_read().agree_to_all().go_on()
+    )
+    naming.page.get_by_label("Type your full name").fill("Somebody Else")
+    naming.press("Sign this form")
+    expect(naming.page.get_by_role("alert")).to_contain_text("Daniel Hart")
+    receipt = naming.sign_as("daniel  hart")
+    receipt.sees("Daniel Hart")
+
+
+@scripts_or_none
+def test_messages_are_archived_and_brought_back(visit: SignIn, javascript: bool) -> None:
+    amelia = visit("amelia", javascript=javascript)
+    thread = amelia.messages().open(re.compile("After yesterday"))
+    before = thread.messages.get_by_role("button", name=re.compile("^Archive")).count()
+    thread.archive_first()
+    thread.is_told("Message archived.")
+    expect(thread.messages.get_by_role("button", name=re.compile("^Archive"))).to_have_count(before - 1)
+    thread.undo()
+    thread.is_told("Message restored.")
+    expect(thread.messages.get_by_role("button", name=re.compile("^Archive"))).to_have_count(before)
+
+
+def test_notifications_go_to_zero_and_the_bell_with_them(visit: SignIn) -> None:
+    nora = visit("nora")
+    expect(nora.bell().locator(".badge")).to_be_visible()
+    nora.notifications().all_read()
+    expect(nora.bell().locator(".badge")).to_have_count(0)
+    nora.page.reload()
+    expect(nora.bell().locator(".badge")).to_have_count(0)
+
+
+def test_a_nurse_finds_the_forms_of_one_patient(visit: SignIn) -> None:
+    nora = visit("nora")
+    nora.sees("Consents by procedure date")
+    consents = nora.consents()
+    consents.page.get_by_role("searchbox").first.fill("Sunita")
+    consents.page.get_by_role("searchbox").first.press("Enter")
+    consents.sees("Sunita Patel")
+    expect(consents.page).to_have_url(re.compile("Sunita"))
