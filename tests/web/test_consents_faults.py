@@ -38,17 +38,14 @@ class Line(ThreadingHTTPServer):
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
-    def cut(self, at: str, fault: str | int, times: int = 1) -> None:
-        self.at, self.fault, self.left = at, fault, times
+    def cut(self, at: str, fault: str | int) -> None:
+        self.at, self.fault = at, fault
 
     def mend(self) -> None:
-        self.at, self.fault, self.left = "", None, 0
+        self.at, self.fault = "", None
 
     def fault_of(self, path: str) -> str | int | None:
-        if self.left and self.fault is not None and path.partition("?")[0].endswith(self.at):
-            self.left -= 1
-            return self.fault
-        return None
+        return self.fault if path.partition("?")[0].endswith(self.at) else None
 
 
 class _Forward(BaseHTTPRequestHandler):
@@ -154,6 +151,7 @@ def test_a_signature_that_never_arrived_is_said_honestly_and_can_be_given_again(
     assert "your signature is not in the record" in unknown.words
     again = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=202)
     assert "couldn't confirm" in again.words, "not sent a second time while the first may still arrive"
+    line.mend()
     portal.clock.advance(30)
     page = unknown.follow("Look again")
     assert page.heading == "Sign this form" and "You can sign again" in page.words
@@ -176,6 +174,7 @@ def test_a_withdrawal_that_never_arrived_is_said_honestly(
     line.cut("/revoke", "before")
     unknown = page.form(f"{form}/revoke").submit(reason="Second thoughts", status=503)
     assert "the consent is not withdrawn" in unknown.words
+    line.mend()
     portal.clock.advance(30)
     again = unknown.follow("Look again")
     assert "You can send it again" in again.words
@@ -193,6 +192,7 @@ def test_a_new_form_whose_answer_is_lost_is_made_once(portal: Any, nora: Any, li
     made = page.form("/consents/new").submit(status=None)
     if fault == "before":
         assert made.status == 503 and "there is no such form" in made.words
+        line.mend()
         portal.clock.advance(30)
         made = made.follow("Look again")
         assert "Nothing is sent yet" in made.words
@@ -212,10 +212,10 @@ def test_pages_say_what_cannot_be_shown_and_never_show_it_as_empty(
         (amelia, f"{consent('amelia-genetic')}/sign", ""),
         (nora, "/consents", "/consent-forms"),
     ):
-        line.cut(at, 503, times=9)
+        line.cut(at, 503)
         page = visitor.get(path, status=503)
         assert "This can't be shown right now" in page.words and "Nothing to sign" not in page.words
-    line.cut("/consent-forms", 503, times=9)
+    line.cut("/consent-forms", 503)
     page = nora.get("/consents/new")
     assert "The clinic's forms can't be shown right now" in page.words
     assert "Consent to freezing and storage of embryos" in page.words, "templates are still there"
