@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, g, jsonify, make_response
+from typing import Any, cast
+
+from flask import Blueprint, Response, abort, current_app, g, jsonify, make_response
+
+from portal.parts import parts
+from portal.web.htmx import render
 
 bp = Blueprint("look", __name__)
 
@@ -18,10 +23,25 @@ def tenant_css() -> Response:
     return response
 
 
+@bp.get("/styles")
+def styles() -> Response:
+    """Show every piece of the interface in all its states; in the demo alone."""
+    if not parts().settings.demo:
+        abort(404)
+    return render("styles.html")
+
+
 @bp.get("/portal.webmanifest")
 def manifest() -> Response:
     """Return the web-app manifest; nothing is stored offline."""
-    response = jsonify(name=g.tenant.name, short_name=g.tenant.name, start_url="/", display="browser")
+    static = current_app.jinja_env.globals["static"]
+    icons = [
+        {"src": cast("Any", static)(f"brand/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
+        for size in (192, 512)
+    ]
+    response = jsonify(
+        name=g.tenant.name, short_name=g.tenant.name, start_url="/", display="browser", icons=icons
+    )
     response.headers["Content-Type"] = "application/manifest+json"
     response.headers["Cache-Control"] = "public, max-age=3600"
     return response

@@ -40,6 +40,7 @@ PUBLIC = frozenset(
         *(
             "look.tenant_css",
             "look.manifest",
+            "look.styles",
             "language.choose",
             "health.healthz",
             "health.readyz",

@@ -1,0 +1,50 @@
+"""What gives each clinic its face, and the living page of all pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.stack import CareService, PortalThread, free_port
+from tests.support.visitor import Visitor
+
+
+def test_each_clinic_has_its_own_colour(portal: PortalThread) -> None:
+    for tenant, colour in (("riverside", "#0b6e4f"), ("harbour", "#1f4e8c")):
+        answer = portal.visitor(tenant).request("GET", "/tenant.css")
+        assert colour in answer.response.text
+        assert answer.headers["Content-Type"].startswith("text/css")
+
+
+def test_the_manifest_names_the_clinic_and_icons_that_exist(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    manifest = visitor.request("GET", "/portal.webmanifest").response.json()
+    assert manifest["name"] == "Riverside Fertility"
+    for icon in manifest["icons"]:
+        assert visitor.request("GET", icon["src"]).headers["Content-Type"] == "image/png"
+
+
+def test_static_files_are_kept_for_ever_and_change_address_with_their_content(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    page = visitor.get("/signed-out")
+    for element in page.select("link[rel=stylesheet][href*=static], script[src]"):
+        address = str(element.get("href") or element.get("src"))
+        answer = visitor.request("GET", address)
+        assert "immutable" in answer.headers["Cache-Control"], address
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_living_page_shows_in_the_demo_alone(portal: PortalThread, elsewhere: Visitor) -> None:
+    assert portal.visitor().get("/styles").status == 200
+    assert elsewhere.get("/styles", status=404).heading == "We can't find that"
+
+
+@pytest.fixture
+def elsewhere(service: CareService) -> Iterator[Visitor]:
+    """A portal that isn't a demo."""
+    from dataclasses import replace
+
+    running = PortalThread(replace(service.plan, portal_port=free_port()), PORTAL_DEMO="0")
+    yield running.visitor()
+    running.stop()
