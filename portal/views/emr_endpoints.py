@@ -13,7 +13,7 @@ from portal.services.emr_endpoints import delete_emr_endpoint
 from portal.services.errors import BadResponse, CareError, NotFound, Refused, Unavailable
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.consents.once import settled
+from portal.views.consents.once import is_lost, settled
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
@@ -48,7 +48,6 @@ def remove(care: Care, person: Person, endpoint_id: str) -> Response:
     if operation.state is State.OPEN and typed != endpoint_id:
         return _ask(endpoint_id, operation, status=422, note="mistyped", typed=typed)
     if not operations.claim(person.sub, operation.id):
-        settled(person, operation)
         return redirect_to(url_for(".show", endpoint_id=endpoint_id))
     return _remove(care, person, endpoint_id, operation)
 
@@ -106,7 +105,12 @@ def _ask(
 def _operation(person: Person, endpoint_id: str) -> Operation:
     operations = parts().operations
     newest = operations.newest(person.sub, _purpose(endpoint_id))
-    return newest or operations.begin(person.sub, _purpose(endpoint_id))
+    if newest is None:
+        return operations.begin(person.sub, _purpose(endpoint_id))
+    ended = settled(person, newest)
+    if is_lost(ended):
+        operations.reopen(person.sub, ended.id)
+    return ended
 
 
 def _purpose(endpoint_id: str) -> str:

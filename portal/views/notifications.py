@@ -38,6 +38,7 @@ _PAGES = {
     "fertilityprotocol": "/protocols/{id}",
     "prospect": "/prospects/{id}/book",
     "emrendpoint": "/emr-endpoints/{id}/remove",
+    "emrendpointconfig": "/emr-endpoints/{id}/remove",
 }
 
 

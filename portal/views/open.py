@@ -168,13 +168,20 @@ def _page(person: Person, answer: Answer | None = None) -> Response:
 
 def _linked(link: str) -> str | Answer:
     """The page that a link leads to, when it is one of this clinic's portal."""
-    parts = urlsplit(link if "//" in link or link.startswith("/") else f"//{link}")
+    try:
+        parts = urlsplit(link if "//" in link or link.startswith("/") else f"//{link}")
+    except ValueError:  # a host in brackets that is none
+        return _elsewhere()
     if parts.netloc and parts.netloc.lower() not in g.tenant.hosts:
-        return Answer(422, _("This link leads elsewhere. Paste one of this clinic's portal, or an id."))
+        return _elsewhere()
     path = unquote(parts.path)
     if not _exists(path):
         return Answer(404, _("This link leads to no page of the portal."))
     return quote(path, safe="/:@") + (f"?{parts.query}" if parts.query else "")
+
+
+def _elsewhere() -> Answer:
+    return Answer(422, _("This link leads elsewhere. Paste one of this clinic's portal, or an id."))
 
 
 def _looked_up(care: Care, id_: str) -> str | Answer:

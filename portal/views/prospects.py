@@ -196,11 +196,11 @@ def _book(
 
 
 def _booking_ended(care: Care, person: Person, prospect_id: str, operation: Operation) -> Response:
-    """A post of a form that was sent before: go where the first one ended."""
+    """Another post of the same form came first: go where it ended."""
     if request.form.get("checked") and _may_restart(operation):
         parts().operations.finish(person.sub, operation.id, outcome=_CHECKED)
         return redirect_to(url_for(".book", prospect_id=prospect_id))
-    ended = settled(person, operation)
+    ended = _ended(person, operation)
     if ended.state is State.DONE and ended.outcome != _CHECKED:
         return _to_receipt(".booked", prospect_id, ended)
     if ended.state in (State.OPEN, State.DONE):
@@ -438,7 +438,7 @@ def _merge_ended(person: Person, prospect_id: str, merge_id: str, operation: Ope
     if request.form.get("checked") and _may_restart(operation):
         parts().operations.finish(person.sub, operation.id, outcome=_CHECKED)
         return redirect_to(url_for(".merge", prospect_id=prospect_id, merge=merge_id))
-    ended = settled(person, operation)
+    ended = _ended(person, operation)
     if ended.state is State.DONE and ended.outcome != _CHECKED:
         return _to_receipt(".merged", prospect_id, ended, merge=merge_id)
     if ended.state in (State.OPEN, State.DONE):
@@ -524,7 +524,13 @@ def _operation(person: Person, purpose: str) -> Operation:
     newest = parts().operations.newest(person.sub, purpose)
     if newest is None or newest.state is State.DONE:
         return parts().operations.begin(person.sub, purpose)
-    return settled(person, newest) if newest.state is State.PENDING else newest
+    return settled(person, newest)
+
+
+def _ended(person: Person, operation: Operation) -> Operation:
+    """The operation as it ended, however long ago it was read."""
+    newest = parts().operations.find(person.sub, operation.id, operation.purpose)
+    return settled(person, newest or operation)
 
 
 def _sent_operation(person: Person, purpose: str) -> Operation | None:
