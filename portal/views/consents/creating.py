@@ -31,7 +31,7 @@ from portal.services.gather import gather, known
 from portal.services.records import ConsentForm, Episode
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.consents.drafting import Filled, episode_id_of, from_form, from_template
+from portal.views.consents.drafting import LEFT_OUT, Filled, episode_id_of, from_form, from_template
 from portal.views.consents.once import is_lost, key, settled
 from portal.views.consents.standing import CREATORS, standing
 from portal.web import audit
@@ -248,7 +248,7 @@ def _faults_named_by(error: Invalid, filled: Filled) -> list[tuple[str, str]]:
         field = {"expires_at": "expires_on"}.get(name, name)
         if path[0] == "required_signers":
             index = path[1] if len(path) > 1 and path[1].isdigit() else "0"
-            chosen = [str(place) for place, row in enumerate(filled.rows) if row.person_id]
+            chosen = [str(place) for place, row in enumerate(filled.rows) if row.person_id != LEFT_OUT]
             field = f"signer-{chosen[int(index)] if int(index) < len(chosen) else 0}"
         if field not in ("title", "version", "procedure_date", "expires_on") and not field.startswith(
             "signer-"

@@ -26,10 +26,15 @@ from portal.services.records import (
 )
 from portal.sessions import Person
 from portal.views.consents.standing import FOR_THE_CLINIC
+from portal.views.consents.words import role_word
 from portal.web.filters import today
 from portal.words import _
 
 _LONGEST_TITLE, _LONGEST_VERSION = 300, 32
+
+
+LEFT_OUT = "-"
+"""Chosen for a signature that this form is to go without."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -41,7 +46,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A signature that the form asks for, and whose it is to be; None leaves it out."""
+    """A signature that the form asks for, and whose it is to be: None is not chosen yet, `LEFT_OUT` nobody's."""
 
     role: SignerRole
     order: int
@@ -165,20 +170,27 @@ class Filled(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             Signer(role=row.role, person_id=row.person_id, name=names[row.person_id], order=row.order)
             for row in self.rows
-            if row.person_id
+            if row.person_id and row.person_id != LEFT_OUT
         )
 
     def _signer_faults(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         taken: set[str] = set()
         for index, row in enumerate(self.rows):
-            if not row.person_id:
+            if row.person_id == LEFT_OUT:
                 continue
-            if row.person_id not in {candidate.person_id for candidate in self.candidates_for(row)}:
+            if row.person_id is None:
+                found.append(
+                    (
+                        f"signer-{index}",
+                        _("Choose who signs as %(role)s, or leave it out", role=role_word(row.role)),
+                    )
+                )
+            elif row.person_id not in {candidate.person_id for candidate in self.candidates_for(row)}:
                 found.append((f"signer-{index}", _("Choose one of the people listed")))
             elif row.person_id in taken:
                 found.append((f"signer-{index}", _("This person signs already; each person signs once")))
-            taken.add(row.person_id)
+            taken.add(row.person_id or "")
         if not taken and self.rows:
             found.append(("signer-0", _("Choose at least one person who signs")))
         return found
@@ -266,7 +278,7 @@ def _about_form(form: ConsentForm) -> About:
 
 
 def _rows(roles: Iterable[SignerRole], episode: Episode) -> tuple[Row, ...]:
-    partner = _sub(episode.partner) if episode.partner else None
+    partner = _sub(episode.partner) if episode.partner else LEFT_OUT
     usual = {SignerRole.PATIENT: _sub(episode.patient), SignerRole.PARTNER: partner}
     return tuple(Row(role, order, usual.get(role)) for order, role in enumerate(roles, start=1))
 
