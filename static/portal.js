@@ -77,7 +77,7 @@
 
   document.addEventListener("click", async (event) => {
     closeMenus(event.target);
-    const hit = event.target.closest("[data-copy], [data-dismiss], [data-dialog], [data-stay], [data-reload]");
+    const hit = event.target.closest("[data-copy], [data-dismiss], [data-dialog], [data-print], [data-stay], [data-reload]");
     if (!hit) return;
     if (hit.dataset.copy) {
       await navigator.clipboard.writeText(hit.dataset.copy);
@@ -90,7 +90,8 @@
     else if (hit.dataset.dialog) {
       event.preventDefault();
       document.getElementById(hit.dataset.dialog).showModal();
-    } else if ("stay" in hit.dataset) stay();
+    } else if ("print" in hit.dataset) print();
+    else if ("stay" in hit.dataset) stay();
     else location.reload();
   });
 
