@@ -504,7 +504,9 @@ def _known(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conver
     values = {
         name: value for name, _words in merge_fields() for n in reversed(about) if (value := n.datum(name))
     }
-    return Known(prospect_id, values, about[:3], tuple(t for t in talks if t.prospect_id == prospect_id)[:3])
+    mentions = tuple(n for n in news if n in about or n.datum("mergeId") == prospect_id)
+    spoken = tuple(talk for talk in talks if talk.prospect_id == prospect_id)
+    return Known(prospect_id, values, mentions[:3], spoken[:3])
 
 
 def _choices(operation: Operation) -> dict[str, str]:
