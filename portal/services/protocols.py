@@ -5,18 +5,24 @@ from __future__ import annotations
 from portal.services.client import Care
 from portal.services.endpoints import CREATE_PROTOCOL, LIST_PROTOCOLS, READ_PROTOCOL, UPDATE_PROTOCOL
 from portal.services.paging import asking, fitted
-from portal.services.records import AUDIT_MEMBERS, Protocol, ProtocolDraft
+from portal.services.records import AUDIT_MEMBERS, Protocol, ProtocolDraft, ProtocolStatus
 from portal.services.wire import Page, fields_of
 
 
 def list_protocols(
-    care: Care, *, skip: int = 0, limit: int = 20, sorting: str | None = None, text: str | None = None
+    care: Care,
+    *,
+    skip: int = 0,
+    limit: int = 20,
+    sorting: str | None = None,
+    text: str | None = None,
+    status: ProtocolStatus | None = None,
 ) -> Page[Protocol]:
     """One page of protocols; patients are given their own.
 
     GET /api/care/fertility-protocols (care API specification §4).
     """
-    query = asking(skip, limit, Sorting=sorting, Filter=text)
+    query = asking(skip, limit, Sorting=sorting, Filter=text, Status=status)
     return fitted(care.read(LIST_PROTOCOLS, Page[Protocol], query=query), skip, limit)
 
 

@@ -44,6 +44,7 @@ def _staff_sections() -> list[tuple[str, str, str, str]]:
     return [
         ("/", _("Worklist"), "home", "h"),
         ("/consents", _("Consents"), "consent", "c"),
+        ("/protocols", _("Protocols"), "protocol", "p"),
         ("/conversations", _("Messages"), "message", "m"),
         ("/open", _("Open by id"), "open", "o"),
         ("/notifications", _("Notifications"), "bell", "n"),

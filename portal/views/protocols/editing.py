@@ -1,0 +1,270 @@
+"""Changing a protocol: fill in, see what changes, save; and meet whatever someone else changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from flask import Blueprint, Response, request, url_for
+
+from portal.services.client import Care
+from portal.services.errors import BadResponse, CareError, Conflict, Invalid, Refused, Unavailable
+from portal.services.gather import gather, known
+from portal.services.physicians import list_physicians
+from portal.services.protocols import get_protocol, update_protocol
+from portal.services.records import Protocol, ProtocolType
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.views.protocols.plan import FACTS, Plan, Wording, changes, column_labels
+from portal.views.protocols.shown import drawing
+from portal.views.protocols.words import WRITERS
+from portal.web import audit
+from portal.web.clinical import treatment_name
+from portal.web.conflicts import Comparison, Sent, settle
+from portal.web.forms import Values
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.rules import said
+from portal.words import _
+
+bp = Blueprint("editing", __name__)
+
+_ROLES = set(WRITERS)
+
+
+@bp.get("/<record:protocol_id>/edit")
+@signed_in(Side.STAFF, roles=_ROLES)
+def edit(care: Care, person: Person, protocol_id: str) -> Response:
+    """Show the protocol as a form."""
+    protocol = get_protocol(care, protocol_id)
+    audit.note("protocol.read", "done", kind="protocol", id_=protocol.id)
+    if protocol.is_ended:
+        return _ended(protocol)
+    plan = Plan.of(protocol)
+    return form_page(care, plan, protocol, opened=plan.values())
+
+
+@bp.post("/<record:protocol_id>/edit")
+@signed_in(Side.STAFF, roles=_ROLES)
+def fill(care: Care, person: Person, protocol_id: str) -> Response:
+    """Take what was filled in: one row more or less, or all of it to be looked at before it is saved."""
+    protocol = get_protocol(care, protocol_id)
+    plan, act = Plan.posted(request.form), request.form.get("do", "")
+    opened = _decoded(request.form.get("opened", ""))
+    if act != "review":
+        return form_page(care, plan.changed(act), protocol, opened=opened, act=act)
+    if faults := plan.faults():
+        return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+    return _review(care, protocol, plan.values(), opened)
+
+
+@bp.post("/<record:protocol_id>/review")
+@signed_in(Side.STAFF, roles=_ROLES)
+def choose(care: Care, person: Person, protocol_id: str) -> Response:
+    """Take what was chosen between two versions, and show what is saved then."""
+    return _review(care, get_protocol(care, protocol_id), _typed(), _decoded(request.form.get("opened", "")))
+
+
+@bp.post("/<record:protocol_id>/back")
+@signed_in(Side.STAFF, roles=_ROLES)
+def back(care: Care, person: Person, protocol_id: str) -> Response:
+    """Go back from looking to filling in, with everything as it was typed."""
+    opened = _decoded(request.form.get("opened", ""))
+    return form_page(care, Plan.from_values(_typed()), get_protocol(care, protocol_id), opened=opened)
+
+
+@bp.post("/<record:protocol_id>/save")
+@signed_in(Side.STAFF, roles=_ROLES)
+def save(care: Care, person: Person, protocol_id: str) -> Response:
+    """Save what was looked at, over the version that it was compared with."""
+    typed, opened = _typed(), _decoded(request.form.get("opened", ""))
+    for is_last in (False, True):
+        protocol = get_protocol(care, protocol_id)
+        settled = _settled(protocol, typed, opened, _physicians(care, protocol))
+        if isinstance(settled, Comparison):
+            return _compare(protocol, settled)
+        plan = Plan.from_values(settled)
+        if faults := plan.faults():
+            return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+        try:
+            return _saved(protocol, _written(care, protocol, plan), plan)
+        except Conflict:
+            if is_last:
+                raise
+        except (Invalid, Refused) as error:
+            return _refused(care, protocol, plan, opened, error)
+    raise AssertionError("unreachable")
+
+
+def _written(care: Care, protocol: Protocol, plan: Plan) -> Protocol:
+    """Write it; where the answer is lost or can't be read, return what the record says."""
+    if plan.values() == Plan.of(protocol).values():
+        return protocol
+    try:
+        return update_protocol(care, protocol.id, protocol=plan.onto(protocol))
+    except (Unavailable, BadResponse) as error:
+        if isinstance(error, Unavailable) and error.outcome_known:
+            raise
+    try:
+        newest = get_protocol(care, protocol.id)
+    except CareError as error:
+        raise Unavailable("not confirmed", outcome_known=False) from error
+    if _content(newest) != _content(plan.onto(protocol)):
+        raise Unavailable("not confirmed", outcome_known=False)
+    return newest
+
+
+def _saved(protocol: Protocol, newest: Protocol, plan: Plan) -> Response:
+    is_changed = newest is not protocol
+    audit.note("protocol.update", "done" if is_changed else "unchanged", kind="protocol", id_=protocol.id)
+    toast(_("The protocol is saved.") if is_changed else _("Nothing was changed."))
+    return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
+
+
+def _refused(
+    care: Care, protocol: Protocol, plan: Plan, opened: Values, error: Invalid | Refused
+) -> Response:
+    audit.note("protocol.update", "refused", kind="protocol", id_=protocol.id)
+    if isinstance(error, Refused):
+        return form_page(care, plan, protocol, opened=opened, note=said(error.code), status=403)
+    return form_page(care, plan, protocol, opened=opened, faults=faults_named_by(error), status=422)
+
+
+def faults_named_by(error: Invalid) -> dict[str, str]:
+    """The API's faults by the ids of our fields; what isn't on the page stands at the name."""
+    sentence = _("The clinic's system doesn't accept this; please check it.")
+    found: dict[str, str] = {}
+    for name in error.fields:
+        path = name.split(".")
+        row = {"medications": "medication", "monitoring": "check"}.get(path[0])
+        is_cell = row and len(path) == 3 and path[1].isdigit() and path[2] in column_labels()
+        field = f"{row}-{path[1]}-{path[2]}" if is_cell else name
+        found[field if is_cell or name in (*FACTS, "status") else "name"] = sentence
+    return found or {"name": sentence}
+
+
+def form_page(
+    care: Care,
+    plan: Plan,
+    protocol: Protocol | None,
+    *,
+    opened: Values | None = None,
+    faults: Mapping[str, str] | None = None,
+    note: str = "",
+    status: int = 200,
+    act: str = "",
+    operation: str = "",
+) -> Response:
+    """Show the form: of a protocol, or with `protocol` None of a new one."""
+    medications, checks = plan.drawn()
+    return render(
+        "protocols/edit.html",
+        fragment="rows",
+        status=status,
+        plan=plan,
+        protocol=protocol,
+        opened=msgspec.json.encode(opened or {}).decode(),
+        faults=dict(faults or {}),
+        note=note,
+        act=act,
+        operation=operation,
+        types=types(),
+        physicians=physician_choices(care, plan.physician_id),
+        columns=column_labels(),
+        grid=drawing(medications, checks),
+    )
+
+
+def types() -> list[tuple[str, str]]:
+    """The types of protocol, by value and word."""
+    return [(type_.value, treatment_name(type_.value, plain=False)) for type_ in ProtocolType]
+
+
+def physician_choices(care: Care, current: str) -> list[tuple[str, str]]:
+    """Nobody, and the clinic's physicians; the present one also where the calendar can't be read."""
+    (listed,) = gather(lambda: list_physicians(care).value)
+    page = known(listed)
+    found = sorted(
+        ((one.id, one.name) for one in page.items if one.is_active or one.id == current) if page else (),
+        key=lambda pair: pair[1].casefold(),
+    )
+    if current and current not in dict(found):
+        found.append((current, _("As it is now (%(id)s…)", id=current[:8])))
+    return [("", _("Nobody")), *found]
+
+
+def _physicians(care: Care, protocol: Protocol) -> list[tuple[str, str]]:
+    return physician_choices(care, protocol.physician_id or "")
+
+
+def _review(care: Care, protocol: Protocol, typed: Values, opened: Values) -> Response:
+    """Show what saving changes; or, where someone else changed the same, both versions."""
+    if protocol.is_ended:
+        return _ended(protocol)
+    physicians = _physicians(care, protocol)
+    settled = _settled(protocol, typed, opened, physicians)
+    if isinstance(settled, Comparison):
+        return _compare(protocol, settled)
+    now, plan = Plan.of(protocol), Plan.from_values(settled)
+    if faults := plan.faults():
+        return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+    return render(
+        "protocols/review.html",
+        protocol=protocol,
+        changes=changes(now, plan, physicians),
+        grid=drawing(*plan.drawn()),
+        carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
+    )
+
+
+def _settled(
+    protocol: Protocol, typed: Values, opened: Values, physicians: list[tuple[str, str]]
+) -> Values | Comparison:
+    """Compare what was opened, what was typed and what is now, over the rows of all three."""
+    now = Plan.of(protocol).values()
+    names = list(dict.fromkeys((*typed, *now, *opened)))
+    versions = [{name: version.get(name, "") for name in names} for version in (typed, opened, now)]
+    keep = {name: request.form.get(f"keep-{name}", "") for name in names}
+    sent = Sent(
+        typed=versions[0],
+        opened=versions[1],
+        seen=request.form.get("seen", ""),
+        keep={name: kept for name, kept in keep.items() if kept in ("mine", "now")},
+    )
+    return settle(sent, versions[2], protocol, Wording(versions, physicians))
+
+
+def _compare(protocol: Protocol, comparison: Comparison) -> Response:
+    audit.note("protocol.update", "conflict", kind="protocol", id_=protocol.id)
+    return render(
+        "protocols/compare.html", status=comparison.status, protocol=protocol, comparison=comparison
+    )
+
+
+def _ended(protocol: Protocol) -> Response:
+    toast(_("This protocol has ended, so it can't be changed any more."), tone="attention")
+    return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
+
+
+def _content(protocol: Protocol) -> object:
+    """What is compared after a lost answer: all but the ids that the API gives to new rows."""
+    plan = Plan.of(protocol)
+    return msgspec.structs.replace(
+        plan, medications=tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
+    )
+
+
+def _typed() -> Values:
+    """What the pages after the form carry along: facts and rows by name."""
+    return {
+        name: value.replace("\r\n", "\n")
+        for name, value in request.form.items()
+        if name in FACTS or name.startswith(("m-", "c-"))
+    }
+
+
+def _decoded(text: str) -> Values:
+    try:
+        return msgspec.json.decode(text, type=Values)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}

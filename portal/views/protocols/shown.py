@@ -1,0 +1,100 @@
+"""One protocol as its page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from babel.numbers import format_decimal
+from flask_babel import get_locale
+from markupsafe import Markup
+
+from portal.services.records import Check, Medication, Protocol, ProtocolStatus
+from portal.sessions import Person
+from portal.views.protocols.words import ENDS, may_write
+from portal.web.drawings.schedule import medication_grid, written_dose
+from portal.web.filters import today
+from portal.web.language import direction
+from portal.words import _
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A protocol with what its ids mean, as far as known."""
+
+    protocol: Protocol
+    person: Person
+    physician: str | None
+    patient: str | None
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this person may change it now."""
+        return may_write(self.person) and not self.protocol.is_ended
+
+    @property
+    def may_copy(self) -> bool:
+        """Whether this person may make another like it."""
+        return may_write(self.person)
+
+    @property
+    def steps(self) -> list[ProtocolStatus]:
+        """The statuses that its present one allows and that can be taken back."""
+        return [to for to in self.protocol.next_statuses if to not in ENDS] if self.may_write else []
+
+    @property
+    def ends(self) -> list[ProtocolStatus]:
+        """The allowed statuses that nothing follows."""
+        return [to for to in self.protocol.next_statuses if to in ENDS] if self.may_write else []
+
+    @property
+    def day(self) -> int | None:
+        """Today's day of the protocol while it runs."""
+        day = self.protocol.day_on(today())
+        is_running = self.protocol.status == ProtocolStatus.ACTIVE and day is not None and day > 0
+        return day if is_running else None
+
+    @property
+    def grid(self) -> Markup | None:
+        """The days as a drawing."""
+        return drawing(self.protocol.medications, self.protocol.monitoring, self.day)
+
+    @property
+    def medications(self) -> list[Medication]:
+        """The medicines in the order in which they begin."""
+        return sorted(self.protocol.medications, key=lambda one: (one.start_day, one.time or "~", one.drug))
+
+    @property
+    def checks(self) -> list[Check]:
+        """The checks in the order of their days."""
+        return sorted(self.protocol.monitoring, key=lambda one: (one.day, one.kind))
+
+    def amount(self, medication: Medication) -> str:
+        """`225 IU`."""
+        return written_dose(medication, number)
+
+    def date_of(self, day: int) -> date | None:
+        """The date of a day of the protocol, if it has a beginning."""
+        begins = self.protocol.start_date
+        return begins + timedelta(days=day - 1) if begins else None
+
+
+def drawing(
+    medications: Sequence[Medication], checks: Sequence[Check], day: int | None = None
+) -> Markup | None:
+    """The days of these rows as a drawing, or None without rows."""
+    rtl = direction(str(get_locale() or "en")) == "rtl"
+    return medication_grid(medications, checks, today=day, number=number, rtl=rtl, id_="days")
+
+
+def number(value: float) -> str:
+    """A number as the person's language writes it."""
+    return format_decimal(value, locale=get_locale() or "en")
+
+
+def days_in_words(medication: Medication) -> str:
+    """`Days 1 to 10`, `From day 5`."""
+    if medication.end_day is None:
+        return _("From day %(day)s", day=medication.start_day)
+    return _("Days %(start)s to %(end)s", start=medication.start_day, end=medication.end_day)
