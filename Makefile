@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: help install demo test check format requirements screenshots clean
+.PHONY: help install demo test test-all check format requirements screenshots clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -17,6 +17,12 @@ demo: $(VENV)/.portal  ## run the portal and the care service with sample people
 test: $(VENV)/.dev  ## install what the tests need (Chromium too) and run them all
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m pytest
+
+test-all: $(VENV)/.dev  ## all tests with the long ones, and the care service's on PostgreSQL too
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tests.support.postgres
+	@CARE_TEST_FULL=1 $(RUN) -m pytest
+	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice
 
 check: $(VENV)/.dev  ## style, types, layers, templates
 	@$(VENV)/bin/ruff check .

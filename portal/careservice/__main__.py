@@ -16,6 +16,7 @@ from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTy
 from portal.careservice import database, send
 from portal.careservice.app import create_app
 from portal.careservice.identity import keys
+from portal.careservice.migrations import OlderDatabase
 from portal.careservice.prepare import prepare
 from portal.careservice.sample.people import secrets_from_environment
 from portal.careservice.settings import Lifetimes, Settings
@@ -35,7 +36,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     settings = _settings(given)
     engine = database.connect(settings.database_url)
-    prepare(engine, settings)
+    try:
+        prepare(engine, settings)
+    except OlderDatabase as error:
+        print(f"{error} (--database {given.database})", file=sys.stderr)
+        return 2
     engine.dispose()
     _Server(settings, f"{given.host}:{given.port}", given.threads).run()
     return 0
@@ -54,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--issuer", default=None, help="the service's own address, without a slash at its end"
     )
-    parser.add_argument("--sample", choices=["none", "small"], default="none")
+    parser.add_argument("--sample", choices=["none", "small", "large"], default="none")
     parser.add_argument("--demo", action="store_true", help="list the sample people on the sign-in page")
     parser.add_argument("--portal-origin", action="append", default=[], metavar="TENANT=ORIGIN")
     parser.add_argument("--access-token-seconds", type=int, default=3600)

@@ -1,20 +1,20 @@
-"""Makes a database ready: tables, a signing key, and the sample clinics where they are asked for."""
+"""Makes a database ready: the newest schema, a signing key, and the sample clinics where they are asked for."""
 
 from __future__ import annotations
 
 from sqlalchemy import Engine, select
 
-from portal.careservice import database
+from portal.careservice import database, migrations
 from portal.careservice.clock import Clock, system_clock
 from portal.careservice.identity import keys
 from portal.careservice.identity.tables import Tenant
-from portal.careservice.sample import people, records
+from portal.careservice.sample import large, people, records
 from portal.careservice.settings import Settings
 
 
 def prepare(engine: Engine, settings: Settings, clock: Clock = system_clock) -> None:
     """Bring the database to where the service can start; data that is there already is kept."""
-    database.create_tables(engine)
+    migrations.upgrade(engine)
     with database.new_session(engine) as session:
         keys.ensure_key(session)
         if settings.sample != "none":
@@ -22,6 +22,8 @@ def prepare(engine: Engine, settings: Settings, clock: Clock = system_clock) -> 
                 people.add(session, settings.sample_password)
                 session.flush()
                 records.add(session, clock())
+                if settings.sample == "large":
+                    large.add(session, clock())
             people.refresh(
                 session, settings.sample_password, settings.client_secrets, settings.portal_origins
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.postgres import database_url
 from tests.support.stack import CareService, plan
 from tests.support.tokens import TokenMaker
 
@@ -13,6 +14,7 @@ from tests.support.tokens import TokenMaker
 @pytest.fixture(scope="session")
 def care_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenMaker]:
     """One care service for all tests of the API: `.base_url`, `.token(user name)`, `.service_token(tenant)`."""
-    running = CareService(plan(tmp_path_factory.mktemp("care-api")))
+    where = plan(tmp_path_factory.mktemp("care-api"))
+    running = CareService(where, "--database", database_url(where.data / "care.db"))
     yield TokenMaker(running)
     running.stop()

@@ -19,6 +19,7 @@ from portal.careservice.ids import new_id, sample_id
 from portal.careservice.prepare import prepare
 from portal.careservice.settings import Settings
 from tests.careservice.api.calls import CONSENTS, form, signature
+from tests.support.postgres import database_url
 
 
 class Clinic:
@@ -57,7 +58,7 @@ class Clinic:
 @pytest.fixture
 def clinic(tmp_path: Path) -> Iterator[Clinic]:
     settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/care.db",
+        database_url=database_url(tmp_path / "care.db"),
         issuer="http://127.0.0.1:1",
         sample="small",
         sample_password="a password for tests",

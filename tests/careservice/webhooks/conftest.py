@@ -15,6 +15,7 @@ from portal.careservice.send import multipart
 from portal.careservice.webhooks.signature import new_secret, sign
 from portal.demo import Plan
 from tests.careservice.api.calls import Api
+from tests.support.postgres import database_url
 from tests.support.stack import SECRETS, CareService, free_port
 from tests.support.tokens import TokenMaker
 
@@ -102,8 +103,10 @@ class Hooks:
 
 @pytest.fixture(scope="session")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hooks]:
+    folder = tmp_path_factory.mktemp("webhooks")
     secrets = {**SECRETS, "CARE_WEBHOOK_SECRETS": f"{OLD_SECRET}, {NEW_SECRET}"}
-    running = CareService(Plan(free_port(), free_port(), tmp_path_factory.mktemp("webhooks"), secrets))
+    where = Plan(free_port(), free_port(), folder, secrets)
+    running = CareService(where, "--database", database_url(folder / "care.db"))
     calls = Hooks(running)
     yield calls
     calls.api.close()

@@ -1,0 +1,43 @@
+"""The database's schema, step by step from empty (Alembic); `upgrade` is what every start does.
+
+A new step: `alembic -c portal/careservice/migrations/alembic.ini -x database=URL revision --autogenerate -m "…"`
+against a database that is at the newest.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Engine, inspect
+from sqlalchemy.types import TypeDecorator
+
+import portal.careservice.api  # pyright: ignore[reportUnusedImport]  # defines the records' tables
+import portal.careservice.identity.tables  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+_FOLDER = Path(__file__).parent
+
+
+class OlderDatabase(Exception):
+    """The database holds tables that no migration made, so none can take it further."""
+
+
+def upgrade(engine: Engine) -> None:
+    """Bring the database's schema to the newest; an empty database is as good a start as an earlier one."""
+    config = Config()
+    config.set_main_option("script_location", _FOLDER.as_posix().replace("%", "%%"))
+    with engine.begin() as connection:
+        tables = inspect(connection).get_table_names()
+        if tables and "alembic_version" not in tables:
+            raise OlderDatabase("The database has tables but no version: begin with an empty one.")
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def render_item(kind: str, item: Any, _context: Any) -> str | Literal[False]:
+    """Write columns of our own types as the portable type that they are kept in."""
+    if kind == "type" and isinstance(item, TypeDecorator):
+        return f"sa.{item.impl_instance!r}"  # pyright: ignore[reportUnknownMemberType]
+    return False

@@ -1,0 +1,49 @@
+"""The schema, made step by step from empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, inspect, text
+
+from portal.careservice import database, migrations
+from tests.support.postgres import database_url
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    made = database.connect(database_url(tmp_path / "care.db"))
+    yield made
+    made.dispose()
+
+
+def test_the_migrations_make_what_the_models_say(engine: Engine) -> None:
+    migrations.upgrade(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, database.Base.metadata) == []
+
+
+def test_a_second_start_changes_nothing(engine: Engine) -> None:
+    migrations.upgrade(engine)
+    with engine.begin() as connection:
+        connection.execute(
+            text("INSERT INTO tenants (id, name, display_name, accent) VALUES ('1', 'x', 'X', '#000000')")
+        )
+    migrations.upgrade(engine)
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM tenants")) == 1
+        assert connection.scalar(text("SELECT count(*) FROM alembic_version")) == 1
+
+
+def test_tables_of_another_origin_are_left_alone(engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE tenants (id INTEGER)"))
+    with pytest.raises(migrations.OlderDatabase):
+        migrations.upgrade(engine)
+    with engine.connect() as connection:
+        assert inspect(connection).get_table_names() == ["tenants"]
