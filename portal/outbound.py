@@ -336,6 +336,9 @@ def _prepare(curl: pycurl.Curl, call: Call, transfer: _Transfer) -> None:
     curl.setopt(pycurl.TIMEOUT_MS, max(1, int(call.timeout * 1000)))
     curl.setopt(pycurl.WRITEFUNCTION, transfer.take_body)
     curl.setopt(pycurl.HEADERFUNCTION, transfer.take_header)
+    # On a kept connection that dies before the first byte of an answer libcurl sends the request once more by
+    # itself; an act must not be sent twice, so it gets a connection of its own.
+    curl.setopt(pycurl.FRESH_CONNECT, call.method != "GET")
     if call.body is None and call.method == "GET":
         curl.setopt(pycurl.HTTPGET, True)
         curl.unsetopt(pycurl.CUSTOMREQUEST)

@@ -1,0 +1,229 @@
+"""The HTTP client: what it sends, what it refuses, and how calls run side by side."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from portal import outbound
+from portal.outbound import Answer, Call, OutboundError, side_by_side
+
+Script = Callable[[str, int], bytes | None]
+
+
+class Upstream:
+    """A scripted server: `script(first line, number of the request on its connection)` gives the raw answer.
+
+    None closes the connection without one.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.seen: list[str] = []
+        self.heads: list[str] = []
+        self.connections = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as stream:
+            number = 0
+            while line := stream.readline():
+                head = [line]
+                while (header := stream.readline()).strip():
+                    head.append(header)
+                length = next(
+                    (int(h.split(b":")[1]) for h in head if h.lower().startswith(b"content-length")), 0
+                )
+                stream.read(length)
+                number += 1
+                first = line.decode().strip()
+                self.seen.append(first)
+                self.heads.append(b"".join(head).decode())
+                answer = self.script(first, number)
+                if answer is None:
+                    return
+                connection.sendall(answer)
+
+    def close(self) -> None:
+        self.listener.close()
+
+
+def ok(body: bytes = b"{}", *headers: str) -> bytes:
+    lines = ["HTTP/1.1 200 OK", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+@pytest.fixture
+def upstream() -> Iterator[Callable[[Script], Upstream]]:
+    made: list[Upstream] = []
+
+    def make(script: Script) -> Upstream:
+        made.append(Upstream(script))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+Make = Callable[[Script], Upstream]
+
+
+def test_connections_are_kept_for_reading(upstream: Make) -> None:
+    server = upstream(lambda line, number: ok())
+    for _ in range(3):
+        assert outbound.send(Call("GET", server.url)).status == 200
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_an_act_is_never_sent_twice_when_its_connection_dies(upstream: Make, method: str) -> None:
+    """libcurl would send it again by itself on a kept connection."""
+    server = upstream(lambda line, number: ok() if line.startswith("GET") else None)
+    outbound.send(Call("GET", server.url))
+    with pytest.raises(OutboundError) as caught:
+        outbound.send(Call(method, server.url, body=b"{}"))
+    assert caught.value.sent
+    assert [line.split()[0] for line in server.seen] == ["GET", method]
+
+
+def test_what_could_not_be_sent_says_so() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(OutboundError) as caught:
+            outbound.send(Call("POST", url, body=b""))
+    assert caught.value.reason == "connection refused"
+    assert not caught.value.sent
+
+
+def test_redirects_are_not_followed_and_cookies_not_kept(upstream: Make) -> None:
+    answer = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
+    server = upstream(lambda line, number: answer)
+    assert outbound.send(Call("GET", server.url)).status == 302
+    outbound.send(Call("GET", server.url))
+    assert all("cookie" not in head.lower() for head in server.heads)
+    assert len(server.seen) == 2
+
+
+def test_the_environments_proxy_is_not_used(upstream: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = upstream(lambda line, number: ok())
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert outbound.send(Call("GET", server.url)).status == 200
+
+
+def test_a_body_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
+    server = upstream(lambda line, number: ok(b"x" * 5000))
+    with pytest.raises(OutboundError, match="too large"):
+        outbound.send(Call("GET", server.url, max_bytes=1000))
+
+
+def test_a_slow_drip_ends_at_the_deadline(upstream: Make) -> None:
+    def drip(line: str, number: int) -> bytes:
+        time.sleep(0.6)
+        return ok()
+
+    server = upstream(drip)
+    began = time.monotonic()
+    with pytest.raises(OutboundError, match="timed out"):
+        outbound.send(Call("GET", server.url, timeout=0.2))
+    assert time.monotonic() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "cut short"),
+        (b"", "empty reply"),
+    ],
+)
+def test_a_broken_answer_is_no_answer(upstream: Make, answer: bytes, reason: str) -> None:
+    def script(line: str, number: int) -> bytes | None:
+        return answer or None
+
+    server = upstream(script)
+    if answer:
+        server.script = lambda line, number: answer  # then the connection waits: the deadline ends it
+        with pytest.raises(OutboundError):
+            outbound.send(Call("GET", server.url, timeout=0.3))
+        return
+    with pytest.raises(OutboundError, match=reason):
+        outbound.send(Call("GET", server.url))
+
+
+def test_calls_of_one_page_run_side_by_side(upstream: Make) -> None:
+    def slow(line: str, number: int) -> bytes:
+        time.sleep(0.2)
+        return ok(line.encode())
+
+    server = upstream(slow)
+
+    def one_after_another() -> str:
+        first = outbound.send(Call("GET", f"{server.url}/first"))
+        second = outbound.send(Call("GET", f"{server.url}/second"))
+        return (first.body + second.body).decode()
+
+    def get(path: str) -> Callable[[], str]:
+        return lambda: outbound.send(Call("GET", server.url + path)).body.decode()
+
+    began = time.monotonic()
+    results = side_by_side([get("/a"), one_after_another, get("/b"), get("/c")])
+    took = time.monotonic() - began
+    assert [str(result).split()[1] for result in results] == ["/a", "/first", "/b", "/c"]
+    assert took < 0.75, "four tasks, the longest of two calls"
+
+
+def test_a_task_that_fails_leaves_the_others_alone(upstream: Make) -> None:
+    server = upstream(lambda line, number: ok())
+
+    def fail() -> Answer:
+        raise ValueError("mine")
+
+    good, bad, refused = side_by_side(
+        [
+            lambda: outbound.send(Call("GET", server.url)),
+            fail,
+            lambda: outbound.send(Call("GET", "http://127.0.0.1:1/")),
+        ]
+    )
+    assert isinstance(good, Answer)
+    assert isinstance(bad, ValueError)
+    assert isinstance(refused, OutboundError)
+    assert outbound.send(Call("GET", server.url)).status == 200
+
+
+def test_a_file_is_streamed_piece_by_piece(upstream: Make) -> None:
+    body = b"0123456789" * 200_000
+    server = upstream(lambda line, number: ok(body, "Content-Type: application/pdf"))
+    status, headers, pieces = outbound.stream(Call("GET", server.url))
+    assert (status, headers["content-type"]) == (200, "application/pdf")
+    taken = list(pieces)
+    assert b"".join(taken) == body
+    assert len(taken) > 5
+
+
+def test_a_file_that_ends_early_raises(upstream: Make) -> None:
+    def short(line: str, number: int) -> bytes:
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nabc"
+
+    server = upstream(short)
+    server.script = short
+    _, _, pieces = outbound.stream(Call("GET", server.url, timeout=1))
+    with pytest.raises(OutboundError):
+        list(pieces)
