@@ -673,7 +673,7 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
     pgt_result_id: Id | None = None
     consent_form_id: Id | None = None
     storage_consented_until: date | None = None
-    storage_expires_at: date | None = None
+    storage_expires_at: datetime | None = None
     statutory_limit: date | None = None
     disposition: Disposition = Disposition.UNDECIDED
     notes: str | None = None
@@ -723,7 +723,7 @@ class PgtResult(Timed, frozen=True, kw_only=True):
     episode_id: Id | None = None
     test_type: PgtType | None = None
     laboratory: str = ""
-    biopsied_at: date | None = None
+    biopsied_at: datetime | None = None
     reported_at: datetime | None = None
     call: PgtCall | None = None
     mosaic_percent: float | None = None

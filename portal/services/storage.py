@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import datetime
 
 from portal.services.client import Care
 from portal.services.endpoints import UPDATE_EMBRYO_STORAGE
@@ -15,7 +15,7 @@ def update_embryo_storage(
     *,
     status: EmbryoStatus,
     location: StorageLocation | None,
-    storage_expires_at: date | None,
+    storage_expires_at: datetime | None,
     disposition: Disposition,
     notes: str | None,
     stamp: str | None,

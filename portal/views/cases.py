@@ -65,7 +65,7 @@ def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Edit
     return Editing(
         read=lambda: reach(care, person, _of_id(case_id))[1],
         values=_values,
-        fields=lambda case: _fields(case, person, physicians),
+        fields=lambda case: _fields(case, physicians, _coordinators(case, episode, person)),
         check=_check,
         write=lambda case, values: _write(care, case, values),
     )
@@ -83,18 +83,22 @@ def _values(case: Case) -> Values:
     }
 
 
-def _fields(case: Case, person: Person, physicians: list[tuple[str, str]]) -> Fields:
+def _fields(case: Case, physicians: list[tuple[str, str]], coordinators: list[tuple[str, str]]) -> Fields:
     moves = [
         (str(status), clinical.care_status_name(status)) for status in (case.status, *case.next_statuses)
     ]
     return {
         "title": text(_("Title"), required=_("Enter a title."), longest=300),
         "status": choice(
-            _("Status"), moves, radios=True, wrong=_("Its present state doesn't allow this step.")
+            _("Status"),
+            moves,
+            radios=True,
+            known={str(status): clinical.care_status_name(status) for status in CareStatus},
+            wrong=_("Its present state doesn't allow this step."),
         ),
         "closed_reason": text(_("Why it is closed"), kind="textarea", longest=_LONG),
         "physician_id": choice(_("Physician"), _with(physicians, case.physician_id)),
-        "coordinator_id": choice(_("Coordinator"), _coordinators(case, person)),
+        "coordinator_id": choice(_("Coordinator"), coordinators),
         "diagnosis": text(_("Diagnosis"), kind="textarea", longest=_LONG),
         "notes": text(_("Notes"), kind="textarea", longest=_LONG),
     }
@@ -133,15 +137,19 @@ def _is_physician(role: str) -> bool:
     return "physician" in role.casefold()
 
 
-def _coordinators(case: Case, person: Person) -> list[tuple[str, str]]:
+def _coordinators(case: Case, episode: Episode, person: Person) -> list[tuple[str, str]]:
     """No endpoint lists staff: nobody, who it is now, and oneself."""
+    team = {member.physician_id: member.name for member in episode.care_team}
     choices = [("", _("Nobody"))]
     if "coordinator" in person.roles:
         choices.append((person.sub, _("%(name)s (you)", name=person.name)))
-    return _with(choices, case.coordinator_id)
+    return _with(choices, case.coordinator_id, team.get(case.coordinator_id))
 
 
-def _with(choices: list[tuple[str, str]], current: str | None) -> list[tuple[str, str]]:
+def _with(
+    choices: list[tuple[str, str]], current: str | None, name: str | None = None
+) -> list[tuple[str, str]]:
+    """The choices, and who it is now where they are none of them."""
     if (current or "") in (value for value, _words in choices):
         return choices
-    return [*choices, (current or "", _("As it is now (%(id)s…)", id=(current or "")[:8]))]
+    return [*choices, (current or "", name or _("Someone else, as it is now"))]

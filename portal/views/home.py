@@ -34,7 +34,7 @@ from portal.views.consents.standing import open_role
 from portal.views.consents.words import names_of
 from portal.views.episodes import EpisodeView, Found, mentioned, read_episodes, remember, remembered
 from portal.web import bell
-from portal.web.filters import today
+from portal.web.filters import local, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
 from portal.words import _, ngettext
@@ -170,8 +170,9 @@ def storage_dates(episode: Episode, day: date) -> list[StorageDate]:
 
 
 def _dates_of(embryo: EmbryoStorage) -> list[tuple[str, date | None]]:
+    paid = embryo.storage_expires_at
     return [
-        (_("Storage is paid until"), embryo.storage_expires_at),
+        (_("Storage is paid until"), local(paid).date() if paid else None),
         (_("You consented to storage until"), embryo.storage_consented_until),
         (_("The law allows storage until"), embryo.statutory_limit),
     ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 
 from portal.services.client import Care
@@ -30,7 +30,7 @@ from portal.views.reach import reach
 from portal.web import audit, clinical
 from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
 from portal.web.drawings.storage import Reach, storage_reaches
-from portal.web.filters import long_date, today
+from portal.web.filters import local, long_date, today
 from portal.web.forms import Fields, Form, Values, a_date, choice, day_of, sent, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -229,7 +229,7 @@ def _consequences(embryo: EmbryoStorage, wanted: Disposition) -> list[str]:
     changeable = _("You can change your mind here until the clinic has acted on it.")
     match wanted:
         case Disposition.CONTINUE_STORAGE:
-            paid = embryo.storage_expires_at
+            paid = _paid_until(embryo)
             return [
                 _("The embryo stays frozen, as it is now."),
                 _("Storage is paid until %(day)s. That date moves on when the next payment has arrived.", day=long_date(paid))
@@ -311,7 +311,7 @@ def _inventory_values(embryo: EmbryoStorage) -> Values:
     return {
         "status": str(embryo.status),
         **{f"location_{name}": getattr(embryo.location, name, "") for name in _LOCATION},
-        "storage_expires_at": embryo.storage_expires_at.isoformat() if embryo.storage_expires_at else "",
+        "storage_expires_at": day.isoformat() if (day := _paid_until(embryo)) else "",
         "notes": embryo.notes or "",
     }
 
@@ -322,7 +322,11 @@ def _inventory_fields(embryo: EmbryoStorage) -> Fields:
     ]
     return {
         "status": choice(
-            _("Status"), moves, radios=True, wrong=_("Its present state doesn't allow this step.")
+            _("Status"),
+            moves,
+            radios=True,
+            known={str(status): _status_words(embryo, status) for status in EmbryoStatus},
+            wrong=_("Its present state doesn't allow this step."),
         ),
         "location_facility": text(_("Facility"), longest=100),
         "location_tank": text(_("Tank"), longest=40),
@@ -349,11 +353,23 @@ def _write(care: Care, embryo: EmbryoStorage, values: Values) -> EmbryoStorage |
         embryo.id,
         status=EmbryoStatus(values["status"]),
         location=StorageLocation(**place) if any(place.values()) else None,
-        storage_expires_at=day_of(values["storage_expires_at"]),
+        storage_expires_at=_instant_of(embryo, day_of(values["storage_expires_at"])),
         disposition=embryo.disposition,
         notes=values["notes"] or None,
         stamp=embryo.concurrency_stamp,
     )
+
+
+def _paid_until(embryo: EmbryoStorage) -> date | None:
+    """The day, at the clinic, until which it is paid."""
+    return local(embryo.storage_expires_at).date() if embryo.storage_expires_at else None
+
+
+def _instant_of(embryo: EmbryoStorage, day: date | None) -> datetime | None:
+    """The instant to write for a day: the record's own where the day is the same, else the day's start at the clinic."""
+    if day is None or day == _paid_until(embryo):
+        return embryo.storage_expires_at if day else None
+    return datetime.combine(day, time(), tzinfo=g.tenant.time_zone).astimezone(UTC)
 
 
 def _retype(care: Care, person: Person, entry: Entry) -> Response | None:
@@ -453,7 +469,7 @@ class Entry:
                 _(
                     "It moves on when a payment has arrived. Nothing happens to the embryo on that day by itself."
                 ),
-                embryo.storage_expires_at,
+                _paid_until(embryo),
             ),
             _until(
                 _("The law allows storage until"),

@@ -25,6 +25,7 @@ _wt = cast("Any", wtforms)
 _checks = cast("Any", wtforms.validators)
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
 _PHONE = re.compile(r"\+?[0-9][0-9 ()./-]{3,38}[0-9]")
 
 
@@ -33,6 +34,7 @@ class Form:
 
     def __init__(self, fields: Fields, given: Mapping[str, str]) -> None:
         self._form = cast("Any", wtforms.form).BaseForm(fields)
+        self._known: dict[str, Mapping[str, str]] = {n: getattr(f, "known", {}) for n, f in fields.items()}
         self._form.process(MultiDict(given))
         self.form_errors: list[str] = []
 
@@ -73,12 +75,13 @@ class Form:
     def words(self, name: str, value: str) -> str:
         """A value as a person reads it: the words of a choice, else the text itself."""
         choices = cast("Iterable[Any]", getattr(self[name], "choices", None) or ())
-        return next((str(one.label) for one in choices if one.value == value), value)
+        known = self._known.get(name, {}).get(value, value)
+        return next((str(one.label) for one in choices if one.value == value), known)
 
 
 def sent(names: Iterable[str]) -> Values:
-    """Return what was typed: trimmed, with plain line ends (browsers send CR LF)."""
-    return {name: request.form.get(name, "").replace("\r\n", "\n").strip() for name in names}
+    """Return what was typed: trimmed, with plain line ends (browsers send CR LF) and no control characters."""
+    return {name: _clean(request.form.get(name, "")) for name in names}
 
 
 def text(
@@ -116,18 +119,24 @@ def choice(
     choices: Sequence[tuple[str, str]],
     *,
     radios: bool = False,
+    known: Mapping[str, str] | None = None,
     wrong: str | None = None,
     autocomplete: str | None = None,
 ) -> Any:
-    """One of several, by value and words; `wrong` is the sentence for anything else."""
+    """One of several, by value and words; `wrong` is the sentence for anything else.
+
+    `known` has the words of values that aren't offered now, but may have been.
+    """
     values = [value for value, _words in choices]
-    return (_wt.RadioField if radios else _wt.SelectField)(
+    field = (_wt.RadioField if radios else _wt.SelectField)(
         label,
         [_checks.AnyOf(values, message=wrong or _("Choose one of these."))],
         choices=[_wt.SelectChoice(value, words) for value, words in choices],
         validate_choice=False,
         render_kw=None if radios else {"autocomplete": autocomplete or "off"},
     )
+    field.known = known or {}
+    return field
 
 
 def an_email(value: str) -> str | None:
@@ -151,6 +160,10 @@ def day_of(value: str) -> date | None:
         return date.fromisoformat(value) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value) else None
     except ValueError:
         return None
+
+
+def _clean(typed: str) -> str:
+    return _CONTROL.sub("", typed.replace("\r\n", "\n")).strip()
 
 
 def _presence(required: str | None, optional: bool) -> list[Any]:

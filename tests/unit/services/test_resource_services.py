@@ -147,7 +147,7 @@ def test_staff_update_an_embryo_with_its_place(care):
         "1",
         status=EmbryoStatus.RESERVED,
         location=StorageLocation(facility="Riverside", tank="T2", canister="3", cane="B", position="1"),
-        storage_expires_at=SLOT.date(),
+        storage_expires_at=SLOT,
         disposition=Disposition.CONTINUE_STORAGE,
         notes=None,
         stamp="s",
@@ -156,7 +156,7 @@ def test_staff_update_an_embryo_with_its_place(care):
     assert only(care).body == {
         "status": "Reserved",
         "location": {"facility": "Riverside", "tank": "T2", "canister": "3", "cane": "B", "position": "1"},
-        "storageExpiresAt": "2026-11-27",
+        "storageExpiresAt": "2026-11-27T09:30:00Z",
         "disposition": "ContinueStorage",
         "notes": None,
         "concurrencyStamp": "s",
