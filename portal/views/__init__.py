@@ -6,6 +6,7 @@ from flask import Blueprint
 
 from portal.views import (
     booking,
+    care_team,
     cases,
     consents,
     conversations,
@@ -49,6 +50,7 @@ def blueprints() -> list[Blueprint]:
         files.bp,
         open_by_id.bp,
         protocols.bp,
+        care_team.bp,
         prospects.bp,
         booking.bp,
         emr_endpoints.bp,

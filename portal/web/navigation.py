@@ -35,6 +35,7 @@ def _patient_sections() -> list[tuple[str, str, str, str]]:
         ("/consents", _("Consents"), "consent", "c"),
         ("/conversations", _("Messages"), "message", "m"),
         ("/storage", _("Embryo storage"), "storage", "e"),
+        ("/care-team", _("Care team"), "people", "a"),
         ("/notifications", _("Notifications"), "bell", "n"),
         ("/notifications/settings", _("Notification settings"), "settings", "s"),
     ]
@@ -45,6 +46,7 @@ def _staff_sections() -> list[tuple[str, str, str, str]]:
         ("/", _("Worklist"), "home", "h"),
         ("/consents", _("Consents"), "consent", "c"),
         ("/protocols", _("Protocols"), "protocol", "p"),
+        ("/care-team", _("Care team"), "people", "t"),
         ("/conversations", _("Messages"), "message", "m"),
         ("/open", _("Open by id"), "open", "o"),
         ("/notifications", _("Notifications"), "bell", "n"),

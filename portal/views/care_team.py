@@ -1,0 +1,309 @@
+"""The care team: when the clinic's physicians work and when they are taken, a week at a time.
+
+Physicians are reference data, read through the cache. The whole week is asked for and filtered here, so that every
+filter and every time zone is served by one copy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from babel.dates import format_skeleton, format_time, get_timezone_name
+from flask import Blueprint, Response, g, request, url_for
+from flask_babel import get_locale
+from markupsafe import Markup
+
+from portal.services.client import Care
+from portal.services.physicians import list_physicians
+from portal.services.records import Physician
+from portal.sessions import Person
+from portal.tenants import Side
+from portal.web.drawings.week import Column, week
+from portal.web.filters import now
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.web.language import direction
+from portal.words import _
+
+bp = Blueprint("care_team", __name__, url_prefix="/care-team")
+
+_MOST = 500
+_DAYS = 7
+_FARTHEST = timedelta(weeks=52)
+_WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
+_USUAL_DAY = (8, 18)
+_ZONES = (
+    *("Europe/London", "Europe/Dublin", "Europe/Lisbon", "Europe/Madrid", "Europe/Paris", "Europe/Berlin"),
+    *("Europe/Athens", "Europe/Istanbul", "Africa/Cairo", "Africa/Lagos", "Asia/Riyadh", "Asia/Dubai"),
+    *("Asia/Kolkata", "Asia/Singapore", "Australia/Sydney", "Pacific/Auckland"),
+    *("America/New_York", "America/Chicago", "America/Los_Angeles", "America/Mexico_City"),
+    *("America/Bogota", "America/Sao_Paulo", "UTC"),
+)
+
+
+@bp.get("", endpoint="show")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person) -> Response:
+    """Show the week that the address asks for; with words when it is an older copy."""
+    asked = Asked.of(request.args)
+    # A day more on each side holds the week of every time zone, and makes the same question of all of them.
+    begins = datetime.combine(asked.first_day, time(), UTC)
+    found = list_physicians(
+        care, limit=_MOST, start=begins - timedelta(days=1), end=begins + timedelta(days=_DAYS + 1)
+    )
+    team = Team(asked, found.value.items, as_of=found.as_of)
+    return render("care_team/show.html", fragment="results", team=team, asked=asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address asks for: the week by its Monday, whom, where, and in which time zone."""
+
+    first_day: date
+    text: str
+    location_id: str
+    zone: ZoneInfo
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Asked:
+        """Read `week` (2026-W47), `q`, `location` and `zone`. Anything odd falls back to the usual."""
+        zone: ZoneInfo = g.tenant.time_zone
+        given = query.get("zone", "")
+        zone = ZoneInfo(given) if given in available_timezones() else zone
+        today = now().astimezone(zone).date()
+        return cls(
+            first_day=_monday(query.get("week", ""), today),
+            text=query.get("q", "").strip()[:200],
+            location_id=query.get("location", "")[:128],
+            zone=zone,
+        )
+
+    @property
+    def days(self) -> list[date]:
+        """The days of the week."""
+        return [self.first_day + timedelta(days=offset) for offset in range(_DAYS)]
+
+    @property
+    def week(self) -> str:
+        """The week as ISO 8601 writes it: `2026-W47`."""
+        year, number, _weekday = self.first_day.isocalendar()
+        return f"{year}-W{number:02}"
+
+    @property
+    def is_clinic_zone(self) -> bool:
+        """Whether times are the clinic's own."""
+        return self.zone.key == g.tenant.time_zone.key
+
+    @property
+    def earlier(self) -> str | None:
+        """The address of the week before, as far as one can look."""
+        return self._moved(-_DAYS)
+
+    @property
+    def later(self) -> str | None:
+        """The address of the week after, as far as one can look."""
+        return self._moved(_DAYS)
+
+    @property
+    def this_week(self) -> str | None:
+        """The address of the present week, unless it is this one."""
+        monday = _monday("", now().astimezone(self.zone).date())
+        return None if monday == self.first_day else replace(self, first_day=monday).href()
+
+    def href(self, **changed: str) -> str:
+        """The address that shows this."""
+        query = {
+            "week": self.week,
+            "q": self.text,
+            "location": self.location_id,
+            "zone": "" if self.is_clinic_zone else self.zone.key,
+            **changed,
+        }
+        return f"{url_for('care_team.show')}?{urlencode({k: v for k, v in query.items() if v})}"
+
+    def _moved(self, days: int) -> str | None:
+        monday = self.first_day + timedelta(days=days)
+        today = now().astimezone(self.zone).date()
+        return replace(self, first_day=monday).href() if abs(monday - today) <= _FARTHEST else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """From when to when on one day; instants in the zone that is shown."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def words(self) -> str:
+        """`09:00–17:00`, and 24:00 for the end of the day."""
+        return f"{_clock(self.start)}–{_clock(self.end)}"
+
+    @property
+    def hours(self) -> tuple[float, float]:
+        """The same in hours since midnight."""
+        end = 24.0 if self.end.date() > self.start.date() else _hour(self.end)
+        return _hour(self.start), end
+
+
+@dataclass(frozen=True, slots=True)
+class DayOf:
+    """One day of a physician."""
+
+    date: date
+    works: tuple[Stretch, ...]
+    busy: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A physician with the week that is shown."""
+
+    physician: Physician
+    days: tuple[DayOf, ...]
+
+    @property
+    def about(self) -> str:
+        """Title, specialty and place in one line."""
+        one = self.physician
+        return " · ".join(part for part in (one.title, one.specialty, one.location_name) if part)
+
+    @property
+    def works(self) -> bool:
+        """Whether there are working hours in this week."""
+        return any(day.works for day in self.days)
+
+
+class Team:
+    """The physicians that are shown, and what can be chosen."""
+
+    def __init__(self, asked: Asked, physicians: Sequence[Physician], *, as_of: datetime | None) -> None:
+        self.asked = asked
+        self.as_of = as_of
+        active = sorted((one for one in physicians if one.is_active), key=lambda one: one.name.casefold())
+        self.locations = sorted(
+            {(one.location_id, one.location_name or one.location_id) for one in active if one.location_id},
+            key=lambda pair: str(pair[1]).casefold(),
+        )
+        self.members = [
+            Member(one, tuple(_day(one, day, asked.zone) for day in asked.days))
+            for one in active
+            if _matches(one, asked)
+        ]
+        hours = [s.hours for m in self.members for d in m.days for s in (*d.works, *d.busy)]
+        self._opens = min([_USUAL_DAY[0], *(int(start) for start, _end in hours)])
+        self._closes = max([_USUAL_DAY[1], *(int(-(-end // 1)) for _start, end in hours)])
+
+    @property
+    def zones(self) -> list[tuple[str, str]]:
+        """The time zones to choose from: the clinic's, the one in use, and those that many people live in."""
+        clinic = g.tenant.time_zone.key
+        keys = list(dict.fromkeys((clinic, self.asked.zone.key, *_ZONES)))
+        return [
+            (key, _("%(zone)s (the clinic’s)", zone=key) if key == clinic else key.replace("_", " "))
+            for key in keys
+        ]
+
+    @property
+    def zone_words(self) -> str:
+        """The zone's name in words."""
+        midday = datetime.combine(self.asked.first_day, time(12), self.asked.zone)
+        return get_timezone_name(midday, locale=get_locale() or "en")
+
+    def drawing(self, member: Member, number: int) -> Markup:
+        """The member's week as a drawing."""
+        today = now().astimezone(self.asked.zone).date()
+        return week(
+            [
+                Column(
+                    _short_day(day.date),
+                    [one.hours for one in day.works],
+                    [one.hours for one in day.busy],
+                    is_today=day.date == today,
+                )
+                for day in member.days
+            ],
+            opens=self._opens,
+            closes=self._closes,
+            hours=[_hour_word(hour) for hour in range(25)],
+            title=_("The week of %(name)s", name=member.physician.name),
+            description=_("Working hours, and what is taken of them; the same stands in the table below."),
+            id_=f"week-{number}",
+            rtl=direction(str(get_locale() or "en")) == "rtl",
+        )
+
+
+def _matches(physician: Physician, asked: Asked) -> bool:
+    words = f"{physician.name} {physician.title} {physician.specialty}".casefold()
+    is_there = not asked.location_id or physician.location_id == asked.location_id
+    return is_there and all(word in words for word in asked.text.casefold().split())
+
+
+def _day(physician: Physician, day: date, zone: ZoneInfo) -> DayOf:
+    begins = datetime.combine(day, time(), zone)
+    ends = datetime.combine(day + timedelta(days=1), time(), zone)
+    works = _within(_working(physician, day, zone), begins, ends, zone)
+    busy = _within(((one.start, one.end) for one in physician.busy), begins, ends, zone)
+    return DayOf(day, works, busy)
+
+
+def _working(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
+    """The hours worked around this day: they are given in the physician's own zone, by day of the week."""
+    own = _own_zone(physician, zone)
+    for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
+        for hours in physician.working_hours:
+            opens, closes = hours.opens, hours.closes
+            if hours.weekday == near.weekday() and opens and closes and opens < closes:
+                yield datetime.combine(near, opens, own), datetime.combine(near, closes, own)
+
+
+def _within(
+    stretches: Iterator[tuple[datetime, datetime]], begins: datetime, ends: datetime, zone: ZoneInfo
+) -> tuple[Stretch, ...]:
+    """The parts of the stretches that lie on one day, in order. Compared as instants: clocks may change between."""
+    low, high = begins.astimezone(UTC), ends.astimezone(UTC)
+    found = [(max(start.astimezone(UTC), low), min(end.astimezone(UTC), high)) for start, end in stretches]
+    return tuple(
+        Stretch(start.astimezone(zone), end.astimezone(zone)) for start, end in sorted(found) if start < end
+    )
+
+
+def _own_zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
+    try:
+        return ZoneInfo(physician.time_zone) if physician.time_zone else g.tenant.time_zone
+    except (ZoneInfoNotFoundError, ValueError):
+        return otherwise
+
+
+def _monday(text: str, today: date) -> date:
+    """The Monday of an ISO week within a year of today, else of today's."""
+    given = today
+    if found := _WEEK.fullmatch(text):
+        try:
+            given = date.fromisocalendar(int(found[1]), int(found[2]), 1)
+        except ValueError:
+            given = today
+    if abs(given - today) > _FARTHEST + timedelta(days=_DAYS):
+        given = today
+    return given - timedelta(days=given.weekday())
+
+
+def _hour(at: datetime) -> float:
+    return at.hour + at.minute / 60
+
+
+def _clock(at: datetime) -> str:
+    return format_time(at, "short", tzinfo=at.tzinfo, locale=get_locale() or "en")
+
+
+def _hour_word(hour: int) -> str:
+    return format_time(time(hour % 24), "H", locale=get_locale() or "en")
+
+
+def _short_day(day: date) -> str:
+    return format_skeleton("Ed", datetime.combine(day, time(12)), locale=get_locale() or "en")
