@@ -226,6 +226,3 @@ class _Live:
 
     def move_on(self, care: Care) -> None:
         """Nothing is kept."""
-
-    def move_on(self, care: Care) -> None:
-        """Nothing is kept, so there is nothing to leave behind."""
