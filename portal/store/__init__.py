@@ -2,7 +2,7 @@
 
 A record has a name, a value, a version that grows with each write, and a time at which it is gone. Tags find
 records (all sessions of a person); a take is a read that can succeed once; a lock is a record that its owner
-alone may release. `portal.store.sqlite` keeps them in a file, for one machine.
+alone may release. `portal.store.sqlite` keeps them in a file, for one machine; `portal.store.redis` in Redis, for many.
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ class Store(Protocol):
 
 
 def open_store(url: str, clock: Clock) -> Store:
-    """Return the store of a `sqlite:///path` address."""
+    """Return the store of a `sqlite:///path`, `redis://host:port/database` or `rediss://…` address."""
+    if url.startswith(("redis://", "rediss://")):
+        from portal.store.redis import RedisStore
+
+        return RedisStore(url, clock)
     from portal.store.sqlite import SqliteStore
 
     return SqliteStore(url.removeprefix("sqlite:///"), clock)

@@ -1,15 +1,16 @@
-"""The store and the sealed records in it."""
+"""The store and the sealed records in it: the same for a SQLite file and for Redis."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from portal.store import Store, StoreDown, open_store
 from portal.store.vault import Vault
+from tests.support.redis_server import RedisServer
 
 
 class Clock:
@@ -25,9 +26,28 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def store(tmp_path: Path, clock: Clock) -> Store:
-    return open_store(f"sqlite:///{tmp_path}/store.db", clock)
+def redis(redis_server: RedisServer) -> str:
+    """The address of an empty Redis."""
+    redis_server.empty()
+    return redis_server.url
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def store(request: pytest.FixtureRequest, clock: Clock) -> Store:
+    return open_store(request.getfixturevalue(request.param), clock)
 
 
 def test_a_record_is_created_once(store: Store, clock: Clock) -> None:
@@ -65,9 +85,10 @@ def test_a_record_is_gone_when_its_time_is_over(store: Store, clock: Clock) -> N
     assert store.insert("a", b"new", expires_at=clock.now + 10)
 
 
-def test_writes_sweep_a_few_expired_records(store: Store, clock: Clock, tmp_path: Path) -> None:
+def test_writes_sweep_a_few_expired_records(sqlite: str, clock: Clock, tmp_path: Path) -> None:
     import sqlite3
 
+    store = open_store(sqlite, clock)
     for number in range(12):
         store.insert(f"old{number}", b"", expires_at=clock.now + 1, tags=[f"t{number}"])
     clock.now += 2
@@ -102,6 +123,39 @@ def test_tags_find_records_until_they_are_deleted(store: Store, clock: Clock) ->
     assert store.tagged("device") == []
 
 
+def test_a_tag_finds_nothing_that_came_back_without_it(store: Store, clock: Clock) -> None:
+    store.insert("deleted", b"", expires_at=clock.now + 100, tags=["person"])
+    store.insert("taken", b"", expires_at=clock.now + 100, tags=["person"])
+    store.insert("expired", b"", expires_at=clock.now + 10, tags=["person"])
+    store.delete("deleted")
+    store.take("taken")
+    clock.now += 11
+    for name in ("deleted", "taken", "expired"):
+        store.insert(name, b"", expires_at=clock.now + 100)
+    assert store.tagged("person") == []
+
+
+def test_a_tag_lasts_as_long_as_its_record(store: Store, clock: Clock) -> None:
+    store.insert("a", b"", expires_at=clock.now + 10, tags=["person", "device"])
+    store.replace("a", b"", version=1, expires_at=clock.now + 100)
+    clock.now += 50
+    store.insert("b", b"", expires_at=clock.now + 10, tags=["person"])
+    assert store.tagged("person") == ["a", "b"]
+    assert store.tagged("device") == ["a"]
+
+
+@pytest.mark.parametrize("value", [b"", b"\0" * 40, bytes(range(256)), b"x" * 1_000_000])
+def test_a_value_comes_back_as_it_was(store: Store, clock: Clock, value: bytes) -> None:
+    store.insert("a", value, expires_at=clock.now + 10.25, tags=["one", "two"])
+    record = store.get("a")
+    assert record is not None
+    assert (record.value, record.version, record.expires_at) == (value, 1, clock.now + 10.25)
+    store.replace("a", value + b"!", version=1, expires_at=clock.now + 20)
+    record = store.take("a")
+    assert record is not None
+    assert (record.value, record.version, record.expires_at) == (value + b"!", 2, clock.now + 20)
+
+
 def test_a_lock_has_one_owner_until_it_is_given_back_or_its_time_is_over(store: Store, clock: Clock) -> None:
     assert store.lock("refresh", "me", seconds=10)
     assert not store.lock("refresh", "you", seconds=10)
@@ -118,7 +172,45 @@ def test_a_store_that_cannot_be_opened_says_so(tmp_path: Path, clock: Clock) -> 
         open_store(f"sqlite:///{tmp_path}/no/such/folder.db", clock)
 
 
-def test_the_file_is_for_its_owner_alone(store: Store, tmp_path: Path) -> None:
+def test_a_redis_that_is_down_says_so_at_every_use(tmp_path: Path, clock: Clock) -> None:
+    server = RedisServer(tmp_path)
+    store = open_store(server.url, clock)
+    store.insert("a", b"one", expires_at=clock.now + 10)
+    server.stop()
+    uses: list[Callable[[], object]] = [
+        store.ping,
+        lambda: store.get("a"),
+        lambda: store.get_many(["a", "b"]),
+        lambda: store.insert("b", b"", expires_at=clock.now + 10),
+        lambda: store.replace("a", b"", version=1, expires_at=clock.now + 10),
+        lambda: store.delete("a"),
+        lambda: store.take("a"),
+        lambda: store.tagged("t"),
+        lambda: store.lock("l", "me", seconds=1),
+        lambda: store.unlock("l", "me"),
+    ]
+    for use in uses:
+        with pytest.raises(StoreDown):
+            use()
+    server.start()
+    record = store.get("a")
+    assert record is not None
+    assert record.value == b"one"
+    server.stop()
+
+
+def test_redis_cleans_up_by_itself(redis: str, clock: Clock) -> None:
+    from redis import Redis
+
+    open_store(redis, clock).insert("a", b"", expires_at=clock.now + 100, tags=["t"])
+    with Redis.from_url(redis) as client:
+        keys = client.keys("*")
+        assert len(keys) == 2
+        assert all(90_000 < client.pttl(key) <= 100_000 for key in keys)
+
+
+def test_the_file_is_for_its_owner_alone(sqlite: str, clock: Clock, tmp_path: Path) -> None:
+    open_store(sqlite, clock)
     assert (tmp_path / "store.db").stat().st_mode & 0o777 == 0o600
 
 

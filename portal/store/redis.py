@@ -1,0 +1,184 @@
+"""The store in Redis (or Valkey), for portal processes on any number of machines.
+
+A record is one string: version (8 bytes), expiry (8), its tags with their length (4 + n), then the value; so two
+records are read by one MGET. Each write is one Lua script, which Redis runs as a whole. A tag is a sorted set of
+names by expiry. The portal's own clock decides what is expired; Redis's time to live only cleans up behind it.
+
+One primary, with or without replicas; no Redis Cluster, because a script reaches the tags of a record by itself.
+Redis must not evict (`maxmemory-policy noeviction`): a session that vanishes signs someone out.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, cast
+
+from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from portal.clock import Clock
+from portal.store import Record, StoreDown
+
+_RECORD = "portal:record:"
+_TAG = "portal:tag:"
+_HEAD = struct.Struct(">QdI")
+_TIMEOUT = 2.0
+
+# `at`: the time at which a packed record is gone. `untag` and `tag` keep the sets of its tags in step with it.
+_COMMON = (
+    f"""
+local function at(held) return (struct.unpack('>d', held, 9)) end
+local function tags(held) return string.sub(held, 21, 20 + struct.unpack('>I4', held, 17)) end
+local function each_tag(joined) return string.gmatch(joined, '[^%z]+') end
+local function untag(held, name)
+  for one in each_tag(tags(held)) do redis.call('ZREM', '{_TAG}' .. one, name) end
+end
+local function tag(joined, name, expires_at, now, life)
+  for one in each_tag(joined) do
+    local key = '{_TAG}' .. one
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    redis.call('ZADD', key, expires_at, name)
+    if redis.call('PTTL', key) < tonumber(life) then redis.call('PEXPIRE', key, life) end
+  end
+end
+local function live(key, now)
+  local held = redis.call('GET', key)
+  if held and at(held) > tonumber(now) then return held end
+end
+"""
+    """
+local key, name, now = KEYS[1], ARGV[1], ARGV[2]
+"""
+)
+_INSERT = (
+    _COMMON
+    + """
+if live(key, now) then return 0 end
+redis.call('SET', key, ARGV[3], 'PX', ARGV[5])
+tag(tags(ARGV[3]), name, ARGV[4], now, ARGV[5])
+return 1
+"""
+)
+_REPLACE = (
+    _COMMON
+    + """
+local held = live(key, now)
+if not held or string.sub(held, 1, 8) ~= ARGV[6] then return 0 end
+local joined = tags(held)
+local head = ARGV[7] .. struct.pack('>I4', #joined) .. joined
+redis.call('SET', key, head .. ARGV[3], 'PX', ARGV[5])
+tag(joined, name, ARGV[4], now, ARGV[5])
+return 1
+"""
+)
+_TAKE = (
+    _COMMON
+    + """
+local held = live(key, now)
+if not held then return false end
+redis.call('DEL', key)
+untag(held, name)
+return held
+"""
+)
+_DELETE = (
+    _COMMON
+    + """
+local held = redis.call('GET', key)
+if not held or (ARGV[3] and string.sub(held, 21 + #tags(held)) ~= ARGV[3]) then return 0 end
+redis.call('DEL', key)
+untag(held, name)
+return 1
+"""
+)
+
+
+class RedisStore:
+    """`Store` over Redis 6 or newer."""
+
+    def __init__(self, url: str, clock: Clock) -> None:
+        self._clock = clock
+        # No blind repeats: a write whose answer was lost may have happened.
+        self._redis = cast(
+            "Any",
+            Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
+                url,
+                decode_responses=False,
+                socket_connect_timeout=_TIMEOUT,
+                socket_timeout=_TIMEOUT,
+                retry=Retry(NoBackoff(), 0),
+            ),
+        )
+        self._insert = self._redis.register_script(_INSERT)
+        self._replace = self._redis.register_script(_REPLACE)
+        self._take = self._redis.register_script(_TAKE)
+        self._delete = self._redis.register_script(_DELETE)
+
+    def get(self, name: str) -> Record | None:
+        return self.get_many((name,)).get(name)
+
+    def get_many(self, names: Iterable[str]) -> dict[str, Record]:
+        wanted = tuple(names)
+        with _answering():
+            packed: list[bytes | None] = self._redis.mget([_RECORD + name for name in wanted])
+        now = self._clock()
+        read = {name: _unpacked(held) for name, held in zip(wanted, packed, strict=True) if held}
+        return {name: record for name, record in read.items() if record.expires_at > now}
+
+    def insert(self, name: str, value: bytes, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
+        joined = "\0".join(tags).encode()
+        packed = _HEAD.pack(1, expires_at, len(joined)) + joined + value
+        return bool(self._run(self._insert, name, packed, *self._until(expires_at)))
+
+    def replace(self, name: str, value: bytes, *, version: int, expires_at: float) -> bool:
+        head = struct.pack(">Qd", version + 1, expires_at)
+        before = struct.pack(">Q", version)
+        return bool(self._run(self._replace, name, value, *self._until(expires_at), before, head))
+
+    def delete(self, *names: str) -> int:
+        # In order, and each as a whole: the records of a session go one after the other.
+        return sum(int(self._run(self._delete, name)) for name in names)
+
+    def take(self, name: str) -> Record | None:
+        packed = self._run(self._take, name)
+        return _unpacked(packed) if packed else None
+
+    def tagged(self, tag: str) -> list[str]:
+        with _answering():
+            names: list[bytes] = self._redis.zrangebyscore(_TAG + tag, f"({self._clock()!r}", "+inf")
+        return sorted(name.decode() for name in names)
+
+    def lock(self, name: str, owner: str, *, seconds: float) -> bool:
+        return self.insert(f"lock:{name}", owner.encode(), expires_at=self._clock() + seconds)
+
+    def unlock(self, name: str, owner: str) -> None:
+        self._run(self._delete, f"lock:{name}", owner.encode())
+
+    def ping(self) -> None:
+        with _answering():
+            self._redis.ping()
+
+    def _run(self, script: Any, name: str, *arguments: bytes | str) -> Any:
+        with _answering():
+            return script(keys=[_RECORD + name], args=[name, repr(self._clock()), *arguments])
+
+    def _until(self, expires_at: float) -> tuple[str, str]:
+        """When it is gone, and in how many milliseconds."""
+        return repr(expires_at), str(max(1, math.ceil((expires_at - self._clock()) * 1000)))
+
+
+def _unpacked(packed: bytes) -> Record:
+    version, expires_at, tags = _HEAD.unpack_from(packed)
+    return Record(packed[_HEAD.size + tags :], version, expires_at)
+
+
+@contextmanager
+def _answering() -> Generator[None]:
+    try:
+        yield
+    except RedisError as error:
+        raise StoreDown(type(error).__name__) from error

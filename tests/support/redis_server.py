@@ -1,0 +1,46 @@
+"""A Redis server of the tests' own, on loopback; what it holds outlives a restart."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from redis import Redis, RedisError
+
+from tests.support.stack import free_port
+
+
+class RedisServer:
+    """Running from the start, until `stop`; `start` goes on with the same port and data."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._folder = folder
+        self.start()
+
+    def start(self) -> None:
+        server = shutil.which("redis-server")
+        assert server, "python -m tests.support.machine installs redis-server"
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder)]
+        keeping = ["--save", "", "--appendonly", "yes", "--appendfsync", "no"]
+        self._child = subprocess.Popen([server, *options, *keeping], stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            try:
+                with Redis.from_url(self.url) as client:
+                    client.ping()
+                    return
+            except RedisError:
+                time.sleep(0.02)
+        raise AssertionError("Redis didn't start")
+
+    def empty(self) -> None:
+        with Redis.from_url(self.url) as client:
+            client.flushall()
+
+    def stop(self) -> None:
+        self._child.terminate()
+        self._child.wait(timeout=10)
