@@ -15,13 +15,20 @@ _LOST_SECONDS = 20.0
 
 
 def settled(person: Person, operation: Operation) -> Operation:
-    """Return the operation as it ended; still pending when that takes longer than a few seconds."""
+    """Return the operation as it ended; still pending when that takes longer than a few seconds.
+
+    What the caller holds may be older than another post's claim, so the operation is read anew first.
+    """
     until = time.monotonic() + _WAIT_SECONDS
-    newest = operation
+    newest = _read(person, operation)
     while newest.state is State.PENDING and not is_lost(newest) and time.monotonic() < until:
         time.sleep(0.05)
-        newest = parts().operations.find(person.sub, operation.id, operation.purpose) or newest
+        newest = _read(person, operation)
     return newest
+
+
+def _read(person: Person, operation: Operation) -> Operation:
+    return parts().operations.find(person.sub, operation.id, operation.purpose) or operation
 
 
 def is_lost(operation: Operation) -> bool:
