@@ -240,8 +240,8 @@ def compare(sent_form: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
 def _checked(editing: Editing[R], record: R, wanted: Values) -> Filled | None:
     """The form again when something is wrong with what it holds."""
     form = editing.form(record, wanted)
-    if form.validate():
-        editing.check(record, form)
+    form.validate()
+    editing.check(record, form)
     return _again(editing, record, form, status=422) if form.errors else None
 
 

@@ -100,8 +100,9 @@ def test_what_is_wrong_is_listed_with_links_and_what_was_typed_is_kept(
         last_name="Ó'Kafor <b>",
     )  # fmt: skip
     linked = [str(a["href"]) for a in page.select(".error-summary a")]
-    assert linked == ["#first_name", "#date_of_birth", "#email", "#preferred_channel"] + [
-        one for one in linked if one in ("#address_city", "#emergency_contact_name")
+    assert linked == [
+        *("#first_name", "#date_of_birth", "#email", "#preferred_channel"),
+        *("#address_city", "#emergency_contact_name"),
     ]
     for href in linked:
         assert page.soup.select_one(href), href

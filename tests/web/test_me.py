@@ -1,0 +1,144 @@
+"""My details over HTTP: my own contact fields, who is on my record, and the ways on from there."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Visitor
+
+AMELIA = sample_id("patient", "amelia")
+EPISODE = sample_id("episode", "amelia-1")
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture
+def kept_elsewhere(service: CareService) -> Iterator[None]:
+    """Daniel's record is kept by the clinic's own system meanwhile."""
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute(
+            "UPDATE patients SET kept_by_emr = 1 WHERE id = ?", (sample_id("patient", "daniel"),)
+        )
+    yield
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute(
+            "UPDATE patients SET kept_by_emr = 0 WHERE id = ?", (sample_id("patient", "daniel"),)
+        )
+
+
+def stored(service: CareService, column: str) -> object:
+    with sqlite3.connect(service.plan.data / "care.db") as database:
+        return database.execute(f"SELECT {column} FROM patients WHERE id = ?", (AMELIA,)).fetchone()[0]  # noqa: S608
+
+
+def test_i_see_what_the_clinic_keeps_and_change_how_it_reaches_me(
+    amelia: Visitor, service: CareService
+) -> None:
+    page = amelia.get("/me")
+    assert page.heading == "My details"
+    assert "RF-10482" in page.words
+    saved = page.form("/me").submit(phone_number="+44 7700 900999", preferred_name="Mel")
+    assert saved.path == "/me"
+    assert "Your details are saved." in saved.text
+    assert dict(saved.form("/me").fields())["phone_number"] == "+44 7700 900999"
+    assert (stored(service, "phone_number"), stored(service, "preferred_name")) == ("+44 7700 900999", "Mel")
+
+
+def test_only_contact_fields_are_sent_whatever_the_form_holds(amelia: Visitor, service: CareService) -> None:
+    fields = dict(amelia.get("/me").form("/me").fields())
+    amelia.post("/me", {**fields, "last_name": "Other", "mrn": "1", "is_active": "no"})
+    assert stored(service, "last_name") != "Other"
+
+
+def test_the_partner_has_a_record_of_their_own(portal: PortalThread) -> None:
+    page = portal.sign_in("daniel").get("/me")
+    assert "RF-10483" in page.words
+    assert "RF-10482" not in page.words
+
+
+def test_what_is_wrong_is_listed_and_what_was_typed_is_kept(amelia: Visitor) -> None:
+    page = (
+        amelia.get("/me")
+        .form("/me")
+        .submit(status=422, email="nope", address_line1="1 Road", address_city="")
+    )
+    linked = {str(a["href"]) for a in page.select(".error-summary a")}
+    assert {"#email", "#address_city"} <= linked
+    assert dict(page.form("/me").fields())["email"] == "nope"
+
+
+def test_a_change_by_the_clinic_meanwhile_is_shown_beside_mine(
+    portal: PortalThread, amelia: Visitor, service: CareService
+) -> None:
+    mine = amelia.get("/me")
+    nora = portal.sign_in("nora")
+    edit = f"/patients/{AMELIA}/edit"
+    nora.get(f"{edit}?episode={EPISODE}").form(edit).submit(phone_number="+44 7700 900111")
+    both = mine.form("/me").submit(status=409, phone_number="+44 7700 900222", preferred_name="Millie")
+    assert "+44 7700 900111" in both.words
+    assert "+44 7700 900222" in both.words
+    saved = both.form("/me").submit(**{"keep-phone_number": "mine"})
+    assert saved.path == "/me"
+    assert stored(service, "phone_number") == "+44 7700 900222"
+    assert stored(service, "preferred_name") == "Millie"
+
+
+def test_with_htmx_the_part_is_answered_in_place(amelia: Visitor) -> None:
+    fields = dict(amelia.get("/me").form("/me").fields())
+    answer = amelia.fragment("/me", "details", data={**fields, "preferred_name": "M"})
+    assert answer.soup.select_one("#details input[name=preferred_name][value=M]")
+    assert "Your details are saved." in answer.text
+    assert "<html" not in answer.text
+    carried = dict(answer.form("/me").fields())
+    again = amelia.fragment("/me", "details", data={**carried, "preferred_name": "Millie"})
+    assert again.status == 200
+
+
+@pytest.mark.usefixtures("kept_elsewhere")
+def test_a_record_kept_elsewhere_is_told_kindly_and_the_rest_goes_on(portal: PortalThread) -> None:
+    daniel = portal.sign_in("daniel")
+    page = daniel.get("/me").form("/me").submit(status=501, phone_number="+44 7700 900444")
+    assert "keeps this record in another system" in page.words
+    assert dict(page.form("/me").fields())["phone_number"] == "+44 7700 900444"
+    assert page.link("Signed-in devices") == "/me/devices"
+    assert daniel.get("/me").status == 200
+
+
+def test_the_people_on_my_record_are_listed_with_what_they_see(amelia: Visitor) -> None:
+    page = amelia.get("/me")
+    assert "Sees your treatment in the portal. Removing ends that." in page.words
+    assert "Margaret Hart" in page.words
+    assert "Does not see your treatment in the portal." in page.words
+
+
+def test_devices_notifications_and_language_are_one_step_away(amelia: Visitor) -> None:
+    page = amelia.get("/me")
+    assert page.follow("Signed-in devices").path == "/me/devices"
+    assert page.follow("Notification settings").path == "/notifications/settings"
+    spanish = next(f for f in page.select('main form[action="/language"]') if f.select('input[value="es"]'))
+    assert page.form(spanish).submit().path == "/me"
+    back = amelia.get("/me")
+    english = next(f for f in back.select('main form[action="/language"]') if f.select('input[value="en"]'))
+    back.form(english).submit()
+
+
+def test_staff_have_no_record_but_a_page(portal: PortalThread) -> None:
+    nora = portal.sign_in("nora")
+    page = nora.get("/me")
+    assert "Nurse" in page.words
+    assert page.link("Signed-in devices") == "/me/devices"
+    nora.post("/me", {}, status=403)
+
+
+def test_nobody_signed_out_sees_it(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    answer = visitor.request("GET", "/me", status=303, follow=False)
+    assert answer.headers["Location"].startswith("/sign-in")
