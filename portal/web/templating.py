@@ -8,13 +8,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import flask_wtf.csrf
-from flask import Flask, g
+from flask import Flask, g, request
 from flask_babel import get_locale
 from jinja2 import StrictUndefined
 from markupsafe import Markup
 
 from portal.parts import session
 from portal.services.errors import CareError, NotOffered
+from portal.signin.flow import local_path
 from portal.web import bell, filters, headers, htmx, language
 from portal.web.navigation import navigation
 
@@ -76,6 +77,8 @@ def _context() -> dict[str, object]:
         "tenant": tenant,
         "person": person,
         "locale": chosen,
+        # Where to come back to; an address with control characters in it leads home instead.
+        "here": local_path(request.full_path if request.query_string else request.path),
         "direction": language.direction(chosen),
         "languages": [{"code": code, "name": language.NAMES[code]} for code in tenant.languages]
         if tenant

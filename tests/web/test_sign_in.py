@@ -360,3 +360,11 @@ def test_with_the_care_service_gone_pages_say_so_and_signing_out_works(
     page = visitor.get("/", status=None)
     assert page.status == 503
     assert "Signing in isn't possible right now" in page.words
+
+
+@pytest.mark.parametrize(
+    "path", ["/%00", "/consents/%00", "/consents/" + "x" * 500, "/episodes/..%2f..", "/files/%ff%fe"]
+)
+def test_a_strange_address_is_a_page_not_found(portal: PortalThread, path: str) -> None:
+    page = portal.sign_in("amelia").get(path, status=404)
+    assert page.heading == "We can't find that"
