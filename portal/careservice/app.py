@@ -9,7 +9,7 @@ from flask_babel import Babel
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from portal.careservice import clock, database
+from portal.careservice import clock, database, openapi
 from portal.careservice.api import blueprints
 from portal.careservice.identity import endpoints, server
 from portal.careservice.settings import Settings
@@ -35,6 +35,7 @@ def create_app(
     app.register_blueprint(endpoints.bp)
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
+    app.add_url_rule("/openapi.json", view_func=openapi.serve)
     app.add_url_rule("/healthz", view_func=healthz)
     return app
 

@@ -80,7 +80,7 @@ class Revocation(msgspec.Struct, rename="camel", kw_only=True):
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=2000, pattern=r"\S")]
 
 
-_SORTABLE = {
+SORTABLE = {
     "title": ConsentForm.title,
     "kind": ConsentForm.kind,
     "status": ConsentForm.status,
@@ -121,7 +121,7 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
         database.session(),
         query,
         consents.without_body(consents.with_people(chosen)),
-        sortable={**_SORTABLE, "status": consents.status_column(moment)},
+        sortable={**SORTABLE, "status": consents.status_column(moment)},
         default=(ConsentForm.creation_time.desc(), ConsentForm.id),
     )
     return Page(total_count=total, items=[_record(form, with_body=False) for form in forms])

@@ -93,7 +93,7 @@ class ArchivedCount(Record, kw_only=True):
     archived_count: int
 
 
-_SORTABLE = {
+SORTABLE = {
     "subject": Conversation.subject,
     "lastMessageAt": Conversation.last_message_at,
     "channel": Conversation.channel,
@@ -114,7 +114,7 @@ def list_conversations(caller: Caller) -> Page[ConversationRecord]:
         session,
         query,
         chosen.options(selectinload(Conversation.participants)),
-        sortable=_SORTABLE,
+        sortable=SORTABLE,
         default=(Conversation.last_message_at.desc(), Conversation.id),
     )
     return Page(total_count=total, items=_records(actor, found))

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, get_type_hints
 
 import msgspec
 from flask import Blueprint, Response, g, request
@@ -38,6 +39,20 @@ api = Blueprint("api", __name__)
 errors.handle(api)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What an endpoint said of itself; `answers` is what its function returns."""
+
+    act: Act
+    module: str
+    idempotent: bool
+    answers: Any
+
+
+declared: dict[str, Declared] = {}
+"""By name of the function; the OpenAPI document is made from it."""
+
+
 def endpoint(
     act: Act, module: str, *, idempotent: bool = False, cache: str = _READ
 ) -> Callable[[Callable[Concatenate[Caller, P], Answer]], Callable[P, Response]]:
@@ -48,6 +63,13 @@ def endpoint(
     """
 
     def decorate(handler: Callable[Concatenate[Caller, P], Answer]) -> Callable[P, Response]:
+        declared[handler.__name__] = Declared(
+            act=act,
+            module=module,
+            idempotent=idempotent,
+            answers=get_type_hints(handler)["return"],
+        )
+
         @wraps(handler)
         def answer(*args: P.args, **kwargs: P.kwargs) -> Response:
             session = database.session()

@@ -74,7 +74,7 @@ def _not_signed_in(_error: NotSignedIn) -> Response:
 
 
 def _not_permitted(_error: NotPermitted) -> Response:
-    return Response(status=403)
+    return Response(status=403, mimetype="text/plain")
 
 
 def _refused(error: Refused) -> Response:

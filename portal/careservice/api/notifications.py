@@ -84,7 +84,7 @@ class SettingsChange(msgspec.Struct, rename="camel", kw_only=True):
     language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = None
 
 
-_SORTABLE = {
+SORTABLE = {
     "creationTime": Notification.creation_time,
     "type": Notification.type,
     "severity": Notification.severity,
@@ -110,7 +110,7 @@ def list_notifications(caller: Caller) -> NotificationPage:
         session,
         query,
         containing(chosen, query, (Notification.title, Notification.body)),
-        sortable=_SORTABLE,
+        sortable=SORTABLE,
         default=(Notification.creation_time.desc(), Notification.id),
     )
     return NotificationPage(

@@ -44,7 +44,7 @@ class PhysicianRecord(Record, kw_only=True):
     busy: list[BusyRecord]
 
 
-_SORTABLE = {
+SORTABLE = {
     "name": Physician.name,
     "title": Physician.title,
     "specialty": Physician.specialty,
@@ -74,7 +74,7 @@ def list_physicians(caller: Caller) -> Page[PhysicianRecord]:
         database.session(),
         query,
         chosen.options(taken),
-        sortable=_SORTABLE,
+        sortable=SORTABLE,
         default=(Physician.name, Physician.id),
     )
     return Page(total_count=total, items=[shown(physician, PhysicianRecord) for physician in found])

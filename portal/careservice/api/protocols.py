@@ -36,7 +36,7 @@ class ProtocolRecord(AuditedRecord, kw_only=True):
     monitoring: list[MonitoringDay]
 
 
-_SORTABLE = {
+SORTABLE = {
     "name": FertilityProtocol.name,
     "type": FertilityProtocol.type,
     "status": FertilityProtocol.status,
@@ -68,7 +68,7 @@ def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
         session,
         query,
         containing(chosen, query, (FertilityProtocol.name, FertilityProtocol.description)),
-        sortable=_SORTABLE,
+        sortable=SORTABLE,
         default=(FertilityProtocol.creation_time.desc(), FertilityProtocol.id),
     )
     return Page(total_count=total, items=[shown(protocol, ProtocolRecord) for protocol in found])

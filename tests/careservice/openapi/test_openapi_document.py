@@ -1,0 +1,179 @@
+"""The OpenAPI document says what the service does: every route, and the shape of every answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from portal.careservice.app import create_app
+from portal.careservice.ids import sample_id
+from portal.careservice.settings import Settings
+from tests.careservice.api.calls import (
+    AMELIA_EPISODE,
+    CONSENTS,
+    GRACE_EPISODE,
+    Api,
+    created,
+    revoke,
+    sign,
+)
+
+Json = dict[str, Any]
+G1 = {"200", "400", "401", "403", "404", "500", "501"}
+ITEM = re.compile(r"\{\w+\}|<\w+>")
+
+
+@pytest.fixture(scope="module")
+def document(care_service: Any) -> Json:
+    api = Api(care_service)
+    answer = api(None, "GET", "/openapi.json")
+    api.close()
+    assert answer.status_code == 200
+    return answer.json()
+
+
+def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            yield method.upper(), path, operation
+
+
+def test_it_is_a_valid_document(document: Json) -> None:
+    assert document["openapi"] == "3.1.0"
+    schemas = document["components"]["schemas"]
+    for schema in schemas.values():
+        jsonschema_rs.validator_for({**schema, "components": document["components"]})
+    named = set(re.findall(r'#/components/schemas/([^"\']+)', str(document)))
+    assert named <= set(schemas)
+
+
+def test_every_route_is_in_it_and_nothing_else(document: Json, tmp_path: Path) -> None:
+    app = create_app(Settings(database_url=f"sqlite:///{tmp_path}/unused.db", issuer="http://127.0.0.1:1"))
+    routes = {
+        (method, ITEM.sub("{}", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if rule.endpoint.startswith("api.")
+    }
+    told = {(method, ITEM.sub("{}", path)) for method, path, _ in operations(document)}
+    assert told == routes
+    assert len(told) == 32
+
+
+def test_documented_codes_are_the_specifications(document: Json) -> None:
+    for method, path, operation in operations(document):
+        codes = set(operation["responses"])
+        documented = {code for code, answer in operation["responses"].items() if "x-assumed" not in answer}
+        assert operation["x-spec-section"] == "4"
+        assert operation["operationId"]
+        if operation["security"] == [{"webhookSignature": []}]:
+            assert codes == {"200", "400", "401", "413", "500"}
+            assert documented == set()
+        elif method == "DELETE":
+            assert codes == documented == G1 | {"204"}
+        elif path.endswith("/content"):
+            assert codes == G1 | {"206", "304", "416"}
+        else:
+            assert codes == G1 | ({"304"} if method == "GET" else set())
+        if path.startswith(
+            ("/api/document", "/api/file", "/api/messaging", "/api/app/mess", "/api/prospect")
+        ):
+            assert documented == {"200"}
+        if path.startswith(("/api/care/patients", "/api/care/cases", "/api/care/pgt", "/api/calendar")):
+            assert documented == G1
+
+
+def test_what_was_assumed_is_marked(document: Json) -> None:
+    assert all(schema["x-assumed"] for schema in document["components"]["schemas"].values())
+    for _, _, operation in operations(document):
+        assert operation.get("requestBody", {"x-assumed": True})["x-assumed"] is True
+        for parameter in operation["parameters"]:
+            assert parameter.get("x-assumed") or parameter["schema"]["x-assumed"]
+
+
+class Checked:
+    """Calls whose answers are held against the document."""
+
+    def __init__(self, api: Api, document: Json) -> None:
+        self.api, self.document = api, document
+        self.seen: set[str] = set()
+
+    def __call__(self, who: str, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        answer = self.api(who, method, path, body, **query)
+        operation = self._operation(method, path)
+        self.seen.add(operation["operationId"])
+        response = operation["responses"][str(answer.status_code)]
+        media_type = answer.headers.get("Content-Type", "").partition(";")[0]
+        if media_type == "application/json" and "application/json" in response.get("content", {}):
+            schema = response["content"]["application/json"]["schema"]
+            whole = {**schema, "components": self.document["components"]}
+            jsonschema_rs.validate(whole, answer.json(), validate_formats=True)
+            return answer.json()
+        assert answer.content == b"" or "*/*" in response["content"]
+        return answer
+
+    def _operation(self, method: str, path: str) -> Json:
+        for known, item in self.document["paths"].items():
+            if re.fullmatch(ITEM.sub("[^/]+", known), path) and method.lower() in item:
+                return item[method.lower()]
+        raise AssertionError(f"{method} {path} is not in the document")
+
+
+def test_every_answer_of_a_crawl_is_as_documented(api: Api, document: Json) -> None:
+    call = Checked(api, document)
+    for who in ("nora", "victor", "elif", "colin", "ada", "amelia", "daniel", "grace", "maya", "omar"):
+        for form in call(who, "GET", CONSENTS, MaxResultCount=1000)["items"]:
+            call(who, "GET", f"{CONSENTS}/{form['id']}")
+        for protocol in call(who, "GET", "/api/care/fertility-protocols")["items"]:
+            call(who, "GET", f"/api/care/fertility-protocols/{protocol['id']}")
+        call(who, "GET", "/api/calendar/resources/physicians")
+        call(who, "GET", "/api/messaging/getconversations", IncludeArchived="true")
+        call(who, "GET", "/api/app/notification", MaxResultCount=1000)
+        settings = call(who, "GET", "/api/app/notification/settings")
+        call(who, "PUT", "/api/app/notification/settings", settings)
+        for episode_id in (AMELIA_EPISODE, GRACE_EPISODE):
+            episode = call(who, "GET", f"/api/patient-portal/episodes/{episode_id}")
+            for result in episode.get("pgtResults", []):
+                call(who, "GET", f"/api/care/pgt-results/{result['id']}")
+            for file in episode.get("documents", {"files": []})["files"]:
+                call(who, "GET", "/api/file-management/file-descriptor/content", id=file["id"])
+    episode = call("nora", "GET", f"/api/patient-portal/episodes/{AMELIA_EPISODE}")
+    call("nora", "PUT", f"/api/care/patients/{episode['patient']['id']}", episode["patient"])
+    call("nora", "PUT", f"/api/care/cases/{episode['case']['id']}", episode["case"])
+    call("nora", "PUT", f"/api/care/fertility-protocols/{episode['protocol']['id']}", episode["protocol"])
+    call("nora", "POST", "/api/care/fertility-protocols", {**episode["protocol"], "status": 0})
+    embryo = call("nora", "GET", f"/api/patient-portal/episodes/{GRACE_EPISODE}")["embryos"][0]
+    change = {"notes": "Seen", "concurrencyStamp": embryo["concurrencyStamp"]}
+    call("elif", "PUT", f"/api/care/embryo-storage/{embryo['id']}", change)
+    folder = episode["documents"]["directories"][0]
+    move = {"id": folder["id"], "newParentId": None, "concurrencyStamp": folder["concurrencyStamp"]}
+    call("nora", "POST", "/api/document-management/directory-descriptor/move", move)
+    thread = call("nora", "GET", "/api/messaging/getconversations")["items"][0]
+    call("nora", "POST", "/api/messaging/archive", {"conversationIds": [thread["id"]]})
+    message_id = thread["messages"][0]["id"]
+    call("nora", "POST", f"/api/app/messaging/archive-message/{message_id}")
+    call("nora", "POST", f"/api/app/messaging/restore-message/{message_id}")
+    notice = call("nora", "GET", "/api/app/notification")["items"][0]
+    call("nora", "PUT", "/api/app/notification", {"ids": [notice["id"]], "isRead": True})
+    prospects = "/api/prospect/records"
+    inês, again = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
+    call("colin", "POST", f"{prospects}/{inês}/merge/{again}")
+    call("colin", "POST", f"{prospects}/{inês}/book-window", {})
+    endpoint = sample_id("emr-endpoint", "riverside-legacy")
+    call("nora", "DELETE", f"/api/emr-integration/endpoints/{endpoint}")
+    call("ada", "DELETE", f"/api/emr-integration/endpoints/{endpoint}")
+    call("nora", "DELETE", f"/api/care/relationships/{sample_id('relationship', 'amelia-contact')}")
+    form = created(api)
+    assert sign(api, "amelia", form).status_code == 200
+    form = call("nora", "GET", f"{CONSENTS}/{form['id']}")
+    assert revoke(api, "amelia", form).status_code == 200
+    call("amelia", "POST", f"{CONSENTS}/{form['id']}/sign", {})
+    call("amelia", "POST", f"{CONSENTS}/{form['id']}/revoke", {"reason": "x", "concurrencyStamp": "y"})
+    call("amelia", "POST", CONSENTS, {})
+    called = {operation["operationId"] for _, _, operation in operations(document)}
+    assert called - call.seen == {"receive_sms", "receive_email", "receive_payment"}
