@@ -105,7 +105,11 @@ def test_a_call_is_good_for_five_minutes_either_way(hooks: Any, ago: float, stat
     assert hooks.post("/smsinbound", sms(), FORM, ago=ago).status_code == status
 
 
-@pytest.mark.parametrize(("secret", "status"), [(OLD_SECRET, 200), (NEW_SECRET, 200), (new_secret(), 401)])
+@pytest.mark.parametrize(
+    ("secret", "status"),
+    [(OLD_SECRET, 200), (NEW_SECRET, 200), (new_secret(), 401)],
+    ids=["older", "newer", "unknown"],
+)
 def test_each_secret_in_use_is_good(hooks: Any, secret: str, status: int) -> None:
     assert hooks.post("/smsinbound", sms(), FORM, secret=secret).status_code == status
 

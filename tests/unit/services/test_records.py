@@ -59,7 +59,7 @@ def test_later_signers_know_whom_they_wait_for():
 
 
 @pytest.mark.parametrize(
-    "status", set(ConsentStatus) - {ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED}
+    "status", sorted(set(ConsentStatus) - {ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED})
 )
 def test_nobody_signs_a_form_that_is_not_open(status):
     closed = form(status=status)
