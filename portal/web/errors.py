@@ -6,6 +6,7 @@ A `NotSignedIn` from anywhere leads to sign-in; the API's own message never reac
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 
 from flask import Flask, Response, g, make_response, render_template, request
@@ -29,7 +30,7 @@ from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.store import StoreDown
 from portal.web import audit, htmx
 from portal.web.rules import said
-from portal.words import _
+from portal.words import _, ngettext
 
 log = logging.getLogger("portal")
 
@@ -191,15 +192,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
         case 403:
             return answer(told(NotAllowed()))
         case 429:
-            return answer(
-                Told(
-                    429,
-                    _("Too many tries"),
-                    _("There were too many requests from here in a short time."),
-                    _("Wait a minute, then try again."),
-                ),
-                retry_after=60,
-            )
+            return _too_many()
         case 405:
             response = answer(
                 Told(
@@ -221,6 +214,29 @@ def _http(error: HTTPException) -> Response | HTTPException:
                     _start_again(),
                 )
             )
+
+
+def _too_many() -> Response:
+    from portal.web.extensions import seconds_to_wait
+
+    audit.note(request.endpoint or "-", "too-many")
+    seconds = seconds_to_wait()
+    minutes = math.ceil(seconds / 60)
+    when = (
+        ngettext("You can go on in %(num)d second.", "You can go on in %(num)d seconds.", seconds)
+        if seconds < 120
+        else ngettext("You can go on in %(num)d minute.", "You can go on in %(num)d minutes.", minutes)
+    )
+    return answer(
+        Told(
+            429,
+            _("Too many tries"),
+            _("There were too many requests from here in a short time. Nothing was changed."),
+            when,
+            again=True,
+        ),
+        retry_after=seconds,
+    )
 
 
 def _unexpected(error: Exception) -> Response:

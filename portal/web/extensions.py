@@ -2,13 +2,84 @@
 
 from __future__ import annotations
 
+import hashlib
+import ipaddress
 from typing import Any, cast
 
 from flask import request
 from flask_babel import Babel
 from flask_limiter import Limiter
 from flask_wtf.csrf import CSRFProtect
+from limits.storage import Storage
+
+from portal.parts import parts
+from portal.store import StoreDown
+
+
+class CountsInStore(Storage):
+    """Counters of requests in the portal's own store, so that a limit holds for all workers together.
+
+    A window begins with its first request (fixed window). Address and person are in the name as a hash alone.
+    """
+
+    STORAGE_SCHEME = ["portal"]  # noqa: RUF012 (declared so by the base class)
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        return StoreDown
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        store, name = parts().vault.store, _counter(key)
+        while True:
+            held = store.get(name)
+            count = (int(held.value) if held else 0) + amount
+            value = str(count).encode()
+            done = (
+                store.replace(name, value, version=held.version, expires_at=held.expires_at)
+                if held
+                else store.insert(name, value, expires_at=parts().clock() + expiry)
+            )
+            if done:
+                return count
+
+    def get(self, key: str) -> int:
+        held = parts().vault.store.get(_counter(key))
+        return int(held.value) if held else 0
+
+    def get_expiry(self, key: str) -> float:
+        held = parts().vault.store.get(_counter(key))
+        return held.expires_at if held else parts().clock()
+
+    def check(self) -> bool:
+        parts().vault.store.ping()
+        return True
+
+    def reset(self) -> None:
+        """Counters end by themselves with their windows."""
+
+    def clear(self, key: str) -> None:
+        parts().vault.store.delete(_counter(key))
+
+
+def address() -> str:
+    """Return whom a limit by address counts: the IPv4 address, or the /64 network that one IPv6 customer has."""
+    try:
+        given = ipaddress.ip_address(request.remote_addr or "")
+    except ValueError:
+        return ""
+    return str(ipaddress.ip_network((given, 64), strict=False)) if given.version == 6 else str(given)
+
+
+def seconds_to_wait() -> int:
+    """Return in how many seconds the limit that refused this request lets the next one through, 1 at least."""
+    limit = limiter.current_limit
+    return max(1, round(limit.reset_at - parts().clock())) if limit else 60
+
+
+def _counter(key: str) -> str:
+    return "limit:" + hashlib.sha256(key.encode()).hexdigest()
+
 
 babel = cast("Any", Babel())
 csrf = cast("Any", CSRFProtect())
-limiter = Limiter(key_func=lambda: request.remote_addr or "", headers_enabled=False, storage_uri="memory://")
+limiter = Limiter(key_func=address, headers_enabled=False, storage_uri="portal://")

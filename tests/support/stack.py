@@ -32,6 +32,14 @@ SECRETS = {
 }
 
 
+GENEROUS = {
+    "PORTAL_LIMIT_SIGN_IN": "10000 per minute",
+    "PORTAL_LIMIT_SIGNING": "10000 per minute",
+    "PORTAL_LIMIT_BOOKING": "10000 per minute",
+}
+"""Tests come from one address; the ones about limits set their own."""
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -110,7 +118,7 @@ class PortalThread:
         self.clock = MovableClock()
         tenants = plan.data / f"tenants-{self.port}.toml"
         tenants.write_text(tenants_file(plan))
-        settings = Settings.from_env({**portal_environment(plan, tenants), **environment})
+        settings = Settings.from_env({**portal_environment(plan, tenants), **GENEROUS, **environment})
         self.app = create_app(settings, clock=self.clock)
         self.server: BaseWSGIServer = make_server(
             "127.0.0.1", self.port, self.app, threaded=True, request_handler=_Quiet
@@ -149,7 +157,9 @@ class PortalThread:
         held, _ = sessions.load(cookie, self.plan.tenant_at(host), host)
 
         def change(record: Any) -> None:
-            record.person = msgspec.structs.replace(record.person, auth_time=record.person.auth_time - seconds)
+            record.person = msgspec.structs.replace(
+                record.person, auth_time=record.person.auth_time - seconds
+            )
 
         sessions.amend(cookie, held, change)
 
@@ -170,7 +180,7 @@ class PortalProcess(Process):
         tenants.write_text(tenants_file(plan))
         super().__init__(
             [sys.executable, "-m", "gunicorn", "wsgi:app"],
-            {**portal_environment(plan, tenants), **environment},
+            {**portal_environment(plan, tenants), **GENEROUS, **environment},
             plan.data / "portal.log",
         )
         self.wait_for(f"http://127.0.0.1:{self.port}/readyz")
