@@ -24,7 +24,7 @@ from portal.services.records import Physician
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.web.drawings.week import Column, week
-from portal.web.filters import now
+from portal.web.filters import date_locale, now
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.language import direction
@@ -213,7 +213,7 @@ class Team:
     def zone_words(self) -> str:
         """The zone's name in words."""
         midday = datetime.combine(self.asked.first_day, time(12), self.asked.zone)
-        return get_timezone_name(midday, locale=get_locale() or "en")
+        return get_timezone_name(midday, locale=date_locale())
 
     def drawing(self, member: Member, number: int) -> Markup:
         """The member's week as a drawing."""
@@ -298,12 +298,12 @@ def _hour(at: datetime) -> float:
 
 
 def _clock(at: datetime) -> str:
-    return format_time(at, "short", tzinfo=at.tzinfo, locale=get_locale() or "en")
+    return format_time(at, "short", tzinfo=at.tzinfo, locale=date_locale())
 
 
 def _hour_word(hour: int) -> str:
-    return format_time(time(hour % 24), "H", locale=get_locale() or "en")
+    return format_time(time(hour % 24), "H", locale=date_locale())
 
 
 def _short_day(day: date) -> str:
-    return format_skeleton("Ed", datetime.combine(day, time(12)), locale=get_locale() or "en")
+    return format_skeleton("Ed", datetime.combine(day, time(12)), locale=date_locale())

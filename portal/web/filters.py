@@ -46,18 +46,18 @@ def day(value: date | datetime) -> str:
     """`Fri 27 Nov`; with the year when it isn't this year's."""
     plain = local(value).date() if isinstance(value, datetime) else value
     skeleton = "MMMEd" if plain.year == today().year else "yMMMEd"
-    return format_skeleton(skeleton, _noon(plain), locale=_locale())
+    return format_skeleton(skeleton, _noon(plain), locale=date_locale())
 
 
 def long_date(value: date | datetime) -> str:
     """`27 November 2026`."""
     plain = local(value).date() if isinstance(value, datetime) else value
-    return format_date(plain, "long", locale=_locale())
+    return format_date(plain, "long", locale=date_locale())
 
 
 def clock_time(value: datetime) -> str:
     """`09:30`, in the clinic's zone."""
-    return format_time(local(value), "short", tzinfo=g.tenant.time_zone, locale=_locale())
+    return format_time(local(value), "short", tzinfo=g.tenant.time_zone, locale=date_locale())
 
 
 def moment(value: datetime) -> str:
@@ -70,12 +70,12 @@ def ago(value: datetime) -> str:
     gone = (value if value.tzinfo else value.replace(tzinfo=UTC)) - now()
     if abs(gone) < timedelta(minutes=1):
         gone = timedelta(seconds=-1) if gone <= timedelta() else timedelta(seconds=1)
-    return format_timedelta(gone, add_direction=True, locale=_locale(), threshold=0.9)
+    return format_timedelta(gone, add_direction=True, locale=date_locale(), threshold=0.9)
 
 
 def zone_name(value: datetime | None = None) -> str:
     """`Greenwich Mean Time`: the clinic's zone in words."""
-    return get_timezone_name(local(value or now()), locale=_locale())
+    return get_timezone_name(local(value or now()), locale=date_locale())
 
 
 def isodate(value: date | datetime) -> str:
@@ -87,7 +87,7 @@ def _noon(plain: date) -> datetime:
     return datetime(plain.year, plain.month, plain.day, 12, tzinfo=UTC)
 
 
-def _locale() -> Locale:
+def date_locale() -> Locale:
     """Dates as they are written where the clinics are: English ones with the day first and 24 hours."""
     chosen = cast("Locale | None", cast("Any", flask_babel).get_locale())
     return _FORMATS.get(chosen.language, chosen) if chosen else _FORMATS["en"]
