@@ -82,7 +82,9 @@ class Operation:
 
 
 def _query(name: str, schema: Json, *, required: bool = False) -> Json:
-    return {"name": name, "in": "query", "required": required, "schema": schema, "x-assumed": True}
+    """A parameter of the query; an empty one counts as absent."""
+    empty = {} if required else {"allowEmptyValue": True}
+    return {"name": name, "in": "query", "required": required, **empty, "schema": schema, "x-assumed": True}
 
 
 def _choice(kind: type[StrEnum]) -> Json:
@@ -334,19 +336,8 @@ def _endpoint(method: str, path: str, operation: Operation, told: Declared) -> J
         parameters.append(
             _query("__tenant", {"type": "string", "description": "the clinic, for a token without one"})
         )
-    if told.idempotent:
-        parameters.append(
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "required": False,
-                "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
-                "x-assumed": True,
-            }
-        )
     described: Json = {
-        "description": f"For: {', '.join(sorted(ALLOWED[told.act]))}"
-        + (", and servers of the clinic (Client Credentials)." if told.act in SERVICE_CLIENTS else "."),
+        "description": _words(told),
         "parameters": parameters,
         "security": [{"openIdConnect": ["ClientelePortal"]}, {"oauth2": ["ClientelePortal"]}],
         "responses": _responses(method, operation.group, told.answers),
@@ -358,6 +349,14 @@ def _endpoint(method: str, path: str, operation: Operation, told: Declared) -> J
             "x-assumed": True,
         }
     return described
+
+
+def _words(told: Declared) -> str:
+    who = f"For: {', '.join(sorted(ALLOWED[told.act]))}"
+    servers = ", and servers of the clinic (Client Credentials)" if told.act in SERVICE_CLIENTS else ""
+    # In words alone: as a parameter it would seem free to be sent twice with different bodies.
+    key = " The header Idempotency-Key is honoured for 24 hours." if told.idempotent else ""
+    return f"{who}{servers}.{key}"
 
 
 def _schema_of(operation: Operation) -> Json:
@@ -380,7 +379,9 @@ def _responses(method: str, group: str, answers: Any) -> Json:
             response["content"] = content
         if code in (400, 403, 404, 500, 501):
             content = {"application/json": {"schema": {"$ref": _REF.format(name="ErrorBody")}}}
-            empty: Json = {"text/plain": {"schema": {"type": "string", "maxLength": 0}}} if code == 403 else {}
+            empty: Json = (
+                {"text/plain": {"schema": {"type": "string", "maxLength": 0}}} if code == 403 else {}
+            )
             response["content"] = content | empty
         if code == 401:
             response["headers"] = {"WWW-Authenticate": {"schema": _TEXT, "x-assumed": True}}

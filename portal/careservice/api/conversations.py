@@ -84,7 +84,7 @@ class ConversationRecord(Record, kw_only=True):
 class ToArchive(msgspec.Struct, rename="camel", kw_only=True):
     """Which conversations to archive."""
 
-    conversation_ids: Annotated[list[str], msgspec.Meta(min_length=1, max_length=1000)]
+    conversation_ids: Annotated[list[payload.GivenId], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class ArchivedCount(Record, kw_only=True):

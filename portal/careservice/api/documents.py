@@ -29,8 +29,8 @@ class DirectoryRecord(AuditedRecord, kw_only=True):
 class Move(msgspec.Struct, rename="camel", kw_only=True):
     """Which folder goes where; without a new parent it goes to the root."""
 
-    id: str
-    new_parent_id: str | None
+    id: payload.GivenId
+    new_parent_id: payload.GivenId | None
 
 
 class FolderRecord(Record, kw_only=True):

@@ -57,7 +57,7 @@ class SetRead(msgspec.Struct, rename="camel", kw_only=True):
     """Which notifications (some, or all) to set read or unread."""
 
     is_read: bool
-    ids: Annotated[list[str], msgspec.Meta(max_length=1000)] | None = None
+    ids: Annotated[list[payload.GivenId], msgspec.Meta(max_length=1000)] | None = None
     all: bool = False
 
 

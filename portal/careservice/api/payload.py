@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 from flask import request
@@ -31,6 +31,18 @@ _WHERE = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTA
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 _DAY = re.compile(r"^\d{4}-\d{2}-\d{2}$")
 _MEDIA_TYPE = re.compile(r"^application/(?:[\w.+-]+\+)?json$")
+
+
+GivenId = Annotated[
+    str,
+    msgspec.Meta(
+        extra_json_schema={
+            "format": "uuid",
+            "pattern": "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",
+        }
+    ),
+]
+"""An id in a body; `identifier` makes it as it is kept."""
 
 
 class Stamped(msgspec.Struct, rename="camel", kw_only=True):

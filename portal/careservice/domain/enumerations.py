@@ -250,6 +250,8 @@ def canonical(kind: type[StrEnum], given: object) -> object:
     """
     if isinstance(given, str):
         return _by_folded_name(kind).get(_fold(given), given)
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)  # JSON knows one kind of number
     if isinstance(given, int) and not isinstance(given, bool):
         members = list(kind)
         return members[given].value if 0 <= given < len(members) else given
