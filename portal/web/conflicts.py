@@ -247,18 +247,20 @@ def _checked(editing: Editing[R], record: R, wanted: Values) -> Filled | None:
 
 def _written(editing: Editing[R], record: R, wanted: Values) -> Saved[R] | Filled:
     """Write it; where the answer is empty, lost or unreadable, read what the record says."""
+    before, is_lost = editing.values(record), False
     try:
         written = editing.write(record, wanted)
     except BadResponse:
-        written = None
+        written, is_lost = None, True
     except Unavailable as error:
         if error.outcome_known:
             raise
-        written = None
+        written, is_lost = None, True
     if written is not None:
         return Saved(written, is_changed=True)
     newest = _read_again(editing)
-    if editing.values(newest) == wanted:
+    now = editing.values(newest)
+    if now == wanted or (not is_lost and now != before):  # an API may write what it got in its own way
         return Saved(newest, is_changed=True)
     note = _(
         "The clinic's system didn't confirm this, and its record, read just now, doesn't show it. You can send it again."

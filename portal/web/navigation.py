@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flask import request
 
 from portal.sessions import Person
+from portal.web.permitted import may
 from portal.words import _
 
 
@@ -25,6 +26,8 @@ class NavItem:
 def navigation(person: Person) -> list[NavItem]:
     """Return the sections that this person's frame shows."""
     sections = _staff_sections() if person.is_staff else _patient_sections()
+    if may(person, "embryo.edit"):
+        sections.insert(3, ("/storage", _("Embryo storage"), "storage", "e"))
     return [NavItem(href, label, icon, key, current=_is_current(href)) for href, label, icon, key in sections]
 
 

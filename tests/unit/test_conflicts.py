@@ -241,6 +241,19 @@ def test_an_empty_answer_is_read_again_before_it_counts_as_saved(app: Flask, api
     assert saved.record == Note("New", "One", "s1+")
 
 
+def test_an_empty_answer_that_changed_nothing_is_not_called_saved(app: Flask, api: Api) -> None:
+    api.write = lambda record, values: None  # type: ignore[method-assign]
+    filled = send(app, api, opened(app, api), title="New")
+    assert filled.status == 503
+
+
+def test_the_same_change_made_at_the_same_moment_counts_as_saved(app: Flask, api: Api) -> None:
+    form = opened(app, api)
+    api.meanwhile = [Note("Mine", "One", "s2")]
+    assert isinstance(send(app, api, form, title="Mine"), Saved)
+    assert api.writes == 0
+
+
 def test_a_lost_answer_is_looked_for_in_the_record(app: Flask, api: Api) -> None:
     api.loses_answers = True
     saved = send(app, api, opened(app, api), title="New")

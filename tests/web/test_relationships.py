@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from portal.careservice.ids import sample_id
 from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import Page, Visitor
 
 EPISODE = sample_id("episode", "amelia-1")
 DANIEL = sample_id("relationship", "amelia-daniel")
@@ -81,6 +82,30 @@ def test_removing_happens_once_and_every_repeat_says_so(amelia: Visitor, service
     assert "This was removed already." in again.text
     gone = amelia.get(address(CONTACT), status=404)
     assert gone.heading == "This was removed already"
+
+
+def test_ten_posts_of_one_form_at_once_have_one_effect(portal: PortalThread, service: CareService) -> None:
+    friend = sample_id("relationship", "grace-friend")
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute(
+            "INSERT INTO relationships (id, tenant_id, patient_id, related_name, type, is_portal_shared)"
+            " SELECT ?, tenant_id, patient_id, 'Ama Mensah', type, is_portal_shared FROM relationships WHERE id = ?",
+            (friend, SISTER),
+        )
+    grace = portal.sign_in("grace")
+    fields = dict(grace.get(address(friend, GRACES)).form("/relationships/").fields())
+
+    def post(_: int) -> Page:
+        visitor = portal.visitor()
+        visitor.http.cookies.update(grace.http.cookies)
+        return visitor.post(address(friend, GRACES), fields, status=None)
+
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(post, range(10)))
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.path for answer in answers} == {"/me"}
+    assert not is_there(service, friend)
+    assert "Ama Mensah" not in grace.get("/me").words
 
 
 def test_staff_remove_from_the_episode_and_come_back_to_it(
