@@ -69,7 +69,9 @@ def _parts(settings: Settings, clock: Clock) -> Parts:
         providers=providers,
         sign_in=SignIn(vault, providers, settings.timeouts, clock),
         refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
-        references=ReferenceData(vault.store, url=settings.cache_url, secret_keys=settings.secret_keys),
+        references=ReferenceData(
+            vault.store, url=settings.cache_url, secret_keys=settings.secret_keys, clock=clock
+        ),
         operations=Operations(vault, clock),
         audit=Audit(settings.audit, settings.secret_keys[0], clock),
     )

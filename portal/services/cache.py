@@ -48,6 +48,7 @@ from requests_cache.serializers.pipeline import Stage
 from requests_cache.serializers.preconf import json_preconf_stage
 
 from portal.adapter import CurlAdapter
+from portal.clock import Clock
 from portal.services import wire
 from portal.services.client import Care, query_text
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
@@ -87,8 +88,15 @@ _asking: ContextVar[_Asking] = ContextVar("asking")
 class ReferenceData:
     """The cache of one process; with a Redis address it is shared by all, sealed with the portal's keys."""
 
-    def __init__(self, store: Store, *, url: str = "memory:", secret_keys: tuple[str, ...] = ()) -> None:
-        self._generations = Generations(store)
+    def __init__(
+        self,
+        store: Store,
+        *,
+        url: str = "memory:",
+        secret_keys: tuple[str, ...] = (),
+        clock: Clock = time.time,
+    ) -> None:
+        self._generations = Generations(store, clock)
         storage = BoundedMemory(_MEMORY) if url == "memory:" else SharedCopies(url, secret_keys)
         backend = BaseCache("reference")
         backend.responses = cast("Any", storage)
@@ -187,8 +195,9 @@ class Generations:
 
     _SECONDS = (STALE + timedelta(hours=1)).total_seconds()
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
+        self._clock = clock
 
     def of(self, care: Care) -> tuple[str, str]:
         """Return the marks of the clinic and of the person. Raises StoreDown."""
@@ -208,7 +217,7 @@ class Generations:
 
     def _renew(self, name: str) -> None:
         """Whoever comes in between has set a new mark after this write, which is as good."""
-        mark, expires_at = os.urandom(9), time.time() + self._SECONDS
+        mark, expires_at = os.urandom(9), self._clock() + self._SECONDS
         held = self._store.get(name)
         if held is None:
             self._store.insert(name, mark, expires_at=expires_at)
