@@ -104,6 +104,8 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
         return _ask(episode, embryo, decision, result)
     if result.record.disposition == wanted:
         toast(_("Embryo %(code)s: your decision is recorded.", code=embryo.embryo_code))
+    else:
+        toast(_("Embryo %(code)s is left as it is now.", code=embryo.embryo_code), tone="info")
     return redirect_to(url_for(".show", embryo_id=embryo.id, episode=episode.id))
 
 
