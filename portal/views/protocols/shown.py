@@ -16,7 +16,6 @@ from portal.views.protocols.words import ENDS, may_write
 from portal.web.drawings.schedule import medication_grid, written_dose
 from portal.web.filters import today
 from portal.web.language import direction
-from portal.words import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ class Shown:
         return sorted(self.protocol.monitoring, key=lambda one: (one.day, one.kind))
 
     def amount(self, medication: Medication) -> str:
-        """`225 IU`."""
-        return written_dose(medication, number)
+        """`225 IU`, on one line."""
+        return written_dose(medication, number).replace(" ", "\N{NO-BREAK SPACE}")
 
     def date_of(self, day: int) -> date | None:
         """The date of a day of the protocol, if it has a beginning."""
@@ -91,10 +90,3 @@ def drawing(
 def number(value: float) -> str:
     """A number as the person's language writes it."""
     return format_decimal(value, locale=get_locale() or "en")
-
-
-def days_in_words(medication: Medication) -> str:
-    """`Days 1 to 10`, `From day 5`."""
-    if medication.end_day is None:
-        return _("From day %(day)s", day=medication.start_day)
-    return _("Days %(start)s to %(end)s", start=medication.start_day, end=medication.end_day)
