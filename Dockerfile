@@ -8,7 +8,9 @@ RUN python -m venv /venv \
  && /uv/bin/pip install --quiet --no-cache-dir --require-hashes -r requirements/uv.txt \
  && VIRTUAL_ENV=/venv /uv/bin/uv pip install --quiet --no-cache --require-hashes -r requirements/portal.txt
 COPY static static
-RUN /venv/bin/python -m whitenoise.compress --quiet static
+COPY portal/translations portal/translations
+RUN /venv/bin/python -m whitenoise.compress --quiet static \
+ && /venv/bin/pybabel --quiet compile --directory portal/translations
 
 FROM python:3.11-slim
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PORTAL_BIND=0.0.0.0:8000
@@ -20,6 +22,7 @@ COPY wsgi.py gunicorn.conf.py ./
 COPY templates templates
 COPY portal portal
 COPY --from=build /build/static static
+COPY --from=build /build/portal/translations portal/translations
 RUN rm -rf portal/careservice && python -m compileall -q portal wsgi.py
 USER 10001
 VOLUME /var/lib/portal

@@ -3,20 +3,21 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz') $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
-.PHONY: help install demo test test-all check format requirements screenshots clean
+.PHONY: help install demo test test-all check format messages requirements screenshots clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-install: $(VENV)/.portal  ## make .venv with what the portal and its demo need
+install: $(VENV)/.assets  ## make .venv with what the portal and its demo need
 
-demo: $(VENV)/.portal  ## run the portal and the care service with sample people
+demo: $(VENV)/.assets  ## run the portal and the care service with sample people
 	@$(RUN) -m portal demo
 
-test: $(VENV)/.dev  ## install what the tests need (Chromium too) and run them all
+test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run them all
 	@$(RUN) -m tests.support.machine
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest -n auto --dist loadfile
 
 test-all: $(VENV)/.dev  ## all tests with the long ones, and the care service's on PostgreSQL too
 	@$(RUN) -m tests.support.machine
@@ -38,6 +39,9 @@ screenshots: $(VENV)/.dev  ## take the README's pictures from the running demo
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
 
+messages: $(VENV)/.dev  ## bring the translations up to date with the words in code and templates
+	@$(RUN) -m tests.support.messages
+
 requirements: $(VENV)/.dev  ## pin the dependencies anew
 	@$(RUN) -m tests.support.requirements
 
@@ -53,7 +57,11 @@ $(VENV)/.uv: requirements/uv.txt
 
 $(VENV)/.portal: $(VENV)/.uv requirements/demo.txt
 	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --require-hashes -r requirements/demo.txt
+	@touch $@
+
+$(VENV)/.assets: $(VENV)/.portal $(ASSETS)
 	@$(RUN) -m whitenoise.compress --quiet static
+	@$(VENV)/bin/pybabel --quiet compile --directory portal/translations
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.portal requirements/dev.txt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from wsgiref.headers import Headers
 
@@ -14,6 +15,7 @@ FOLDER = Path(__file__).parents[2] / "static"
 
 def init_app(app: Flask) -> None:
     """Serve the folder by WhiteNoise (pre-compressed siblings included) and make `static()` known to templates."""
+    _drop_stale_copies()
     prefix = f"static/{_digest()}"
     app.wsgi_app = WhiteNoise(  # pyright: ignore[reportAttributeAccessIssue]
         app.wsgi_app,
@@ -23,6 +25,15 @@ def init_app(app: Flask) -> None:
         add_headers_function=_headers,
     )
     app.jinja_env.globals["static"] = lambda name: f"/{prefix}/{name}"  # pyright: ignore[reportArgumentType, reportUnknownLambdaType]
+
+
+def _drop_stale_copies() -> None:
+    """Remove compressed siblings that are older than their file: WhiteNoise would serve yesterday's sheet."""
+    for copy in [*FOLDER.rglob("*.br"), *FOLDER.rglob("*.gz")]:
+        source = copy.with_suffix("")
+        if not source.exists() or source.stat().st_mtime > copy.stat().st_mtime:
+            with suppress(OSError):
+                copy.unlink()
 
 
 def _digest() -> str:

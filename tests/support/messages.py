@@ -1,0 +1,63 @@
+"""Brings the translations up to date: collects the words of code and templates and merges them into each language."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "portal" / "translations"
+LANGUAGES = ("es", "ar")
+_METHODS = [("**.py", "python"), ("**.html", "jinja2")]
+_OPTIONS = {"**.html": {"extensions": "jinja2.ext.do", "silent": "false"}}
+_KEYWORDS = {"_": None, "lazy": None, "gettext": None, "ngettext": (1, 2)}
+_PLACES = ("portal/web", "portal/views", "portal/services", "portal/signin", "templates")
+
+
+def words() -> Catalog:
+    """Every word that a person may read in the portal."""
+    found = Catalog(charset="utf-8")
+    for place in _PLACES:
+        messages = extract_from_dir(
+            str(ROOT / place),
+            _METHODS,
+            _OPTIONS,
+            _KEYWORDS,
+            directory_filter=lambda path: "careservice" not in path,
+        )
+        for _, _, message, _, context in messages:
+            found.add(message, context=context)
+    return found
+
+
+def catalog(language: str) -> Catalog:
+    """A language as it is."""
+    return read_po(io.BytesIO(file_of(language).read_bytes()), locale=language)
+
+
+def file_of(language: str) -> Path:
+    return FOLDER / language / "LC_MESSAGES" / "messages.po"
+
+
+def main() -> int:
+    template = words()
+    for language in LANGUAGES:
+        merged = catalog(language)
+        merged.update(template, no_fuzzy_matching=True)
+        merged.obsolete.clear()
+        with file_of(language).open("wb") as file:
+            write_po(file, merged, omit_header=False, sort_output=True, no_location=True, width=110)
+        missing = [message.id for message in merged if message.id and not message.string]
+        print(f"{language}: {len(missing)} without translation")
+        for text in missing:
+            print(f"  {text}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
