@@ -36,6 +36,7 @@ _LIFETIME = 15 * 60
 _AT_MOST = 5
 _LOOP_RETURNS = 3
 _LOOP_SECONDS = 60
+_COOKIE = re.compile(r"[A-Za-z0-9_-]{43}")
 _LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
 
@@ -61,6 +62,10 @@ class Browser(msgspec.Struct, kw_only=True):
 
     under_way: list[Transaction]
     returns: list[float]
+
+
+class _Pushed(msgspec.Struct, frozen=True):
+    request_uri: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class SignIn:
         """Begin a sign-in; `fresh` asks for the password again. Raises Loop, ProviderDown or ProviderRefused."""
         provider = self.provider(tenant)
         metadata = provider.metadata()
-        cookie = cookie or secrets.token_urlsafe(32)
+        cookie = cookie if cookie and _COOKIE.fullmatch(cookie) else secrets.token_urlsafe(32)
         transaction = Transaction(
             state=generate_token(43),
             nonce=generate_token(43),
@@ -234,7 +239,7 @@ class SignIn:
         try:
             answer = outbound.send(call, alone=True)
             claims = msgspec.json.decode(answer.body, type=dict[str, Any]) if answer.status == 200 else {}
-        except (OutboundError, msgspec.DecodeError) as error:
+        except (OutboundError, msgspec.DecodeError, RecursionError) as error:
             raise Unavailable("userinfo") from error
         if claims and claims.get("sub") != sub:
             raise SignInFailed("userinfo of another person")
@@ -243,19 +248,19 @@ class SignIn:
     def _push(self, client: Any, tenant: Tenant, metadata: Metadata, location: str) -> str:
         """Send the request's parameters ahead (RFC 9126), so that none travels through the browser."""
         try:
-            response = client.post(
+            response: requests.Response = client.post(
                 metadata.pushed_authorization_request_endpoint,
                 data=dict(parse_qsl(urlsplit(location).query)),
                 auth=client.client_auth(metadata.client_auth),
                 headers={"Accept": "application/json"},
                 withhold_token=True,
             )
-            request_uri = response.json()["request_uri"] if response.status_code in (200, 201) else None
-        except (requests.RequestException, ValueError, KeyError, TypeError) as error:
-            raise ProviderDown("pushed request") from error
-        if not isinstance(request_uri, str):
-            raise ProviderDown(f"pushed request: status {response.status_code}")
-        query = urlencode({"client_id": tenant.client.client_id, "request_uri": request_uri})
+            if response.status_code not in (200, 201):
+                raise ProviderDown(f"pushed request: status {response.status_code}")
+            pushed = msgspec.json.decode(response.content, type=_Pushed)
+        except (requests.RequestException, msgspec.DecodeError, RecursionError) as error:
+            raise ProviderDown(f"pushed request: {type(error).__name__}") from error
+        query = urlencode({"client_id": tenant.client.client_id, "request_uri": pushed.request_uri})
         return f"{metadata.authorization_endpoint}?{query}"
 
     def _remember(self, cookie: str, transaction: Transaction) -> None:
@@ -278,7 +283,9 @@ class SignIn:
         now = self._clock()
         while (held := self._vault.get(name, Browser)) is not None:
             browser = held.value
-            found = [one for one in browser.under_way if secrets.compare_digest(one.state, state)]
+            found = [
+                one for one in browser.under_way if secrets.compare_digest(one.state.encode(), state.encode())
+            ]
             if not found:
                 return None
             browser.under_way.remove(found[0])

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from joserfc.jwk import JWKRegistry, Key, KeySet
 
 from portal import outbound
 from portal.clock import Clock
@@ -28,6 +27,10 @@ ALGORITHMS = ("RS256", "PS256", "ES256")
 _FRESH_SECONDS = 3600.0
 _STALE_SECONDS = 24 * 3600.0
 _AGAIN_SECONDS = 10.0
+_AGAIN_SECONDS_WITHOUT = 1.0
+"""How soon a document is asked for again, when there is a copy and when there is none."""
+
+_NEVER = float("-inf")
 _MAX_BYTES = 512 * 1024
 
 
@@ -72,10 +75,46 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
         return "client_secret_post"
 
 
-@dataclass(slots=True)
-class _Kept(Generic[T]):
-    value: T
-    read_at: float
+class _Document(Generic[T]):
+    """A document of the identity server: read once by many at a time, and kept."""
+
+    def __init__(self, read: Callable[[], T], clock: Clock) -> None:
+        self._read = read
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._value: T | None = None
+        self._read_at = _NEVER
+        self._tried_at = _NEVER
+        self._fault: ProviderDown | ProviderRefused | None = None
+
+    def get(self, *, again: bool = False) -> T:
+        """Return the document; with `again` a newer one, unless it was read just now."""
+        value = self._value
+        if value is not None and not again and self._age() < _FRESH_SECONDS:
+            return value
+        with self._lock:
+            if self._may_try():
+                self._try()
+            if self._value is not None and self._age() < _STALE_SECONDS:
+                return self._value
+            raise self._fault or ProviderDown("last read a day ago")
+
+    def _try(self) -> None:
+        self._tried_at = self._clock()
+        try:
+            self._value, self._read_at, self._fault = self._read(), self._tried_at, None
+        except ProviderDown as fault:
+            self._fault = fault
+        except ProviderRefused as fault:
+            # Who says such things now isn't believed what was said before either.
+            self._value, self._fault = None, fault
+
+    def _age(self) -> float:
+        return self._clock() - self._read_at
+
+    def _may_try(self) -> bool:
+        pause = _AGAIN_SECONDS if self._value is not None else _AGAIN_SECONDS_WITHOUT
+        return abs(self._clock() - self._tried_at) >= pause
 
 
 class Provider:
@@ -87,49 +126,22 @@ class Provider:
         self.auth_url = auth_url
         self._origins = {_origin(auth_url), *extra_origins}
         self._timeouts = timeouts
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._metadata: _Kept[Metadata] | None = None
-        self._keys: _Kept[KeySet] | None = None
-        self._tried_at: dict[str, float] = {}
+        self._metadata = _Document(self._read_metadata, clock)
+        self._keys = _Document(self._read_keys, clock)
 
     def metadata(self) -> Metadata:
         """Return the checked discovery document; raise ProviderDown or ProviderRefused."""
-        kept = self._fresh("metadata", self._metadata, self._read_metadata)
-        self._metadata = kept
-        return kept.value
+        return self._metadata.get()
 
     def keys(self, *, unknown_key: bool = False) -> KeySet:
         """Return the signing keys; with `unknown_key` read them again, unless that was done just now."""
-        kept = self._fresh("keys", self._keys, self._read_keys, again=unknown_key)
-        self._keys = kept
-        return kept.value
-
-    def _fresh(
-        self, what: str, kept: _Kept[T] | None, read: Callable[[], T], *, again: bool = False
-    ) -> _Kept[T]:
-        now = self._clock()
-        if kept and not again and now - kept.read_at < _FRESH_SECONDS:
-            return kept
-        if kept and not self._may_try(what):
-            return kept
-        with self._lock:
-            self._tried_at[what] = now
-            try:
-                return _Kept(read(), now)
-            except ProviderDown:
-                if kept and now - kept.read_at < _STALE_SECONDS:
-                    return kept
-                raise
-
-    def _may_try(self, what: str) -> bool:
-        return abs(self._clock() - self._tried_at.get(what, float("-inf"))) >= _AGAIN_SECONDS
+        return self._keys.get(again=unknown_key)
 
     def _read_metadata(self) -> Metadata:
         body = self._get(f"{self.auth_url}/.well-known/openid-configuration")
         try:
             metadata = msgspec.json.decode(body, type=Metadata)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ProviderDown("metadata unreadable") from error
         if metadata.issuer.rstrip("/") != self.auth_url:
             raise ProviderRefused("metadata of another issuer")
@@ -140,14 +152,13 @@ class Provider:
     def _read_keys(self) -> KeySet:
         body = self._get(self.metadata().jwks_uri)
         try:
-            keys = msgspec.json.decode(body, type=dict[str, list[dict[str, object]]])["keys"]
-            # Symmetric keys never sign an ID token here: a public key must not become an HMAC secret.
-            signing = [
-                key for key in keys if key.get("kty") in ("RSA", "EC") and key.get("use", "sig") == "sig"
-            ]
-            return KeySet.import_key_set({"keys": signing})  # pyright: ignore[reportArgumentType]
-        except (msgspec.DecodeError, KeyError, ValueError, TypeError, JoseError) as error:
+            named = msgspec.json.decode(body, type=_KeysNamed).keys
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ProviderDown("keys unreadable") from error
+        keys = [key for one in named if (key := _signing_key(one))]
+        if not keys:
+            raise ProviderDown("no signing key")
+        return KeySet(keys)
 
     def _get(self, url: str) -> bytes:
         call = Call(
@@ -186,6 +197,23 @@ class Providers:
         return provider
 
 
+class _KeysNamed(msgspec.Struct):
+    keys: list[dict[str, Any]]
+
+
+def _signing_key(named: dict[str, Any]) -> Key | None:
+    """Return the key if it may sign an ID token here; symmetric ones never do, nor those that can't be read."""
+    if named.get("kty") not in ("RSA", "EC") or named.get("use", "sig") != "sig":
+        return None
+    try:
+        return JWKRegistry.import_key(named)
+    except (ValueError, TypeError, KeyError, JoseError):
+        return None
+
+
 def _origin(address: str) -> str:
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
     return f"{parts.scheme}://{parts.netloc}"

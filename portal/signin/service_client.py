@@ -26,7 +26,7 @@ from portal.services.errors import NotSignedIn, Unavailable
 from portal.sessions import Tokens
 from portal.settings import Timeouts
 from portal.signin.provider import Provider, ProviderDown, ProviderRefused
-from portal.signin.tokens import SignInFailed, read_tokens
+from portal.signin.tokens import SignInFailed, read_tokens, readable
 from portal.tenants import Client, Tenant
 
 T = TypeVar("T")
@@ -91,6 +91,7 @@ class ServiceBearer:
                 token_endpoint_auth_method="client_secret_post",  # noqa: S106 (a method's name)
             )
             adapter.mount(session, self._timeouts)
+            cast("Any", session).register_compliance_hook("access_token_response", readable)
             answer = cast("Any", session).fetch_token(address, grant_type="client_credentials")
             return read_tokens(answer, self._clock(), keep_id_token=False)
         except OAuthError as error:

@@ -6,13 +6,15 @@ Authlib speaks the protocol (RFC 6749, RFC 7636, RFC 7009); the checks that it l
 from __future__ import annotations
 
 import random
+import re
 import secrets
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
 
+import msgspec
 import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
@@ -34,7 +36,13 @@ LEEWAY = 30
 _EARLY = 60.0
 _JITTER = 15.0
 _UNKNOWN_LIFETIME = 300
+_LONGEST_LIFETIME = 24 * 3600
+_B64TOKEN = re.compile(r"[\x21-\x7e]+")
 _POLL = 0.03
+
+
+# A number that is neither infinite nor NaN, which compares with nothing.
+_Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
 
 
 class SignInFailed(Exception):
@@ -52,7 +60,27 @@ def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **sett
         **settings,
     )
     adapter.mount(session, timeouts)
+    for answer in ("access_token_response", "refresh_token_response"):
+        cast("Any", session).register_compliance_hook(answer, readable)
     return session
+
+
+def readable(response: requests.Response) -> requests.Response:
+    """Let Authlib see a token answer only if it is a JSON object; raise InvalidJSONError otherwise.
+
+    `expires_in` is advice (RFC 6749 §5.1) that Authlib adds up unseen, so it stays only if it is a sensible number.
+    """
+    if response.status_code >= 500:
+        return response
+    try:
+        answer = msgspec.json.decode(response.content, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise requests.exceptions.InvalidJSONError("token answer") from error
+    lifetime = _whole_seconds(answer.pop("expires_in", None))
+    if lifetime is not None:
+        answer["expires_in"] = lifetime
+    response._content = msgspec.json.encode(answer)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    return response
 
 
 def read_tokens(
@@ -60,11 +88,12 @@ def read_tokens(
 ) -> Tokens:
     """Turn a token response (RFC 6749 §5.1) into a record; what it doesn't name stays as it was."""
     access_token = answer.get("access_token")
-    if not isinstance(access_token, str) or not access_token:
+    if not isinstance(access_token, str) or not _B64TOKEN.fullmatch(access_token):
         raise SignInFailed("no access token")
     if str(answer.get("token_type", "Bearer")).lower() != "bearer":
         raise SignInFailed("token type is not Bearer")
     lifetime = _whole_seconds(answer.get("expires_in"))
+    lifetime = _UNKNOWN_LIFETIME if lifetime is None else lifetime
     refresh_token = answer.get("refresh_token")
     id_token = answer.get("id_token")
     return Tokens(
@@ -84,11 +113,12 @@ def read_tokens(
     )
 
 
-def _whole_seconds(lifetime: object) -> int:
+def _whole_seconds(lifetime: object) -> int | None:
+    """A number of seconds, also as text, as some servers write it; None when it is none."""
     try:
-        return max(0, int(cast("Any", lifetime)))
-    except (TypeError, ValueError):
-        return _UNKNOWN_LIFETIME
+        return min(max(0, int(cast("Any", lifetime))), _LONGEST_LIFETIME)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +135,7 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
     if not isinstance(token, str) or not token:
         raise SignInFailed("no ID token")
     claims = decode(token, provider)
+    held = _typed(claims)
     issuer = provider.metadata().issuer
     options: Any = {
         "iss": {"essential": True, "value": issuer},
@@ -118,18 +149,32 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
         cast("Any", CodeIDToken)(claims, {}, options, params).validate(now=int(now), leeway=LEEWAY)
     except JoseError as error:
         raise SignInFailed(f"ID token: {error.description or error.error}") from error
-    audience = claims["aud"]
-    if isinstance(audience, list) and len(cast("list[object]", audience)) > 1 and "azp" not in claims:
+    if isinstance(held.aud, list) and len(held.aud) > 1 and held.azp is None:
         raise SignInFailed("ID token: several audiences and no azp")
-    if not isinstance(claims["sub"], str) or not claims["sub"]:
-        raise SignInFailed("ID token: sub is no text")
-    if not isinstance(claims["iat"], int | float) or claims["iat"] > now + LEEWAY:
-        raise SignInFailed("ID token: iat in the future")
-    if expected.auth_time_after is not None:
-        auth_time = claims.get("auth_time")
-        if not isinstance(auth_time, int | float) or auth_time < expected.auth_time_after - LEEWAY:
-            raise SignInFailed("ID token: not a fresh sign-in")
+    if expected.auth_time_after is not None and (held.auth_time or 0) < expected.auth_time_after - LEEWAY:
+        raise SignInFailed("ID token: not a fresh sign-in")
     return claims
+
+
+class _IdClaims(msgspec.Struct, frozen=True):
+    """The claims that are checked, as Core §2 types them; `sub` has 255 characters at most."""
+
+    iss: str
+    sub: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+    aud: str | Annotated[list[str], msgspec.Meta(min_length=1)]
+    exp: _Time
+    iat: _Time
+    nonce: str | None = None
+    azp: str | None = None
+    auth_time: _Time | None = None
+    nbf: _Time | None = None
+
+
+def _typed(claims: Mapping[str, Any]) -> _IdClaims:
+    try:
+        return msgspec.convert(claims, _IdClaims)
+    except msgspec.ValidationError as error:
+        raise SignInFailed("ID token: a claim of another type") from error
 
 
 def decode(token: str, provider: Provider) -> dict[str, Any]:
@@ -141,7 +186,7 @@ def decode(token: str, provider: Provider) -> dict[str, Any]:
         except InvalidKeyIdError as error:
             if again:
                 raise SignInFailed("token signed with an unknown key") from error
-        except (JoseError, ValueError, TypeError) as error:
+        except (JoseError, ValueError, TypeError, RecursionError) as error:
             raise SignInFailed(f"token not readable: {type(error).__name__}") from error
     raise AssertionError("unreachable")
 

@@ -8,9 +8,11 @@ from flask import Blueprint, Response, g, make_response, render_template, reques
 from flask_babel import get_locale
 
 from portal.parts import parts, session
+from portal.services.errors import Unavailable
 from portal.sessions import COOKIE
-from portal.signin.flow import BROWSER_COOKIE, local_path
+from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke
+from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.signin.tokens import SignInFailed
 from portal.web import audit
 from portal.web.extensions import csrf, limiter
@@ -35,14 +37,19 @@ def start() -> Response:
         return redirect_to(next_path)
     if person is None and parts().sessions.was_ended_elsewhere(request.cookies.get(COOKIE)):
         fresh = True
-    started = parts().sign_in.start(
-        g.tenant,
-        redirect_uri=f"{_origin()}/sign-in/callback",
-        next_path=next_path,
-        cookie=request.cookies.get(BROWSER_COOKIE),
-        language=str(get_locale()),
-        fresh=fresh,
-    )
+    try:
+        started = parts().sign_in.start(
+            g.tenant,
+            redirect_uri=f"{_origin()}/sign-in/callback",
+            next_path=next_path,
+            cookie=request.cookies.get(BROWSER_COOKIE),
+            language=str(get_locale()),
+            fresh=fresh,
+        )
+    except (ProviderDown, ProviderRefused, Loop) as error:
+        log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
+        audit.note("sign-in", "loop" if isinstance(error, Loop) else "unavailable")
+        raise
     response = redirect_to(started.location)
     _bind(response, started.cookie)
     return response
@@ -55,12 +62,16 @@ def callback() -> Response:
     here = session()
     try:
         finished = parts().sign_in.finish(
-            g.tenant, cookie=request.cookies.get(BROWSER_COOKIE), answer=request.args
+            g.tenant, cookie=request.cookies.get(BROWSER_COOKIE), answer=_answer()
         )
     except SignInFailed as error:
         log.warning("sign-in refused: %s", error)
         audit.note("sign-in", "refused")
         return _failed()
+    except Unavailable as error:
+        log.warning("sign-in not finished: %s", error)
+        audit.note("sign-in", "unavailable")
+        return _failed(503)
     if finished is None:
         audit.note("sign-in", "unknown")
         return redirect_to("/") if here.person else _failed()
@@ -112,8 +123,13 @@ def back_channel() -> Response:
     return make_response("", 200)
 
 
-def _failed() -> Response:
-    return make_response(render_template("sign_in/failed.html"), 400)
+def _answer() -> dict[str, str]:
+    """What the browser brought back; a member that is there twice counts as absent (RFC 6749 §3.1)."""
+    return {name: values[0] for name, values in request.args.lists() if len(values) == 1}
+
+
+def _failed(status: int = 400) -> Response:
+    return make_response(render_template("sign_in/failed.html"), status)
 
 
 def _origin() -> str:

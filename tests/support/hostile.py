@@ -1,0 +1,287 @@
+"""An identity server that misbehaves on request, and a counter in front of one that doesn't.
+
+`HostileServer` signs everyone in at once. A test changes what it says: `discovery`, `claims`, `header` and `token`
+are laid over the right values (None removes a member); `answers` replaces a whole answer of one path.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from joserfc import jws
+from joserfc.jwk import RSAKey
+
+from portal.demo import Plan
+from tests.support.stack import free_port
+
+REMOVED = None
+
+
+@dataclass(slots=True)
+class Answer:
+    """A whole answer; `wait` seconds pass before it."""
+
+    body: bytes | str = b""
+    status: int = 200
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    wait: float = 0.0
+
+
+class _Local(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that leave early are part of these tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+    def do_GET(self) -> None:
+        self.server.answer(self, b"")  # type: ignore[attr-defined]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.answer(self, body)  # type: ignore[attr-defined]
+
+    def reply(self, answer: Answer) -> None:
+        body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class HostileServer:
+    """The identity server of a test, at the address that the plan gives the care service."""
+
+    def __init__(self, plan: Plan, tenant_id: str) -> None:
+        self.plan = plan
+        self.origin = plan.service
+        self.asked: list[str] = []
+        self._tenant_id = tenant_id
+        self.behave()
+        self.start()
+
+    def behave(self) -> None:
+        """Be honest from now on, with a key that nobody has seen."""
+        self.key = RSAKey.generate_key(2048, {"use": "sig"}, auto_kid=True)
+        self.discovery: dict[str, Any] = {}
+        self.claims: dict[str, Any] = {}
+        self.header: dict[str, Any] = {}
+        self.token: dict[str, Any] = {}
+        self.userinfo: dict[str, Any] | None = None
+        self.callback: dict[str, Any] = {}
+        self.answers: dict[str, Answer] = {}
+        self.published: list[RSAKey] | None = None
+        self.sign: Callable[[dict[str, Any], bytes], str] = self.signed
+        self._codes: dict[str, dict[str, str]] = {}
+        self.asked.clear()
+
+    def start(self) -> None:
+        self._server = _Local(("127.0.0.1", self.plan.service_port), _Handler)
+        self._server.answer = self._answer  # type: ignore[attr-defined]
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._thread.join(timeout=5)
+        self._server.server_close()
+
+    def count(self, path: str) -> int:
+        """How often this path was asked for."""
+        return self.asked.count(path)
+
+    # What a JWT is signed with.
+
+    def signed(self, header: dict[str, Any], payload: bytes) -> str:
+        header = {name: value for name, value in header.items() if value is not REMOVED}
+        return jws.serialize_compact(header, payload, self.key, algorithms=[header["alg"]])
+
+    def unsigned(self, header: dict[str, Any], payload: bytes) -> str:
+        return f"{_b64(json.dumps({**header, 'alg': 'none'}).encode())}.{_b64(payload)}."
+
+    def by_public_key(self, header: dict[str, Any], payload: bytes) -> str:
+        """HS256, with the public key as the secret."""
+        signed = f"{_b64(json.dumps({**header, 'alg': 'HS256'}).encode())}.{_b64(payload)}"
+        public = self.key.as_pem(private=False)
+        return f"{signed}.{_b64(hmac.new(public, signed.encode(), hashlib.sha256).digest())}"
+
+    def with_raw_header(self, header: bytes) -> Callable[[dict[str, Any], bytes], str]:
+        return lambda _, payload: f"{_b64(header)}.{_b64(payload)}.{_b64(b'signature')}"
+
+    # What is asked of it.
+
+    def _answer(self, handler: _Handler, body: bytes) -> None:
+        parts = urlsplit(handler.path)
+        self.asked.append(parts.path)
+        given = dict(parse_qsl(parts.query) + parse_qsl(body.decode()))
+        if made := self.answers.get(parts.path):
+            time.sleep(made.wait)
+            if not made.body and made.wait:
+                made = self._honest(parts.path, given)
+            handler.reply(made)
+            return
+        handler.reply(self._honest(parts.path, given))
+
+    def _honest(self, path: str, given: dict[str, str]) -> Answer:
+        match path:
+            case "/.well-known/openid-configuration":
+                return _json(_laid_over(self._discovery(), self.discovery))
+            case "/jwks":
+                keys = [self.key] if self.published is None else self.published
+                return _json({"keys": [key.as_dict(private=False) for key in keys]})
+            case "/authorize":
+                return self._authorize(given)
+            case "/token":
+                return self._token(given)
+            case "/userinfo":
+                return _json(self.userinfo or {})
+            case _:
+                return Answer("{}", 404)
+
+    def _discovery(self) -> dict[str, Any]:
+        return {
+            "issuer": self.origin,
+            "authorization_endpoint": f"{self.origin}/authorize",
+            "token_endpoint": f"{self.origin}/token",
+            "jwks_uri": f"{self.origin}/jwks",
+            "userinfo_endpoint": f"{self.origin}/userinfo",
+            "authorization_response_iss_parameter_supported": True,
+        }
+
+    def _authorize(self, given: dict[str, str]) -> Answer:
+        code = secrets.token_urlsafe(12)
+        self._codes[code] = given
+        query = _laid_over({"code": code, "state": given["state"], "iss": self.origin}, self.callback)
+        return Answer(
+            status=303, headers={"Location": f"{given['redirect_uri']}?{urlencode(query, doseq=True)}"}
+        )
+
+    def _token(self, given: dict[str, str]) -> Answer:
+        now = time.time()
+        asked = self._codes.get(given.get("code", ""), {})
+        claims = _laid_over(
+            {
+                "iss": self.origin,
+                "sub": "person-1",
+                "aud": "riverside-portal",
+                "exp": now + 600,
+                "iat": now,
+                "auth_time": now,
+                "nonce": asked.get("nonce"),
+                "name": "Amelia Hart",
+                "role": "patient",
+                "tenantid": self._tenant_id,
+            },
+            self.claims,
+        )
+        header = {"alg": "RS256", "kid": self.key.kid, **self.header}
+        token = {
+            "access_token": "access-" + secrets.token_urlsafe(9),
+            "refresh_token": "refresh-" + secrets.token_urlsafe(9),
+            "token_type": "Bearer",
+            "expires_in": 3600,
+            "id_token": self.sign(header, json.dumps(claims).encode()),
+        }
+        return _json(_laid_over(token, self.token))
+
+
+class CountingProxy:
+    """Passes requests on to `target`, counts them by path, and can hold or drop those of one path."""
+
+    def __init__(self, target_port: int) -> None:
+        self.port = free_port()
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.asked: list[str] = []
+        self.held_path: str | None = None
+        self.holding = threading.Event()
+        self.dropped = threading.Event()
+        self._target_port = target_port
+        self._server = _Local(("127.0.0.1", self.port), _Handler)
+        self._server.answer = self._answer  # type: ignore[attr-defined]
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
+        self._thread.start()
+
+    def count(self, path: str) -> int:
+        return self.asked.count(path)
+
+    def hold(self, path: str) -> None:
+        """Keep the next request of this path waiting until `drop`, which never answers it."""
+        self.holding.clear()
+        self.dropped.clear()
+        self.held_path = path
+
+    def drop(self) -> None:
+        self.held_path = None
+        self.dropped.set()
+
+    def stop(self) -> None:
+        self.drop()
+        self._server.shutdown()
+        self._thread.join(timeout=5)
+        self._server.server_close()
+
+    def _answer(self, handler: _Handler, body: bytes) -> None:
+        path = urlsplit(handler.path).path
+        self.asked.append(path)
+        if path == self.held_path:
+            self.holding.set()
+            self.dropped.wait(30)
+            handler.close_connection = True
+            return
+        upstream = HTTPConnection("127.0.0.1", self._target_port, timeout=20)
+        headers = {
+            name: value
+            for name, value in handler.headers.items()
+            if name.lower() not in ("connection", "content-length")
+        }
+        upstream.request(handler.command, handler.path, body or None, headers)
+        response = upstream.getresponse()
+        read = response.read()
+        handler.send_response(response.status)
+        for name, value in response.getheaders():
+            if name.lower() not in ("connection", "content-length", "transfer-encoding", "date", "server"):
+                handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(read)))
+        handler.end_headers()
+        handler.wfile.write(read)
+        upstream.close()
+
+
+def _laid_over(right: dict[str, Any], wrong: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in {**right, **wrong}.items() if value is not REMOVED}
+
+
+def _json(value: object) -> Answer:
+    return Answer(json.dumps(value))
+
+
+def _b64(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
