@@ -25,10 +25,22 @@ def database_url(sqlite: Path) -> str:
     """The URL of an empty database: a new one of the cluster's where PostgreSQL is asked for, else `sqlite`."""
     if os.environ.get("CARE_TEST_DATABASE") != "postgresql":
         return f"sqlite:///{sqlite}"
+    return _new_database("template1")
+
+
+def copy_of(url: str, sqlite: Path) -> str:
+    """The URL of a copy of a database that nobody is connected to; `sqlite` is where a file goes."""
+    if url.startswith("sqlite"):
+        shutil.copy(url.removeprefix("sqlite:///"), sqlite)
+        return f"sqlite:///{sqlite}"
+    return _new_database(url.rpartition("/")[2])
+
+
+def _new_database(template: str) -> str:
     port = _running_cluster()
     name = f"care_{new_id().replace('-', '')}"
     with psycopg.connect(f"postgresql://postgres@127.0.0.1:{port}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
     return f"postgresql+psycopg://postgres@127.0.0.1:{port}/{name}"
 
 

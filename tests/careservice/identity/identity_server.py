@@ -7,7 +7,6 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -50,9 +49,9 @@ class MovableClock:
         self.moment += timedelta(**by)
 
 
-def seed(path: Path) -> None:
-    """A database with clinics, people, clients and a key."""
-    engine = database.connect(f"sqlite:///{path}")
+def seed(url: str) -> None:
+    """Fill a database with clinics, people, clients and a key."""
+    engine = database.connect(url)
     database.create_tables(engine)
     with database.new_session(engine) as session:
         keys.ensure_key(session)
@@ -67,13 +66,13 @@ def seed(path: Path) -> None:
 class IdentityServer:
     """The server over a database of the test's own."""
 
-    path: Path
+    url: str
     demo: bool = False
     clock: MovableClock = field(default_factory=MovableClock)
 
     def __post_init__(self) -> None:
-        self.engine: Engine = database.connect(f"sqlite:///{self.path}")
-        settings = Settings(database_url=f"sqlite:///{self.path}", issuer=ISSUER, demo=self.demo)
+        self.engine: Engine = database.connect(self.url)
+        settings = Settings(database_url=self.url, issuer=ISSUER, demo=self.demo)
         self.app = create_app(settings, engine=self.engine, time=self.clock)
 
     def browser(self) -> Browser:

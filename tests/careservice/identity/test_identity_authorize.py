@@ -6,7 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from portal.careservice import database
 from tests.careservice.identity.identity_server import (
     CALLBACK,
     CHALLENGE,
@@ -275,7 +277,12 @@ def test_what_has_expired_is_forgotten(server: IdentityServer) -> None:
 
 def test_secrets_are_not_kept_as_they_are(server: IdentityServer) -> None:
     tokens = server.tokens("amelia")
-    for file in server.path.parent.glob("identity.db*"):
-        kept = file.read_bytes()
-        for secret in (tokens["refresh_token"], tokens["access_token"], SECRETS["riverside-portal"]):
-            assert secret.encode() not in kept
+    with server.engine.connect() as connection:
+        kept = [
+            str(row)
+            for table in database.Base.metadata.sorted_tables
+            for row in connection.execute(select(table))
+        ]
+    assert kept
+    for secret in (tokens["refresh_token"], tokens["access_token"], SECRETS["riverside-portal"]):
+        assert not any(secret in row for row in kept)

@@ -112,11 +112,7 @@ def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
     assert "is taken" in output.splitlines()[-1]
 
 
-def test_healthz_tells_whether_the_database_answers(server: IdentityServer) -> None:
-    http = server.app.test_client()
-    assert http.get("/healthz").status_code == 200
-    server.engine.dispose()
-    for file in server.path.parent.glob(f"{server.path.name}*"):
-        file.unlink()
-    server.path.mkdir()
-    assert http.get("/healthz").status_code == 503
+def test_healthz_tells_whether_the_database_answers(server: IdentityServer, tmp_path: Path) -> None:
+    assert server.app.test_client().get("/healthz").status_code == 200
+    broken = IdentityServer(f"sqlite:///{tmp_path}/no/such/folder.db")
+    assert broken.app.test_client().get("/healthz").status_code == 503

@@ -11,7 +11,9 @@ from urllib.parse import parse_qs
 
 import pytest
 from bs4 import BeautifulSoup
+from sqlalchemy import update
 
+from portal.careservice.identity.tables import Client
 from tests.careservice.identity.identity_server import SIGNED_OUT, Browser, IdentityServer, answer_in
 
 
@@ -143,9 +145,10 @@ class Listener:
 
     def listen(self, server: IdentityServer) -> None:
         with server.engine.begin() as connection:
-            connection.exec_driver_sql(
-                "UPDATE clients SET backchannel_logout_uri = ? WHERE client_id = 'riverside-portal'",
-                (f"http://{self.host}/sign-out/back-channel",),
+            connection.execute(
+                update(Client)
+                .where(Client.client_id == "riverside-portal")
+                .values(backchannel_logout_uri=f"http://{self.host}/sign-out/back-channel")
             )
 
     def close(self) -> None:

@@ -192,7 +192,7 @@ class TestRefreshing:
     def test_somebody_who_left_gets_nothing_more(self, server: IdentityServer) -> None:
         token = server.tokens()["refresh_token"]
         with server.engine.begin() as connection:
-            connection.exec_driver_sql("UPDATE people SET is_active = 0 WHERE username = 'amelia'")
+            connection.exec_driver_sql("UPDATE people SET is_active = false WHERE username = 'amelia'")
         assert server.refresh(token).status_code == 400
         answer = server.browser()
         assert answer.submit(answer.page(), "amelia").status_code == 401
