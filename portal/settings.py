@@ -58,7 +58,6 @@ class Settings:
     limit_signing: str = "30 per minute"
     limit_booking: str = "10 per minute"
     audit: str = "stderr"
-    metrics_token: str | None = field(default=None, repr=False)
     timeouts: Timeouts = Timeouts()
     sessions: Mapping[Side, SessionLimits] = field(
         default_factory=lambda: {
@@ -116,7 +115,6 @@ def _read(environ: Mapping[str, str]) -> Settings:
         limit_signing=checked("PORTAL_LIMIT_SIGNING", "30 per minute", _rate, "a rate such as 30 per minute"),
         limit_booking=checked("PORTAL_LIMIT_BOOKING", "10 per minute", _rate, "a rate such as 10 per minute"),
         audit=environ.get("PORTAL_AUDIT") or "stderr",
-        metrics_token=read_secret("PORTAL_METRICS_TOKEN", environ),
         timeouts=Timeouts(
             connect=checked("PORTAL_TIMEOUT_CONNECT", 2.0, _duration, "a number of seconds over 0"),
             read=checked("PORTAL_TIMEOUT_READ", 8.0, _duration, "a number of seconds over 0"),

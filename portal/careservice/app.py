@@ -37,7 +37,13 @@ def create_app(
         app.register_blueprint(blueprint)
     app.add_url_rule("/openapi.json", view_func=openapi.serve)
     app.add_url_rule("/healthz", view_func=healthz)
+    app.add_url_rule("/favicon.ico", "favicon", view_func=no_icon)
     return app
+
+
+def no_icon() -> tuple[str, int]:
+    """Nothing: browsers ask for an icon on every sign-in page."""
+    return "", 204
 
 
 def healthz() -> tuple[str, int]:

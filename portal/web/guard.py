@@ -44,7 +44,6 @@ PUBLIC = frozenset(
             "language.choose",
             "health.healthz",
             "health.readyz",
-            "health.metrics",
         ),
         *("booking.show", "booking.book", "booking.calendar"),
     }

@@ -11,7 +11,7 @@ from werkzeug.routing import BaseConverter
 
 from portal.parts import parts
 
-_ANY_HOST = ("health.healthz", "health.readyz", "health.metrics")
+_ANY_HOST = ("health.healthz", "health.readyz")
 
 
 class RecordId(BaseConverter):
