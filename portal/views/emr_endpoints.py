@@ -13,10 +13,10 @@ from portal.services.emr_endpoints import delete_emr_endpoint
 from portal.services.errors import BadResponse, CareError, NotFound, Refused, Unavailable
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.consents.once import is_lost, settled
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
+from portal.web.once import is_lost, settled
 from portal.web.rules import said
 
 bp = Blueprint("emr_endpoints", __name__, url_prefix="/emr-endpoints")

@@ -35,10 +35,10 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.booking import links
 from portal.views.booking.windows import Week, Window, appointment_types, chosen_day, read_week
-from portal.views.consents.once import is_lost, key, settled
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
+from portal.web.once import is_lost, key, settled
 from portal.web.rules import said
 from portal.words import _
 

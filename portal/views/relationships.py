@@ -14,12 +14,12 @@ from portal.services.records import Episode, Relationship
 from portal.services.relationships import delete_relationship
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.consents.once import settled
 from portal.views.reach import reach
 from portal.web import audit
 from portal.web.conflicts import kept_elsewhere
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
+from portal.web.once import settled
 from portal.web.permitted import may
 from portal.web.rules import said
 from portal.words import _

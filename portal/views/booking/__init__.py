@@ -24,12 +24,12 @@ from portal.services.prospects import book_window
 from portal.services.records import Appointment
 from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.views.booking.windows import FIRST_VISIT, Window, chosen_day, read_week
-from portal.views.consents.once import key
 from portal.views.episodes import calendar_of
 from portal.web import audit
 from portal.web.extensions import limiter
 from portal.web.filters import now
 from portal.web.htmx import redirect_to, render
+from portal.web.once import key
 from portal.web.rules import said
 
 bp = Blueprint("booking", __name__, url_prefix="/book")

@@ -32,11 +32,11 @@ from portal.services.records import ConsentForm, Episode
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.drafting import LEFT_OUT, Filled, episode_id_of, from_form, from_template
-from portal.views.consents.once import is_lost, key, settled
 from portal.views.consents.standing import CREATORS, standing
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
+from portal.web.once import is_lost, key, settled
 from portal.web.rules import said
 from portal.words import _
 

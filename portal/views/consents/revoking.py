@@ -12,11 +12,11 @@ from portal.services.errors import BadResponse, CareError, Conflict, Refused, Un
 from portal.services.records import ConsentForm
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.consents.once import is_lost, key, settled
 from portal.views.consents.standing import standing
 from portal.web import audit
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
+from portal.web.once import is_lost, key, settled
 from portal.web.rules import said
 
 bp = Blueprint("revoking", __name__)

@@ -27,7 +27,6 @@ from portal.services.errors import BadResponse, CareError, Conflict, Refused, Un
 from portal.services.records import ConsentForm, SignerRole
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.consents.once import is_lost, key, settled
 from portal.views.consents.shown import Shown, changes
 from portal.views.consents.standing import (
     expected_name,
@@ -40,6 +39,7 @@ from portal.web import audit
 from portal.web.extensions import limiter
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
+from portal.web.once import is_lost, key, settled
 from portal.web.rules import said
 
 bp = Blueprint("signing", __name__)

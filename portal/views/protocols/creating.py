@@ -17,7 +17,6 @@ from portal.services.records import Protocol, ProtocolDraft, ProtocolStatus
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.drafting import episode_id_of
-from portal.views.consents.once import is_lost, key, settled
 from portal.views.protocols.editing import faults_named_by, form_page, physician_choices
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.shown import drawing
@@ -26,6 +25,7 @@ from portal.web import audit
 from portal.web.clinical import treatment_name
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
+from portal.web.once import is_lost, key, settled
 from portal.web.rules import said
 from portal.words import _
 
