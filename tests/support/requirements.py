@@ -11,7 +11,11 @@ _OPTIONS = (
     *("--universal", "--python-version", "3.11", "--generate-hashes", "--upgrade", "--quiet"),
     *("--no-emit-index-url", "--no-emit-find-links", "--no-annotate", "--no-header"),
 )
-_SETS = {"portal": (), "demo": ("--extra", "careservice"), "dev": ("--extra", "careservice", "--group", "dev")}
+_SETS = {
+    "portal": (),
+    "demo": ("--extra", "careservice"),
+    "dev": ("--extra", "careservice", "--group", "dev"),
+}
 
 
 def main() -> int:

@@ -22,7 +22,22 @@ from portal.careservice.identity.tables import Client, Tenant
 from portal.careservice.settings import current_settings
 
 KNOWN = frozenset(
-    ["client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method", "prompt", "max_age", "login_hint", "acr_values", "ui_locales"]
+    [
+        "client_id",
+        "redirect_uri",
+        "response_type",
+        "response_mode",
+        "scope",
+        "state",
+        "nonce",
+        "code_challenge",
+        "code_challenge_method",
+        "prompt",
+        "max_age",
+        "login_hint",
+        "acr_values",
+        "ui_locales",
+    ]
 )
 """The parameters of an authorization request that mean something here; others are ignored (RFC 6749 §3.1)."""
 
