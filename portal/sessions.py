@@ -138,9 +138,9 @@ class Session(SessionMixin):
     def record(self) -> SessionRecord | None:
         """The session as stored, or None when there is none, it is over, or it belongs to another host."""
         if not self._loaded:
-            self._loaded = True
             if self._cookie:
                 self._held, self._tokens = self._sessions.load(self._cookie, self._tenant, self._host)
+            self._loaded = True  # last: a store that is down is asked again, and never makes anyone anonymous
         return self._held.value if self._held else None
 
     @property

@@ -9,7 +9,7 @@ import logging
 import math
 from dataclasses import dataclass
 
-from flask import Flask, Response, g, make_response, render_template, request
+from flask import Flask, Response, current_app, g, make_response, render_template, request
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
@@ -151,7 +151,7 @@ def answer(what: Told, *, retry_after: float | None = None) -> Response:
             body = render_template("errors/page.html", **context, actions=actions)
     except Exception:
         log.exception("error page failed")
-        body = render_template("errors/bare.html", **context)
+        body = _plain(**context)
     response = make_response(body, what.status)
     response.vary.update(("HX-Request", "HX-Target"))
     if retry_after is not None:
@@ -247,7 +247,12 @@ def _unexpected(error: Exception) -> Response:
 
 
 def _bare(status: int) -> Response:
-    return make_response(render_template("errors/bare.html", correlation_id=g.get("request_id")), status)
+    return make_response(_plain(correlation_id=g.get("request_id")), status)
+
+
+def _plain(**context: object) -> str:
+    """The page that needs nothing: no session, and so no store."""
+    return current_app.jinja_env.get_template("errors/bare.html").render(**context)
 
 
 def _ours() -> Told:

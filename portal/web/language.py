@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import g, request
 
 from portal.parts import session
+from portal.store import StoreDown
 
 NAMES = {"en": "English", "es": "Español", "ar": "العربية"}
 KEY = "language"
@@ -16,12 +17,20 @@ def choose() -> str:
     if tenant is None:
         return "en"
     offered: tuple[str, ...] = tenant.languages
-    here = session()
-    person = here.person
-    for wanted in (here.get(KEY), person.locale if person else None):
+    for wanted in _wanted():
         if isinstance(wanted, str) and wanted.replace("_", "-").split("-")[0].lower() in offered:
             return wanted.replace("_", "-").split("-")[0].lower()
     return request.accept_languages.best_match(offered) or offered[0]
+
+
+def _wanted() -> tuple[object, ...]:
+    """What was chosen, then what the profile says; nothing while the store is down, so that a page can say so."""
+    here = session()
+    try:
+        person = here.person
+    except StoreDown:
+        return ()
+    return here.get(KEY), person.locale if person else None
 
 
 def direction(language: str) -> str:

@@ -212,16 +212,17 @@ class HostileServer:
 
 
 class CountingProxy:
-    """Passes requests on to `target`, counts them by path, and can hold or drop those of one path."""
+    """Passes requests on to `target_port`, counts them by path, and can hold one path's back."""
 
     def __init__(self, target_port: int) -> None:
         self.port = free_port()
         self.origin = f"http://127.0.0.1:{self.port}"
         self.asked: list[str] = []
-        self.held_path: str | None = None
-        self.holding = threading.Event()
-        self.dropped = threading.Event()
         self._target_port = target_port
+        self._held = ""
+        self._after = False
+        self._dropped = False
+        self._waiting, self._go_on = threading.Event(), threading.Event()
         self._server = _Local(("127.0.0.1", self.port), _Handler)
         self._server.answer = self._answer  # type: ignore[attr-defined]
         self._thread = threading.Thread(
@@ -232,15 +233,25 @@ class CountingProxy:
     def count(self, path: str) -> int:
         return self.asked.count(path)
 
-    def hold(self, path: str) -> None:
-        """Keep the next request of this path waiting until `drop`, which never answers it."""
-        self.holding.clear()
-        self.dropped.clear()
-        self.held_path = path
+    def hold(self, path: str, *, after: bool = False) -> None:
+        """Keep requests of this path waiting; with `after`, act on them and keep the answer back."""
+        self._waiting.clear()
+        self._go_on.clear()
+        self._held, self._after, self._dropped = path, after, False
+
+    def wait(self) -> None:
+        """Return when one is being held."""
+        assert self._waiting.wait(20), "nothing came"
+
+    def release(self) -> None:
+        """Go on as if nothing had been."""
+        self._held = ""
+        self._go_on.set()
 
     def drop(self) -> None:
-        self.held_path = None
-        self.dropped.set()
+        """Close what is held without an answer."""
+        self._dropped = True
+        self.release()
 
     def stop(self) -> None:
         self.drop()
@@ -251,28 +262,32 @@ class CountingProxy:
     def _answer(self, handler: _Handler, body: bytes) -> None:
         path = urlsplit(handler.path).path
         self.asked.append(path)
-        if path == self.held_path:
-            self.holding.set()
-            self.dropped.wait(30)
+        held, after = path == self._held, self._after
+        if held and not after:
+            self._hold()
+        if held and self._dropped:
             handler.close_connection = True
             return
         upstream = HTTPConnection("127.0.0.1", self._target_port, timeout=20)
-        headers = {
-            name: value
-            for name, value in handler.headers.items()
-            if name.lower() not in ("connection", "content-length")
-        }
+        left_out = ("connection", "content-length", "transfer-encoding", "date", "server")
+        headers = {name: value for name, value in handler.headers.items() if name.lower() not in left_out}
         upstream.request(handler.command, handler.path, body or None, headers)
         response = upstream.getresponse()
         read = response.read()
+        upstream.close()
+        if held and after:
+            self._hold()
         handler.send_response(response.status)
         for name, value in response.getheaders():
-            if name.lower() not in ("connection", "content-length", "transfer-encoding", "date", "server"):
+            if name.lower() not in left_out:
                 handler.send_header(name, value)
         handler.send_header("Content-Length", str(len(read)))
         handler.end_headers()
         handler.wfile.write(read)
-        upstream.close()
+
+    def _hold(self) -> None:
+        self._waiting.set()
+        self._go_on.wait(30)
 
 
 def _laid_over(right: dict[str, Any], wrong: dict[str, Any]) -> dict[str, Any]:
