@@ -10,10 +10,10 @@ from collections.abc import Callable
 import msgspec
 from flask import Response, request
 from sqlalchemy.orm import Session
-from werkzeug.exceptions import RequestEntityTooLarge
 
 from portal.careservice import clock, database
 from portal.careservice.api.endpoint import api
+from portal.careservice.api.payload import bytes_up_to
 from portal.careservice.domain import inbound
 from portal.careservice.settings import current_settings
 from portal.careservice.webhooks import forms
@@ -62,18 +62,19 @@ def _payment(session: Session, body: bytes, content_type: str) -> str | None:
 
 def _receive(most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
     """Take a call once: 413, 401, the answer it had before, or `take` (which may raise `Invalid`: 400)."""
-    request.max_content_length = most
+    body = bytes_up_to(most)
+    if body is None:
+        return Response(status=413)
+    webhook_id = signed_id(request.headers, body, current_settings().webhook_secrets, clock.now())
+    if webhook_id is None:
+        return Response(status=401)
+    session = database.session()
+    delivery = inbound.recall(session, webhook_id)
+    if isinstance(delivery, bytes):
+        return _json(delivery)
     try:
-        body = request.get_data(cache=False)
-        webhook_id = signed_id(request.headers, body, current_settings().webhook_secrets, clock.now())
-        if webhook_id is None:
-            return Response(status=401)
-        session = database.session()
-        delivery = inbound.recall(session, webhook_id)
-        if isinstance(delivery, bytes):
-            return _json(delivery)
         taken = take(session, body, request.content_type or "")
-    except (RequestEntityTooLarge, forms.TooLarge):
+    except forms.TooLarge:
         return Response(status=413)
     delivery.answer = msgspec.json.encode(Receipt(accepted=taken is not None, id=taken))
     session.flush()

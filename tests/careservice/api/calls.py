@@ -15,6 +15,7 @@ class Api:
 
     def __init__(self, service: Any) -> None:
         self._service = service
+        self.base_url: str = service.base_url
         self._session = requests.Session()
         self._session.trust_env = False
         self._tokens: dict[str, str] = {}

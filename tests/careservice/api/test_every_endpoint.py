@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import requests
 
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import (
@@ -172,6 +173,13 @@ def test_what_is_malformed_is_invalid(api: Api, method: str, path: str) -> None:
 def test_a_body_that_is_not_json_is_invalid(api: Api, raw: bytes, media_type: str | None) -> None:
     headers = {} if media_type is None else {"Content-Type": media_type}
     assert members(api("nora", "POST", CONSENTS, raw=raw, headers=headers))
+
+
+def test_a_body_in_chunks_is_bounded_too(api: Api) -> None:
+    headers = {"Authorization": f"Bearer {api.token('nora')}", "Content-Type": "application/json"}
+    chunks = iter([b"{}", *[b" " * 65536] * 17])
+    answer = requests.post(api.base_url + CONSENTS, data=chunks, headers=headers, timeout=10)
+    assert members(answer) == ["$"]
 
 
 def test_unknown_members_are_ignored(api: Api) -> None:

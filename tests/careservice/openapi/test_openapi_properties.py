@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,18 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, GRACE_EPISODE, Api
+from tests.support.postgres import database_url
 from tests.support.stack import CareService, plan
 from tests.support.tokens import TokenMaker
 
 FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
 
-@pytest.fixture(scope="module")
-def care_service(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    from tests.support.postgres import database_url
-
-    where = plan(tmp_path_factory.mktemp("properties"))
-    running = CareService(where, "--database", database_url(where.data / "care.db"))
+@pytest.fixture
+def care_service(tmp_path: Path) -> Iterator[TokenMaker]:
+    """A fresh one for each, since valid requests change who may see what."""
+    where = plan(tmp_path)
+    running = CareService(where, "--database", database_url(tmp_path / "care.db"))
     yield TokenMaker(running)
     running.stop()
 

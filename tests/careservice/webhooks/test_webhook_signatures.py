@@ -154,6 +154,9 @@ def test_what_is_too_large_is_413(hooks: Any, path: str, size: int) -> None:
     connection.request("POST", path, headers={"Content-Length": str(size), "Content-Type": FORM})
     assert connection.getresponse().status == 413
     connection.close()
+    chunks = (b"x" * min(65536, size - start) for start in range(0, size, 65536))
+    with requests.post(hooks.base_url + path, data=chunks, timeout=20, stream=True) as answer:
+        assert answer.status_code == 413
 
 
 @pytest.mark.parametrize(
