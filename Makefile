@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz') $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
-.PHONY: help install demo test test-all check format messages requirements screenshots clean
+.PHONY: help install demo test test-all check format messages requirements screenshots table clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,9 @@ screenshots: $(VENV)/.dev  ## take the README's pictures from the running demo
 
 messages: $(VENV)/.dev  ## bring the translations up to date with the words in code and templates
 	@$(RUN) -m tests.support.messages
+
+table: $(VENV)/.dev  ## write the table of endpoints, their pages and tests anew
+	@$(RUN) -m tests.support.coverage_table
 
 requirements: $(VENV)/.dev  ## pin the dependencies anew
 	@$(RUN) -m tests.support.requirements

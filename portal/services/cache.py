@@ -187,6 +187,17 @@ class ReferenceData:
             raise error from None
 
 
+class Uncached:
+    """Reference data read anew each time, where it decides what may be offered."""
+
+    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
+        """Return the data as the API has it now; raises CareError."""
+        return Reference(care.read(endpoint, into, query=query))
+
+    def move_on(self, care: Care) -> None:
+        """Nothing is kept."""
+
+
 class Generations:
     """A random mark for each clinic and each person, in the store, so that all processes leave old copies at once.
 

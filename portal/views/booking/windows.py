@@ -10,20 +10,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TypeVar
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from flask import g, request
 
+from portal.services.cache import Uncached
 from portal.services.client import Care
-from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.physicians import list_physicians
 from portal.services.records import Physician
 from portal.web.filters import now, today
 from portal.words import _
-
-T = TypeVar("T")
 
 LENGTH = timedelta(minutes=30)
 """How long one window is."""
@@ -136,7 +133,7 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
     zone: ZoneInfo = g.tenant.time_zone
     begins = datetime.combine(first_day, time(), zone)
     ends = datetime.combine(first_day + timedelta(days=_DAYS), time(), zone)
-    live = replace(care, references=_Live())
+    live = replace(care, references=Uncached())
     found = list_physicians(live, start=begins, end=ends).value.items
     physicians = tuple(sorted((p for p in found if p.is_active), key=lambda p: p.name))
     chosen = next((p for p in physicians if p.id == physician_id), None)
@@ -216,13 +213,3 @@ def _zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
 
 def _written(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%MZ")
-
-
-class _Live:
-    """Reference data without a cache (a `portal.services.client.ReferenceCache`)."""
-
-    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
-        return Reference(care.read(endpoint, into, query=query))
-
-    def move_on(self, care: Care) -> None:
-        """Nothing is kept."""

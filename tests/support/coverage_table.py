@@ -1,0 +1,392 @@
+"""Which page and which test use which endpoint of the care API specification §4, read out of the code.
+
+`make table` writes portal/services/README.md from it. Service functions and pages come from the syntax trees of
+`portal`: a page uses an endpoint when its handler reaches, by whatever helpers, a function of `portal.services` that
+names the endpoint's constant; what changes something is used by posts alone. A test uses a page when one of its
+strings is that page's address.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from flask import Flask
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import RoutingException
+
+from portal.app import create_app
+from portal.demo import portal_environment, tenants_file
+from portal.services import endpoints
+from portal.services.endpoints import ALL, WEBHOOKS, Endpoint
+from portal.settings import Settings
+from tests.support.stack import plan
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "portal" / "services" / "README.md"
+SHOWN = 5
+"""How many pages or tests a cell names; the others are counted."""
+
+_WEBHOOKS_SHOW = {
+    "/smsinbound": "/conversations",
+    "/emailinbound": "/conversations",
+    "/api/payment/webhook/payment-provider": "/notifications",
+}
+
+Name = tuple[str, str]
+"""A module and something that it defines at its top level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A handler at one address of the portal."""
+
+    method: str
+    route: str
+    view: Name
+
+    def __str__(self) -> str:
+        return f"`{self.method} {self.route}` {self.view[0].removeprefix('portal.views.')}.{self.view[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An endpoint with all that uses it."""
+
+    endpoint: Endpoint
+    functions: tuple[Name, ...]
+    pages: tuple[Page, ...]
+    tests: tuple[Path, ...]
+
+
+@dataclass(slots=True)
+class Module:
+    """A module's own definitions with the names that each uses, and what its imports stand for."""
+
+    name: str
+    uses: dict[str, set[str]] = field(default_factory=dict)
+    imports: dict[str, Name] = field(default_factory=dict)
+
+
+def constants() -> dict[str, Endpoint]:
+    """Each endpoint that the portal calls, by the name of its constant."""
+    return {name: value for name, value in vars(endpoints).items() if isinstance(value, Endpoint)}
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """One row for each endpoint that the portal calls, in the specification's order."""
+    names = {endpoint: name for name, endpoint in constants().items()}
+    reached = {page: reach(page.view) for page in pages()}
+    found: list[Row] = []
+    for endpoint in ALL:
+        functions = functions_of(names[endpoint])
+        users = [
+            page
+            for page in pages()
+            if (endpoint.is_safe or page.method != "GET")
+            and any(function in reached[page] for function in functions)
+        ]
+        users.sort(key=lambda page: _distance(page, functions))
+        routes = {page.route for page in users}
+        tests = [path for path, opened in routes_in_tests().items() if opened & routes]
+        found.append(Row(endpoint, functions, tuple(users), tuple(tests)))
+    return tuple(found)
+
+
+def functions_of(constant: str) -> tuple[Name, ...]:
+    """The functions of `portal.services` that name this constant, or have a helper that does."""
+    found: list[Name] = []
+    for module in modules().values():
+        if module.name.startswith("portal.services.") and module.name not in _MACHINERY:
+            naming = _users(module, ("portal.services.endpoints", constant))
+            for name in naming:
+                public = _users(module, (module.name, name)) if name.startswith("_") else [name]
+                found += [(module.name, one) for one in public]
+    return tuple(found)
+
+
+def _users(module: Module, wanted: Name) -> list[str]:
+    """What in a module uses `wanted`."""
+    return [name for name, used in module.uses.items() if wanted in {_resolve(module, one) for one in used}]
+
+
+_MACHINERY = {"portal.services.client", "portal.services.cache", "portal.services.endpoints"}
+
+
+@cache
+def pages() -> tuple[Page, ...]:
+    """Every handler that people reach, as the application has them."""
+    app = application()
+    found: list[Page] = []
+    for rule in app.url_map.iter_rules():
+        view = inspect.unwrap(app.view_functions[rule.endpoint])
+        if not view.__module__.startswith("portal.views"):
+            continue
+        route = _written(rule.rule)
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            found.append(Page(method, route, (view.__module__, view.__name__)))
+    return tuple(sorted(found, key=lambda page: (page.route, page.method)))
+
+
+def _written(rule: str) -> str:
+    """A route as it is read: `/consents/{consent_id}`."""
+    return re.sub(r"<(?:[^:>]+:)?(\w+)>", r"{\1}", rule)
+
+
+@cache
+def application() -> Flask:
+    """The portal as it is put together, without anything that it talks to."""
+    with tempfile.TemporaryDirectory() as folder:
+        the = plan(Path(folder))
+        tenants = the.data / "tenants.toml"
+        tenants.write_text(tenants_file(the))
+        environment = {**portal_environment(the, tenants), "PORTAL_AUDIT": "stderr"}
+        return create_app(Settings.from_env(environment))
+
+
+def reach(start: Name) -> set[Name]:
+    """Everything of the portal that `start` leads to, itself included."""
+    seen: set[Name] = set()
+    waiting = [start]
+    while waiting:
+        at = waiting.pop()
+        module = modules().get(at[0])
+        if at in seen or module is None or at[1] not in module.uses:
+            continue
+        seen.add(at)
+        waiting += [name for one in module.uses[at[1]] if (name := _resolve(module, one))]
+    return seen
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """The portal's modules by their names."""
+    return {
+        _module_name(path): _read(_module_name(path), tree(path))
+        for path in sources("portal")
+        if "careservice" not in path.parts
+    }
+
+
+def sources(folder: str) -> list[Path]:
+    """The Python files below a folder of the project."""
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """A file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _read(name: str, source: ast.Module) -> Module:
+    module = Module(name)
+    for node in ast.walk(source):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            module.imports |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
+    for node in source.body:
+        for defined in _defines(node):
+            module.uses[defined] = set(_names(node))
+    return module
+
+
+def _defines(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [node.name]
+        case ast.Assign():
+            return [target.id for target in node.targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name()):
+            return [node.target.id]
+        case _:
+            return []
+
+
+def _names(node: ast.stmt) -> Iterator[str]:
+    """The names used in a definition, not its own: `list_consents`, and `consents.list_consents` of a module."""
+    parts = list(ast.walk(node))
+    own = {part.arg for part in parts if isinstance(part, ast.arg)}
+    if isinstance(node, ast.FunctionDef):
+        own |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    for part in parts:
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and part.id not in own:
+            yield part.id
+        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+            yield f"{part.value.id}.{part.attr}"
+
+
+def _resolve(module: Module, used: str) -> Name | None:
+    """What a name means in a module, through as many imports as it takes."""
+    base, _, attribute = used.partition(".")
+    if base not in module.imports:
+        return (module.name, used) if not attribute and used in module.uses else None
+    source, name = module.imports[base]
+    if f"{source}.{name}" in _module_names():
+        return _defined_at(f"{source}.{name}", attribute) if attribute else None
+    return None if attribute else _defined_at(source, name)
+
+
+def _defined_at(module_name: str, name: str) -> Name:
+    module = modules().get(module_name)
+    is_passed_on = module is not None and name not in module.uses and name in module.imports
+    return _defined_at(*module.imports[name]) if module and is_passed_on else (module_name, name)
+
+
+@cache
+def _module_names() -> frozenset[str]:
+    return frozenset(_module_name(path) for path in sources("portal"))
+
+
+def _distance(page: Page, functions: Iterable[Name]) -> tuple[bool, bool, int, str]:
+    """The pages of the same word come first, those to read before those that act, the short addresses first."""
+    words = {module.rpartition(".")[2] for module, _ in functions}
+    is_other = not words & set(page.view[0].split("."))
+    return is_other, page.method != "GET", page.route.count("/"), page.route
+
+
+# ── tests ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def routes_in_tests() -> dict[Path, frozenset[str]]:
+    """The routes whose addresses stand in each test file that drives the portal."""
+    files = [*sources("tests/web"), *sources("tests/browser")]
+    return {path: frozenset(_routes(path)) for path in files if path.name.startswith("test_")}
+
+
+def _routes(path: Path) -> Iterator[str]:
+    source = tree(path)
+    inside = {
+        id(part) for node in ast.walk(source) if isinstance(node, ast.JoinedStr) for part in node.values
+    }
+    for node in ast.walk(source):
+        if isinstance(node, ast.JoinedStr):
+            pieces = [_piece(part, is_first=part is node.values[0]) for part in node.values]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
+            pieces = [node.value]
+        else:
+            continue
+        yield from _meant("".join(pieces))
+
+
+_PART, _BEGINNING = "\ue000", "\ue001"
+
+
+def _piece(part: ast.expr, *, is_first: bool) -> str:
+    """A piece of an f-string; what is put in stands for a part of an address, or for its beginning."""
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    return _BEGINNING if is_first or "/" in ast.unparse(part) else _PART
+
+
+def _meant(text: str) -> set[str]:
+    """The routes that an address means: several only where they are of one kind of record."""
+    address = re.split("[?#]", text)[0]
+    if not re.search("/[a-z]", address) or re.search(r"\s", address):
+        return {"/"} if address == "/" else set()
+    if _BEGINNING not in address:
+        return _route_at(address.replace(_PART, "x"))
+    pattern = re.escape(address).replace(_PART, "[^/]*").replace(_BEGINNING, ".*")
+    fitting = {route for route in _all_routes() if re.fullmatch(pattern, re.sub(r"{\w+}", "x", route))}
+    return fitting if len({route.split("/")[1] for route in fitting}) == 1 else set()
+
+
+@cache
+def _route_at(address: str) -> set[str]:
+    found: set[str] = set()
+    for method in ("GET", "POST"):
+        with suppress(HTTPException, RoutingException):
+            rule, _ = application().url_map.bind("localhost").match(address, method=method, return_rule=True)
+            found.add(_written(rule.rule))
+    return found & _all_routes()
+
+
+@cache
+def _all_routes() -> set[str]:
+    return {page.route for page in pages()}
+
+
+def tests_naming(path: str) -> list[Path]:
+    """The care service's test files in which this address of its API stands."""
+    return [
+        file
+        for file in sources("tests/careservice")
+        if file.name.startswith("test_") and path in file.read_text(encoding="utf-8")
+    ]
+
+
+# ── the table ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def written() -> str:
+    """The whole of portal/services/README.md."""
+    lines = [
+        "# Services",
+        "",
+        "One module for each resource of the care API, one function for each call. Only an `Endpoint` of",
+        "`endpoints.py` can be called, and only from here. Pages stand on these functions.",
+        "",
+        "## Every endpoint, and what uses it",
+        "",
+        "Made from the code by `make table`; `tests/unit/test_specification.py` fails when it is not what the code",
+        "gives. A page counts when its handler reaches the function; pages of the same resource come first. A test",
+        "counts when the address of one of the pages stands in it; all of them run the portal before the real care",
+        "service.",
+        "",
+        "| Group | Endpoint | Service function | Pages | Tests |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    lines += [_line(row) for row in rows()]
+    lines += [
+        "",
+        "Three more are called by others and never by the portal. What they bring is shown on a page:",
+        "",
+        "| Group | Endpoint | Shown on | Tests |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {hook.group} | `{hook.method} {hook.template}` | `{_WEBHOOKS_SHOW[hook.template]}` "
+        f"| {_some(_link(path) for path in tests_naming(hook.template))} |"
+        for hook in WEBHOOKS
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Row) -> str:
+    functions = "<br>".join(f"`{module.rpartition('.')[2]}.{name}`" for module, name in row.functions)
+    return (
+        f"| {row.endpoint.group} | `{row.endpoint.method} {row.endpoint.template}` | {functions} "
+        f"| {_some(map(str, row.pages))} | {_some(map(_link, row.tests))} |"
+    )
+
+
+def _some(texts: Iterable[str]) -> str:
+    every = list(texts)
+    more = [f"and {len(every) - SHOWN} more"] if len(every) > SHOWN else []
+    return "<br>".join([*every[:SHOWN], *more])
+
+
+def _link(path: Path) -> str:
+    return f"[{path.stem.removeprefix('test_')}](../../{path.relative_to(ROOT).as_posix()})"
+
+
+def main() -> int:
+    TABLE.write_text(written(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
