@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import secrets
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
+import msgspec
 import requests
 
 from portal.clock import Clock
 from portal.sessions import Person, Sessions, Tokens
 from portal.settings import Timeouts
 from portal.signin.provider import Provider, ProviderDown, ProviderRefused, Providers
-from portal.signin.tokens import LEEWAY, SignInFailed, decode, oauth_session
+from portal.signin.tokens import LEEWAY, SignInFailed, Time, decode, oauth_session
 from portal.store.vault import Vault
 from portal.tenants import Tenant
 
@@ -22,6 +24,7 @@ log = logging.getLogger("portal")
 
 _EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _HURRY = 2.0
+_RECENT = 10 * 60
 
 
 def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: Timeouts) -> bool:
@@ -68,6 +71,27 @@ def end_session_address(
     return f"{endpoint}?{urlencode(query)}"
 
 
+class _LogoutClaims(msgspec.Struct, frozen=True):
+    """The claims of a logout token (Back-Channel Logout §2.4)."""
+
+    iss: str
+    aud: str | list[str]
+    iat: Time
+    jti: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+    events: dict[str, Any]
+    exp: Time | None = None
+    sub: str | None = None
+    sid: str | None = None
+    nonce: Any = None
+
+
+def _typed(claims: dict[str, Any]) -> _LogoutClaims:
+    try:
+        return msgspec.convert(claims, _LogoutClaims)
+    except msgspec.ValidationError as error:
+        raise SignInFailed("logout token: a claim is missing or of another type") from error
+
+
 @dataclass(frozen=True, slots=True)
 class BackChannel:
     """Ends sessions on the identity server's word."""
@@ -83,29 +107,21 @@ class BackChannel:
         Raises SignInFailed when the token must not be believed.
         """
         provider = self.providers.of(tenant.auth_url, tenant.identity_origins)
-        claims = decode(logout_token, provider)
+        claims = _typed(decode(logout_token, provider))
         now = self.clock()
         issuer = provider.metadata().issuer
-        audience = claims.get("aud")
-        audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
-        iat, exp, jti = claims.get("iat"), claims.get("exp"), claims.get("jti")
-        events = claims.get("events")
-        sub, sid = claims.get("sub"), claims.get("sid")
-        if claims.get("iss") != issuer or tenant.client.client_id not in audiences:
+        audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
+        if claims.iss != issuer or tenant.client.client_id not in audiences:
             raise SignInFailed("logout token: not for this portal")
-        if not isinstance(iat, int | float) or abs(now - iat) > 10 * 60:
-            raise SignInFailed("logout token: iat")
-        if exp is not None and (not isinstance(exp, int | float) or exp < now - LEEWAY):
+        if abs(now - claims.iat) > _RECENT:
+            raise SignInFailed("logout token: not of now")
+        if claims.exp is not None and claims.exp < now - LEEWAY:
             raise SignInFailed("logout token: expired")
-        if not isinstance(events, dict) or _EVENT not in events or "nonce" in claims:
+        if _EVENT not in claims.events or claims.nonce is not None:
             raise SignInFailed("logout token: not a logout token")
-        if not (isinstance(sub, str) or isinstance(sid, str)) or not isinstance(jti, str) or not jti:
+        if not (claims.sub or claims.sid):
             raise SignInFailed("logout token: names no session")
-        if not self.vault.insert(f"jti:{tenant.key}:{jti}", True, expires_at=now + 3600):
+        used = hashlib.sha256(f"{tenant.key}\0{claims.jti}".encode()).hexdigest()
+        if not self.vault.insert(f"jti:{used}", True, expires_at=now + 2 * _RECENT):
             raise SignInFailed("logout token: used before")
-        return self.sessions.end_tagged(
-            issuer=issuer,
-            tenant=tenant.key,
-            sub=sub if isinstance(sub, str) else None,
-            sid=sid if isinstance(sid, str) else None,
-        )
+        return self.sessions.end_tagged(issuer=issuer, tenant=tenant.key, sub=claims.sub, sid=claims.sid)

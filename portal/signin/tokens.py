@@ -41,8 +41,8 @@ _B64TOKEN = re.compile(r"[\x21-\x7e]+")
 _POLL = 0.03
 
 
-# A number that is neither infinite nor NaN, which compares with nothing.
-_Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
+Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
+"""Seconds since 1970 in a JWT: a number that is neither infinite nor NaN, which compares with nothing."""
 
 
 class SignInFailed(Exception):
@@ -162,12 +162,12 @@ class _IdClaims(msgspec.Struct, frozen=True):
     iss: str
     sub: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
     aud: str | Annotated[list[str], msgspec.Meta(min_length=1)]
-    exp: _Time
-    iat: _Time
+    exp: Time
+    iat: Time
     nonce: str | None = None
     azp: str | None = None
-    auth_time: _Time | None = None
-    nbf: _Time | None = None
+    auth_time: Time | None = None
+    nbf: Time | None = None
 
 
 def _typed(claims: Mapping[str, Any]) -> _IdClaims:
@@ -209,25 +209,32 @@ class Refresher:
         `refused` says that the API refused the old token, so that it is of no more use while another process
         refreshes. Raises NotSignedIn when the session is over, Unavailable when it goes on but no token came.
         """
-        with self._stripes[hash(session) % len(self._stripes)]:
-            deadline = self._clock() + self._timeouts.read
-            owner = secrets.token_hex(8)
-            lock = f"refresh:{session}"
-            while not self._store_locks.lock(lock, owner, seconds=3 * self._timeouts.read):
-                newer = self._newer(session, seen)
-                if newer:
-                    return newer
-                if not refused and seen.expires_at > self._clock():
-                    return seen
-                if self._clock() > deadline:
-                    raise Unavailable("token refresh under way")
-                time.sleep(_POLL)
-            try:
-                return self._newer(session, seen) or self._fetch(
-                    session, seen, tenant, provider, refused=refused
-                )
-            finally:
-                self._store_locks.unlock(lock, owner)
+        is_usable = not refused and seen.expires_at > self._clock()
+        stripe = self._stripes[hash(session) % len(self._stripes)]
+        if not stripe.acquire(timeout=0 if is_usable else self._timeouts.read):
+            return self._newer(session, seen) or self._later(seen, "under way", refused=refused)
+        try:
+            return self._refreshed(session, seen, tenant, provider, refused=refused)
+        finally:
+            stripe.release()
+
+    def _refreshed(
+        self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
+    ) -> Tokens:
+        deadline = self._clock() + self._timeouts.read
+        owner = secrets.token_hex(8)
+        lock = f"refresh:{session}"
+        while not self._store_locks.lock(lock, owner, seconds=3 * self._timeouts.read):
+            newer = self._newer(session, seen)
+            if newer:
+                return newer
+            if self._clock() > deadline or (not refused and seen.expires_at > self._clock()):
+                return self._later(seen, "under way", refused=refused)
+            time.sleep(_POLL)
+        try:
+            return self._newer(session, seen) or self._fetch(session, seen, tenant, provider, refused=refused)
+        finally:
+            self._store_locks.unlock(lock, owner)
 
     def _newer(self, session: str, seen: Tokens) -> Tokens | None:
         held = self._sessions.tokens_of(session)

@@ -134,6 +134,11 @@ class HostileServer:
     def with_raw_header(self, header: bytes) -> Callable[[dict[str, Any], bytes], str]:
         return lambda _, payload: f"{_b64(header)}.{_b64(payload)}.{_b64(b'signature')}"
 
+    def jwt(self, claims: dict[str, Any]) -> str:
+        """Return these claims, signed as all its JWTs are now."""
+        claims = _laid_over(claims, self.claims)
+        return self.sign({"alg": "RS256", "kid": self.key.kid, **self.header}, json.dumps(claims).encode())
+
     # What is asked of it.
 
     def _answer(self, handler: _Handler, body: bytes) -> None:
@@ -185,7 +190,7 @@ class HostileServer:
     def _token(self, given: dict[str, str]) -> Answer:
         now = time.time()
         asked = self._codes.get(given.get("code", ""), {})
-        claims = _laid_over(
+        id_token = self.jwt(
             {
                 "iss": self.origin,
                 "sub": "person-1",
@@ -197,16 +202,15 @@ class HostileServer:
                 "name": "Amelia Hart",
                 "role": "patient",
                 "tenantid": self._tenant_id,
-            },
-            self.claims,
+                "sid": "session-1",
+            }
         )
-        header = {"alg": "RS256", "kid": self.key.kid, **self.header}
         token = {
             "access_token": "access-" + secrets.token_urlsafe(9),
             "refresh_token": "refresh-" + secrets.token_urlsafe(9),
             "token_type": "Bearer",
             "expires_in": 3600,
-            "id_token": self.sign(header, json.dumps(claims).encode()),
+            "id_token": id_token,
         }
         return _json(_laid_over(token, self.token))
 

@@ -544,6 +544,179 @@ def test_a_pushed_request_that_fails_is_a_fault_of_the_server(
     assert identity.count("/elsewhere") == 0
 
 
+# ── renewing tokens ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(Answer("{}", 500), id="500"),
+        pytest.param(Answer("<h1>Hello</h1>", content_type="text/html"), id="html"),
+        pytest.param(Answer("[]"), id="list"),
+        pytest.param(Answer(DEEP), id="deep"),
+        pytest.param(Answer('{"token_type": "mac", "access_token": "x"}'), id="no bearer token"),
+        pytest.param(Answer('{"error": "invalid_client"}', 401), id="client refused"),
+        pytest.param(Answer('{"error": {"a": 1}}', 400), id="strange error"),
+        pytest.param(Answer(status=307, headers={"Location": "/elsewhere"}), id="redirect"),
+        pytest.param(Answer(wait=1.5), id="slow"),
+    ],
+)
+def test_a_token_that_cannot_be_renewed_now_ends_no_session(
+    portal: PortalThread, identity: HostileServer, broken: Answer
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = broken
+    visitor.get("/conversations", status=503)
+    assert person_of(visitor) is not None
+    assert identity.count("/elsewhere") == 0
+    del identity.answers["/token"]
+    before = identity.count("/token")
+    visitor.get("/conversations", status=None)
+    assert person_of(visitor) is not None
+    assert identity.count("/token") == before + 1
+
+
+def test_a_refresh_token_that_is_over_leads_to_sign_in(portal: PortalThread, identity: HostileServer) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = Answer('{"error": "invalid_grant"}', 400)
+    page = visitor.request("GET", "/conversations", follow=False, status=303)
+    assert page.headers["Location"] == "/sign-in?next=%2Fconversations"
+    assert person_of(visitor) is None
+
+
+# ── signing out ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Answer("{}", 500),
+        Answer(DEEP),
+        Answer(status=302, headers={"Location": "/elsewhere"}),
+        Answer(wait=1.5),
+    ],
+)
+def test_signing_out_works_whatever_the_server_does(
+    portal: PortalThread, identity: HostileServer, broken: Answer
+) -> None:
+    identity.discovery = {
+        "revocation_endpoint": f"{identity.origin}/revoke",
+        "end_session_endpoint": f"{identity.origin}/end",
+    }
+    visitor = portal.visitor()
+    page = sign_in(visitor)
+    assert signed_in(page, visitor)
+    identity.answers["/revoke"] = broken
+    answer = visitor.request(
+        "POST", "/sign-out", data={"csrf_token": page_token(page)}, follow=False, status=303
+    )
+    assert answer.headers["Clear-Site-Data"] == '"cache", "storage"'
+    assert person_of(visitor) is None
+    assert identity.count("/elsewhere") == 0
+
+
+def logout_token(identity: HostileServer, **claims: Any) -> str:
+    now = time.time()
+    return identity.jwt(
+        {
+            "iss": identity.origin,
+            "aud": "riverside-portal",
+            "iat": now,
+            "exp": now + 120,
+            "jti": str(time.monotonic_ns()),
+            "events": {"http://schemas.openid.net/event/backchannel-logout": {}},
+            "sid": "session-1",
+            **claims,
+        }
+    )
+
+
+def told_to_sign_out(portal: PortalThread, token: str, status: int) -> None:
+    before = audited(portal)
+    portal.visitor().request("POST", "/sign-out/back-channel", data={"logout_token": token}, status=status)
+    (line,) = audited(portal)[len(before) :]
+    assert (line["audit"], line["outcome"]) == (
+        "sign-out.back-channel",
+        "done" if status == 200 else "refused",
+    )
+
+
+@pytest.mark.parametrize("named", [{}, {"sid": None, "sub": "person-1"}, {"sub": "person-1"}])
+def test_the_server_may_end_a_session_once_with_each_token(
+    portal: PortalThread, identity: HostileServer, named: dict[str, Any]
+) -> None:
+    visitor, other = portal.visitor(), portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    identity.claims = {"sub": "person-12", "sid": "session-2"}
+    sign_in(other)
+    assert person_of(other) is not None
+    identity.claims = {}
+    token = logout_token(identity, **named)
+    told_to_sign_out(portal, token, 200)
+    assert person_of(visitor) is None
+    assert person_of(other) is not None, "another person's session goes on"
+    told_to_sign_out(portal, token, 400)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"iss": "https://elsewhere.example"},
+        {"aud": "harbour-portal"},
+        {"aud": ["other"]},
+        {"aud": 5},
+        {"iat": time.time() - HOUR},
+        {"iat": time.time() + HOUR},
+        {"iat": float("nan")},
+        {"iat": None},
+        {"exp": time.time() - 60},
+        {"exp": "x"},
+        {"jti": None},
+        {"jti": ""},
+        {"jti": "x" * 1000},
+        {"events": None},
+        {"events": []},
+        {"events": {"something else": {}}},
+        {"nonce": "n"},
+        {"sid": None},
+        {"sid": 5},
+        {"sid": "", "sub": ""},
+    ],
+)
+def test_a_logout_token_that_says_something_else_ends_nothing(
+    portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    told_to_sign_out(portal, logout_token(identity, **claims), 400)
+    assert person_of(visitor) is not None
+
+
+@pytest.mark.parametrize("how", ["unsigned", "public key", "another key", "nothing", "deep", "an ID token"])
+def test_a_logout_token_that_is_not_signed_right_ends_nothing(
+    portal: PortalThread, identity: HostileServer, how: str
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    if how == "unsigned":
+        identity.sign = identity.unsigned
+    if how == "public key":
+        identity.sign = identity.by_public_key
+    if how == "another key":
+        identity.key = RSAKey.generate_key(2048, {"kid": identity.key.kid})
+    id_token = {"iss": identity.origin, "aud": "riverside-portal", "sub": "person-1"}
+    other = {"nothing": "", "deep": DEEP, "an ID token": identity.jwt(id_token)}
+    token = other[how] if how in other else logout_token(identity)
+    told_to_sign_out(portal, token, 400)
+    assert person_of(visitor) is not None
+
+
 # ── what the tests stand on ─────────────────────────────────────────────────────────────────────────────
 
 
@@ -570,6 +743,10 @@ def refused(portal: PortalThread, *, status: int = 400) -> None:
     assert len(lines) == 1, lines
     assert lines[0]["audit"] == "sign-in"
     assert lines[0]["outcome"] in ("refused", "unknown", "unavailable")
+
+
+def page_token(page: Page) -> str:
+    return str(page.soup.select_one("input[name=csrf_token]")["value"])  # type: ignore[index]
 
 
 def person_of(visitor: Visitor) -> Any:
