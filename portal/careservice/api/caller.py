@@ -78,6 +78,8 @@ def _clinic(session: Session, own: str | None, client_id: str) -> str:
         if own is None:
             raise NotPermitted
         return own
+    if "\0" in asked:
+        raise NotPermitted  # PostgreSQL can't even look for it
     found = session.scalar(select(Tenant.id).where(or_(Tenant.id == asked, Tenant.name == asked)))
     if found is None:
         raise NotPermitted
