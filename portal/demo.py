@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import secrets
@@ -129,6 +130,8 @@ def _secrets(folder: Path) -> dict[str, str]:
         "PORTAL_SECRET_KEYS",
     )
     made = {name: kept.get(name) or secrets.token_urlsafe(36) for name in names}
+    webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+    made["CARE_WEBHOOK_SECRETS"] = kept.get("CARE_WEBHOOK_SECRETS") or webhook_secret
     password = os.environ.get("PORTAL_DEMO_PASSWORD") or kept.get("PORTAL_DEMO_PASSWORD")
     made["PORTAL_DEMO_PASSWORD"] = password or secrets.token_urlsafe(9)
     file.touch(mode=0o600)
@@ -275,6 +278,7 @@ def _welcome(plan: Plan, *, kept: bool) -> str:
         "",
         f"  http://localhost:{port} is Riverside too. The care service is at {plan.service}.",
         f"  Data: {plan.data}{'' if kept else ' (gone when you stop; --data DIR keeps it)'}",
+        f"  Its webhooks take what is signed with {plan.secrets['CARE_WEBHOOK_SECRETS']}",
         "  Stop with Ctrl-C.",
         "",
     ]
