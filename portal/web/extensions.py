@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import math
 from typing import Any, cast
 
 from flask import request
@@ -73,7 +74,7 @@ def address() -> str:
 def seconds_to_wait() -> int:
     """Return in how many seconds the limit that refused this request lets the next one through, 1 at least."""
     limit = limiter.current_limit
-    return max(1, round(limit.reset_at - parts().clock())) if limit else 60
+    return max(1, math.ceil(limit.window.reset_time - parts().clock())) if limit else 60
 
 
 def _counter(key: str) -> str:
