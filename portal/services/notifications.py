@@ -48,6 +48,25 @@ def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
     return _update(care, {"all": True, "isRead": is_read})
 
 
+def unread_among(page: Page[Notification]) -> int | None:
+    """How many are unread in all, by a page of unread ones; None where neither it nor the API tells."""
+    if page.unread is not None:
+        return page.unread
+    return page.total if page.is_counted else None
+
+
+def count_unread(care: Care) -> int:
+    """How many are unread; where the API doesn't count them, those among its first 100.
+
+    GET /api/app/notification (care API specification §4), twice from an API that doesn't count.
+    """
+    told = unread_among(list_notifications(care, limit=1, is_read=False))
+    if told is not None:
+        return told
+    newest = list_notifications(care, limit=100, is_read=False)
+    return sum(not notification.is_read for notification in newest.items)
+
+
 def announcing(notifications: Iterable[Notification], conversation_id: str) -> tuple[str, ...]:
     """The ids of the unread notifications that announce a conversation: set read, its messages are read too."""
     return tuple(n.id for n in notifications if not n.is_read and n.is_about("Conversation", conversation_id))

@@ -29,7 +29,7 @@ def asking(skip: int, limit: int, **others: str | int | bool | datetime | None) 
 def fitted(page: Page[T], skip: int, limit: int) -> Page[T]:
     """The page that was asked for, also from an API that doesn't count or doesn't page.
 
-    An uncounted full page counts one record more than was seen, so that "next" is offered.
+    An uncounted full page counts one record more than was seen, so that "next" is offered, and says so.
     """
     if page.total_count is not None:
         return page
@@ -37,8 +37,13 @@ def fitted(page: Page[T], skip: int, limit: int) -> Page[T]:
     if here > limit:  # the whole list came
         items = page.items[skip : skip + limit]
         return Page(items=items, total_count=here, unread_count=page.unread_count)
-    total = skip + here + (1 if here == limit else 0)
-    return Page(items=page.items, total_count=total, unread_count=page.unread_count)
+    may_go_on = here == limit
+    return Page(
+        items=page.items,
+        total_count=skip + here + (1 if may_go_on else 0),
+        unread_count=page.unread_count,
+        is_counted=not may_go_on and (here > 0 or skip == 0),
+    )
 
 
 def every(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:

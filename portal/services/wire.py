@@ -97,11 +97,15 @@ def in_utc(at: datetime) -> datetime:
 
 
 class Page(Record, Generic[T], frozen=True, kw_only=True):
-    """One page of a list, with the counts that the API gave; `unread_count` comes with notifications alone."""
+    """One page of a list, with the counts that the API gave; `unread_count` comes with notifications alone.
+
+    Where `is_counted` is False the total is only what was seen so far, and one more if the list may go on.
+    """
 
     items: tuple[T, ...]
     total_count: int | None = None
     unread_count: int | None = None
+    is_counted: bool = True
 
     @property
     def total(self) -> int:

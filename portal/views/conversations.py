@@ -56,6 +56,7 @@ def inbox(care: Care, person: Person) -> Response:
         archived=archived,
         page=number,
         pages=max(1, -(-page.total // _PAGE)),
+        is_counted=page.is_counted,
     )
 
 

@@ -17,7 +17,7 @@ from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
 from portal.services.errors import CareError
 from portal.services.gather import gather
-from portal.services.notifications import list_notifications
+from portal.services.notifications import list_notifications, unread_among
 from portal.services.records import (
     ConsentForm,
     ConsentStatus,
@@ -98,7 +98,7 @@ def _needs(care: Care, person: Person) -> dict[str, Any]:
     messages = talks if isinstance(talks, CareError) else _unread(talks)
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
     if not isinstance(news, CareError):
-        bell.learn(person, news.total if news.unread is None else news.unread)
+        bell.learn(person, unread_among(news))
     return {
         "consents": consents,
         "messages": messages,
@@ -222,10 +222,11 @@ class WorkRow:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The open consent forms, those needed first at the top; `total` counts also those not shown."""
+    """The open consent forms, those needed first at the top; `total` counts also those not shown, if the API does."""
 
     rows: tuple[WorkRow, ...]
     total: int
+    is_counted: bool
 
     def count(self, tone: str | None) -> int:
         """How many of the rows have that tone; None counts those without a procedure date."""
@@ -245,7 +246,7 @@ def _worklist(care: Care, person: Person) -> dict[str, Any]:
         lambda: _news(care),
     )
     if not isinstance(news, CareError):
-        bell.learn(person, news.total if news.unread is None else news.unread)
+        bell.learn(person, unread_among(news))
     return {
         "consents": pending if isinstance(pending, CareError) else partial
         if isinstance(partial, CareError) else _work([pending, partial], person),
@@ -266,7 +267,8 @@ def _work(pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
         if form.is_open
     ]
     rows.sort(key=lambda row: (row.form.procedure_date or date.max, not row.is_mine, row.form.title))
-    return Work(tuple(rows), max(len(rows), sum(page.total for page in pages)))
+    total = max(len(rows), sum(page.total for page in pages))
+    return Work(tuple(rows), total, all(page.is_counted for page in pages))
 
 
 def _work_alone(care: Care, person: Person) -> Work:

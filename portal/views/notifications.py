@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException
 from portal.services.client import Care
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
 from portal.services.gather import gather
-from portal.services.notifications import list_notifications, set_all_read, set_read
+from portal.services.notifications import count_unread, list_notifications, set_all_read, set_read
 from portal.services.paging import every
 from portal.services.records import Notification, NotificationCounts
 from portal.sessions import Person
@@ -55,8 +55,7 @@ def ring(care: Care, person: Person) -> Response:
     """Answer with the bell when its count is another than `known`, else 204; a failure leaves it as it is."""
     if bell.claim(person):
         try:
-            newest = list_notifications(care, limit=1, is_read=False)
-            bell.learn(person, newest.total if newest.unread is None else newest.unread)
+            bell.learn(person, count_unread(care))
         except NotSignedIn:
             raise
         except CareError as error:
@@ -78,7 +77,7 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
     if isinstance(found, CareError):
         raise found
     if not isinstance(counts, CareError):
-        bell.learn(person, counts.unread_count)
+        _learn(care, person, counts)
     place, notification = found
     audit.note("notification.open", "done", kind="notification", id_=notification_id)
     here = url_for(".index", page=place // _PAGE + 1, _anchor=f"notification-{notification_id}")
@@ -121,7 +120,8 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         is_read=False if only_unread else None,
         type=kind or None,
     )
-    count = page.unread if page.unread is not None or counts is None else counts.unread_count
+    told = page.unread if page.unread is not None or counts is None else counts.unread_count
+    count = count_unread(care) if told is None else told
     bell.learn(person, count)
     return render(
         "notifications/index.html",
@@ -130,6 +130,7 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         page=page,
         number=number,
         pages=max(1, -(-page.total // _PAGE)),
+        is_counted=page.is_counted,
         only_unread=only_unread,
         kind=kind,
         kinds=_kinds(kind),
@@ -137,6 +138,13 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         kind_words=kind_words,
         unread=count,
     )
+
+
+def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:
+    """Let the bell tell what the act left unread, asking once more where its answer doesn't say."""
+    told = counts.unread_count
+    (count,) = (told,) if told is not None else gather(lambda: count_unread(care))
+    bell.learn(person, None if isinstance(count, CareError) else count)
 
 
 def _mark(care: Care, notification_id: str, *, is_read: bool) -> NotificationCounts:
