@@ -1,0 +1,223 @@
+"""How many calls of the care API each page makes: never more than it needs, and reading never changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from werkzeug.routing import Rule
+
+from portal import outbound
+from portal.careservice.ids import sample_id
+from portal.web.guard import PUBLIC, access_of
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+AMELIAS = sample_id("episode", "amelia-1")
+GRACES = sample_id("episode", "grace-2")
+TOMASZ = sample_id("prospect", "tomasz")
+INES, AGAIN = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
+EMBRYO = f"/storage/{sample_id('embryo', 'GO-3')}"
+RESULT = f"/pgt-results/{sample_id('pgt-result', 'GO-1')}"
+SCAN = sample_id("conversation", "amelia-scan")
+FORM = f"/consents/{sample_id('consent', 'amelia-genetic')}"
+SIGNED = f"/consents/{sample_id('consent', 'amelia-treatment-1')}"
+REVOCABLE = f"/consents/{sample_id('consent', 'amelia-treatment-2')}"
+PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
+
+EPISODE = f"/episodes/{AMELIAS}"
+EMR = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}"
+
+# By route: who opens which address, and how many calls it may cost. Home and lists of episodes cost one call for each
+# episode, because no endpoint lists them; everyone has opened home before, so that the ids are known.
+BUDGET: dict[str, list[tuple[str, str, int]]] = {
+    "/": [("amelia", "/", 4), ("grace", "/", 5), ("nora", "/", 4)],
+    "/notifications": [("amelia", "/notifications", 1), ("nora", "/notifications?unread=1", 1)],
+    "/notifications/bell": [("amelia", "/notifications/bell", 1), ("nora", "/notifications/bell", 1)],
+    "/notifications/settings": [
+        ("amelia", "/notifications/settings", 1),
+        ("nora", "/notifications/settings", 1),
+    ],
+    "/consents": [("amelia", "/consents", 1), ("nora", "/consents", 1), ("nora", "/consents?q=genetic", 1)],
+    "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 1)],
+    "/consents/<record:consent_id>/receipt": [("amelia", f"{SIGNED}/receipt?verify=1", 1)],
+    "/consents/<record:consent_id>/sign": [("amelia", f"{FORM}/sign", 1)],
+    "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": [
+        ("amelia", f"{FORM}/sign/read", 1)
+    ],
+    "/consents/<record:consent_id>/revoke": [("amelia", f"{REVOCABLE}/revoke", 1)],
+    "/consents/new": [
+        ("nora", "/consents/new", 1),
+        ("nora", f"/consents/new?template=treatment&episode={AMELIAS}", 2),
+    ],
+    "/consents/new/fill": [("nora", "/consents/new/fill", 0)],
+    "/consents/new/preview": [("nora", "/consents/new/preview", 0)],
+    "/consents/new/look": [("nora", "/consents/new/look", 1)],
+    "/conversations": [("amelia", "/conversations", 1), ("nora", "/conversations?archived=1", 1)],
+    "/conversations/<record:conversation_id>": [("amelia", f"/conversations/{SCAN}", 1)],
+    "/conversations/<record:conversation_id>/archive": [("amelia", f"/conversations/{SCAN}/archive", 1)],
+    "/episodes": [("amelia", "/episodes", 1), ("grace", "/episodes", 2), ("nora", "/episodes", 4)],
+    "/episodes/<record:episode_id>": [("amelia", EPISODE, 1), ("nora", EPISODE, 1)],
+    **{
+        f"/episodes/<record:episode_id>/{tab}": [
+            ("amelia", f"{EPISODE}/{tab}", 1),
+            ("nora", f"{EPISODE}/{tab}", 1),
+        ]
+        for tab in ("timeline", "monitoring", "medication", "embryos", "appointments", "documents", "team")
+    },
+    "/episodes/<record:episode_id>/consents": [("amelia", f"{EPISODE}/consents", 2)],
+    "/episodes/<record:episode_id>/appointments.ics": [("amelia", f"{EPISODE}/appointments.ics", 1)],
+    "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": [
+        ("amelia", f"{EPISODE}/appointments/{sample_id('appointment', 'amelia-scan-5')}.ics", 1)
+    ],
+    "/files/<record:file_id>": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}", 1)],
+    "/files/<record:file_id>/preview": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", 1)],
+    "/pgt-results/<record:result_id>": [("grace", RESULT, 1), ("elif", RESULT, 1)],
+    "/storage": [("grace", "/storage", 2)],
+    "/storage/<record:embryo_id>": [
+        ("grace", f"{EMBRYO}?episode={GRACES}", 1),
+        ("grace", EMBRYO, 2),
+        ("elif", f"{EMBRYO}?episode={GRACES}", 1),
+    ],
+    "/storage/<record:embryo_id>/<decision>": [
+        ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
+        ("grace", f"{EMBRYO}/let-go?episode={GRACES}", 2),
+    ],
+    "/me": [("amelia", "/me", 1), ("nora", "/me", 0)],
+    "/me/devices": [("amelia", "/me/devices", 0)],
+    "/me/devices/sign-out": [("amelia", "/me/devices/sign-out", 0)],
+    "/care-team": [("amelia", "/care-team", 1), ("nora", "/care-team", 1)],
+    "/open": [("nora", "/open", 0)],
+    "/protocols": [("victor", "/protocols", 1)],
+    "/protocols/<record:protocol_id>": [("amelia", PROTOCOL, 1), ("victor", PROTOCOL, 3)],
+    "/protocols/<record:protocol_id>/end": [("victor", f"{PROTOCOL}/end", 1)],
+    "/protocols/<record:protocol_id>/edit": [("victor", f"{PROTOCOL}/edit", 2)],
+    "/protocols/new": [
+        ("victor", "/protocols/new", 1),
+        ("victor", f"/protocols/new?copy={PROTOCOL[11:]}", 2),
+    ],
+    "/protocols/new/back": [("victor", "/protocols/new/back", 0)],
+    "/protocols/new/preview": [("victor", "/protocols/new/preview", 0)],
+    "/protocols/new/look": [("victor", "/protocols/new/look", 1)],
+    "/patients/<record:patient_id>/edit": [
+        ("nora", f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}", 1)
+    ],
+    "/cases/<record:case_id>/edit": [
+        ("victor", f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}", 2)
+    ],
+    "/relationships/<record:relationship_id>/remove": [
+        (
+            "amelia",
+            f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}",
+            1,
+        )
+    ],
+    "/directories": [("nora", f"/directories?episode={AMELIAS}", 1)],
+    "/directories/<record:directory_id>/move": [
+        ("nora", f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}", 1)
+    ],
+    "/prospects/<record:prospect_id>/book": [("colin", f"/prospects/{TOMASZ}/book", 1)],
+    "/prospects/<record:prospect_id>/book/receipt": [("colin", f"/prospects/{TOMASZ}/book/receipt", 0)],
+    "/prospects/<record:prospect_id>/book-link": [("colin", f"/prospects/{TOMASZ}/book-link", 0)],
+    "/prospects/<record:prospect_id>/merge": [("colin", f"/prospects/{INES}/merge?merge={AGAIN}", 2)],
+    "/prospects/<record:prospect_id>/merge/confirm": [("colin", f"/prospects/{INES}/merge/confirm", 0)],
+    "/prospects/<record:prospect_id>/merge/receipt": [("colin", f"/prospects/{INES}/merge/receipt", 0)],
+    "/emr-endpoints/<record:endpoint_id>/remove": [("ada", f"{EMR}/remove", 0)],
+}
+CASES = [(route, *case) for route, cases in BUDGET.items() for case in cases]
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module, and so has been at home."""
+    return cache(portal.sign_in)
+
+
+@contextmanager
+def calls() -> Iterator[list[str]]:
+    """The calls of the care API made meanwhile, as method and path."""
+    made: list[str] = []
+
+    def spied(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(asked: outbound.Call, *args: Any, **more: Any) -> Any:
+            path = urlsplit(asked.url).path
+            if path.startswith("/api/"):
+                made.append(f"{asked.method} {path}")
+            return original(asked, *args, **more)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outbound, "send", spied(outbound.send))
+        patch.setattr(outbound, "stream", spied(outbound.stream))
+        yield made
+
+
+@pytest.mark.parametrize(("route", "name", "path", "budget"), CASES, ids=[f"{c[1]} {c[2]}" for c in CASES])
+def test_a_page_keeps_to_its_budget(
+    person: Callable[[str], Visitor], portal: PortalThread, route: str, name: str, path: str, budget: int
+) -> None:
+    visitor = person(name)
+    with calls() as made:
+        answer = visitor.request("GET", path, status=None, follow=False)
+    assert answer.status in (200, 204, 303), f"{path}: {answer.status} {answer.words[:200]}"
+    assert route_of(portal, path) == route
+    assert len(made) <= budget, f"{path} costs {len(made)} calls, not {budget}: {made}"
+    assert len(set(made)) == len(made) or route == "/", f"{path} asks the same twice: {made}"
+    assert all(call.startswith("GET ") for call in made), f"reading {path} changes something: {made}"
+
+
+def test_the_bell_asks_once_in_15_seconds_however_many_tabs_ring(
+    person: Callable[[str], Visitor], portal: PortalThread
+) -> None:
+    daniel, again = person("daniel"), portal.sign_in("daniel")
+    portal.clock.advance(15)
+    with calls() as made:
+        for tab in (daniel, again, daniel, again):
+            tab.get("/notifications/bell", status=None)
+    assert made == ["GET /api/app/notification"]
+    portal.clock.advance(15)
+    with calls() as later:
+        daniel.get("/notifications/bell", status=None)
+    assert len(later) == 1
+
+
+@pytest.mark.parametrize(
+    ("region", "budget"), [("consents", 1), ("messages", 1), ("treatment", 1), ("news", 1)]
+)
+def test_a_region_of_home_costs_its_own_calls_alone(
+    person: Callable[[str], Visitor], region: str, budget: int
+) -> None:
+    with calls() as made:
+        person("amelia").fragment("/", region)
+    assert len(made) <= budget, made
+
+
+def test_the_first_visit_of_a_session_costs_one_call_more_for_each_episode(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    with calls() as made:
+        visitor.sign_in("amelia")
+    assert len(made) == 4, made
+
+
+def route_of(portal: PortalThread, path: str) -> str:
+    address = portal.app.url_map.bind("localhost")
+    rule, _ = address.match(urlsplit(path).path, method="GET", return_rule=True)
+    assert isinstance(rule, Rule)
+    return rule.rule
+
+
+def test_every_page_for_signed_in_people_has_a_budget(portal: PortalThread) -> None:
+    routes = {
+        rule.rule
+        for rule in portal.app.url_map.iter_rules()
+        if "GET" in (rule.methods or ())
+        and rule.endpoint not in PUBLIC
+        and access_of(portal.app.view_functions[rule.endpoint]) is not None
+    }
+    without = routes - {route for route, cases in BUDGET.items() if cases}
+    assert not without, f"give these a budget in BUDGET: {sorted(without)}"
