@@ -35,7 +35,10 @@ CREATE TABLE IF NOT EXISTS tags (
 CREATE INDEX IF NOT EXISTS tags_by_name ON tags (name);
 """
 _SWEPT_PER_WRITE = 4
-_MAPPED_BYTES = 1024**3
+_MAPPED_BYTES = 16 * 1024**3
+"""More than SQLite maps (2 GiB unless built otherwise): as much as it can."""
+
+_PAGE_BYTES = 8192
 
 
 class SqliteStore:
@@ -47,6 +50,7 @@ class SqliteStore:
         self._local = threading.local()
         with self._answering():
             connection = self._connect()
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_SCHEMA)
             connection.close()
