@@ -32,7 +32,10 @@ def start() -> Response:
     """Send the browser to the clinic's identity server."""
     person = session().person
     fresh = request.args.get("fresh") == "1"
-    next_path = local_path(request.args.get("next"))
+    wanted = request.args.get("next", "/")
+    next_path = local_path(wanted)
+    if next_path != wanted:
+        audit.note("sign-in.next", "refused")
     if person and not fresh:
         return redirect_to(next_path)
     if person is None and parts().sessions.was_ended_elsewhere(request.cookies.get(COOKIE)):

@@ -16,7 +16,7 @@ def note(
     parts().audit.record(
         event,
         outcome,
-        tenant=g.tenant.key,
+        tenant=g.tenant.key if "tenant" in g else "-",
         request_id=g.request_id,
         actor=actor.sub if actor else None,
         role=",".join(sorted(actor.roles)) if actor else None,

@@ -25,6 +25,7 @@ from portal.services.errors import (
     Refused,
     Unavailable,
 )
+from portal.sessions import COOKIE
 from portal.signin.flow import Loop
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.store import StoreDown
@@ -33,6 +34,9 @@ from portal.web.rules import said
 from portal.words import _, ngettext
 
 log = logging.getLogger("portal")
+
+_UNREADABLE = frozenset({400, 413, 414, 415, 421, 431})
+"""What only a broken or a hostile client sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(ProviderRefused, lambda error: answer(_identity_down()))
     app.register_error_handler(Loop, lambda error: answer(_loop()))
     app.register_error_handler(StoreDown, _store_down)
-    app.register_error_handler(CSRFError, lambda error: answer(_stale_page()))
+    app.register_error_handler(CSRFError, _csrf_failed)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _unexpected)
 
@@ -163,7 +167,16 @@ def _not_signed_in(error: NotSignedIn) -> Response:
     from portal.web.guard import is_background, to_sign_in
 
     # A page that only asked for its bell must not leave for sign-in under someone's hands.
-    return make_response("", 204) if is_background() else to_sign_in()
+    if is_background():
+        return make_response("", 204)
+    if COOKIE in request.cookies:  # forged, of another host, or over
+        audit.note("session", "unknown")
+    return to_sign_in()
+
+
+def _csrf_failed(error: CSRFError) -> Response:
+    audit.note(request.endpoint or "-", "csrf-refused")
+    return answer(_stale_page())
 
 
 def _failed(error: CareError) -> Response:
@@ -184,6 +197,8 @@ def _store_down(error: StoreDown) -> Response:
 def _http(error: HTTPException) -> Response | HTTPException:
     if error.response is not None or (error.code or 500) < 400:
         return error
+    if error.code in _UNREADABLE:
+        audit.note("request", str(error.code))
     if not g.get("tenant"):
         return _bare(error.code or 500)
     match error.code:

@@ -1,0 +1,118 @@
+"""Forged, truncated, replayed, oversized and doubled values: sign-in or a 4xx page, one line of audit, never a 500."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+
+@pytest.fixture
+def audit(portal: PortalThread) -> Iterator[Audit]:
+    yield Audit(portal)
+
+
+class Audit:
+    """What is recorded from here on."""
+
+    def __init__(self, portal: PortalThread) -> None:
+        self._folder = portal.plan.data / "audit"
+        self._before = len(self._lines())
+
+    def events(self) -> list[tuple[str, str]]:
+        return [(line["audit"], line["outcome"]) for line in self._lines()[self._before :]]
+
+    def _lines(self) -> list[dict[str, str]]:
+        files = sorted(self._folder.glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def cookie_of(visitor: Visitor) -> str:
+    return next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        *("x", "a" * 43, "a" * 7000, "'; DROP TABLE records; --", "\x7f", "%00", "é", '"quoted"'),
+        *("session:" + "0" * 64, "../../etc/passwd", "=", "a; __Host-sid=b"),
+    ],
+)
+def test_a_cookie_that_is_no_session_leads_to_sign_in(
+    portal: PortalThread, audit: Audit, cookie: str
+) -> None:
+    headers = {"Cookie": f"__Host-sid={cookie}"}
+    page = portal.visitor().request("GET", "/consents", headers=headers, status=303, follow=False)
+    assert page.headers["Location"] == "/sign-in?next=%2Fconsents"
+    assert audit.events() == [("session", "unknown")]
+
+
+def test_of_two_session_cookies_neither_lends_the_other_its_rights(portal: PortalThread) -> None:
+    cookie = cookie_of(portal.sign_in("amelia"))
+    for both, status in [(f"__Host-sid=x; __Host-sid={cookie}", 303), (f"__Host-sid={cookie[:-1]}", 303)]:
+        portal.visitor().request("GET", "/consents", headers={"Cookie": both}, status=status, follow=False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nX: y", "é"],
+)
+def test_an_address_elsewhere_is_not_gone_to(portal: PortalThread, audit: Audit, address: str) -> None:
+    visitor = portal.visitor()
+    page = visitor.request("GET", f"/sign-in?next={quote(address)}", status=None)
+    page = visitor.fill_sign_in(page, "amelia")
+    assert page.url == f"{portal.origin()}/"
+    assert audit.events()[0] == ("sign-in.next", "refused")
+    assert [event for event in audit.events() if event[0] == "sign-in"] == [("sign-in", "done")]
+
+
+@pytest.mark.parametrize("token", ["", "forged", "a" * 100_000, "é", "\x00", ["one", "two"]])
+def test_a_form_with_another_token_changes_nothing(
+    portal: PortalThread, audit: Audit, token: str | list[str]
+) -> None:
+    visitor = portal.sign_in("amelia")
+    before = len(audit.events())
+    page = visitor.request("POST", "/sign-out", data={"csrf_token": token}, status=400)
+    assert "Nothing was changed" in page.words
+    assert audit.events()[before:] == [("sign_in.sign_out", "csrf-refused")]
+    visitor.get("/")
+
+
+def test_a_token_of_another_session_changes_nothing(portal: PortalThread) -> None:
+    mine, other = portal.sign_in("amelia"), portal.sign_in("grace")
+    other.post("/sign-out", {"csrf_token": mine.csrf_token()}, status=400)
+    other.get("/")
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "", "riverside.localhost", "riverside.localhost:1", "[::1", "a b"]
+)
+def test_an_unknown_host_is_misdirected(portal: PortalThread, audit: Audit, host: str) -> None:
+    answer = raw(portal, f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+    assert answer.split(" ", 2)[1] in ("400", "421"), answer[:200]
+    assert "evil.example" not in answer
+    assert len(audit.events()) == 1
+
+
+def test_a_body_beyond_the_limit_is_refused(portal: PortalThread, audit: Audit) -> None:
+    visitor = portal.sign_in("amelia")
+    before = len(audit.events())
+    page = visitor.request("POST", "/sign-out", data={"x": "y" * 1_100_000}, status=None)
+    assert page.status in (400, 413)
+    assert len(audit.events()) == before + 1
+    visitor.get("/")
+
+
+def raw(portal: PortalThread, request: str) -> str:
+    with socket.create_connection(("127.0.0.1", portal.port), timeout=10) as connection:
+        connection.sendall(request.encode())
+        read = b""
+        while piece := connection.recv(65536):
+            read += piece
+    return read.decode("latin-1")
