@@ -13,6 +13,7 @@ from portal.clock import Clock
 from portal.operations import Operations
 from portal.parts import Parts
 from portal.services.cache import ReferenceData
+from portal.services.offered import Offered
 from portal.sessions import Sessions
 from portal.settings import Settings
 from portal.signin.flow import SignIn
@@ -72,6 +73,7 @@ def _parts(settings: Settings, clock: Clock) -> Parts:
         references=ReferenceData(
             vault.store, url=settings.cache_url, secret_keys=settings.secret_keys, clock=clock
         ),
+        offered=Offered(vault, clock),
         operations=Operations(vault, clock),
         audit=Audit(settings.audit, settings.secret_keys[0], clock),
     )

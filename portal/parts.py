@@ -11,6 +11,7 @@ from portal.audit import Audit
 from portal.clock import Clock
 from portal.operations import Operations
 from portal.services.client import ReferenceCache
+from portal.services.offered import Offered
 from portal.sessions import Session, Sessions
 from portal.settings import Settings
 from portal.signin.flow import SignIn
@@ -31,6 +32,7 @@ class Parts:
     sign_in: SignIn
     refresher: Refresher
     references: ReferenceCache
+    offered: Offered
     operations: Operations
     audit: Audit
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from typing import Protocol, TypeVar
@@ -19,7 +19,7 @@ from portal import outbound
 from portal.outbound import Answer, Call, OutboundError
 from portal.services import wire
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, NotSignedIn, Unavailable, from_answer
+from portal.services.errors import BadResponse, NotOffered, NotSignedIn, Unavailable, from_answer
 from portal.settings import Timeouts
 
 T = TypeVar("T")
@@ -61,6 +61,7 @@ class Care:
 
     `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
+    `on_not_offered` is told what can't be read because the clinic doesn't offer it.
     """
 
     base_url: str
@@ -72,10 +73,15 @@ class Care:
     references: ReferenceCache
     partition: tuple[str, ...]
     by_patient: bool = False
+    on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
         """GET a record or a list. Raises CareError; an empty answer is a BadResponse."""
-        answer = self.send(endpoint, query=query, ids=ids)
+        try:
+            answer = self.send(endpoint, query=query, ids=ids)
+        except NotOffered:
+            self.on_not_offered(endpoint)
+            raise
         if not answer.body:
             raise BadResponse("empty body")
         return wire.decode(answer.body, into)
@@ -103,7 +109,11 @@ class Care:
 
     def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
         """GET reference data, through the cache."""
-        return self.references.get(self, endpoint, into, query or {})
+        try:
+            return self.references.get(self, endpoint, into, query or {})
+        except NotOffered:
+            self.on_not_offered(endpoint)
+            raise
 
     def open(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -136,6 +136,7 @@ def care_of(person: Person) -> Care:
         references=the.references,
         partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
         by_patient=person.is_patient,
+        on_not_offered=partial(the.offered.note_missing, tenant.key),
     )
 
 

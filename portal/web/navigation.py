@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flask import request
+from flask import g, request
 
+from portal.parts import parts
+from portal.services.endpoints import (
+    LIST_CONSENTS,
+    LIST_CONVERSATIONS,
+    LIST_NOTIFICATIONS,
+    LIST_PHYSICIANS,
+    LIST_PROTOCOLS,
+    READ_NOTIFICATION_SETTINGS,
+)
 from portal.sessions import Person
 from portal.web.permitted import may
 from portal.words import _
+
+_SHOWS = {
+    "/consents": LIST_CONSENTS,
+    "/protocols": LIST_PROTOCOLS,
+    "/care-team": LIST_PHYSICIANS,
+    "/conversations": LIST_CONVERSATIONS,
+    "/notifications": LIST_NOTIFICATIONS,
+    "/notifications/settings": READ_NOTIFICATION_SETTINGS,
+}
+# What a section can't do without.
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +43,16 @@ class NavItem:
 
 
 def navigation(person: Person) -> list[NavItem]:
-    """Return the sections that this person's frame shows."""
+    """Return the sections that this person's frame shows, without those that the clinic doesn't offer."""
     sections = _staff_sections() if person.is_staff else _patient_sections()
     if may(person, "embryo.edit"):
         sections.insert(3, ("/storage", _("Embryo storage"), "storage", "e"))
-    return [NavItem(href, label, icon, key, current=_is_current(href)) for href, label, icon, key in sections]
+    missing = parts().offered.missing(g.tenant.key)
+    return [
+        NavItem(href, label, icon, key, current=_is_current(href))
+        for href, label, icon, key in sections
+        if href not in _SHOWS or _SHOWS[href].template not in missing
+    ]
 
 
 def _patient_sections() -> list[tuple[str, str, str, str]]:

@@ -1,0 +1,70 @@
+"""Which lists a clinic doesn't offer, remembered for some minutes.
+
+The API answers 501 from an address without an id where a clinic doesn't use a module (docs in README: assumptions).
+Kept in the store, so that all of a portal's processes leave the same sections out.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from portal.clock import Clock
+from portal.services.endpoints import Endpoint
+from portal.store import StoreDown
+from portal.store.vault import Vault
+
+SECONDS = 600
+"""How long a list counts as not offered after the API said so."""
+
+log = logging.getLogger("portal")
+
+
+class _Missing(msgspec.Struct, frozen=True):
+    """Until when (seconds since 1970) each list counts as not offered, by its address."""
+
+    until: dict[str, float]
+
+
+class Offered:
+    """What the clinics' API is known not to offer."""
+
+    def __init__(self, vault: Vault, clock: Clock) -> None:
+        self._vault = vault
+        self._clock = clock
+
+    def note_missing(self, clinic: str, endpoint: Endpoint) -> None:
+        """Remember that `clinic` doesn't offer this list; without the store it is not remembered."""
+        if endpoint.names_record or endpoint.id_in_query:
+            return
+        now, name = self._clock(), _name(clinic)
+        try:
+            held = self._vault.get(name, _Missing)
+            known = held.value.until if held else {}
+            if known.get(endpoint.template, 0) > now:
+                return
+            missing = _Missing({**known, endpoint.template: now + SECONDS})
+            if held is None:
+                self._vault.insert(name, missing, expires_at=now + SECONDS)
+            else:
+                self._vault.replace(name, missing, version=held.version, expires_at=now + SECONDS)
+        except StoreDown:
+            log.warning("not remembered: %s is not offered", endpoint.template)
+
+    def missing(self, clinic: str) -> frozenset[str]:
+        """The addresses of the lists that `clinic` doesn't offer, as far as is known."""
+        try:
+            held = self._vault.get(_name(clinic), _Missing)
+        except StoreDown:
+            return frozenset()
+        now = self._clock()
+        return (
+            frozenset(address for address, until in held.value.until.items() if until > now)
+            if held
+            else frozenset()
+        )
+
+
+def _name(clinic: str) -> str:
+    return f"offered:{clinic}"
