@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import requests
@@ -23,7 +23,7 @@ from portal.clock import Clock
 from portal.services.errors import Unavailable
 from portal.sessions import Person, Tokens
 from portal.settings import Timeouts
-from portal.signin.provider import Metadata, Provider, ProviderDown, Providers
+from portal.signin.provider import Metadata, Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
 from portal.store.vault import Held, Vault
 from portal.tenants import Tenant
@@ -158,7 +158,7 @@ class SignIn:
             return None
         try:
             return self._complete(tenant, transaction, answer)
-        except ProviderDown as error:
+        except (ProviderDown, ProviderRefused) as error:
             raise Unavailable(f"identity server: {error}") from error
 
     def forget(self, cookie: str | None) -> None:
@@ -260,8 +260,8 @@ class SignIn:
             pushed = msgspec.json.decode(response.content, type=_Pushed)
         except (requests.RequestException, msgspec.DecodeError, RecursionError) as error:
             raise ProviderDown(f"pushed request: {type(error).__name__}") from error
-        query = urlencode({"client_id": tenant.client.client_id, "request_uri": pushed.request_uri})
-        return f"{metadata.authorization_endpoint}?{query}"
+        query = {"client_id": tenant.client.client_id, "request_uri": pushed.request_uri}
+        return with_query(metadata.authorization_endpoint, query)
 
     def _remember(self, cookie: str, transaction: Transaction) -> None:
         now = self._clock()

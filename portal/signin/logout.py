@@ -7,7 +7,6 @@ import logging
 import secrets
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
-from urllib.parse import urlencode
 
 import msgspec
 import requests
@@ -15,7 +14,7 @@ import requests
 from portal.clock import Clock
 from portal.sessions import Person, Sessions, Tokens
 from portal.settings import Timeouts
-from portal.signin.provider import Provider, ProviderDown, ProviderRefused, Providers
+from portal.signin.provider import Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.tokens import LEEWAY, SignInFailed, Time, decode, oauth_session
 from portal.store.vault import Vault
 from portal.tenants import Tenant
@@ -68,7 +67,7 @@ def end_session_address(
     }
     if tenant.id_token_hint and tokens and tokens.id_token:
         query["id_token_hint"] = tokens.id_token
-    return f"{endpoint}?{urlencode(query)}"
+    return with_query(endpoint, query)
 
 
 class _LogoutClaims(msgspec.Struct, frozen=True):

@@ -8,9 +8,9 @@ Authlib would keep both for the life of the process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 from joserfc.errors import JoseError
@@ -195,6 +195,11 @@ class Providers:
                 key, Provider(auth_url, extra_origins, self._timeouts, self._clock)
             )
         return provider
+
+
+def with_query(address: str, query: Mapping[str, str]) -> str:
+    """Add to an endpoint's address, which may have a query of its own (RFC 6749 §3.1)."""
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
 
 class _KeysNamed(msgspec.Struct):

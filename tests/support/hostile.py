@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from joserfc import jws
-from joserfc.jwk import RSAKey
+from joserfc.jwk import ECKey, RSAKey
 
 from portal.demo import Plan
 from tests.support.stack import free_port
@@ -86,7 +86,7 @@ class HostileServer:
 
     def behave(self) -> None:
         """Be honest from now on, with a key that nobody has seen."""
-        self.key = RSAKey.generate_key(2048, {"use": "sig"}, auto_kid=True)
+        self.key: RSAKey | ECKey = RSAKey.generate_key(2048, {"use": "sig"}, auto_kid=True)
         self.discovery: dict[str, Any] = {}
         self.claims: dict[str, Any] = {}
         self.header: dict[str, Any] = {}
@@ -94,7 +94,7 @@ class HostileServer:
         self.userinfo: dict[str, Any] | None = None
         self.callback: dict[str, Any] = {}
         self.answers: dict[str, Answer] = {}
-        self.published: list[RSAKey] | None = None
+        self.published: list[RSAKey | ECKey] | None = None
         self.sign: Callable[[dict[str, Any], bytes], str] = self.signed
         self._codes: dict[str, dict[str, str]] = {}
         self.asked.clear()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from joserfc.jwk import RSAKey
+from joserfc.jwk import ECKey, RSAKey
 
 from portal.tenants import load_tenants
 from tests.support.hostile import Answer, HostileServer
@@ -168,6 +168,15 @@ def test_several_audiences_with_this_portal_as_authorized_party_are_believed(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     identity.claims = {"aud": ["riverside-portal", "api"], "azp": "riverside-portal"}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+
+
+@pytest.mark.parametrize("alg", ["PS256", "ES256"])
+def test_other_sound_algorithms_are_believed(portal: PortalThread, identity: HostileServer, alg: str) -> None:
+    if alg == "ES256":
+        identity.key = ECKey.generate_key("P-256", auto_kid=True)
+    identity.header = {"alg": alg}
     visitor = portal.visitor()
     assert signed_in(sign_in(visitor), visitor)
 
@@ -493,6 +502,31 @@ def test_metadata_that_turns_bad_is_refused_even_though_good_ones_are_kept(
     portal.clock.advance(HOUR + 1)
     for _ in range(3):
         refused(portal, status=503)
+
+
+def test_metadata_that_turns_bad_on_the_way_back_are_refused(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    visitor = portal.visitor()
+    there = visitor.request("GET", "/sign-in", follow=False, status=303).headers["Location"]
+    back = visitor.request("GET", there, follow=False, status=303).headers["Location"]
+    identity.discovery = {"issuer": "https://elsewhere.example"}
+    portal.parts.providers._made.clear()
+    before = audited(portal)
+    page = visitor.request("GET", back, status=503)
+    assert page.link("Sign in again") == "/"
+    assert len(audited(portal)) == len(before) + 1
+    assert person_of(visitor) is None
+
+
+def test_endpoints_may_have_a_query_of_their_own(portal: PortalThread, identity: HostileServer) -> None:
+    identity.discovery = {
+        "authorization_endpoint": f"{identity.origin}/authorize?realm=a",
+        "pushed_authorization_request_endpoint": f"{identity.origin}/par?realm=a",
+    }
+    identity.answers["/par"] = Answer('{"request_uri": "urn:x"}', 201)
+    page = portal.visitor().request("GET", "/sign-in", follow=False, status=303)
+    assert page.headers["Location"].startswith(f"{identity.origin}/authorize?realm=a&client_id=")
 
 
 def test_a_server_that_is_down_is_asked_once_by_many_at_the_same_time(
