@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import re
+
 from flask import g
 
 from portal.parts import parts
 from portal.sessions import Person
 
+_OPAQUE = re.compile(
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,9}", re.IGNORECASE
+)
+"""An id that says nothing about anyone: a UUID (RFC 9562), a ULID or a short number."""
+
 
 def note(
     event: str, outcome: str, *, person: Person | None = None, kind: str | None = None, id_: str | None = None
 ) -> None:
-    """Record an event of this request; the person is the signed-in one unless given."""
+    """Record an event of this request; the person is the signed-in one unless given.
+
+    An address may name any id, so that one of another shape is recorded under a pseudonym.
+    """
     actor = person or g.get("person")
+    if outcome == "refused":
+        g.is_refusal_noted = True
     parts().audit.record(
         event,
         outcome,
@@ -21,5 +33,15 @@ def note(
         actor=actor.sub if actor else None,
         role=",".join(sorted(actor.roles)) if actor else None,
         kind=kind,
-        id_=id_,
+        id_=_opaque(id_) if id_ else None,
     )
+
+
+def note_refusal(event: str, outcome: str) -> None:
+    """Record that the API refused, unless the handler has said so itself of what it tried."""
+    if not g.get("is_refusal_noted"):
+        note(event, outcome)
+
+
+def _opaque(id_: str) -> str:
+    return id_ if _OPAQUE.fullmatch(id_) else f"~{parts().audit.pseudonym(id_)}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from dataclasses import dataclass
 
 from flask import Flask, Response, current_app, g, make_response, render_template, request
@@ -180,13 +181,20 @@ def _csrf_failed(error: CSRFError) -> Response:
 
 
 def _failed(error: CareError) -> Response:
-    log.warning("care api: %s", type(error).__name__, extra={"reason": str(error)})
+    log.warning("care api: %s", type(error).__name__, extra={"reason": _reason(error)})
     if isinstance(error, NotAllowed | NotFound | Refused):
-        audit.note(request.endpoint or "-", type(error).__name__)
+        audit.note_refusal(request.endpoint or "-", type(error).__name__)
     retry_after = error.retry_after if isinstance(error, Unavailable) else None
     if not g.get("tenant"):
         return _bare(503)
     return answer(told(error), retry_after=retry_after)
+
+
+def _reason(error: CareError) -> str:
+    """Why, for the log: a rule's code comes from the API as it is, and must be a word to be written."""
+    if isinstance(error, Refused) and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", error.code):
+        return "another rule"
+    return str(error)
 
 
 def _store_down(error: StoreDown) -> Response:
