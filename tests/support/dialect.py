@@ -28,9 +28,7 @@ CONSENT_KIND = (
     "Treatment Storage StorageRenewal Disposition GeneticTesting Donation Surrogacy LegalParenthood"
     " Disclosure Research"
 )
-SIGNER_ROLE = (
-    "Patient Partner GameteProvider Donor Surrogate IntendedParent Witness Interpreter Clinician"
-)  # fmt: skip
+SIGNER_ROLE = "Patient Partner GameteProvider Donor Surrogate IntendedParent Witness Interpreter Clinician"
 STAGE = (
     "Planned Baseline Stimulation Trigger Retrieval Fertilisation Culture Biopsy Freeze Transfer LutealSupport"
     " PregnancyTest EarlyScan Ended"
@@ -123,12 +121,13 @@ class Dialect:
     stale: int = 403  # 409, 412
     adds_unknown: bool = False
     drops_nulls: bool = False
-    only: Shape | None = None
     keeps_etags: bool = True
     knows_operations: bool = True
     not_offered: str = r"(?!)"
     """Addresses ("GET /api/…", a pattern) answered by 501."""
-    change: Change = staticmethod(lambda _method, _path, answer: answer)
+    change: Change | None = None
+    before: Callable[[str, str], None] | None = None
+    """What happens meanwhile: called with method and path before a call is passed on."""
 
 
 DOTNET = Dialect(
@@ -203,6 +202,8 @@ class DialectProxy:
         dialect = self.dialect
         sent = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         path = urlsplit(handler.path).path
+        if dialect.before:
+            dialect.before(handler.command, path)
         if re.fullmatch(dialect.not_offered, f"{handler.command} {path}"):
             status, headers, body = 501, {}, b""
         else:
@@ -300,7 +301,7 @@ def _said(method: str, path: str, answer: Any, dialect: Dialect) -> Any:
                 answer = {**answer, "items": items}
     else:
         answer = _value(answer, shape, dialect)
-    return dialect.change(method, path, answer)
+    return dialect.change(method, path, answer) if dialect.change else answer
 
 
 def _value(value: Any, shape: Any, dialect: Dialect) -> Any:
