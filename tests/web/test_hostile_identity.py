@@ -188,7 +188,11 @@ def test_clocks_may_differ_a_little(portal: PortalThread, identity: HostileServe
     assert signed_in(sign_in(visitor), visitor)
 
 
-@pytest.mark.parametrize("auth_time", [None, 0, time.time() - HOUR, True, float("nan")])
+@pytest.mark.parametrize(
+    "auth_time",
+    [None, 0, time.time() - HOUR, True, float("nan")],
+    ids=["absent", "zero", "an hour old", "no number", "nan"],
+)
 def test_a_fresh_sign_in_that_asked_for_no_password_is_refused(
     portal: PortalThread, identity: HostileServer, auth_time: float | None
 ) -> None:
