@@ -302,6 +302,7 @@ def test_a_failure_is_told_in_our_words_whatever_its_form(
 def test_a_module_that_the_clinic_lacks_is_told_kindly_and_leaves_the_sections(
     people: Any, foreign: PortalThread, proxy: DialectProxy
 ) -> None:
+    elsewhere = people("maya")
     with proxy.speaking(not_offered=r"GET /api/(calendar/.*|messaging/getconversations)"):
         nora = sign_in(foreign, "nora")
         assert "/care-team" in sections(nora.get("/consents"))
@@ -313,7 +314,7 @@ def test_a_module_that_the_clinic_lacks_is_told_kindly_and_leaves_the_sections(
         assert not sections(home) & {"/care-team", "/conversations"}
         assert home.select("#messages [data-state=not-offered]")
         assert home.select("#consents table")
-        assert "/conversations" in sections(people("maya").get("/consents")), "another clinic has it"
+        assert "/conversations" in sections(elsewhere.get("/consents")), "another clinic has it"
     foreign.clock.advance(11 * 60)
     assert sections(nora.get("/consents")) >= {"/care-team", "/conversations"}
     foreign.clock.advance(-11 * 60)
