@@ -97,7 +97,7 @@ def rows() -> tuple[Row, ...]:
         ]
         users.sort(key=lambda page: _distance(page, functions))
         routes = {page.route for page in users}
-        tests = [path for path, opened in routes_in_tests().items() if opened & routes]
+        tests = _of_the_pages([path for path, opened in routes_in_tests().items() if opened & routes], users)
         found.append(Row(endpoint, functions, tuple(users), tuple(tests)))
     return tuple(found)
 
@@ -112,6 +112,13 @@ def functions_of(constant: str) -> tuple[Name, ...]:
                 public = _users(module, (module.name, name)) if name.startswith("_") else [name]
                 found += [(module.name, one) for one in public]
     return tuple(found)
+
+
+def _of_the_pages(tests: list[Path], users: list[Page]) -> list[Path]:
+    """The tests that are about one of the pages by their name, in the order of the pages; else all of them."""
+    words = dict.fromkeys(page.view[0].split(".")[2] for page in users)
+    about = [path for word in words for path in tests if re.match(rf"test_{word}(_|\.)", path.name)]
+    return list(dict.fromkeys(about)) or tests
 
 
 def _users(module: Module, wanted: Name) -> list[str]:
@@ -343,8 +350,8 @@ def written() -> str:
         "",
         "Made from the code by `make table`; `tests/unit/test_specification.py` fails when it is not what the code",
         "gives. A page counts when its handler reaches the function; pages of the same resource come first. A test",
-        "counts when the address of one of the pages stands in it; all of them run the portal before the real care",
-        "service.",
+        "counts when it is about one of the pages by its name and the address of one stands in it; all of them run",
+        "the portal before the real care service.",
         "",
         "| Group | Endpoint | Service function | Pages | Tests |",
         "| --- | --- | --- | --- | --- |",
