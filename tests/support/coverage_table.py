@@ -97,7 +97,8 @@ def rows() -> tuple[Row, ...]:
         ]
         users.sort(key=lambda page: _distance(page, functions))
         routes = {page.route for page in users}
-        tests = _of_the_pages([path for path, opened in routes_in_tests().items() if opened & routes], users)
+        opening = [path for path, opened in routes_in_tests().items() if opened & routes]
+        tests = _about(opening, [module for module, _ in functions] + [page.view[0] for page in users])
         found.append(Row(endpoint, functions, tuple(users), tuple(tests)))
     return tuple(found)
 
@@ -114,9 +115,9 @@ def functions_of(constant: str) -> tuple[Name, ...]:
     return tuple(found)
 
 
-def _of_the_pages(tests: list[Path], users: list[Page]) -> list[Path]:
-    """The tests that are about one of the pages by their name, in the order of the pages; else all of them."""
-    words = dict.fromkeys(page.view[0].split(".")[2] for page in users)
+def _about(tests: list[Path], subjects: list[str]) -> list[Path]:
+    """The tests that are by their name about one of these modules, in their order; all of them where none is."""
+    words = dict.fromkeys(subject.split(".")[2] for subject in subjects)
     about = [path for word in words for path in tests if re.match(rf"test_{word}(_|\.)", path.name)]
     return list(dict.fromkeys(about)) or tests
 
