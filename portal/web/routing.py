@@ -38,5 +38,6 @@ def _begin() -> None:
 
 
 def _request_id() -> str:
-    given = request.headers.get("X-Request-Id", "")
+    """The number that the proxy in front gave, if there is one in front; a browser may not choose it."""
+    given = request.headers.get("X-Request-Id", "") if parts().settings.proxy_hops else ""
     return given if re.fullmatch(r"[A-Za-z0-9._-]{8,64}", given) else secrets.token_hex(8)

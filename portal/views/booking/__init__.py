@@ -6,7 +6,6 @@ shows its receipt. Everything here is limited by address (`PORTAL_LIMIT_BOOKING`
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import cast
@@ -26,7 +25,7 @@ from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.views.booking.windows import FIRST_VISIT, Window, chosen_day, read_week
 from portal.views.episodes import calendar_of
 from portal.web import audit
-from portal.web.extensions import limiter
+from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
 from portal.web.htmx import redirect_to, render
 from portal.web.once import key
@@ -127,8 +126,7 @@ def calendar(signed: str) -> Response:
 @bp.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> Response:
     """Say when it can be tried again."""
-    limit = limiter.current_limit
-    seconds = max(1, round(limit.reset_at - time.time())) if limit else 60
+    seconds = seconds_to_wait()
     response = render("booking/limited.html", status=429, again_at=now() + timedelta(seconds=seconds))
     response.headers["Retry-After"] = str(seconds)
     return response
