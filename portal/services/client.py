@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 from typing import Protocol, TypeVar
 from urllib.parse import quote, unquote, urlencode
@@ -19,7 +19,7 @@ from portal import outbound
 from portal.outbound import Answer, Call, OutboundError
 from portal.services import wire
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, NotOffered, NotSignedIn, Unavailable, from_answer
+from portal.services.errors import BadResponse, NotOffered, Unavailable, from_answer
 from portal.settings import Timeouts
 
 T = TypeVar("T")
@@ -61,7 +61,8 @@ class Care:
 
     `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
-    `on_not_offered` is told what can't be read because the clinic doesn't offer it.
+    `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
+    promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more.
     """
 
     base_url: str
@@ -73,6 +74,7 @@ class Care:
     references: ReferenceCache
     partition: tuple[str, ...]
     by_patient: bool = False
+    idempotency: bool = False
     on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
@@ -99,7 +101,7 @@ class Care:
         """POST, PUT or DELETE; return the record answered, or None where the API answered with an empty body.
 
         `operation` travels as `Idempotency-Key`. Never sent twice by itself, unless the first try cannot have
-        reached the API. Raises CareError; `Unavailable.outcome_known` says whether the act may have happened.
+        reached the API or the API promises to honour the key. Raises CareError; `Unavailable.outcome_known` says whether the act may have happened.
         """
         try:
             answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
@@ -183,8 +185,10 @@ class Care:
         except OutboundError as error:
             if error.reason == "too large":
                 raise BadResponse("body too large") from error
-            if error.sent and not endpoint.is_safe:
+            if error.sent and not endpoint.is_safe and not (self.idempotency and operation):
                 raise Unavailable(error.reason, outcome_known=False) from error
+            if error.sent and not endpoint.is_safe:
+                return self._again(call, sent=True)
             if self._left() < self.timeouts.connect or error.reason == "timed out":
                 raise Unavailable(error.reason) from error
             return self._again(call)
@@ -193,11 +197,12 @@ class Care:
             return self._again(call)
         return answer
 
-    def _again(self, call: Call) -> Answer:
+    def _again(self, call: Call, *, sent: bool = False) -> Answer:
+        """Send the call once more, within the page's deadline; `sent` tells that it may have acted already."""
         try:
-            return outbound.send(call)
+            return outbound.send(replace(call, timeout=max(0.01, min(call.timeout, self._left()))))
         except OutboundError as error:
-            outcome_known = call.method == "GET" or not error.sent
+            outcome_known = call.method == "GET" or not (sent or error.sent)
             raise Unavailable(error.reason, outcome_known=outcome_known) from error
 
     def _call(
@@ -252,16 +257,6 @@ class Care:
 
 
 _ALLOWED = frozenset(ALL)
-
-
-class NoToken:
-    """A bearer of nothing, for calls that must fail as signed out."""
-
-    def token(self) -> str:
-        raise NotSignedIn
-
-    def renew(self, refused: str) -> str:
-        raise NotSignedIn
 
 
 def _path(endpoint: Endpoint, ids: Mapping[str, str]) -> str:
