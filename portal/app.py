@@ -8,6 +8,7 @@ from pathlib import Path
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from portal import typed
 from portal.audit import Audit
 from portal.clock import Clock
 from portal.operations import Operations
@@ -53,6 +54,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     errors.init_app(app)
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
+    typed.learn()
     if hops := settings.proxy_hops:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
     return app

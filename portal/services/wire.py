@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
 import msgspec
 from msgspec import inspect, structs
 
+from portal import typed
 from portal.services.errors import BadResponse
 
 T = TypeVar("T")
@@ -147,7 +148,8 @@ def fields_of(record: Record, *, without: frozenset[str] = frozenset()) -> dict[
 
 @cache
 def _decoder(into: type[T]) -> msgspec.json.Decoder[T]:
-    return msgspec.json.Decoder(cast("type[T]", Any) if into is object else into)
+    with typed.making:
+        return msgspec.json.Decoder(cast("type[T]", Any) if into is object else into)
 
 
 def _decode_forgivingly(body: bytes, into: type[T]) -> T:

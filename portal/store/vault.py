@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from portal import typed
 from portal.store import Record, Store
 
 T = TypeVar("T")
@@ -88,7 +89,8 @@ class Vault:
     def _decoder(self, into: type[T]) -> msgspec.msgpack.Decoder[T]:
         decoder = self._decoders.get(into)
         if decoder is None:
-            decoder = self._decoders[into] = msgspec.msgpack.Decoder(into)
+            with typed.making:
+                decoder = self._decoders[into] = msgspec.msgpack.Decoder(into)
         return decoder  # pyright: ignore[reportReturnType]  # keyed by its own type
 
 

@@ -1,0 +1,42 @@
+"""What msgspec must know before threads use it.
+
+▲ msgspec 0.22 learns a type when it is first decoded, in steps between which another thread may run: that one then
+finds the type half known and the process ends with a segmentation fault (seen under 50 parallel requests to fresh
+workers). So each process learns its types at start, in one thread, and what is made of them later is made one at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Iterator
+
+import msgspec
+
+making = threading.Lock()
+"""To be held while a decoder of a type is made."""
+
+
+def learn() -> None:
+    """Let msgspec learn every struct and dataclass of the portal that is imported so far."""
+    with making:
+        for type_ in {*_structs(msgspec.Struct), *_dataclasses()}:
+            try:
+                msgspec.json.Decoder(type_)
+            except (TypeError, NameError):
+                continue  # a dataclass that is no data from outside, such as one that holds a function
+
+
+def _structs(base: type) -> Iterator[type]:
+    for subclass in base.__subclasses__():
+        yield subclass
+        yield from _structs(subclass)
+
+
+def _dataclasses() -> Iterator[type]:
+    for name, module in list(sys.modules.items()):
+        if name.startswith("portal."):
+            for value in list(vars(module).values()):
+                if isinstance(value, type) and dataclasses.is_dataclass(value):
+                    yield value
