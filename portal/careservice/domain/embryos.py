@@ -29,6 +29,9 @@ MOVES: dict[EmbryoStatus, frozenset[EmbryoStatus]] = {
 }
 """Where an embryo may go from where it is; Thawed to Stored only as re-cryopreservation."""
 
+_FINAL_WISHES = frozenset({Disposition.DISCARD, Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT})
+"""Wishes that, like the acts themselves, need a signed form and no hold."""
+
 _NEEDS_CONSENT = frozenset({_S.DISCARDED, _S.DONATED})
 
 
@@ -114,6 +117,8 @@ def update(
         _require_move(session, embryo, changes["status"])
         if embryo.status == EmbryoStatus.ON_HOLD:
             embryo.hold_reason = None
+    if changes.get("disposition") in _FINAL_WISHES:
+        _require_final_wish(session, embryo)
     for name, value in changes.items():
         setattr(embryo, name, value)
     embryo.touch(actor.sub)
@@ -126,6 +131,13 @@ def hold(embryo: EmbryoStorage, reason: str, actor: Actor) -> None:
         embryo.status = EmbryoStatus.ON_HOLD
         embryo.hold_reason = reason
         embryo.touch(actor.sub)
+
+
+def _require_final_wish(session: Session, embryo: EmbryoStorage) -> None:
+    if embryo.status == EmbryoStatus.ON_HOLD:
+        raise Refused(Rule.EMBRYO_ON_HOLD)
+    if not _has_disposition_consent(session, embryo):
+        raise Refused(Rule.DISPOSITION_CONSENT_MISSING)
 
 
 def _require_move(session: Session, embryo: EmbryoStorage, wanted: EmbryoStatus) -> None:

@@ -143,6 +143,7 @@ def test_embryos_make_legal_moves_only(api: Api) -> None:
 def test_discarding_needs_a_signed_decision_and_no_hold(api: Api) -> None:
     record = embryo(api, "elif", "ZW-1")
     assert code(put(api, "elif", record, status="Discarded")) == "ClientelePortal:DispositionConsentMissing"
+    assert code(put(api, "elif", record, disposition="Discard")) == "ClientelePortal:DispositionConsentMissing"
     decision = api("nora", "POST", CONSENTS, form(
         patientId=sample_id("patient", "background-0"), partnerId=None, episodeId=ZOFIA_EPISODE,
         kind="Disposition", requiredSigners=[signer("Clinician", "victor")],
@@ -150,6 +151,7 @@ def test_discarding_needs_a_signed_decision_and_no_hold(api: Api) -> None:
     assert sign(api, "victor", decision, "Clinician").json()["status"] == "Signed"
     held = put(api, "elif", record, status="OnHold").json()
     assert code(put(api, "elif", held, status="Discarded")) == "ClientelePortal:EmbryoOnHold"
+    assert code(put(api, "elif", held, disposition="DonatePatient")) == "ClientelePortal:EmbryoOnHold"
     stored = put(api, "elif", held, status="Stored").json()
     assert put(api, "elif", stored, status="Discarded", location=None).json()["status"] == "Discarded"
 
