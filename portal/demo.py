@@ -74,6 +74,8 @@ def run(*, portal_port: int, service_port: int, data: Path | None) -> None:
         tenants = folder / "tenants.toml"
         tenants.write_text(tenants_file(plan), encoding="utf-8")
         processes: list[subprocess.Popen[bytes]] = []
+        # A shell that starts this in the background lets it ignore Ctrl-C's signal; it must stop all the same.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             processes.append(_start(service_command(plan), plan.secrets, folder / "care-service.log"))
