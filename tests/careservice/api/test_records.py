@@ -143,7 +143,9 @@ def test_embryos_make_legal_moves_only(api: Api) -> None:
 def test_discarding_needs_a_signed_decision_and_no_hold(api: Api) -> None:
     record = embryo(api, "elif", "ZW-1")
     assert code(put(api, "elif", record, status="Discarded")) == "ClientelePortal:DispositionConsentMissing"
-    assert code(put(api, "elif", record, disposition="Discard")) == "ClientelePortal:DispositionConsentMissing"
+    assert (
+        code(put(api, "elif", record, disposition="Discard")) == "ClientelePortal:DispositionConsentMissing"
+    )
     decision = api("nora", "POST", CONSENTS, form(
         patientId=sample_id("patient", "background-0"), partnerId=None, episodeId=ZOFIA_EPISODE,
         kind="Disposition", requiredSigners=[signer("Clinician", "victor")],
