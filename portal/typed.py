@@ -1,8 +1,9 @@
 """What msgspec must know before threads use it.
 
-▲ msgspec 0.22 learns a type when it is first decoded, in steps between which another thread may run: that one then
-finds the type half known and the process ends with a segmentation fault (seen under 50 parallel requests to fresh
-workers). So each process learns its types at start, in one thread, and what is made of them later is made one at a time.
+▲ Fresh workers under 50 parallel requests sometimes ended with a segmentation fault inside msgspec 0.22's `mpack_decode`,
+at a field whose type was not there. The reading that fits: msgspec learns a type when it is first used, in steps between
+which another thread may run and find it half known. That was not reproduced apart from the portal. So each process
+learns its types at start, in one thread, and decoders that are made later are made one at a time.
 """
 
 from __future__ import annotations
