@@ -37,7 +37,6 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
         SECRET_KEY_FALLBACKS=list(settings.secret_keys[1:]),
         MAX_CONTENT_LENGTH=1024 * 1024,
         MAX_FORM_MEMORY_SIZE=1024 * 1024,
-        WTF_CSRF_TIME_LIMIT=None,
     )
     made = _parts(settings, clock)
     app.extensions["portal"] = made

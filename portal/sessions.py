@@ -3,6 +3,9 @@
 The browser holds 256 random bits in `__Host-sid`; the store holds a record under their SHA-256, and the tokens in
 a second record beside it. Neither ever reaches the browser. Writes are compare-and-set: a request in flight cannot
 bring back a session that was signed out meanwhile, nor an older state of one that went on.
+
+Only people who signed in have a session: visitors store nothing. Of a session that its person didn't end, it stays
+known for an hour whose it was, so that what they had typed can be given back to them (`portal.web.unsent`).
 """
 
 from __future__ import annotations
@@ -25,9 +28,10 @@ if TYPE_CHECKING:
     from werkzeug.datastructures.headers import Headers
 
 COOKIE = "__Host-sid"
-_ANONYMOUS_SECONDS = 30 * 60
 _TOUCH_SECONDS = 60
-_ENDED_SECONDS = 14 * 24 * 3600
+_CLOCK_SECONDS = 5 * 60
+_REMEMBERED_SECONDS = 3600
+_ENDED_ELSEWHERE_SECONDS = 14 * 24 * 3600
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,20 +57,30 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
-    """What the store holds of a session. `data` is Flask's part: the CSRF token, the chosen language."""
+    """What the store holds of a session. `data` is Flask's part: toasts on their way, what was opened last."""
 
     tenant: str
     host: str
     created_at: float
     used_at: float
     epoch: str
-    person: Person | None = None
+    person: Person
     data: dict[str, Any] = msgspec.field(default_factory=dict)
     episode_ids: list[str] = msgspec.field(default_factory=list)
     device: str = ""
 
 
 Change = Callable[[SessionRecord], None]
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose a session was that its person didn't end; `elsewhere` when it was ended from another device."""
+
+    issuer: str
+    sub: str
+    tenant: str
+    host: str
+    elsewhere: bool
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +110,7 @@ class Session(SessionMixin):
         self.fresh_cookie: str | None = None
         self.modified = False
 
-    # Flask's dictionary: small values of the browser, such as the CSRF token.
+    # Flask's dictionary: small values of the session. What a visitor's holds ends with the request.
 
     def __getitem__(self, key: str) -> Any:
         self.accessed = True
@@ -128,6 +142,11 @@ class Session(SessionMixin):
         return len(list(iter(self)))
 
     # The portal's own part.
+
+    @property
+    def cookie(self) -> str | None:
+        """What the browser holds, whether or not there is a session to it."""
+        return self._cookie
 
     @property
     def name(self) -> str | None:
@@ -166,21 +185,23 @@ class Session(SessionMixin):
             person.issuer,
             person.sub,
         )
-        data = {key: value for key, value in self.items() if again or key == "language"}
+        data = dict(self.items()) if again else {}
         self._drop()
-        self._begin(
-            SessionRecord(
-                tenant=self._tenant,
-                host=self._host,
-                created_at=self._sessions.clock(),
-                used_at=self._sessions.clock(),
-                epoch=secrets.token_urlsafe(9),
-                person=person,
-                data=data,
-                device=device,
-            ),
-            tokens,
+        record = SessionRecord(
+            tenant=self._tenant,
+            host=self._host,
+            created_at=self._sessions.clock(),
+            used_at=self._sessions.clock(),
+            epoch=secrets.token_urlsafe(9),
+            person=person,
+            data=data,
+            device=device,
         )
+        cookie = secrets.token_urlsafe(32)
+        self._sessions.insert(cookie, record, tokens)
+        self._cookie = self.fresh_cookie = cookie
+        self._held, self._tokens = self._sessions.load(cookie, self._tenant, self._host)
+        self._loaded, self.modified, self.ended = True, False, False
 
     def end(self) -> None:
         """Sign out: the session and its tokens are gone when this returns."""
@@ -188,10 +209,10 @@ class Session(SessionMixin):
         self.ended = True
 
     def use(self) -> None:
-        """Count this request as use, in the store at most once a minute."""
-        record = self.record
-        if record and self._sessions.clock() - record.used_at >= _TOUCH_SECONDS:
-            self.amend(_used_at(self._sessions.clock()))
+        """Count this request as use, in the store at most once a minute (and at once when the clock went back)."""
+        record, now = self.record, self._sessions.clock()
+        if record and not -_CLOCK_SECONDS < now - record.used_at < _TOUCH_SECONDS:
+            self.amend(_used_at(now))
 
     def remember_episodes(self, ids: list[str]) -> None:
         """Keep the ids (nothing else) of the person's episodes, so that home can ask for them at once."""
@@ -204,37 +225,34 @@ class Session(SessionMixin):
         if self._cookie and self._held:
             self._held = self._sessions.amend(self._cookie, self._held, change)
 
+    @property
+    def was_ended_elsewhere(self) -> bool:
+        """Whether the person ended this browser's session from another one."""
+        ended = self._ended()
+        return ended is not None and ended.elsewhere
+
+    def whose(self) -> tuple[str, str] | None:
+        """Issuer and `sub` of who is signed in here, or was until the session ended without being asked to."""
+        person = self.person
+        if person:
+            return person.issuer, person.sub
+        ended = self._ended()
+        return (ended.issuer, ended.sub) if ended else None
+
+    def _ended(self) -> Ended | None:
+        if self._cookie is None or self.record is not None:
+            return None
+        return self._sessions.ended(self._cookie, self._tenant, self._host)
+
     def save(self) -> None:
-        """Write what changed in Flask's part."""
-        if not self.modified or self.ended:
-            return
-        if self.record is None:
-            self._begin(
-                SessionRecord(
-                    tenant=self._tenant,
-                    host=self._host,
-                    created_at=self._sessions.clock(),
-                    used_at=self._sessions.clock(),
-                    epoch="",
-                    data=self._changed,
-                ),
-                None,
-            )
-            return
-        self.amend(self._merge)
+        """Write what changed in Flask's part, if there is a session."""
+        if self.modified and not self.ended and self.record is not None:
+            self.amend(self._merge)
 
     def _merge(self, fresh: SessionRecord) -> None:
         for key in self._removed:
             fresh.data.pop(key, None)
         fresh.data.update(self._changed)
-
-    def _begin(self, record: SessionRecord, tokens: Tokens | None) -> None:
-        cookie = secrets.token_urlsafe(32)
-        self._sessions.insert(cookie, record, tokens)
-        self._cookie = self.fresh_cookie = cookie
-        self._held, self._tokens = self._sessions.load(cookie, self._tenant, self._host)
-        self._loaded, self.modified, self.ended = True, False, False
-        self._changed, self._removed = {}, set()
 
     def _drop(self) -> None:
         if self._cookie:
@@ -285,22 +303,22 @@ class Sessions(SessionInterface):
         tokens = records.get(tokens_name(name))
         return held, self._vault.open(tokens_name(name), tokens, Tokens) if tokens else None
 
-    def insert(self, cookie: str, record: SessionRecord, tokens: Tokens | None) -> None:
-        """Create the session's record and, for a signed-in person, the one with the tokens."""
+    def insert(self, cookie: str, record: SessionRecord, tokens: Tokens) -> None:
+        """Create the session's record and the one with the tokens."""
         name = record_name(cookie)
-        expires_at = self.latest_end(record)
-        if tokens:
-            self._vault.insert(tokens_name(name), tokens, expires_at=expires_at)
-        tags = _tags(record.person, record.tenant) if record.person else []
-        self._vault.insert(name, record, expires_at=expires_at, tags=tags)
+        latest_end = record.created_at + self._limits[record.person.side].absolute
+        self._vault.insert(tokens_name(name), tokens, expires_at=latest_end)
+        tags = _tags(record.person, record.tenant)
+        self._vault.insert(name, record, expires_at=self._forgotten_at(record), tags=tags)
 
     def amend(self, cookie: str, held: Held[SessionRecord], change: Change) -> Held[SessionRecord] | None:
         """Apply `change` to the newest record by compare-and-set; None when the session is gone."""
         name = record_name(cookie)
         while True:
             change(held.value)
-            if self._vault.replace(name, held.value, version=held.version, expires_at=held.expires_at):
-                return Held(held.value, held.version + 1, held.expires_at)
+            expires_at = self._forgotten_at(held.value)
+            if self._vault.replace(name, held.value, version=held.version, expires_at=expires_at):
+                return Held(held.value, held.version + 1, expires_at)
             fresh = self._vault.get(name, SessionRecord)
             if fresh is None:
                 return None
@@ -308,19 +326,35 @@ class Sessions(SessionInterface):
 
     def end(self, name: str) -> None:
         """Delete the session of this record name, tokens first, so that none is left without its session."""
-        self._vault.delete(tokens_name(name), name)
+        self._vault.delete(tokens_name(name), name, _ended_name(name))
 
-    def end_elsewhere(self, name: str) -> None:
-        """End another browser's session, and let that browser sign in again with the password alone.
+    def end_unasked(self, name: str, *, elsewhere: bool = False) -> None:
+        """End a session that its own browser didn't ask to end; whose it was stays known for a while.
 
-        (It may still be signed in at the identity server, and would come back without being asked.)
+        One that was ended `elsewhere` may sign in again with the password alone: that browser may still be signed in
+        at the identity server, and would come back without being asked.
         """
-        self._vault.insert(_ended_name(name), True, expires_at=self.clock() + _ENDED_SECONDS)
+        held = self._vault.get(name, SessionRecord)
         self.end(name)
+        if held is None:
+            return
+        ended = _as_ended(held.value, elsewhere=elsewhere)
+        life = _ENDED_ELSEWHERE_SECONDS if elsewhere else _REMEMBERED_SECONDS
+        self._vault.insert(_ended_name(name), ended, expires_at=self.clock() + life)
 
-    def was_ended_elsewhere(self, cookie: str | None) -> bool:
-        """Whether this browser's session was ended from another one."""
-        return cookie is not None and self._vault.get(_ended_name(record_name(cookie)), bool) is not None
+    def ended(self, cookie: str, tenant: str, host: str) -> Ended | None:
+        """Return whose the ended session of this cookie was, as long as that is known."""
+        name = record_name(cookie)
+        records = self._vault.get_many((name, _ended_name(name)))
+        if sealed := records.get(_ended_name(name)):
+            held = self._vault.open(_ended_name(name), sealed, Ended)
+            ended = held.value if held else None
+        elif sealed := records.get(name):
+            over = self._vault.open(name, sealed, SessionRecord)
+            ended = _as_ended(over.value) if over and self.ends_at(over.value) <= self.clock() else None
+        else:
+            ended = None
+        return ended if ended and (ended.tenant, ended.host) == (tenant, host) else None
 
     def tokens_of(self, name: str) -> Held[Tokens] | None:
         """Read a session's tokens as they are now."""
@@ -334,16 +368,12 @@ class Sessions(SessionInterface):
 
     def ends_at(self, record: SessionRecord) -> float:
         """When the session is over: unused for too long, or too old; whichever comes first."""
-        if record.person is None:
-            return record.used_at + _ANONYMOUS_SECONDS
         limits = self._limits[record.person.side]
         return min(record.used_at + limits.idle, record.created_at + limits.absolute)
 
-    def latest_end(self, record: SessionRecord) -> float:
-        """When the store may forget the record."""
-        if record.person is None:
-            return record.created_at + 24 * 3600
-        return record.created_at + self._limits[record.person.side].absolute
+    def _forgotten_at(self, record: SessionRecord) -> float:
+        """When the store may forget the record: an hour after its end."""
+        return self.ends_at(record) + _REMEMBERED_SECONDS
 
     def of_person(self, person: Person, tenant: str) -> list[tuple[str, SessionRecord]]:
         """Return the person's live sessions with their record names."""
@@ -358,7 +388,7 @@ class Sessions(SessionInterface):
         else:
             names = self._vault.store.tagged(_sub_tag(issuer, tenant, sub or ""))
         for name in names:
-            self.end(name)
+            self.end_unasked(name)
         return len(names)
 
 
@@ -370,6 +400,16 @@ def record_name(cookie: str) -> str:
 def tokens_name(name: str) -> str:
     """The name of the record that holds the session's tokens."""
     return "tokens:" + name.removeprefix("session:")
+
+
+def _as_ended(record: SessionRecord, *, elsewhere: bool = False) -> Ended:
+    return Ended(
+        issuer=record.person.issuer,
+        sub=record.person.sub,
+        tenant=record.tenant,
+        host=record.host,
+        elsewhere=elsewhere,
+    )
 
 
 def _used_at(now: float) -> Change:

@@ -268,7 +268,7 @@ class Refresher:
         return tokens
 
     def _over(self, session: str) -> Tokens:
-        self._sessions.end(session)
+        self._sessions.end_unasked(session)
         raise NotSignedIn
 
     def _later(self, seen: Tokens, reason: str, *, refused: bool) -> Tokens:

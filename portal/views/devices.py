@@ -95,6 +95,6 @@ def _device(name: str, record: SessionRecord) -> Device:
 def _end(device: Device) -> None:
     """End the session here at once, then ask the identity server to forget its refresh token."""
     tokens = parts().sessions.tokens_of(device.name)
-    parts().sessions.end_elsewhere(device.name)
+    parts().sessions.end_unasked(device.name, elsewhere=True)
     provider = parts().sign_in.provider(g.tenant)
     revoke(g.tenant, provider, tokens.value if tokens else None, parts().settings.timeouts)

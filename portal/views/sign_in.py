@@ -9,7 +9,6 @@ from flask_babel import get_locale
 
 from portal.parts import parts, session
 from portal.services.errors import Unavailable
-from portal.sessions import COOKIE
 from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke
 from portal.signin.provider import ProviderDown, ProviderRefused
@@ -30,7 +29,8 @@ def _sign_in_limit() -> str:
 @limiter.limit(_sign_in_limit)
 def start() -> Response:
     """Send the browser to the clinic's identity server."""
-    person = session().person
+    here = session()
+    person = here.person
     fresh = request.args.get("fresh") == "1"
     wanted = request.args.get("next", "/")
     next_path = local_path(wanted)
@@ -38,7 +38,7 @@ def start() -> Response:
         audit.note("sign-in.next", "refused")
     if person and not fresh:
         return redirect_to(next_path)
-    if person is None and parts().sessions.was_ended_elsewhere(request.cookies.get(COOKIE)):
+    if here.was_ended_elsewhere:
         fresh = True
     try:
         started = parts().sign_in.start(

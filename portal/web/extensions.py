@@ -10,11 +10,11 @@ from typing import Any, cast
 from flask import request
 from flask_babel import Babel
 from flask_limiter import Limiter
-from flask_wtf.csrf import CSRFProtect
 from limits.storage import Storage
 
 from portal.parts import parts
 from portal.store import StoreDown
+from portal.web.csrf import Csrf
 
 
 class CountsInStore(Storage):
@@ -82,5 +82,5 @@ def _counter(key: str) -> str:
 
 
 babel = cast("Any", Babel())
-csrf = cast("Any", CSRFProtect())
+csrf = Csrf()
 limiter = Limiter(key_func=address, headers_enabled=False, storage_uri="portal://")

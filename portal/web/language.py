@@ -8,7 +8,8 @@ from portal.parts import session
 from portal.store import StoreDown
 
 NAMES = {"en": "English", "es": "Español", "ar": "العربية"}
-KEY = "language"
+COOKIE = "__Host-language"
+"""What this browser chose, for as long as it is open."""
 
 
 def choose() -> str:
@@ -24,13 +25,12 @@ def choose() -> str:
 
 
 def _wanted() -> tuple[object, ...]:
-    """What was chosen, then what the profile says; nothing while the store is down, so that a page can say so."""
-    here = session()
+    """What was chosen, then what the profile says (not while the store is down, so that a page can say so)."""
     try:
-        person = here.person
+        person = session().person
     except StoreDown:
-        return ()
-    return here.get(KEY), person.locale if person else None
+        person = None
+    return request.cookies.get(COOKIE), person.locale if person else None
 
 
 def direction(language: str) -> str:

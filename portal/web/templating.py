@@ -7,11 +7,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import flask_wtf.csrf
 from flask import Flask, g, request
 from flask_babel import get_locale
 from jinja2 import StrictUndefined
-from markupsafe import Markup
 
 from portal.parts import session
 from portal.services.errors import CareError, NotOffered
@@ -31,7 +29,6 @@ def init_app(app: Flask) -> None:
     env.globals.update(
         hx=htmx.hx,
         nonce=headers.nonce,
-        csrf_field=_csrf_field,
         toasts=htmx.toasts,
         now=filters.now,
         today=filters.today,
@@ -59,11 +56,6 @@ def _is_failed(value: object) -> bool:
 
 def _is_not_offered(value: object) -> bool:
     return isinstance(value, NotOffered)
-
-
-def _csrf_field() -> Markup:
-    token: str = cast("Any", flask_wtf.csrf).generate_csrf()
-    return Markup('<input type="hidden" name="csrf_token" value="{}">').format(token)
 
 
 def _context() -> dict[str, object]:
