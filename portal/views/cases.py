@@ -16,7 +16,7 @@ from portal.tenants import Side
 from portal.views.reach import reach
 from portal.web import audit, clinical
 from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
-from portal.web.forms import Fields, Form, Values, choice, text
+from portal.web.forms import Choices, Fields, Form, Values, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.permitted import EDIT_CASE
@@ -83,7 +83,7 @@ def _values(case: Case) -> Values:
     }
 
 
-def _fields(case: Case, physicians: list[tuple[str, str]], coordinators: list[tuple[str, str]]) -> Fields:
+def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]) -> Fields:
     moves = [
         (str(status), clinical.care_status_name(status)) for status in (case.status, *case.next_statuses)
     ]
@@ -97,7 +97,9 @@ def _fields(case: Case, physicians: list[tuple[str, str]], coordinators: list[tu
             wrong=_("Its present state doesn't allow this step."),
         ),
         "closed_reason": text(_("Why it is closed"), kind="textarea", longest=_LONG),
-        "physician_id": choice(_("Physician"), _with(physicians, case.physician_id)),
+        "physician_id": choice(
+            _("Physician"), _with(physicians.pairs, case.physician_id), hint=physicians.hint
+        ),
         "coordinator_id": choice(_("Coordinator"), coordinators),
         "diagnosis": text(_("Diagnosis"), kind="textarea", longest=_LONG),
         "notes": text(_("Notes"), kind="textarea", longest=_LONG),
@@ -124,13 +126,14 @@ def _write(care: Care, case: Case, values: Values) -> Case | None:
     )
 
 
-def _physicians(care: Care, episode: Episode) -> list[tuple[str, str]]:
+def _physicians(care: Care, episode: Episode) -> Choices:
     """The clinic's physicians, and those of the care team where the calendar can't be read or isn't offered."""
     (listed,) = gather(lambda: list_physicians(care).value)
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
     found = {one.id: one.name for one in page.items if one.is_active} if page else team
-    return [("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())]
+    hint = None if page else _("The clinic's physicians can't be listed right now.")
+    return Choices([("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())], hint)
 
 
 def _is_physician(role: str) -> bool:

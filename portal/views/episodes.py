@@ -156,7 +156,9 @@ def consents(care: Care, person: Person, episode_id: str) -> Response:
     if isinstance(episode, CareError):
         raise episode
     awaited = () if isinstance(forms, CareError) else forms.items
-    return _render(person, episode, "consents", forms=consent_rows(episode, awaited, person))
+    return _render(
+        person, episode, "consents", forms=consent_rows(episode, awaited, person), awaited=forms
+    )
 
 
 @bp.get("/<record:episode_id>/team")
@@ -196,10 +198,14 @@ def reachable(care: Care, person: Person) -> list[str]:
 
 
 def read_episodes(care: Care, ids: Sequence[str]) -> Found:
-    """Read these episodes side by side; those that aren't there (any more) are left out."""
+    """Read these episodes side by side; one that isn't there (any more) is left out.
+
+    None there of several that were is no answer to build "you have none" upon.
+    """
     answers = gather_all([_reading(care, id_) for id_ in ids])
     read = tuple(answer for answer in answers if isinstance(answer, Episode))
-    return Found(read, any(isinstance(a, CareError) and not isinstance(a, NotFound) for a in answers))
+    failed = any(isinstance(a, CareError) and not isinstance(a, NotFound) for a in answers)
+    return Found(read, is_incomplete=failed or (bool(answers) and not read))
 
 
 def remember(found: Found, ids: Iterable[str] = ()) -> None:

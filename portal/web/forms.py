@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import wtforms
 import wtforms.form
@@ -114,6 +114,13 @@ def text(
     )
 
 
+class Choices(NamedTuple):
+    """What one may choose, by value and words; `hint` says so when that isn't all there is."""
+
+    pairs: list[tuple[str, str]]
+    hint: str | None = None
+
+
 def choice(
     label: str,
     choices: Sequence[tuple[str, str]],
@@ -122,8 +129,9 @@ def choice(
     known: Mapping[str, str] | None = None,
     wrong: str | None = None,
     autocomplete: str | None = None,
+    hint: str | None = None,
 ) -> Any:
-    """One of several, by value and words; `wrong` is the sentence for anything else.
+    """One of several, by value and words; `wrong` is the sentence for anything else, `hint` is the field's description.
 
     `known` has the words of values that aren't offered now, but may have been.
     """
@@ -134,6 +142,7 @@ def choice(
         choices=[_wt.SelectChoice(value, words) for value, words in choices],
         validate_choice=False,
         render_kw=None if radios else {"autocomplete": autocomplete or "off"},
+        description=hint or "",
     )
     field.known = known or {}
     return field

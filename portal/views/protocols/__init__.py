@@ -115,7 +115,13 @@ def _read_after_loss(care: Care, protocol_id: str) -> Protocol:
 def _page(care: Care, person: Person, protocol: Protocol, *, status: int = 200, note: str = "") -> Response:
     audit.note("protocol.read", "done", kind="protocol", id_=protocol.id)
     beside = _beside(care, person, protocol)
-    shown = Shown(protocol, person, physician=beside.physician, patient=beside.patient)
+    shown = Shown(
+        protocol,
+        person,
+        physician=beside.physician,
+        patient=beside.patient,
+        is_nameless=beside.is_incomplete,
+    )
     return render("protocols/show.html", status=status, shown=shown, protocol=protocol, note=note)
 
 
@@ -123,6 +129,7 @@ def _page(care: Care, person: Person, protocol: Protocol, *, status: int = 200, 
 class _Beside:
     physician: str | None
     patient: str | None
+    is_incomplete: bool = False
 
 
 def _beside(care: Care, person: Person, protocol: Protocol) -> _Beside:
@@ -147,4 +154,5 @@ def _beside(care: Care, person: Person, protocol: Protocol) -> _Beside:
         )
         if whole
         else None,
+        is_incomplete=any(isinstance(one, CareError) for one in (physicians, episode)),
     )

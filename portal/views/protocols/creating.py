@@ -112,7 +112,7 @@ def preview(care: Care, person: Person) -> Response:
     begun = _begun(operation)
     if faults := begun.plan.faults():
         return form_page(care, begun.plan, None, operation=operation.id, faults=faults, status=422)
-    physicians = dict(physician_choices(care, begun.plan.physician_id))
+    physicians = dict(physician_choices(care, begun.plan.physician_id).pairs)
     return render(
         "protocols/preview.html",
         begun=begun,

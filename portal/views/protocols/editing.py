@@ -21,7 +21,7 @@ from portal.views.protocols.words import WRITERS
 from portal.web import audit
 from portal.web.clinical import treatment_name
 from portal.web.conflicts import Comparison, Sent, settle
-from portal.web.forms import Values
+from portal.web.forms import Choices, Values
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.rules import said
@@ -157,6 +157,7 @@ def form_page(
 ) -> Response:
     """Show the form: of a protocol, or with `protocol` None of a new one."""
     medications, checks = plan.drawn()
+    physicians = physician_choices(care, plan.physician_id)
     return render(
         "protocols/edit.html",
         fragment="rows",
@@ -169,7 +170,8 @@ def form_page(
         act=act,
         operation=operation,
         types=types(),
-        physicians=physician_choices(care, plan.physician_id),
+        physicians=physicians.pairs,
+        physicians_hint=physicians.hint,
         columns=column_labels(),
         grid=drawing(medications, checks),
     )
@@ -180,7 +182,7 @@ def types() -> list[tuple[str, str]]:
     return [(type_.value, treatment_name(type_.value, plain=False)) for type_ in ProtocolType]
 
 
-def physician_choices(care: Care, current: str) -> list[tuple[str, str]]:
+def physician_choices(care: Care, current: str) -> Choices:
     """Nobody, and the clinic's physicians; the present one also where the calendar can't be read."""
     (listed,) = gather(lambda: list_physicians(care).value)
     page = known(listed)
@@ -190,11 +192,12 @@ def physician_choices(care: Care, current: str) -> list[tuple[str, str]]:
     )
     if current and current not in dict(found):
         found.append((current, _("As it is now (%(id)s…)", id=current[:8])))
-    return [("", _("Nobody")), *found]
+    hint = None if page else _("The clinic's physicians can't be listed right now.")
+    return Choices([("", _("Nobody")), *found], hint)
 
 
 def _physicians(care: Care, protocol: Protocol) -> list[tuple[str, str]]:
-    return physician_choices(care, protocol.physician_id or "")
+    return physician_choices(care, protocol.physician_id or "").pairs
 
 
 def _review(care: Care, protocol: Protocol, typed: Values, opened: Values) -> Response:

@@ -26,6 +26,7 @@ class Shown:
     person: Person
     physician: str | None
     patient: str | None
+    is_nameless: bool = False
 
     @property
     def may_write(self) -> bool:

@@ -1,0 +1,339 @@
+"""Every page and every act against every way in which the care API can fail.
+
+Whatever happens there: a true status, words of the portal's own with a way on, other regions still shown, within the
+page's time, and nothing failed shown as empty or as done. `make test` gives each page a few of the faults, so that
+each fault meets many pages; CARE_TEST_FULL=1 tries them all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import re
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.demo import tenants_file
+from tests.support.faults import (
+    ACTED,
+    ELSEWHERE,
+    EVERY_FAULT,
+    IN_THE_BODY,
+    LINE_FAULTS,
+    SECRET_WORDS,
+    Switchboard,
+)
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Page, Visitor
+from tests.web.test_call_budget import (
+    AGAIN,
+    AMELIAS,
+    BUDGET,
+    EMBRYO,
+    EMR,
+    GRACES,
+    INES,
+    PROTOCOL,
+    SCAN,
+    TOMASZ,
+)
+
+PAGE_SECONDS = 3.0
+FULL = bool(os.environ.get("CARE_TEST_FULL"))
+
+PATIENT_EDIT = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}"
+CASE_EDIT = f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}"
+FOLDER_MOVE = f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}"
+CONTACT = f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}"
+_COUNT = itertools.count(20)
+FAILURES = '[data-state="failed"], [data-tone="attention"], [data-tone="urgent"], .error-summary'
+
+
+def some_faults(*key: object) -> list[str]:
+    """All faults in a full run, else two of them, others for each page and the same in each run."""
+    if FULL:
+        return list(EVERY_FAULT)
+    start = zlib.crc32(repr(key).encode())
+    return [EVERY_FAULT[(start + step) % len(EVERY_FAULT)] for step in (0, 10)]
+
+
+def unhurt(path: str, which: str) -> bool:
+    """Whether a page is whole without its last call.
+
+    The embryo was found in another of the person's episodes; or the form that a wish needs couldn't be looked for, and
+    the API decides by itself.
+    """
+    return which == "the last call" and path.startswith("/storage/")
+
+
+def is_possible(path: str, fault: str) -> bool:
+    """A file is bytes: what comes instead of JSON is the file, and what breaks off has begun."""
+    in_file = IN_THE_BODY | {"reset in mid-body", "50 MB body", "slow drip"}
+    return not (path.startswith("/files/") and fault in in_file)
+
+
+PAGES = [
+    (name, path, calls)
+    for cases in BUDGET.values()
+    for name, path, calls in cases
+    if calls and path != "/notifications/bell" and not path.endswith("/look")
+]
+PAGE_CASES = [
+    (name, path, which, fault)
+    for name, path, calls in PAGES
+    for which in (("every call", "the last call") if calls > 1 else ("every call",))
+    for fault in some_faults(name, path, which)
+    if is_possible(path, fault) and not (fault in LINE_FAULTS and which == "the last call")
+]
+REGIONS = [
+    *(("amelia", "/", region) for region in ("consents", "messages", "treatment", "news")),
+    ("nora", "/consents", "results"),
+    ("amelia", "/conversations", "inbox"),
+    ("nora", "/notifications", "list"),
+]
+
+EXPECTED: dict[str, set[int]] = {
+    **{fault: {503} for fault in EVERY_FAULT},
+    **{fault: {502} for fault in (*IN_THE_BODY, "redirect elsewhere", "50 MB body")},
+    "401": {303},
+    "empty 403": {403},
+    "403 with a code": {403},
+    "404": {404},
+    "409": {409},
+    "412": {409},
+    "501": {501},
+}
+"""The status of a page that needs one call, and that call fails."""
+
+
+def named(cases: list[Any]) -> list[Any]:
+    return [pytest.param(*case, id=" ".join(str(part) for part in case)) for case in cases]
+
+
+@pytest.fixture(scope="module")
+def board(service: CareService) -> Iterator[Switchboard]:
+    running = Switchboard(service.plan.service_port)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def portal(
+    service: CareService, board: Switchboard, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PortalThread]:
+    """The portal, whose way to the care API (not to the identity server) leads over the switchboard."""
+    tenants: Path = tmp_path_factory.mktemp("tenants") / "tenants.toml"
+    text = tenants_file(service.plan)
+    direct = f'base_url = "{service.plan.service}"'
+    assert direct in text
+    tenants.write_text(text.replace(direct, f'base_url = "{board.address}"'))
+    running = PortalThread(
+        service.plan,
+        PORTAL_TENANTS=str(tenants),
+        PORTAL_TIMEOUT_CONNECT="0.5",
+        PORTAL_TIMEOUT_READ="1",
+        PORTAL_TIMEOUT_PAGE=str(PAGE_SECONDS),
+    )
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module, and so has been at home."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture(autouse=True)
+def as_new(portal: PortalThread) -> None:
+    """No case leaves the next one what the portal has learnt of a fault."""
+    forget(portal)
+
+
+def forget(portal: PortalThread) -> None:
+    """Let the portal know nothing but its sessions."""
+    for clinic in ("riverside", "harbour"):
+        portal.parts.vault.delete(f"offered:{clinic}")
+    portal.parts.references._session.cache.clear()
+
+
+@pytest.mark.parametrize(("name", "path", "which", "fault"), named(PAGE_CASES))
+def test_a_page_says_what_it_cannot_show(
+    person: Callable[[str], Visitor],
+    portal: PortalThread,
+    board: Switchboard,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    path: str,
+    which: str,
+    fault: str,
+) -> None:
+    visitor, before = person(name), len(board.calls)
+    visitor.request("GET", path, status=None, follow=False)
+    needed = [call[1] for call in board.calls[before:]]
+    forget(portal)
+    only = f"{re.escape(needed[-1])}$" if which == "the last call" and needed else ""
+    with board.failing(fault, only=only), caplog.at_level(logging.WARNING, "portal"):
+        began = time.monotonic()
+        page = visitor.request("GET", path, status=None, follow=False)
+        took = time.monotonic() - began
+    assert took < PAGE_SECONDS + 1.5, f"{took:.1f} s"
+    assert_honest(page, fault)
+    if not needed:
+        assert page.status == 200, "needs nothing of the API"
+    elif page.status == 200:
+        said = page.select('[data-state="failed"], [data-state="not-offered"], [data-state="stale"]')
+        assert said or "can't be listed right now" in page.words or unhurt(path, which), (
+            f"shown as if nothing had failed: {page.words[:400]}"
+        )
+    elif fault == "401":
+        assert page.status == 303 and "sign-in" in page.headers["Location"]
+    else:
+        possible = EXPECTED[fault] | ({503} if len(needed) > 1 else set[int]())
+        assert page.status in possible, f"{page.status}: {page.words[:300]}"
+        assert page.select("main a[href]"), "a way on"
+        request_id = page.headers["X-Request-Id"]
+        assert request_id in page.words, "the number to give when calling the clinic"
+        assert any("care api" in record.message for record in caplog.records), "said in the log"
+    if page.status == 503 and fault in ("503 with Retry-After", "429"):
+        assert int(page.headers["Retry-After"]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "region", "fault"),
+    named([(*region, fault) for region in REGIONS for fault in some_faults(*region)]),
+)
+def test_a_region_says_what_it_cannot_show(
+    person: Callable[[str], Visitor], board: Switchboard, name: str, path: str, region: str, fault: str
+) -> None:
+    visitor = person(name)
+    with board.failing(fault):
+        page = visitor.fragment(path, region, status=None, at=path)
+    assert_honest(page, fault)
+    assert "<html" not in page.text.lower(), "a fragment never holds a page"
+    if fault == "401":
+        assert "sign-in" in page.headers.get("HX-Redirect", "") or page.select("[data-state]")
+    elif page.status == 200:
+        assert page.select("[data-state]"), f"shown as if nothing had failed: {page.text[:400]}"
+    else:
+        assert page.status in EXPECTED[fault]
+        assert page.headers["X-Request-Id"] in page.text
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something a person does: whose form stands where, what they fill in. `once` can't be done a second time."""
+
+    name: str
+    at: str
+    form: str
+    filled: dict[str, str] = field(default_factory=dict)
+    once: bool = False
+    steps: int = 1
+
+
+ACTS = {
+    "mark one as read": Act("nora", "/notifications?unread=1", "/notifications/"),
+    "mark all as read": Act("daniel", "/notifications", "/notifications/read"),
+    "choose what to be told": Act("amelia", "/notifications/settings", "/notifications/settings"),
+    "archive a message": Act("amelia", f"/conversations/{SCAN}", "/conversations/"),
+    "change my details": Act("amelia", "/me", "/me", {"address_line2": "Floor {n}"}),
+    "change a patient": Act("nora", PATIENT_EDIT, PATIENT_EDIT, {"address_line2": "Floor {n}"}),
+    "change a case": Act("victor", CASE_EDIT, CASE_EDIT, {"title": "IVF/ICSI, male factor, look {n}"}),
+    "change a protocol": Act(
+        "victor", f"{PROTOCOL}/edit", PROTOCOL, {"name": "Antagonist, look {n}"}, steps=2
+    ),
+    "put a protocol on hold": Act("victor", PROTOCOL, f"{PROTOCOL}/status"),
+    "make a protocol": Act("victor", f"/protocols/new?copy={PROTOCOL[11:]}", "/protocols/new", steps=2),
+    "move a folder": Act("nora", FOLDER_MOVE, FOLDER_MOVE),
+    "move an embryo": Act(
+        "elif", f"{EMBRYO}?episode={GRACES}", "/storage/", {"location_cane": "{n}"}, steps=3
+    ),
+    "keep an embryo": Act("grace", f"{EMBRYO}/keep?episode={GRACES}", "/storage/", once=True, steps=2),
+    "remove a contact": Act("amelia", CONTACT, "/relationships/", once=True),
+    "book a window": Act(
+        "colin", f"/prospects/{TOMASZ}/book", f"/prospects/{TOMASZ}/book", once=True, steps=2
+    ),
+    "merge two prospects": Act(
+        "colin", f"/prospects/{INES}/merge?merge={AGAIN}", f"/prospects/{INES}/merge", once=True, steps=3
+    ),
+    "remove an EMR endpoint": Act(
+        "ada", f"{EMR}/remove", "/emr-endpoints/", {"typed": EMR.rpartition("/")[2]}, once=True
+    ),
+}
+ACT_CASES = [
+    (act, fault)
+    for act, one in ACTS.items()
+    for fault in some_faults(act)
+    if not (one.once and fault in ACTED) and not (one.steps > 1 and fault in LINE_FAULTS)
+]
+
+
+@pytest.mark.parametrize(("act", "fault"), named(ACT_CASES))
+def test_an_act_that_fails_is_never_said_to_be_done(
+    portal: PortalThread, board: Switchboard, act: str, fault: str
+) -> None:
+    one = ACTS[act]
+    visitor = portal.sign_in(one.name)
+    page = visitor.get(one.at)
+    began, before = time.monotonic(), len(board.calls)
+    with board.failing(fault, only="^(POST|PUT|DELETE) "):
+        for _ in range(one.steps):
+            page = filled_in(page, one)
+            tried = [call for call in board.calls[before:] if call[2]]
+            if tried or page.status >= 400:
+                break
+    assert time.monotonic() - began < (PAGE_SECONDS + 1.5) * one.steps
+    assert tried or fault in LINE_FAULTS, f"the act was never tried: {page.url} {page.words[:500]}"
+    assert len(set(tried)) == len(tried) or fault == "401", f"tried again by itself: {tried}"
+    assert_honest(page, fault)
+    if fault not in ACTED:
+        assert not page.select('.toast[data-tone="success"]'), page.words[:300]
+        assert "/receipt" not in page.path
+        assert page.status >= 400 or fault == "401" or page.select(FAILURES), (
+            f"{page.url}: {page.words[:500]}"
+        )
+    elif not page.select('.toast[data-tone="success"]'):
+        assert page.status in (502, 503, 409) or page.select(FAILURES), f"{page.url}: {page.words[:500]}"
+
+
+def filled_in(page: Page, act: Act) -> Page:
+    """Send the form as this act has it, the first choice taken wherever none is."""
+    form = next(
+        page.form(element)
+        for element in page.select('main form[method="post"]')
+        if urlsplit(page.form(element).action).path.startswith(act.form.partition("?")[0])
+        and not urlsplit(page.form(element).action).path.endswith("/open")
+    )
+    names = {field["name"] for field in form.element.select("input, select, textarea") if field.get("name")}
+    chosen = {name for name, _ in form.fields()}
+    first: dict[str, str] = {}
+    for radio in form.element.select("input[type=radio]:not([disabled])"):
+        if radio["name"] not in chosen:
+            first.setdefault(str(radio["name"]), str(radio.get("value") or "on"))
+    for select in form.element.select("select[required]"):
+        options = [str(o.get("value", o.get_text())) for o in select.select("option:not([disabled])")]
+        if dict(form.fields()).get(str(select["name"])) == "":
+            first[str(select["name"])] = next(option for option in options if option)
+    filled = {name: value.format(n=next(_COUNT)) for name, value in act.filled.items() if name in names}
+    return form.submit(status=None, check_all=act.once, **{**first, **filled})
+
+
+def assert_honest(page: Page, fault: str) -> None:
+    """Nothing of the API's or of the program's own inside reaches a person."""
+    text = page.response.content.decode("utf-8", "replace")
+    assert page.status != 500, page.words[:400]
+    assert SECRET_WORDS not in text
+    assert ELSEWHERE not in text and page.headers.get("Location", "") != ELSEWHERE
+    assert "Traceback" not in text and "CareError" not in text
+    assert page.headers["Cache-Control"] == "no-store"
