@@ -23,7 +23,7 @@ from portal.signin.tokens import Refresher
 from portal.store import open_store
 from portal.store.vault import Vault
 from portal.views import blueprints
-from portal.web import errors, guard, headers, language, logs, routing, static, templating
+from portal.web import errors, guard, headers, language, logs, routing, static, templating, unsent
 from portal.web.extensions import babel, csrf, limiter
 
 ROOT = Path(__file__).parents[1]
@@ -44,6 +44,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     logs.init_app(app, settings.log)
     routing.init_app(app)
     guard.init_app(app)
+    unsent.init_app(app)
     headers.init_app(app)
     babel.init_app(app, locale_selector=language.choose)
     csrf.init_app(app)

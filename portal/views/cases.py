@@ -15,17 +15,19 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.reach import reach
 from portal.web import audit, clinical
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, outcome, shown
 from portal.web.forms import Choices, Fields, Form, Values, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.permitted import EDIT_CASE
+from portal.web.unsent import typed_text
 from portal.words import _
 
 bp = Blueprint("cases", __name__, url_prefix="/cases")
 
 _NEEDS_REASON = (CareStatus.FINISHED, CareStatus.CANCELLED)
 _LONG = 10_000
+_FIELDS = ("title", "status", "closed_reason", "physician_id", "coordinator_id", "diagnosis", "notes")
 
 
 @bp.get("/<record:case_id>/edit")
@@ -39,6 +41,7 @@ def edit(care: Care, person: Person, case_id: str) -> Response:
 
 @bp.post("/<record:case_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_CASE)
+@typed_text(*EDIT_FORM, *_FIELDS)
 def save(care: Care, person: Person, case_id: str) -> Response:
     """Save it, or show what someone else made of it meanwhile."""
     episode, case = reach(care, person, _of_id(case_id))

@@ -13,7 +13,7 @@ from portal.services.errors import BadResponse, CareError, Conflict, NotFound, R
 from portal.services.records import Directory, Documents, Episode
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.rules import said
@@ -52,11 +52,13 @@ def show(care: Care, person: Person, directory_id: str) -> Response:
     """Ask where the folder should go."""
     episode = _episode(care)
     audit.note("episode.read", "done", kind="episode", id_=episode.id)
-    return _ask(episode, _directory(episode, directory_id))
+    given = unsent.given_back(url_for(".move", directory_id=directory_id))
+    return _ask(episode, _directory(episode, directory_id), to=given.get("to", "") if given else "")
 
 
 @bp.post("/<record:directory_id>/move")
 @signed_in(Side.STAFF)
+@unsent.typed_text("to")
 def move(care: Care, person: Person, directory_id: str) -> Response:
     """Move the folder. Sent twice it moves once: the second finds it in its place."""
     episode = _episode(care)

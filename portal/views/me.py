@@ -14,12 +14,13 @@ from portal.services.records import Episode, Patient, Relationship
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.episodes import reachable, read_episodes
-from portal.views.patients import check_contact, contact_fields, contact_values, with_contact
+from portal.views.patients import CONTACT, check_contact, contact_fields, contact_values, with_contact
 from portal.views.reach import reach
 from portal.web import audit
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, outcome, shown
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
+from portal.web.unsent import typed_text
 from portal.words import _
 
 bp = Blueprint("me", __name__, url_prefix="/me")
@@ -40,6 +41,7 @@ def show(care: Care, person: Person) -> Response:
 
 @bp.post("")
 @signed_in(Side.PATIENT)
+@typed_text(*EDIT_FORM, *CONTACT)
 def save(care: Care, person: Person) -> Response:
     """Save how I am reached, or show what someone else made of it meanwhile."""
     mine = _mine(care, person)

@@ -10,6 +10,7 @@ import msgspec
 from babel.dates import get_timezone_location
 from flask import Blueprint, Response, g, request, url_for
 from flask_babel import get_locale
+from werkzeug.datastructures import MultiDict
 
 from portal.services.client import Care
 from portal.services.errors import Conflict, Invalid
@@ -18,7 +19,7 @@ from portal.services.records import NotificationChoice, NotificationSettings, Qu
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.notifications import kind_words
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.language import NAMES
@@ -67,15 +68,22 @@ _COMMON_ZONES = (
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
     """Show by which ways each kind of notification comes, quiet hours and language."""
-    return _settings_page(Filled.of(get_settings(care)))
+    current = get_settings(care)
+    given = unsent.given_back(url_for(".save"))
+    if given is None:
+        return _settings_page(Filled.of(current))
+    filled = Filled.of_form(current, given)
+    is_changed = filled.settings.concurrency_stamp != current.concurrency_stamp
+    return _settings_page(filled, saved=current if is_changed else None)
 
 
 @bp.post("")
 @signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text(*_CHANNELS, "start", "end", "time_zone", "language", "stamp")
 def save(care: Care, person: Person) -> Response:
     """Save the choices, unless something is wrong with them or others were saved meanwhile."""
     current = get_settings(care)
-    filled = Filled.of_form(current)
+    filled = Filled.of_form(current, request.form)
     if filled.errors:
         return _settings_page(filled, status=422)
     if request.form.get("stamp", "") != (current.concurrency_stamp or ""):
@@ -108,13 +116,13 @@ class Filled:
         return cls(saved, quiet.start, quiet.end, quiet.time_zone or str(g.tenant.time_zone))
 
     @classmethod
-    def of_form(cls, current: NotificationSettings) -> Filled:
+    def of_form(cls, current: NotificationSettings, form: MultiDict[str, str]) -> Filled:
         """The form as it was sent, over the settings of now; what is locked stays as it is."""
-        chosen = {channel: set(request.form.getlist(channel)) for channel in _CHANNELS}
+        chosen = {channel: set(form.getlist(channel)) for channel in _CHANNELS}
         errors = [*_locked_errors(current, chosen)]
-        start, end = (request.form.get(name, "").strip()[:5] for name in ("start", "end"))
-        zone = request.form.get("time_zone", "")
-        language = request.form.get("language", "")
+        start, end = (form.get(name, "").strip()[:5] for name in ("start", "end"))
+        zone = form.get("time_zone", "")
+        language = form.get("language", "")
         errors += _quiet_errors(start, end, zone)
         if language and language not in {*g.tenant.languages, current.language}:
             errors.append(("language", _("Choose one of the clinic's languages.")))
@@ -124,7 +132,7 @@ class Filled:
             items=tuple(_chosen(item, chosen) for item in current.items),
             quiet_hours=quiet,
             language=language or None,
-            concurrency_stamp=request.form.get("stamp") or None,
+            concurrency_stamp=form.get("stamp") or None,
         )
         return cls(settings, start, end, zone, tuple(errors))
 

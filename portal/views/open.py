@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
-from flask import Blueprint, Response, current_app, g, request, session
+from flask import Blueprint, Response, current_app, g, request, session, url_for
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
@@ -23,7 +23,7 @@ from portal.services.pgt_results import get_pgt_result
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views import emr_endpoints, prospects
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.guard import PUBLIC, signed_in
 from portal.web.htmx import is_htmx, redirect_to, render
 from portal.words import _
@@ -77,6 +77,7 @@ def show(care: Care, person: Person) -> Response:
 
 @bp.post("")
 @signed_in(Side.STAFF)
+@unsent.typed_text("id", "kind", page="open.show")
 def find(care: Care, person: Person) -> Response:
     """Go to the record that was asked for; where that isn't possible, say why."""
     pasted = request.form.get("id", "").strip()
@@ -154,12 +155,13 @@ def kind_words(kind: str) -> str:
 
 
 def _page(person: Person, answer: Answer | None = None) -> Response:
+    form = unsent.given_back(url_for(".find")) or request.form
     return render(
         "open/show.html",
         status=answer.status if answer else 200,
         error=answer.words if answer else "",
-        pasted=request.form.get("id", "")[:_LONGEST],
-        kind=request.form.get("kind", ""),
+        pasted=form.get("id", "")[:_LONGEST],
+        kind=form.get("kind", ""),
         kinds=kinds(person),
         recent=recent(),
         kind_words=kind_words,

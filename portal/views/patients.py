@@ -18,16 +18,24 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.reach import reach
 from portal.web import audit
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, outcome, shown
 from portal.web.forms import Fields, Form, Values, a_date, a_phone_number, an_email, choice, day_of, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.language import NAMES
 from portal.web.permitted import EDIT_PATIENT, may
+from portal.web.unsent import typed_text
 from portal.words import _
 
 bp = Blueprint("patients", __name__, url_prefix="/patients")
 bp.add_app_template_global(may, "may")
+
+IDENTITY = ("first_name", "last_name", "date_of_birth", "mrn", "is_active")
+CONTACT = (
+    *("preferred_name", "email", "phone_number", "preferred_channel", "language"),
+    *("address_*", "emergency_contact_*"),
+)
+"""The names of the fields, as far as what was typed into them is kept."""
 
 
 @bp.get("/<record:patient_id>/edit")
@@ -41,6 +49,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 
 @bp.post("/<record:patient_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
+@typed_text(*EDIT_FORM, *IDENTITY, *CONTACT)
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else made of it meanwhile."""
     episode, patient = reach(care, person, of_id(patient_id))

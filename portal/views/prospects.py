@@ -35,7 +35,7 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.booking import links
 from portal.views.booking.windows import Week, Window, appointment_types, chosen_day, read_week
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
 from portal.web.once import is_lost, key, settled
@@ -51,6 +51,7 @@ _ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "Physici
 _LINK_DAYS = (2, 7, 14, 30)
 _LONGEST_ID = 128
 _CHECKED = "checked by hand"
+_MERGED = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
 
 
 # ── booking a window ────────────────────────────────────────────────────────────────────────────────────
@@ -94,6 +95,7 @@ def book(care: Care, person: Person, prospect_id: str) -> Response:
 
 @bp.post("/<record:prospect_id>/book")
 @signed_in(Side.STAFF, roles=ROLES)
+@unsent.typed_text("window", "type")
 def book_window_(care: Care, person: Person, prospect_id: str) -> Response:
     """Book the chosen window, once."""
     purpose = f"book:{prospect_id}"
@@ -244,6 +246,7 @@ def _choose(
     note: str = "",
     week: Week | None = None,
 ) -> Response:
+    form = unsent.given_back(url_for(".book_window_", prospect_id=prospect_id)) or request.form
     return render(
         "prospects/book.html",
         fragment="week",
@@ -256,7 +259,8 @@ def _choose(
         is_missing=note == "missing",
         is_stale=note == "stale",
         types=appointment_types(),
-        chosen_type=request.form.get("type", ""),
+        chosen_type=form.get("type", ""),
+        chosen_window=form.get("window", ""),
         link=LinkCard.empty(),
     )
 
@@ -332,15 +336,14 @@ def merge(care: Care, person: Person, prospect_id: str) -> Response:
 
 @bp.post("/<record:prospect_id>/merge")
 @signed_in(Side.STAFF, roles=ROLES)
+@unsent.typed_text(*_MERGED)
 def choose(care: Care, person: Person, prospect_id: str) -> Response:
     """Keep the choices and go on to the confirmation."""
     merge_id = request.form.get("merge", "")
     operation = _sent_operation(person, f"merge:{prospect_id}:{merge_id}")
     if operation is None:
         return redirect_to(url_for(".merge", prospect_id=prospect_id, merge=merge_id or None))
-    choices = {name: request.form.get(name, "") for name, _words in merge_fields()}
-    chosen = {name: value for name, value in choices.items() if value in ("kept", "merged")}
-    parts().operations.keep(person.sub, operation.id, {"choices": chosen})
+    parts().operations.keep(person.sub, operation.id, {"choices": _chosen(request.form)})
     return redirect_to(url_for(".confirm", prospect_id=prospect_id, merge=merge_id, operation=operation.id))
 
 
@@ -466,6 +469,7 @@ def _compare(care: Care, prospect_id: str, merge_id: str, operation: Operation) 
     )
     heard = tuple(page.items) if (page := known(news)) else ()
     spoken = tuple(talk.items) if (talk := known(talks)) else ()
+    given = unsent.given_back(url_for(".choose", prospect_id=prospect_id))
     return render(
         "prospects/merge.html",
         prospect_id=prospect_id,
@@ -474,7 +478,7 @@ def _compare(care: Care, prospect_id: str, merge_id: str, operation: Operation) 
         kept=_known(prospect_id, heard, spoken),
         merged=_known(merge_id, heard, spoken),
         fields=merge_fields(),
-        choices=_choices(operation),
+        choices=_chosen(given) if given else _choices(operation),
         is_incomplete=isinstance(news, CareError) or isinstance(talks, CareError),
     )
 
@@ -507,6 +511,10 @@ def _known(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conver
     mentions = tuple(n for n in news if n in about or n.datum("mergeId") == prospect_id)
     spoken = tuple(talk for talk in talks if talk.prospect_id == prospect_id)
     return Known(prospect_id, values, mentions[:3], spoken[:3])
+
+
+def _chosen(form: Mapping[str, str]) -> dict[str, str]:
+    return {name: form[name] for name in _MERGED if form.get(name) in ("kept", "merged")}
 
 
 def _choices(operation: Operation) -> dict[str, str]:

@@ -13,7 +13,7 @@ from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.signin.tokens import SignInFailed
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.extensions import csrf, limiter
 from portal.web.htmx import redirect_to, render
 
@@ -82,6 +82,7 @@ def callback() -> Response:
     same = before is not None and (before.issuer, before.sub) == (finished.person.issuer, finished.person.sub)
     here.sign_in(finished.person, finished.tokens, device=_device())
     audit.note("sign-in", "fresh" if finished.fresh else "done", person=finished.person)
+    unsent.await_return(finished.person)
     # Another person at a "confirm it is you" begins a session of their own, not in the middle of someone's form.
     return redirect_to("/" if finished.fresh and before is not None and not same else finished.next)
 
@@ -95,6 +96,7 @@ def sign_out() -> Response:
     parts().sign_in.forget(request.cookies.get(BROWSER_COOKIE))
     location = None
     if person:
+        unsent.forget(person)
         audit.note("sign-out", "done", person=person)
         provider = parts().sign_in.provider(g.tenant)
         if revoke(g.tenant, provider, tokens, parts().settings.timeouts):

@@ -28,13 +28,14 @@ from portal.tenants import Side
 from portal.views.episodes import is_rtl, reachable, read_episodes
 from portal.views.reach import reach
 from portal.web import audit, clinical
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, outcome, shown
 from portal.web.drawings.storage import Reach, storage_reaches
 from portal.web.filters import local, long_date, today
 from portal.web.forms import Fields, Form, Values, a_date, choice, day_of, sent, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.permitted import EDIT_EMBRYO, may
+from portal.web.unsent import typed_text
 from portal.words import _, ngettext
 
 bp = Blueprint("storage", __name__, url_prefix="/storage")
@@ -279,6 +280,7 @@ def _consequences(embryo: EmbryoStorage, wanted: Disposition) -> list[str]:
 
 @bp.post("/<record:embryo_id>")
 @signed_in(Side.STAFF, roles=EDIT_EMBRYO)
+@typed_text(*EDIT_FORM, "status", "location_*", "storage_expires_at", "notes")
 def save(care: Care, person: Person, embryo_id: str) -> Response:
     """Save the inventory's record; before a move that is final the embryo's code is typed once more."""
     episode, embryo = reach(care, person, _of_id(embryo_id))

@@ -5,13 +5,14 @@ field: what was, what was typed, and what is now. Whatever someone else changed 
 typed, and chosen per field; nothing that anybody typed is lost. What the portal doesn't see in time the API's stamp
 refuses, and then the record is read and compared again.
 
-A page gives an `Editing` and shows what `attempt` returns: `Saved`, or a `Filled` form, or a `Comparison`.
+A page gives an `Editing` and shows what `attempt` returns: `Saved`, or a `Filled` form, or a `Comparison`. What was
+typed before a session ended is compared in the same way when the page is opened again (`portal.web.unsent`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
@@ -28,6 +29,7 @@ from portal.services.errors import (
     Refused,
     Unavailable,
 )
+from portal.web import unsent
 from portal.web.forms import Fields, Form, Values, sent
 from portal.web.rules import said
 from portal.words import _
@@ -141,20 +143,32 @@ class Sent:
     keep: Values
 
     @classmethod
-    def of_form(cls, names: tuple[str, ...]) -> Sent:
-        """Read this request's form."""
-        chosen = {name: request.form.get(f"keep-{name}", "") for name in names}
+    def of_form(cls, names: tuple[str, ...], given: Mapping[str, str] | None = None) -> Sent:
+        """Read this request's form, or the one that is given."""
+        form = request.form if given is None else given
+        chosen = {name: form.get(f"keep-{name}", "") for name in names}
         return cls(
-            typed=sent(names),
-            opened=_decoded(request.form.get("opened", "")),
-            seen=request.form.get("seen", ""),
+            typed=sent(names, form),
+            opened=_decoded(form.get("opened", "")),
+            seen=form.get("seen", ""),
             keep={name: kept for name, kept in chosen.items() if kept in ("mine", "now")},
         )
 
 
-def shown(editing: Editing[R], record: R) -> Filled:
-    """Return the form as the record is."""
+EDIT_FORM = ("opened", "seen", "keep-*")
+"""What every edit form carries besides its own fields."""
+
+
+def shown(editing: Editing[R], record: R) -> Filled | Comparison:
+    """Return the form as the record is or, where it is given back, with what was typed into it."""
     now = editing.values(record)
+    given = unsent.given_back(request.path)
+    if given is not None:
+        sent_form = Sent.of_form(tuple(editing.fields(record)), given)
+        wanted = settle(sent_form, now, record, editing.form(record, now))
+        if isinstance(wanted, Comparison):
+            return replace(wanted, status=200)
+        return _again(editing, record, editing.form(record, wanted), status=200)
     return Filled(editing.form(record, now), _carried(now, _seen(now, record.concurrency_stamp)))
 
 

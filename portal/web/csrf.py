@@ -37,7 +37,8 @@ class Csrf(cast("type[Any]", CSRFProtect)):
     """Flask-WTF's protection of every unsafe request, with the tokens of this module."""
 
     def init_app(self, app: Flask) -> None:
-        cast("Any", super()).init_app(app)
+        parent: Any = super()
+        parent.init_app(app)
         app.jinja_env.globals["csrf_field"] = field  # pyright: ignore[reportArgumentType]
         app.after_request(_set_cookie)
 

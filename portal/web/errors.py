@@ -30,7 +30,7 @@ from portal.sessions import COOKIE
 from portal.signin.flow import Loop
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.store import StoreDown
-from portal.web import audit, htmx
+from portal.web import audit, htmx, unsent
 from portal.web.rules import said
 from portal.words import _, ngettext
 
@@ -136,8 +136,11 @@ def told(error: CareError) -> Told:
             return _ours()
 
 
-def answer(what: Told, *, retry_after: float | None = None) -> Response:
-    """Return the failure as a fragment for htmx, else as a page; a bare page when even that can't be made."""
+def answer(what: Told, *, retry_after: float | None = None, href: str | None = None) -> Response:
+    """Return the failure as a fragment for htmx, else as a page; a bare page when even that can't be made.
+
+    `href` is the page to refresh, where that is what helps.
+    """
     context = {
         "title": what.title,
         "happened": what.happened,
@@ -147,11 +150,13 @@ def answer(what: Told, *, retry_after: float | None = None) -> Response:
     }
     try:
         if htmx.is_htmx():
-            href = htmx.current_path() if what.again else None
+            href = href or (htmx.current_path() if what.again else None)
             body = render_template("errors/fragment.html", **context, target=htmx.target(), href=href)
         else:
             actions = [{"label": _("Go to the home page"), "href": "/"}]
-            if what.again and request.method == "GET":
+            if href:
+                actions.insert(0, {"label": _("Refresh this page"), "href": href})
+            elif what.again and request.method == "GET":
                 actions.insert(0, {"label": _("Try again"), "href": request.full_path.rstrip("?")})
             body = render_template("errors/page.html", **context, actions=actions)
     except Exception:
@@ -170,14 +175,18 @@ def _not_signed_in(error: NotSignedIn) -> Response:
     # A page that only asked for its bell must not leave for sign-in under someone's hands.
     if is_background():
         return make_response("", 204)
+    unsent.keep()
     if COOKIE in request.cookies:  # forged, of another host, or over
         audit.note("session", "unknown")
     return to_sign_in()
 
 
 def _csrf_failed(error: CSRFError) -> Response:
+    from portal.web.guard import page_behind
+
+    is_kept = unsent.keep()
     audit.note(request.endpoint or "-", "csrf-refused")
-    return answer(_stale_page())
+    return answer(_stale_page(is_kept=is_kept), href=page_behind())
 
 
 def _failed(error: CareError) -> Response:
@@ -306,12 +315,14 @@ def _loop() -> Told:
     )
 
 
-def _stale_page() -> Told:
+def _stale_page(*, is_kept: bool) -> Told:
     return Told(
         400,
         _("This page was open for too long"),
         _("For your safety, a form can only be sent for a while. Nothing was changed."),
-        _("Refresh this page and send it again."),
+        _("Refresh this page: what you had typed is there, and you can send it again.")
+        if is_kept
+        else _("Refresh this page and send it again."),
         again=True,
     )
 

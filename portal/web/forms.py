@@ -79,9 +79,13 @@ class Form:
         return next((str(one.label) for one in choices if one.value == value), known)
 
 
-def sent(names: Iterable[str]) -> Values:
-    """Return what was typed: trimmed, with plain line ends (browsers send CR LF) and no control characters."""
-    return {name: _clean(request.form.get(name, "")) for name in names}
+def sent(names: Iterable[str], given: Mapping[str, str] | None = None) -> Values:
+    """Return what was typed: trimmed, with plain line ends (browsers send CR LF) and no control characters.
+
+    That is what this request's form holds, or the one that is `given`.
+    """
+    form = request.form if given is None else given
+    return {name: _clean(form.get(name, "")) for name in names}
 
 
 def text(

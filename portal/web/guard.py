@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
 from flask import Flask, Response, abort, current_app, g, request
 from flask_babel import get_locale
+from werkzeug.exceptions import HTTPException
 
 from portal.parts import parts, session
 from portal.services.client import Care
@@ -23,7 +25,7 @@ from portal.sessions import Person
 from portal.signin.flow import FRESH_SECONDS
 from portal.signin.tokens import SessionBearer
 from portal.tenants import Side
-from portal.web import htmx
+from portal.web import htmx, unsent
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -81,7 +83,7 @@ def signed_in(
 
 
 def init_app(app: Flask) -> None:
-    """Refuse every endpoint that is neither marked nor public."""
+    """Refuse every endpoint that is neither marked nor public; tell every page when its session ends."""
 
     def deny_by_default() -> None:
         endpoint = request.endpoint
@@ -92,6 +94,7 @@ def init_app(app: Flask) -> None:
             abort(404)
 
     app.before_request(deny_by_default)
+    app.after_request(_tell_end)
 
 
 def access_of(view: object) -> Access | None:
@@ -148,22 +151,42 @@ def is_fresh(person: Person) -> bool:
 
 def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:
     """Send the browser to sign in (again) and back to where it was."""
-    query: dict[str, str] = {"next": next_path or _here()}
+    query: dict[str, str] = {"next": next_path or page_behind()}
     if fresh:
         query["fresh"] = "1"
     return htmx.redirect_to(f"/sign-in?{urlencode(query)}")
 
 
-def _here() -> str:
-    """The page to come back to: this one, or for a form or a fragment the page that it stands on."""
-    if on_page := htmx.current_path():
-        return on_page
-    if request.method == "GET":
+def page_behind() -> str:
+    """Return the page to come back to: this one, or for a form or a fragment the page that it stands on."""
+    if request.method == "GET" and not htmx.is_htmx():
         return request.full_path.rstrip("?")
     came_from = urlsplit(request.headers.get("Referer", ""))
-    if came_from.netloc == request.host:
-        return came_from.path + (f"?{came_from.query}" if came_from.query else "")
-    return "/"
+    referrer = came_from.path + (f"?{came_from.query}" if came_from.query else "")
+    known = (
+        unsent.page_of_form(),
+        htmx.current_path(),
+        referrer if came_from.netloc == request.host else None,
+        request.full_path.rstrip("?"),
+    )
+    return next((address for address in known if address and _is_page(address)), "/")
+
+
+def _is_page(address: str) -> bool:
+    """Whether the portal answers GET there: a form that was refused stands at an address that only takes POST."""
+    try:
+        current_app.url_map.bind(request.host).match(unquote(urlsplit(address).path), method="GET")
+    except HTTPException:
+        return False
+    return True
+
+
+def _tell_end(response: Response) -> Response:
+    """For the warning before the end: fragments and the bell bring news of it, too."""
+    if "person" in g:
+        ends_at = datetime.fromtimestamp(session().expires_at, UTC)
+        response.headers["Session-Expires-At"] = ends_at.isoformat(timespec="seconds")
+    return response
 
 
 def begin_request() -> None:

@@ -33,7 +33,7 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.drafting import LEFT_OUT, Filled, episode_id_of, from_form, from_template
 from portal.views.consents.standing import CREATORS, standing
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.once import is_lost, key, settled
@@ -72,7 +72,7 @@ def choose(care: Care, person: Person) -> Response:
         assert template and episode
         filled = from_template(template, episode, person, forms)
     operation = parts().operations.begin(person.sub, _PURPOSE, msgspec.to_builtins(filled))
-    return _fill(operation, filled)
+    return _fill(operation, _given_back(filled))
 
 
 @bp.get("/new/fill")
@@ -80,11 +80,14 @@ def choose(care: Care, person: Person) -> Response:
 def change(care: Care, person: Person) -> Response:
     """Change what was filled in."""
     operation = _operation(person)
-    return operation if isinstance(operation, Response) else _fill(operation, _filled(operation))
+    if isinstance(operation, Response):
+        return operation
+    return _fill(operation, _given_back(_filled(operation)))
 
 
 @bp.post("/new/fill")
 @signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text("title", "version", "procedure_date", "expires_on", "replaces", "signer-*")
 def fill(care: Care, person: Person) -> Response:
     """Keep what was filled in, and show the form as its signers will see it."""
     operation = _operation(person)
@@ -223,6 +226,12 @@ def _operation(person: Person) -> Operation | Response:
     if operation.state is not State.OPEN:
         return redirect_to(url_for("consents.creating.look", operation=operation.id))
     return operation
+
+
+def _given_back(filled: Filled) -> Filled:
+    """The same with what was typed in a session that had ended."""
+    given = unsent.given_back(url_for(".fill"))
+    return filled.posted(given) if given else filled
 
 
 def _filled(operation: Operation) -> Filled:

@@ -13,7 +13,7 @@ from portal.services.records import ConsentForm
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.standing import standing
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.once import is_lost, key, settled
@@ -35,6 +35,7 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
 
 @bp.post("/<record:consent_id>/revoke")
 @signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text("reason")
 def revoke(care: Care, person: Person, consent_id: str) -> Response:
     """Withdraw the consent, once."""
     form = get_consent(care, consent_id)
@@ -126,7 +127,8 @@ def _answer(form: ConsentForm, person: Person, *, status: int = 200, refusal: st
             refusal=refusal or where.cannot_revoke,
         )
     operation = _operation(form, person)
-    reason = str(operation.data.get("reason", ""))
+    given = unsent.given_back(url_for(".revoke", consent_id=form.id)) or operation.data
+    reason = str(given.get("reason", ""))
     if operation.state is State.OPEN:
         return _ask(form, operation, reason, status=status)
     if not is_lost(operation):

@@ -18,6 +18,7 @@ import msgspec
 from flask import Blueprint, Response, g, request, url_for
 from flask_babel import get_locale
 from flask_limiter.errors import RateLimitExceeded
+from werkzeug.datastructures import MultiDict
 
 from portal.operations import Operation, State
 from portal.parts import parts
@@ -35,7 +36,7 @@ from portal.views.consents.standing import (
     standing,
     why_not_sign,
 )
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.extensions import limiter
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
@@ -104,6 +105,7 @@ def show(care: Care, person: Person, consent_id: str, step: str = "") -> Respons
     if isinstance(signing, Response):
         return signing
     audit.note("consent.read", "done", kind="consent", id_=form.id)
+    signing = _given_back(signing)
     wanted = Step(step) if step else signing.current
     return _show(signing, min(wanted, signing.current, key=list(Step).index))
 
@@ -120,14 +122,13 @@ def read(care: Care, person: Person, consent_id: str) -> Response:
 
 @bp.post("/<record:consent_id>/sign/statements")
 @signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text("statement")
 def statements(care: Care, person: Person, consent_id: str) -> Response:
     """The person acknowledges statements; every one is needed to go on."""
     signing = _resumed(care, person, consent_id)
     if isinstance(signing, Response):
         return signing
-    ids = {statement.id for statement in signing.form.statements}
-    given = tuple(id_ for id_ in dict.fromkeys(request.form.getlist("statement")) if id_ in ids)
-    signing = signing.kept(acknowledged=given, has_checked=False)
+    signing = signing.kept(acknowledged=_acknowledged(signing, request.form), has_checked=False)
     if signing.shown.has_read and signing.shown.missing():
         return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
     return _go(signing)
@@ -155,12 +156,13 @@ def confirm(care: Care, person: Person, consent_id: str) -> Response:
 
 @bp.post("/<record:consent_id>/sign/name")
 @signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text("signature")
 def sign(care: Care, person: Person, consent_id: str) -> Response:
     """Sign with the typed name, once."""
     signing = _resumed(care, person, consent_id)
     if isinstance(signing, Response):
         return signing
-    signing = signing.kept(typed=" ".join(request.form.get("signature", "").split())[:_LONGEST_NAME])
+    signing = signing.kept(typed=_name_typed(request.form))
     if signing.shown.has_read and signing.shown.missing():
         return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
     if signing.current is not Step.NAME:
@@ -178,6 +180,24 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
     except RateLimitExceeded:
         parts().operations.reopen(person.sub, signing.operation.id)
         raise
+
+
+def _acknowledged(signing: Signing, form: MultiDict[str, str]) -> tuple[str, ...]:
+    ids = {statement.id for statement in signing.form.statements}
+    return tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
+
+
+def _name_typed(form: MultiDict[str, str]) -> str:
+    return " ".join(form.get("signature", "").split())[:_LONGEST_NAME]
+
+
+def _given_back(signing: Signing) -> Signing:
+    """The same signing with what was ticked or typed in a session that had ended."""
+    if given := unsent.given_back(url_for(".statements", consent_id=signing.form.id)):
+        signing = signing.kept(acknowledged=_acknowledged(signing, given), has_checked=False)
+    if given := unsent.given_back(url_for(".sign", consent_id=signing.form.id)):
+        signing = signing.kept(typed=_name_typed(given))
+    return signing
 
 
 def _resumed(care: Care, person: Person, consent_id: str) -> Signing | Response:

@@ -17,11 +17,11 @@ from portal.services.records import Protocol, ProtocolDraft, ProtocolStatus
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.drafting import episode_id_of
-from portal.views.protocols.editing import faults_named_by, form_page, physician_choices
+from portal.views.protocols.editing import FORM, faults_named_by, form_page, physician_choices
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.shown import drawing
 from portal.views.protocols.words import WRITERS
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.clinical import treatment_name
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -66,12 +66,14 @@ def begin(care: Care, person: Person) -> Response:
     copy = request.args.get("copy", "")
     plan = Plan.of(get_protocol(care, copy)).copied if copy else Plan()
     plan = msgspec.structs.replace(plan, episode=request.args.get("episode", "")[:300])
+    plan = _given_back(plan)
     operation = parts().operations.begin(person.sub, _PURPOSE, _data(Begun(plan)))
     return form_page(care, plan, None, operation=operation.id)
 
 
 @bp.post("/new")
 @signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*FORM, "episode", "status")
 def fill(care: Care, person: Person) -> Response:
     """Take what was filled in: one row more or less, or all of it to be looked at before it is sent."""
     operation = _operation(person)
@@ -99,7 +101,13 @@ def back(care: Care, person: Person) -> Response:
     operation = _operation(person)
     if isinstance(operation, Response):
         return operation
-    return form_page(care, _begun(operation).plan, None, operation=operation.id)
+    return form_page(care, _given_back(_begun(operation).plan), None, operation=operation.id)
+
+
+def _given_back(plan: Plan) -> Plan:
+    """The same with what was typed in a session that had ended."""
+    given = unsent.given_back(url_for(".fill"))
+    return Plan.posted(given) if given else plan
 
 
 @bp.get("/new/preview")

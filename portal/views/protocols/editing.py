@@ -18,7 +18,7 @@ from portal.tenants import Side
 from portal.views.protocols.plan import FACTS, Plan, Wording, changes, column_labels
 from portal.views.protocols.shown import drawing
 from portal.views.protocols.words import WRITERS
-from portal.web import audit
+from portal.web import audit, unsent
 from portal.web.clinical import treatment_name
 from portal.web.conflicts import Comparison, Sent, settle
 from portal.web.forms import Choices, Values
@@ -31,6 +31,13 @@ bp = Blueprint("editing", __name__)
 
 _ROLES = set(WRITERS)
 
+FORM = (*FACTS, "medication-*", "check-*")
+_CARRIED = (*FACTS, "m-*", "c-*", "opened")
+"""The names of the fields of the form, and of what the pages after it carry along."""
+
+_AFTER_FORM = ("choose", "back", "save")
+"""What those pages post to."""
+
 
 @bp.get("/<record:protocol_id>/edit")
 @signed_in(Side.STAFF, roles=_ROLES)
@@ -41,11 +48,17 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
     if protocol.is_ended:
         return _ended(protocol)
     plan = Plan.of(protocol)
-    return form_page(care, plan, protocol, opened=plan.values())
+    opened = plan.values()
+    if given := unsent.given_back(url_for(".fill", protocol_id=protocol_id)):
+        plan, opened = Plan.posted(given), _decoded(given.get("opened", ""))
+    elif given := unsent.given_back(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
+        plan, opened = Plan.from_values(_typed(given)), _decoded(given.get("opened", ""))
+    return form_page(care, plan, protocol, opened=opened)
 
 
 @bp.post("/<record:protocol_id>/edit")
 @signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*FORM, "opened", page="protocols.editing.edit")
 def fill(care: Care, person: Person, protocol_id: str) -> Response:
     """Take what was filled in: one row more or less, or all of it to be looked at before it is saved."""
     protocol = get_protocol(care, protocol_id)
@@ -60,24 +73,29 @@ def fill(care: Care, person: Person, protocol_id: str) -> Response:
 
 @bp.post("/<record:protocol_id>/review")
 @signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*_CARRIED, page="protocols.editing.edit")
 def choose(care: Care, person: Person, protocol_id: str) -> Response:
     """Take what was chosen between two versions, and show what is saved then."""
-    return _review(care, get_protocol(care, protocol_id), _typed(), _decoded(request.form.get("opened", "")))
+    typed, opened = _typed(request.form), _decoded(request.form.get("opened", ""))
+    return _review(care, get_protocol(care, protocol_id), typed, opened)
 
 
 @bp.post("/<record:protocol_id>/back")
 @signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*_CARRIED, page="protocols.editing.edit")
 def back(care: Care, person: Person, protocol_id: str) -> Response:
     """Go back from looking to filling in, with everything as it was typed."""
     opened = _decoded(request.form.get("opened", ""))
-    return form_page(care, Plan.from_values(_typed()), get_protocol(care, protocol_id), opened=opened)
+    plan = Plan.from_values(_typed(request.form))
+    return form_page(care, plan, get_protocol(care, protocol_id), opened=opened)
 
 
 @bp.post("/<record:protocol_id>/save")
 @signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*_CARRIED, page="protocols.editing.edit")
 def save(care: Care, person: Person, protocol_id: str) -> Response:
     """Save what was looked at, over the version that it was compared with."""
-    typed, opened = _typed(), _decoded(request.form.get("opened", ""))
+    typed, opened = _typed(request.form), _decoded(request.form.get("opened", ""))
     for is_last in (False, True):
         protocol = get_protocol(care, protocol_id)
         settled = _settled(protocol, typed, opened, _physicians(care, protocol))
@@ -257,11 +275,11 @@ def _content(protocol: Protocol) -> object:
     )
 
 
-def _typed() -> Values:
+def _typed(form: Mapping[str, str]) -> Values:
     """What the pages after the form carry along: facts and rows by name."""
     return {
         name: value.replace("\r\n", "\n")
-        for name, value in request.form.items()
+        for name, value in form.items()
         if name in FACTS or name.startswith(("m-", "c-"))
     }
 

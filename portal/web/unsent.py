@@ -1,0 +1,191 @@
+"""What was typed into a form that could not be taken, given back to the person who typed it.
+
+A form may be sent after its session ended, or from a page that was made in an earlier one. Then the text of its known
+fields waits, encrypted in the store, for an hour: under the person, the clinic and the form's address, so that nobody
+else is ever shown it. When that person is signed in and opens the form's page, the page holds what was typed and says
+that nothing has been sent. It goes when the form is sent, and when the person signs out.
+
+A form's handler names the fields (`typed_text`); the handler of its page asks for them (`given_back`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import TypeVar, cast
+from urllib.parse import quote, unquote, urlsplit
+
+import msgspec
+from flask import Flask, Response, current_app, g, request, url_for
+from werkzeug.datastructures import MultiDict
+
+from portal.parts import parts, session
+from portal.sessions import Person
+from portal.store import StoreDown
+from portal.web import csrf
+
+log = logging.getLogger("portal")
+
+View = TypeVar("View", bound=Callable[..., object])
+
+_NAMES, _PAGE = "typed_text", "typed_text_page"
+_WAITING = "unsent"
+_LIFETIME = 3600
+_LARGEST = 128 * 1024
+_MOST = 5
+"""Forms that wait for one person at a time."""
+
+_LEAVE = "as-saved"
+"""In a page's address: show the record as it is, not what was typed."""
+
+
+class Unsent(msgspec.Struct, frozen=True):
+    """The text of one form: its address, and what its fields held."""
+
+    action: str
+    fields: list[tuple[str, str]]
+
+
+def typed_text(*names: str, page: str | None = None) -> Callable[[View], View]:
+    """Mark a form's handler: what these fields hold is kept (`*` stands for the rest of a name), no others.
+
+    `page` is the endpoint of the form's page, where the form also stands on pages that have no address of their own.
+    """
+
+    def mark(view: View) -> View:
+        setattr(view, _NAMES, names)
+        setattr(view, _PAGE, page)
+        return view
+
+    return mark
+
+
+def names_of(view: object) -> tuple[str, ...]:
+    """Return the names of the fields that are kept for this handler's form."""
+    return getattr(view, _NAMES, ())
+
+
+def init_app(app: Flask) -> None:
+    """Forget the text of a form once the form is taken."""
+    app.after_request(_forget_sent)
+    app.jinja_env.globals["as_saved_at"] = _as_saved_at  # pyright: ignore[reportArgumentType]
+
+
+def keep() -> bool:
+    """Keep the text of this form for whoever its page was made for; return whether there is any.
+
+    That is who is signed in here now, or was until the session ended. The form's own token has to name the same
+    person: the page of someone else who used this browser before is not theirs.
+    """
+    view = current_app.view_functions.get(request.endpoint or "")
+    fields = [
+        (name, value)
+        for name, value in request.form.items(multi=True)
+        if any(fnmatchcase(name, known) for known in names_of(view))
+    ]
+    if request.method != "POST" or not any(value.strip() for _name, value in fields):
+        return False
+    try:
+        who = session().whose()
+        if who is None or not csrf.is_made_for(*who):
+            return False
+        g.is_unsent = _write(who, Unsent(request.path, fields))
+        if g.is_unsent and session().person:
+            _mark_waiting(who)
+    except StoreDown as error:
+        log.warning("typed text not kept: %s", error)
+    return g.get("is_unsent", False)
+
+
+def page_of_form() -> str | None:
+    """Return the address of the page that this request's form stands on, if its handler names one."""
+    endpoint = getattr(current_app.view_functions.get(request.endpoint or ""), _PAGE, None)
+    return url_for(endpoint, **(request.view_args or {})) if endpoint else None
+
+
+def await_return(person: Person) -> None:
+    """Remember in the session, just begun, which forms of this person wait: other pages then never ask the store."""
+    _mark_waiting((person.issuer, person.sub))
+
+
+def given_back(*actions: str) -> MultiDict[str, str] | None:
+    """Return what the person had typed into the form that posts to one of these addresses; None for nothing.
+
+    Only for a page that is opened (GET), which then says so at its top.
+    """
+    waiting = _waiting()
+    if request.method != "GET" or not waiting or _LEAVE in request.args:
+        return None
+    who = session().whose()
+    for action in (_path(action) for action in actions):
+        if who and action in waiting and (held := parts().vault.get(_name(who, action), Unsent)):
+            g.is_given_back = True
+            return MultiDict(held.value.fields)
+    return None
+
+
+def forget(person: Person) -> None:
+    """Remove whatever waits for this person at this clinic."""
+    store = parts().vault.store
+    if names := store.tagged(_tag((person.issuer, person.sub))):
+        store.delete(*names)
+
+
+def _as_saved_at() -> str | None:
+    """On a page that holds what was typed: the address of the same page without it. Else None."""
+    if not g.get("is_given_back"):
+        return None
+    query = request.query_string.decode("ascii", "replace")
+    return f"{quote(request.path)}?{query}{'&' if query else ''}{_LEAVE}=1"
+
+
+def _write(who: tuple[str, str], unsent: Unsent) -> bool:
+    if sum(len(name) + len(value) for name, value in unsent.fields) > _LARGEST:
+        return False
+    vault, name, tag = parts().vault, _name(who, unsent.action), _tag(who)
+    vault.delete(name)
+    if len(vault.store.tagged(tag)) >= _MOST:
+        return False
+    return vault.insert(name, unsent, expires_at=parts().clock() + _LIFETIME, tags=[tag])
+
+
+def _forget_sent(response: Response) -> Response:
+    """A form that its handler took is sent, or shown again with what was typed now; a failure of ours is neither."""
+    if request.method != "POST" or "person" not in g or response.status_code >= 500 or g.get("is_unsent"):
+        return response
+    if request.path in (waiting := _waiting()) and (who := session().whose()):
+        parts().vault.delete(_name(who, request.path))
+        session()[_WAITING] = [action for action in waiting if action != request.path]
+    return response
+
+
+def _mark_waiting(who: tuple[str, str]) -> None:
+    vault = parts().vault
+    held = (vault.get(name, Unsent) for name in vault.store.tagged(_tag(who)))
+    actions = [one.value.action for one in held if one]
+    if actions or _waiting():
+        session()[_WAITING] = actions
+
+
+def _waiting() -> list[str]:
+    """The addresses of the forms whose text waits for who is signed in here."""
+    here = session()
+    return cast("list[str]", here.get(_WAITING, [])) if here.person else []
+
+
+def _path(address: str) -> str:
+    return unquote(urlsplit(address).path)
+
+
+def _name(who: tuple[str, str], action: str) -> str:
+    return "unsent:" + _digest(*who, g.tenant.key, action)
+
+
+def _tag(who: tuple[str, str]) -> str:
+    return "unsent-of:" + _digest(*who, g.tenant.key)
+
+
+def _digest(*what: str) -> str:
+    return hashlib.sha256("\0".join(what).encode()).hexdigest()
