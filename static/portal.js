@@ -30,6 +30,9 @@
     const target = event.detail.ctx.target;
     const region = (target?.id && document.getElementById(target.id)) || target;
     if (!region?.isConnected) return;
+    // Only what changes inside a region that stays is read out: a new region's own words are said there.
+    const news = $("[data-say]", region);
+    if (news) $("#said").textContent = news.innerText;
     const errors = $("[data-focus]", region);
     if (errors) focusOn(errors);
     else if (actedFrom && !actedFrom.isConnected && document.activeElement === body) {
