@@ -25,13 +25,20 @@ from portal.store.vault import Vault
 from portal.views import blueprints
 from portal.web import errors, guard, headers, language, logs, routing, static, templating, unsent
 from portal.web.extensions import babel, csrf, limiter
+from portal.web.templates import PortalEnvironment
 
 ROOT = Path(__file__).parents[1]
 
 
+class Portal(Flask):
+    """Flask, with templates that are compiled for each language."""
+
+    jinja_environment = PortalEnvironment
+
+
 def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     """Return the portal as a WSGI application."""
-    app = Flask(__name__, template_folder=str(ROOT / "templates"), static_folder=None)
+    app = Portal(__name__, template_folder=str(ROOT / "templates"), static_folder=None)
     app.config.from_mapping(
         SECRET_KEY=settings.secret_keys[0],
         SECRET_KEY_FALLBACKS=list(settings.secret_keys[1:]),

@@ -53,7 +53,7 @@ from portal.web.drawings.schedule import medication_grid, written_dose
 from portal.web.filters import local, now, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, wants
-from portal.words import _
+from portal.words import _, for_each_language
 
 bp = Blueprint("episodes", __name__, url_prefix="/episodes")
 clinical.register(bp)
@@ -569,6 +569,7 @@ def file_size(size: int | None) -> str:
     return _("%(number)s MB", number=number(round(size / 1_000_000, 1)))
 
 
+@for_each_language
 def _tab_names() -> list[tuple[str, str]]:
     return [
         ("overview", _("Today")),

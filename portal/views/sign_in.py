@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from flask import Blueprint, Response, g, make_response, render_template, request
+from flask import Blueprint, Response, g, make_response, request
 from flask_babel import get_locale
 
 from portal.parts import parts, session
@@ -13,7 +13,7 @@ from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.signin.tokens import SignInFailed
-from portal.web import audit, unsent
+from portal.web import audit, templates, unsent
 from portal.web.extensions import csrf, limiter
 from portal.web.htmx import redirect_to, render
 
@@ -134,7 +134,7 @@ def _answer() -> dict[str, str]:
 
 
 def _failed(status: int = 400) -> Response:
-    return make_response(render_template("sign_in/failed.html"), status)
+    return make_response(templates.render("sign_in/failed.html", {}), status)
 
 
 def _origin() -> str:

@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from flask import Flask, Response, current_app, g, make_response, render_template, request
+from flask import Flask, Response, current_app, g, make_response, request
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
@@ -30,7 +30,7 @@ from portal.sessions import COOKIE
 from portal.signin.flow import Loop
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.store import StoreDown
-from portal.web import audit, htmx, unsent
+from portal.web import audit, htmx, templates, unsent
 from portal.web.rules import said
 from portal.words import _, ngettext
 
@@ -151,14 +151,16 @@ def answer(what: Told, *, retry_after: float | None = None, href: str | None = N
     try:
         if htmx.is_htmx():
             href = href or (htmx.current_path() if what.again else None)
-            body = render_template("errors/fragment.html", **context, target=htmx.target(), href=href)
+            body = templates.render(
+                "errors/fragment.html", {**context, "target": htmx.target(), "href": href}
+            )
         else:
             actions = [{"label": _("Go to the home page"), "href": "/"}]
             if href:
                 actions.insert(0, {"label": _("Refresh this page"), "href": href})
             elif what.again and request.method == "GET":
                 actions.insert(0, {"label": _("Try again"), "href": request.full_path.rstrip("?")})
-            body = render_template("errors/page.html", **context, actions=actions)
+            body = templates.render("errors/page.html", {**context, "actions": actions})
     except Exception:
         log.exception("error page failed")
         body = _plain(**context)

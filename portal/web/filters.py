@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
-from typing import Any, cast
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache, lru_cache
 
-import flask_babel
 from babel import Locale
 from babel.dates import (
     format_date,
@@ -17,6 +16,7 @@ from babel.dates import (
 from flask import Flask, g
 
 from portal.parts import parts
+from portal.words import language
 
 
 def init_app(app: Flask) -> None:
@@ -45,19 +45,18 @@ def local(value: datetime) -> datetime:
 def day(value: date | datetime) -> str:
     """`Fri 27 Nov`; with the year when it isn't this year's."""
     plain = local(value).date() if isinstance(value, datetime) else value
-    skeleton = "MMMEd" if plain.year == today().year else "yMMMEd"
-    return format_skeleton(skeleton, _noon(plain), locale=date_locale())
+    return _day(plain, plain.year == _this_year(), date_locale())
 
 
 def long_date(value: date | datetime) -> str:
     """`27 November 2026`."""
     plain = local(value).date() if isinstance(value, datetime) else value
-    return format_date(plain, "long", locale=date_locale())
+    return _long(plain, date_locale())
 
 
 def clock_time(value: datetime) -> str:
     """`09:30`, in the clinic's zone."""
-    return format_time(local(value), "short", tzinfo=g.tenant.time_zone, locale=date_locale())
+    return _time(local(value).time().replace(second=0, microsecond=0), date_locale())
 
 
 def moment(value: datetime) -> str:
@@ -83,14 +82,41 @@ def isodate(value: date | datetime) -> str:
     return (local(value).date() if isinstance(value, datetime) else value).isoformat()
 
 
+def _this_year() -> int:
+    try:
+        return g.this_year
+    except AttributeError:
+        g.this_year = today().year
+        return g.this_year
+
+
+# Babel works each date out anew from the locale's patterns; lists show the same few dates again and again.
+
+
+@lru_cache(maxsize=2048)
+def _day(plain: date, is_this_year: bool, locale: Locale) -> str:
+    return format_skeleton("MMMEd" if is_this_year else "yMMMEd", _noon(plain), locale=locale)
+
+
+@lru_cache(maxsize=512)
+def _long(plain: date, locale: Locale) -> str:
+    return format_date(plain, "long", locale=locale)
+
+
+@lru_cache(maxsize=1440)
+def _time(plain: time, locale: Locale) -> str:
+    return format_time(plain, "short", locale=locale)
+
+
 def _noon(plain: date) -> datetime:
     return datetime(plain.year, plain.month, plain.day, 12, tzinfo=UTC)
 
 
 def date_locale() -> Locale:
     """Dates as they are written where the clinics are: English ones with the day first and 24 hours."""
-    chosen = cast("Locale | None", cast("Any", flask_babel).get_locale())
-    return _FORMATS.get(chosen.language, chosen) if chosen else _FORMATS["en"]
+    return _formats(language())
 
 
-_FORMATS = {"en": Locale("en", "GB")}
+@cache
+def _formats(language: str) -> Locale:
+    return Locale("en", "GB") if language == "en" else Locale.parse(language)

@@ -46,9 +46,11 @@ _POLICY = (
 
 def nonce() -> str:
     """Return this answer's nonce; the same one for scripts and for every htmx element."""
-    if "nonce" not in g:
+    try:
+        return g.nonce
+    except AttributeError:
         g.nonce = secrets.token_urlsafe(18)
-    return g.nonce
+        return g.nonce
 
 
 def init_app(app: Flask) -> None:

@@ -12,10 +12,11 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import msgspec
-from flask import Response, current_app, g, make_response, render_template, request
+from flask import Response, g, make_response, request
 from markupsafe import Markup, escape
 
 from portal.parts import session
+from portal.web import templates
 from portal.web.headers import nonce
 
 _KEPT_TOASTS = "toasts"
@@ -79,19 +80,17 @@ def render(
         context.update(unread_count=bell, bell_htmx=bell_htmx(bell))
     block = target()
     if block is None or block not in fragments:
-        return _vary(make_response(render_template(template, **context), status))
-    current_app.update_template_context(context)
-    page = current_app.jinja_env.get_template(template)
-    parts = ["".join(page.blocks[block](page.new_context(context)))]
+        return _vary(make_response(templates.render(template, context), status))
+    parts = [templates.render_block(template, block, context)]
     if bell is not None:
-        parts.append(_partial("#bell", "outerHTML", ui().bell(bell, htmx=bell_htmx(bell))))
+        parts.append(_partial("#bell", "outerHTML", templates.ui().bell(bell, htmx=bell_htmx(bell))))
     parts += [_partial("#toasts", "beforeend", _toast(toast)) for toast in toasts()]
     return _vary(make_response("".join(parts), status))
 
 
 def render_bell(count: int) -> Response:
     """Answer with the bell alone."""
-    return _vary(make_response(str(ui().bell(count, htmx=bell_htmx(count)))))
+    return _vary(make_response(str(templates.ui().bell(count, htmx=bell_htmx(count)))))
 
 
 def redirect_to(location: str) -> Response:
@@ -124,24 +123,24 @@ def hx(
     ptag: str | None = None,
 ) -> Markup:
     """Return an element's htmx attributes, with the nonce without which htmx ignores them."""
-    given = {
-        "get": get,
-        "post": post,
-        "target": target,
-        "swap": swap,
-        "trigger": trigger,
-        "push-url": _flag(push_url),
-        "replace-url": _flag(replace_url),
-        "include": include,
-        "indicator": indicator,
-        "sync": sync,
-        "disable": disable,
-        "confirm": confirm,
-        "ptag": ptag,
-        "nonce": nonce(),
-    }
-    pairs = [Markup('hx-{}="{}"').format(name, value) for name, value in given.items() if value is not None]
-    return Markup(" ").join(pairs)
+    given = (
+        ("get", get),
+        ("post", post),
+        ("target", target),
+        ("swap", swap),
+        ("trigger", trigger),
+        ("push-url", _flag(push_url)),
+        ("replace-url", _flag(replace_url)),
+        ("include", include),
+        ("indicator", indicator),
+        ("sync", sync),
+        ("disable", disable),
+        ("confirm", confirm),
+        ("ptag", ptag),
+        ("nonce", nonce()),
+    )
+    pairs = [f'hx-{name}="{escape(value)}"' for name, value in given if value is not None]
+    return Markup(" ".join(pairs))  # noqa: S704 (each value is escaped)
 
 
 def toast(
@@ -170,11 +169,6 @@ def bell_htmx(known: int | None, *, at_once: bool = False) -> Markup:
     )
 
 
-def ui() -> Any:
-    """Return the macros of templates/ui as one namespace."""
-    return current_app.jinja_env.globals["ui"]
-
-
 def _pending() -> list[Toast]:
     if "toasts" not in g:
         g.toasts = []
@@ -196,7 +190,7 @@ def _keep_toasts() -> None:
 
 
 def _toast(one: Toast) -> str:
-    return ui().toast(one.text, one.tone, undo=one.undo, fields=one.fields)
+    return templates.ui().toast(one.text, one.tone, undo=one.undo, fields=one.fields)
 
 
 def _partial(target: str, swap: str, content: str) -> str:

@@ -17,7 +17,7 @@ from portal.services.endpoints import (
 )
 from portal.sessions import Person
 from portal.web.permitted import may
-from portal.words import _
+from portal.words import _, for_each_language
 
 _SHOWS = {
     "/consents": LIST_CONSENTS,
@@ -44,7 +44,7 @@ class NavItem:
 
 def navigation(person: Person) -> list[NavItem]:
     """Return the sections that this person's frame shows, without those that the clinic doesn't offer."""
-    sections = _staff_sections() if person.is_staff else _patient_sections()
+    sections = list(_staff_sections() if person.is_staff else _patient_sections())
     if may(person, "embryo.edit"):
         sections.insert(3, ("/storage", _("Embryo storage"), "storage", "e"))
     missing = parts().offered.missing(g.tenant.key)
@@ -55,6 +55,7 @@ def navigation(person: Person) -> list[NavItem]:
     ]
 
 
+@for_each_language
 def _patient_sections() -> list[tuple[str, str, str, str]]:
     return [
         ("/", _("Home"), "home", "h"),
@@ -68,6 +69,7 @@ def _patient_sections() -> list[tuple[str, str, str, str]]:
     ]
 
 
+@for_each_language
 def _staff_sections() -> list[tuple[str, str, str, str]]:
     return [
         ("/", _("Worklist"), "home", "h"),

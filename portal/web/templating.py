@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 from flask import Flask, g, request
 from flask_babel import get_locale
-from jinja2 import StrictUndefined
 
 from portal.parts import session
 from portal.services.errors import CareError, NotOffered
 from portal.signin.flow import local_path
-from portal.web import bell, filters, headers, htmx, language
+from portal.web import bell, filters, headers, htmx, language, templates
 from portal.web.navigation import navigation
-
-FOLDER = Path(__file__).parents[2] / "templates"
 
 
 def init_app(app: Flask) -> None:
     """Give the Jinja environment its globals, tests and macros."""
     env = cast("Any", app.jinja_env)
-    env.undefined = StrictUndefined
-    env.trim_blocks = env.lstrip_blocks = True
-    env.add_extension("jinja2.ext.do")
+    templates.init_app(app)
     env.globals.update(
         hx=htmx.hx,
         nonce=headers.nonce,
@@ -36,18 +29,7 @@ def init_app(app: Flask) -> None:
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered
     filters.init_app(app)
-    _add_macros(env)
     app.context_processor(_context)
-
-
-def _add_macros(env: Any) -> None:
-    """All macros of templates/ui as one namespace: a block that is rendered alone sees no import."""
-    ui = env.globals["ui"] = SimpleNamespace()
-    for file in sorted((FOLDER / "ui").glob("*.html")):
-        module = env.get_template(f"ui/{file.name}").module
-        for name, value in cast("dict[str, object]", vars(module)).items():
-            if not name.startswith("_") and callable(value):
-                setattr(ui, name, value)
 
 
 def _is_failed(value: object) -> bool:

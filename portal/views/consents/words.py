@@ -18,7 +18,7 @@ from portal.services.records import (
     SigningMethod,
 )
 from portal.services.wire import Choice
-from portal.words import _
+from portal.words import _, for_each_language
 
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
@@ -38,7 +38,12 @@ def register(bp: Blueprint) -> None:
 
 def status_word(status: ConsentStatus) -> str:
     """`Partly signed`; a state that is not known here, as it came."""
-    words = {
+    return _word(_status_words(), status)
+
+
+@for_each_language
+def _status_words() -> dict[ConsentStatus, str]:
+    return {
         ConsentStatus.DRAFT: _("Draft"),
         ConsentStatus.PENDING: _("Unsigned"),
         ConsentStatus.PARTIALLY_SIGNED: _("Partly signed"),
@@ -47,18 +52,19 @@ def status_word(status: ConsentStatus) -> str:
         ConsentStatus.EXPIRED: _("Expired"),
         ConsentStatus.SUPERSEDED: _("Replaced"),
     }
-    return _word(words, status)
 
 
 def status_tone(status: ConsentStatus) -> str:
     """The tone that goes with the state's word."""
-    tones = {
-        ConsentStatus.PENDING: "info",
-        ConsentStatus.PARTIALLY_SIGNED: "info",
-        ConsentStatus.SIGNED: "success",
-        ConsentStatus.REVOKED: "urgent",
-    }
-    return tones.get(status, "neutral")
+    return _STATUS_TONES.get(status, "neutral")
+
+
+_STATUS_TONES = {
+    ConsentStatus.PENDING: "info",
+    ConsentStatus.PARTIALLY_SIGNED: "info",
+    ConsentStatus.SIGNED: "success",
+    ConsentStatus.REVOKED: "urgent",
+}
 
 
 def role_word(role: SignerRole) -> str:

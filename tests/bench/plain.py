@@ -1,0 +1,170 @@
+"""What both yardsticks share: the portal's own template files, with what Flask, Flask-Babel and Jinja bring along.
+
+Records stay the dictionaries that JSON gave. No session, no checks, no audit: a clinic, a person and a language
+that are written down here. Each request makes the context of its page anew, as a view has to.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections.abc import Mapping
+from datetime import UTC
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from flask import Flask, g, request, url_for
+from flask_babel import Babel, format_date, get_locale, gettext
+from markupsafe import Markup
+
+ROOT = Path(__file__).parents[2]
+TENANT = {
+    "key": "riverside",
+    "name": "Riverside Fertility",
+    "logo": "riverside.svg",
+    "accent": "#0b6e4f",
+    "languages": ("en", "es", "ar"),
+    "time_zone": ZoneInfo("Europe/London"),
+}
+_TONES = {"Signed": "success", "Pending": "attention", "PartiallySigned": "attention"}
+
+
+def make_app(name: str) -> Flask:
+    """Return a Flask application that can render the portal's templates."""
+    app = Flask(name, template_folder=str(ROOT / "templates"), static_folder=None)
+    app.config["SECRET_KEY"] = "bench"
+    app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(ROOT / "portal" / "translations")
+    Babel(app, locale_selector=lambda: request.accept_languages.best_match(TENANT["languages"]) or "en")
+    env: Any = app.jinja_env
+    env.trim_blocks = env.lstrip_blocks = True
+    env.add_extension("jinja2.ext.do")
+    env.globals.update(
+        hx=_hx,
+        nonce=_nonce,
+        csrf_field=lambda: Markup('<input type="hidden" name="csrf_token" value="bench">'),
+        toasts=list,
+        static=lambda name: f"/static/bench/{name}",
+        now=lambda: datetime.datetime.now(UTC),
+        today=datetime.date.today,
+    )
+    env.filters.update(
+        day=lambda value: format_date(_date(value), "EEE d MMM"),
+        date=lambda value: format_date(_date(value), "long"),
+        care_status=lambda status: gettext("Under way") if status == "Active" else status,
+        care_tone=lambda status: "accent" if status == "Active" else "neutral",
+    )
+    # The templates name filters of other pages' parts too; Jinja wants to know them when it compiles the macros.
+    for unused in ("time", "moment", "ago", "zone", "isodate"):
+        env.filters.setdefault(unused, str)
+    ui = env.globals["ui"] = SimpleNamespace()
+    for file in sorted((ROOT / "templates" / "ui").glob("*.html")):
+        for macro, value in vars(env.get_template(f"ui/{file.name}").module).items():
+            if not macro.startswith("_") and callable(value):
+                setattr(ui, macro, value)
+    app.context_processor(_frame)
+    app.add_url_rule("/episodes", "episodes.index", lambda: "")
+    for tab in _TABS:
+        if tab != "consents":
+            app.add_url_rule(f"/episodes/<episode_id>/{tab}", tab, lambda episode_id: "")
+    return app
+
+
+_TABS = {
+    "overview": "Today",
+    "timeline": "Timeline",
+    "monitoring": "Monitoring",
+    "medication": "Medicines",
+    "appointments": "Appointments",
+    "embryos": "Embryos",
+    "documents": "Documents",
+    "consents": "Consents",
+    "team": "Care team",
+}
+_SECTIONS = (
+    *(("/", "Worklist", "home", "h"), ("/consents", "Consents", "consent", "c")),
+    *(("/protocols", "Protocols", "protocol", "p"), ("/care-team", "Care team", "people", "t")),
+    *(("/conversations", "Messages", "message", "m"), ("/open", "Open by id", "open", "o")),
+    ("/notifications", "Notifications", "bell", "n"),
+    ("/notifications/settings", "Notification settings", "settings", "s"),
+)
+
+
+def page(episode: Mapping[str, Any], forms: Mapping[str, Any]) -> dict[str, Any]:
+    """The context of an episode's consents page, from the two answers."""
+    read = {form["id"]: form for form in forms["items"]}
+    rows = [
+        {
+            "id": brief["id"],
+            "title": brief["title"],
+            "status": gettext(brief["status"]),
+            "tone": _TONES.get(brief["status"], "neutral"),
+            "is_mine_to_sign": False,
+            "procedure_date": read[brief["id"]]["procedureDate"] if brief["id"] in read else None,
+        }
+        for brief in episode["consentForms"]
+    ]
+    counts = {"appointments": len(episode["appointments"]), "consents": len(rows)}
+    tabs = [
+        {
+            "label": gettext(label),
+            "href": url_for(name, episode_id=episode["id"]),
+            "current": name == "consents",
+            "count": counts.get(name, 0),
+        }
+        for name, label in _TABS.items()
+    ]
+    view = {
+        "heading": episode["patient"]["fullName"],
+        "title": gettext("Antagonist protocol"),
+        "day_note": None,
+    }
+    return {
+        "forms": rows,
+        "view": view,
+        "episode": {**episode, "is_ended": False},
+        "tabs": tabs,
+        "tab": gettext("Consents"),
+        "is_part": False,
+    }
+
+
+def _frame() -> dict[str, Any]:
+    person = SimpleNamespace(
+        name="Nora Quinn", given_name="Nora", side="staff", is_staff=True, roles=["nurse"], sub="nora"
+    )
+    nav = [
+        {"href": href, "label": gettext(label), "icon": icon, "key": key, "current": request.path == href, "count": 0}
+        for href, label, icon, key in _SECTIONS
+    ]  # fmt: skip
+    return {
+        "tenant": TENANT,
+        "person": person,
+        "locale": str(get_locale()),
+        "direction": "ltr",
+        "here": request.full_path,
+        "languages": [{"code": "en", "name": "English"}, {"code": "es", "name": "Español"}, {"code": "ar", "name": "العربية"}],
+        "nav": nav,
+        "unread_count": 1,
+        "bell_htmx": _hx(get="/notifications/bell?known=1", trigger="portal:look from:document", target="#bell"),
+        "session_expires_at": datetime.datetime.now(UTC),
+    }  # fmt: skip
+
+
+def _hx(**given: Any) -> Markup:
+    pairs = [(name.replace("_", "-"), value) for name, value in given.items() if value is not None]
+    return Markup(" ").join(
+        Markup('hx-{}="{}"').format(name, "true" if value is True else value)
+        for name, value in [*pairs, ("nonce", _nonce())]
+    )
+
+
+def _nonce() -> str:
+    if "nonce" not in g:
+        g.nonce = secrets.token_urlsafe(18)
+    return g.nonce
+
+
+def _date(value: Any) -> Any:
+    return datetime.date.fromisoformat(value[:10]) if isinstance(value, str) else value
