@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from portal.demo import Plan, portal_environment
-from tests.support.stack import PASSWORD, ROOT, CareService, PortalProcess, free_port
+from tests.support.stack import PASSWORD, ROOT, CareService, PortalProcess
 from tests.support.visitor import Visitor
 
 
 @pytest.fixture
 def deployed(service: CareService, tmp_path: Path) -> Iterator[PortalProcess]:
-    plan = Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets)
+    known = service.plan  # the identity server knows this port alone
+    plan = Plan(known.portal_port, known.service_port, tmp_path, known.secrets)
     process = PortalProcess(plan)
     yield process
     process.stop()
