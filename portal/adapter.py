@@ -8,7 +8,7 @@ held, so their calls are sent alone.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import requests
@@ -17,17 +17,27 @@ from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
 from portal import outbound
-from portal.outbound import Call, OutboundError
+from portal.outbound import Answer, Call, OutboundError
 from portal.settings import Timeouts
 
 _OWN = {"connection", "accept-encoding", "content-length"}
 
 
 class CurlAdapter(BaseAdapter):
-    """Sends prepared requests through libcurl; raises requests' own ConnectionError and Timeout."""
+    """Sends prepared requests through libcurl; raises requests' own ConnectionError and Timeout.
 
-    def __init__(self, timeouts: Timeouts, *, max_bytes: int = 1024 * 1024) -> None:
+    `send_call` is what sends them at last, where that is not `outbound.send` itself.
+    """
+
+    def __init__(
+        self,
+        timeouts: Timeouts,
+        *,
+        max_bytes: int = 1024 * 1024,
+        send_call: Callable[[Call], Answer] | None = None,
+    ) -> None:
         super().__init__()
+        self._send_call = send_call or _send_alone
         self._timeouts = timeouts
         self._max_bytes = max_bytes
 
@@ -55,7 +65,7 @@ class CurlAdapter(BaseAdapter):
             max_bytes=self._max_bytes,
         )
         try:
-            answer = outbound.send(call, alone=True)
+            answer = self._send_call(call)
         except OutboundError as error:
             if error.reason == "timed out":
                 raise requests.Timeout(error.reason, request=request) from error
@@ -79,6 +89,10 @@ class CurlAdapter(BaseAdapter):
 
     def close(self) -> None:
         """Nothing to close: connections belong to the thread, not to the session."""
+
+
+def _send_alone(call: Call) -> Answer:
+    return outbound.send(call, alone=True)
 
 
 def mount(session: Any, timeouts: Timeouts) -> None:

@@ -9,10 +9,13 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal import typed
+from portal.anchors import Anchors
 from portal.audit import Audit
+from portal.breaker import Breakers
 from portal.clock import Clock
 from portal.operations import Operations
 from portal.parts import Parts
+from portal.readiness import Readiness
 from portal.services.cache import ReferenceData
 from portal.services.offered import Offered
 from portal.sessions import Sessions
@@ -70,7 +73,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
 def _parts(settings: Settings, clock: Clock) -> Parts:
     vault = Vault(open_store(settings.store_url, clock), settings.secret_keys)
     sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
-    providers = Providers(settings.timeouts, clock)
+    providers = Providers(settings.timeouts, clock, settings.breaker)
     return Parts(
         settings=settings,
         clock=clock,
@@ -82,7 +85,14 @@ def _parts(settings: Settings, clock: Clock) -> Parts:
         references=ReferenceData(
             vault.store, url=settings.cache_url, secret_keys=settings.secret_keys, clock=clock
         ),
+        breakers=Breakers(settings.breaker, clock),
         offered=Offered(vault, clock),
         operations=Operations(vault, clock),
-        audit=Audit(settings.audit, settings.secret_keys[0], clock),
+        readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock),
+        audit=Audit(
+            settings.audit,
+            settings.secret_keys[0],
+            clock,
+            Anchors(vault.store, clock, days=settings.audit_days),
+        ),
     )

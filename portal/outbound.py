@@ -130,6 +130,7 @@ class _Loop:
         self.idle: list[pycurl.Curl] = []
         self.active: dict[pycurl.Curl, _Transfer] = {}
         self.hub: greenlet.greenlet | None = None
+        self.pausing: dict[greenlet.greenlet, float] = {}
 
     def begin(self, call: Call) -> _Transfer:
         curl = self.idle.pop() if self.idle else _new_handle()
@@ -147,8 +148,10 @@ class _Loop:
 
     def turn(self, *, wait: bool) -> list[_Transfer]:
         """Move all transfers on; return those that ended."""
-        if wait:
-            _wait(self.multi)
+        if wait and self.active:
+            _wait(self.multi, self._until_next_pause_ends())
+        elif wait:
+            time.sleep(self._until_next_pause_ends())
         self.multi.perform()
         ended: list[_Transfer] = []
         while True:
@@ -162,6 +165,17 @@ class _Loop:
                 ended.append(self.active[curl])
             if not queued:
                 return ended
+
+    def rested(self) -> list[greenlet.greenlet]:
+        """Take out the tasks whose pause is over."""
+        now = time.monotonic()
+        over = [task for task, until in self.pausing.items() if until <= now] if self.pausing else []
+        for task in over:
+            del self.pausing[task]
+        return over
+
+    def _until_next_pause_ends(self) -> float:
+        return max(0.0, min(self.pausing.values()) - time.monotonic()) if self.pausing else _WAIT
 
     def run_until(self, ready: Callable[[], bool]) -> None:
         """Turn until `ready`; transfers of others that end meanwhile are only marked as done."""
@@ -197,6 +211,17 @@ def send(call: Call, *, alone: bool = False) -> Answer:
         return transfer.answer()
     finally:
         loop.finish(transfer)
+
+
+def pause(seconds: float) -> None:
+    """Do nothing for so long; the other tasks of `side_by_side` go on meanwhile."""
+    loop = _loop()
+    me = greenlet.getcurrent()
+    if loop.hub is None or me is loop.hub:
+        time.sleep(seconds)
+        return
+    loop.pausing[me] = time.monotonic() + seconds
+    loop.hub.switch()
 
 
 def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
@@ -287,10 +312,11 @@ def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:
         wait = False
         while running:
             ended = loop.turn(wait=wait)
-            for transfer in ended:
-                if transfer.waiter is not None:
-                    transfer.waiter.switch()
-            wait = not ended  # a task that went on may have begun a new call, which waits to be started
+            rested = loop.rested()
+            for task in (*(one.waiter for one in ended if one.waiter is not None), *rested):
+                task.switch()
+            # A task that went on may have begun a new call, which waits to be started.
+            wait = not ended and not rested
             running = {task for task in running if not task.dead}
     finally:
         loop.hub = None
@@ -304,10 +330,10 @@ def _outcome(task: Callable[[], T]) -> T | BaseException:
         return error
 
 
-def _wait(multi: pycurl.CurlMulti) -> None:
-    """Sleep until a socket moves or libcurl's own next time-out is due."""
+def _wait(multi: pycurl.CurlMulti, at_most: float = _WAIT) -> None:
+    """Sleep until a socket moves or libcurl's own next time-out is due, but not longer than `at_most` seconds."""
     due = multi.timeout()
-    seconds = _WAIT if due < 0 else min(_WAIT, due / 1000)
+    seconds = min(_WAIT, at_most) if due < 0 else min(_WAIT, at_most, due / 1000)
     if multi.select(seconds) < 0:
         time.sleep(0.001)  # no socket yet (a name is being resolved)
 

@@ -8,8 +8,10 @@ from typing import cast
 from flask import current_app
 
 from portal.audit import Audit
+from portal.breaker import Breakers
 from portal.clock import Clock
 from portal.operations import Operations
+from portal.readiness import Readiness
 from portal.services.client import ReferenceCache
 from portal.services.offered import Offered
 from portal.sessions import Session, Sessions
@@ -32,8 +34,10 @@ class Parts:
     sign_in: SignIn
     refresher: Refresher
     references: ReferenceCache
+    breakers: Breakers
     offered: Offered
     operations: Operations
+    readiness: Readiness
     audit: Audit
 
 

@@ -19,6 +19,7 @@ import msgspec
 from flask import Flask, Request, Response
 from flask.sessions import SessionInterface, SessionMixin
 
+from portal import metrics
 from portal.clock import Clock
 from portal.settings import SessionLimits
 from portal.store.vault import Held, Vault
@@ -310,6 +311,7 @@ class Sessions(SessionInterface):
         self._vault.insert(tokens_name(name), tokens, expires_at=latest_end)
         tags = _tags(record.person, record.tenant)
         self._vault.insert(name, record, expires_at=self._forgotten_at(record), tags=tags)
+        metrics.session("begun")
 
     def amend(self, cookie: str, held: Held[SessionRecord], change: Change) -> Held[SessionRecord] | None:
         """Apply `change` to the newest record by compare-and-set; None when the session is gone."""
@@ -326,7 +328,8 @@ class Sessions(SessionInterface):
 
     def end(self, name: str) -> None:
         """Delete the session of this record name, tokens first, so that none is left without its session."""
-        self._vault.delete(tokens_name(name), name, _ended_name(name))
+        if self._vault.delete(tokens_name(name), name, _ended_name(name)) > 1:
+            metrics.session("ended")
 
     def end_unasked(self, name: str, *, elsewhere: bool = False) -> None:
         """End a session that its own browser didn't ask to end; whose it was stays known for a while.

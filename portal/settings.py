@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,10 @@ class Settings:
     limit_signing: str = "30 per minute"
     limit_booking: str = "10 per minute"
     audit: str = "stderr"
+    breaker: int = 5
+    metrics_token: str | None = field(default=None, repr=False)
+    audit_days: int = 400
+    ca_file: str | None = None
     timeouts: Timeouts = Timeouts()
     sessions: Mapping[Side, SessionLimits] = field(
         default_factory=lambda: {
@@ -115,6 +120,10 @@ def _read(environ: Mapping[str, str]) -> Settings:
         limit_signing=checked("PORTAL_LIMIT_SIGNING", "30 per minute", _rate, "a rate such as 30 per minute"),
         limit_booking=checked("PORTAL_LIMIT_BOOKING", "10 per minute", _rate, "a rate such as 10 per minute"),
         audit=environ.get("PORTAL_AUDIT") or "stderr",
+        breaker=checked("PORTAL_BREAKER", 5, _failures, "a number of failures from 0 to 100"),
+        metrics_token=_metrics_token(environ, faults),
+        audit_days=checked("PORTAL_AUDIT_DAYS", 400, _seconds, "a number of days"),
+        ca_file=checked("PORTAL_CA_FILE", None, _authorities, "a PEM file of certificate authorities"),
         timeouts=Timeouts(
             connect=checked("PORTAL_TIMEOUT_CONNECT", 2.0, _duration, "a number of seconds over 0"),
             read=checked("PORTAL_TIMEOUT_READ", 8.0, _duration, "a number of seconds over 0"),
@@ -145,6 +154,13 @@ def _secret_keys(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ..
     if any(len(key) < 32 for key in keys):
         faults.append("PORTAL_SECRET_KEYS: each key has 32 characters at least")
     return keys
+
+
+def _metrics_token(environ: Mapping[str, str], faults: list[str]) -> str | None:
+    token = read_secret("PORTAL_METRICS_TOKEN", environ)
+    if token is not None and (len(token) < 16 or not token.isascii()):
+        faults.append("PORTAL_METRICS_TOKEN: has 16 characters of ASCII at least")
+    return token
 
 
 def _store_url(environ: Mapping[str, str], faults: list[str]) -> str:
@@ -184,11 +200,26 @@ def _count(text: str) -> int:
     return number
 
 
+def _failures(text: str) -> int:
+    number = _count(text)
+    if number > 100:
+        raise ValueError
+    return number
+
+
 def _seconds(text: str) -> int:
     number = int(text)
     if number <= 0:
         raise ValueError
     return number
+
+
+def _authorities(text: str) -> str:
+    try:
+        ssl.create_default_context(cafile=text)
+    except OSError as error:  # not there, not to be read, or no certificate in it (ssl.SSLError)
+        raise ValueError from error
+    return text
 
 
 def _duration(text: str) -> float:

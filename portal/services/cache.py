@@ -26,11 +26,12 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, TypeVar, cast
 
@@ -47,12 +48,14 @@ from requests_cache.backends.redis import RedisDict
 from requests_cache.serializers.pipeline import Stage
 from requests_cache.serializers.preconf import json_preconf_stage
 
+from portal import metrics
 from portal.adapter import CurlAdapter
 from portal.clock import Clock
-from portal.services import wire
+from portal.outbound import Answer, Call
+from portal.services import attempts, wire
 from portal.services.client import Care, query_text
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, Unavailable, from_answer
+from portal.services.errors import BadResponse, HeldBack, Unavailable, from_answer
 from portal.settings import Timeouts
 from portal.store import Store, StoreDown
 
@@ -75,11 +78,12 @@ log = logging.getLogger("portal.cache")
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Who asks: the partition with its generations, the token, and the limits of the call."""
+    """Who asks: the partition with its generations, the token, the limits of the call, and how it is sent."""
 
     partition: tuple[str, ...]
     token: str
     timeouts: Timeouts
+    send: Callable[[Call], Answer]
 
 
 _asking: ContextVar[_Asking] = ContextVar("asking")
@@ -120,8 +124,8 @@ class ReferenceData:
     def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
         """Return the data, fresh from the cache or the API; an older copy, dated, when the API fails.
 
-        Raises CareError. Only a server's failure (500, 502, 503, 504) or no answer at all lets an older copy be
-        shown; a refusal never does.
+        Raises CareError. Only a server's failure (500, 502, 503, 504), no answer at all, or an API that is left in
+        peace after such (HeldBack) lets an older copy be shown; a refusal never does.
         """
         if endpoint not in KEPT:
             raise ValueError(f"{endpoint.method} {endpoint.template} is not reference data")
@@ -129,15 +133,22 @@ class ReferenceData:
         token = care.bearer.token()
         url = f"{care.base_url}{endpoint.template}{query_text(query)}"
         try:
-            response = self._send(care, partition, token, url)
+            response = self._send(care, endpoint, partition, token, url)
             if response.status_code == 401:
-                response = self._send(care, partition, care.bearer.renew(token), url)
+                response = self._send(care, endpoint, partition, care.bearer.renew(token), url)
+        except HeldBack as error:
+            return self._older(care, partition, url, into, error)
         except requests.RequestException as error:
+            attempts.log_failure(endpoint.group, str(error))
             if str(error) == "too large":
                 raise BadResponse("body too large") from error
             return self._older(care, partition, url, into, Unavailable(str(error)))
         if response.status_code == 200:
+            metrics.reference("hit" if getattr(response, "from_cache", False) else "miss")
             return Reference(self._read(response, into))
+        attempts.log_failure(
+            endpoint.group, f"status {response.status_code}", response.headers, ours=care.correlation_id
+        )
         error = from_answer(
             response.status_code,
             response.content,
@@ -153,12 +164,14 @@ class ReferenceData:
         """Leave all copies behind that this write may have changed: the person's, or the whole clinic's."""
         self._generations.move_on(care)
 
-    def _send(self, care: Care, partition: tuple[str, ...], token: str, url: str) -> requests.Response:
+    def _send(
+        self, care: Care, endpoint: Endpoint, partition: tuple[str, ...], token: str, url: str
+    ) -> requests.Response:
         left = care.deadline - time.monotonic()
         if left <= 0.01:
             raise Unavailable("page deadline")
         limits = Timeouts(connect=min(care.timeouts.connect, left), read=min(care.timeouts.read, left))
-        with _asked_by(_Asking(partition, token, limits)):
+        with _asked_by(_Asking(partition, token, limits, partial(care.send_read, endpoint))):
             return self._session.get(url, headers=_headers(care), allow_redirects=False)
 
     def _read(self, response: requests.Response, into: type[T]) -> T:
@@ -174,7 +187,7 @@ class ReferenceData:
         self, care: Care, partition: tuple[str, ...], url: str, into: type[T], error: Exception
     ) -> Reference[T]:
         request = requests.Request("GET", url, headers=_headers(care)).prepare()
-        with _asked_by(_Asking(partition, "", care.timeouts)):
+        with _asked_by(_Asking(partition, "", care.timeouts, _send_nothing)):
             copy = self._session.cache.get_response(_key(request))
         if copy is None or copy.expires is None:
             raise error
@@ -182,9 +195,11 @@ class ReferenceData:
         if as_of < datetime.now(UTC) - STALE:
             raise error
         try:
-            return Reference(wire.decode(copy.content, into), as_of=as_of)
+            older = Reference(wire.decode(copy.content, into), as_of=as_of)
         except BadResponse:
             raise error from None
+        metrics.reference("stale")
+        return older
 
 
 class Uncached:
@@ -248,7 +263,8 @@ class _BelowTheCache(BaseAdapter):
         asking = _asking.get()
         sent = request.copy()
         sent.headers["Authorization"] = f"Bearer {asking.token}"
-        response = CurlAdapter(asking.timeouts, max_bytes=_LARGEST_ANSWER).send(sent)
+        adapter = CurlAdapter(asking.timeouts, max_bytes=_LARGEST_ANSWER, send_call=asking.send)
+        response = adapter.send(sent)
         response.request = request
         return response
 
@@ -353,6 +369,10 @@ def _json(*after: Seal) -> SerializerPipeline:
         ],
         is_binary=True,
     )
+
+
+def _send_nothing(call: Call) -> Answer:
+    raise Unavailable("only what is kept was asked for")
 
 
 @contextmanager

@@ -7,19 +7,19 @@ specification §4 that are the portal's to call can be called, because only an `
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from email.message import Message
 from typing import Protocol, TypeVar
 from urllib.parse import quote, unquote, urlencode
 
 from portal import outbound
+from portal.breaker import NEVER, Breaker, Breakers, Open
 from portal.outbound import Answer, Call, OutboundError
-from portal.services import wire
+from portal.services import attempts, wire
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, NotOffered, Unavailable, from_answer
+from portal.services.errors import BadResponse, HeldBack, NotOffered, Unavailable, from_answer
 from portal.settings import Timeouts
 
 T = TypeVar("T")
@@ -27,8 +27,6 @@ T = TypeVar("T")
 _MAX_BODY = 4 * 1024 * 1024
 _MAX_FILE = 2 * 1024 * 1024 * 1024
 _PASSED_ON = ("content-range", "accept-ranges", "etag", "last-modified")
-_RETRIED = frozenset({502, 503, 504})
-_LONGEST_PAUSE = 1.0
 
 
 class Bearer(Protocol):
@@ -62,7 +60,8 @@ class Care:
     `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
     `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
-    promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more.
+    promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
+    process's own: what fails again and again is left in peace for a moment.
     """
 
     base_url: str
@@ -76,6 +75,7 @@ class Care:
     by_patient: bool = False
     idempotency: bool = False
     on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
+    breakers: Breakers = field(default_factory=Breakers)
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
         """GET a record or a list. Raises CareError; an empty answer is a BadResponse."""
@@ -86,7 +86,7 @@ class Care:
             raise
         if not answer.body:
             raise BadResponse("empty body")
-        return wire.decode(answer.body, into)
+        return self._decoded(endpoint, answer, into)
 
     def act(
         self,
@@ -101,13 +101,17 @@ class Care:
         """POST, PUT or DELETE; return the record answered, or None where the API answered with an empty body.
 
         `operation` travels as `Idempotency-Key`. Never sent twice by itself, unless the first try cannot have
-        reached the API or the API promises to honour the key. Raises CareError; `Unavailable.outcome_known` says whether the act may have happened.
+        reached the API or the API promises to honour the key. Raises CareError; `Unavailable.outcome_known` says whether
+        the act may have happened, `is_undone` that it hasn't.
         """
         try:
             answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
+        except Unavailable as error:
+            error.is_undone = error.outcome_known
+            raise
         finally:  # an answer that got lost may have been an act
             self.references.move_on(self)
-        return wire.decode(answer.body, into) if answer.body.strip() else None
+        return self._decoded(endpoint, answer, into) if answer.body.strip() else None
 
     def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
         """GET reference data, through the cache."""
@@ -129,20 +133,27 @@ class Care:
         conditions = [("Range", range_header), ("If-None-Match", if_none_match)]
         extra = [(name, value) for name, value in conditions if value and _is_header_text(value)]
         token = self.bearer.token()
-        for last in (False, True):
-            call = self._call(endpoint, query, {}, None, [*extra, *self._headers(token, None)], _MAX_FILE)
-            try:
-                status, headers, chunks = outbound.stream(call)
-            except OutboundError as error:
-                raise Unavailable(error.reason) from error
-            if status != 401 or last:
-                break
-            _close(chunks)
-            token = self.bearer.renew(token)
-        if status in (200, 206, 304, 416):
-            return _content(status, headers, chunks)
-        body = b"".join(chunks) if int(headers.get("content-length") or 0) < _MAX_BODY else b""
-        raise self._error(Answer(status, headers, body), endpoint)
+        begun = self._begin(endpoint, query, extra, token)
+        if begun.status == 401:
+            _close(begun.chunks)
+            begun = self._begin(endpoint, query, extra, self.bearer.renew(token))
+        if begun.status in (200, 206, 304, 416):
+            return _content(begun)
+        is_short = int(begun.headers.get("content-length") or 0) < _MAX_BODY
+        body = b"".join(begun.chunks) if is_short else b""
+        raise self._error(Answer(begun.status, begun.headers, body), endpoint)
+
+    def send_read(self, endpoint: Endpoint, call: Call) -> Answer:
+        """Send a read that was made elsewhere, in the way of all reads; raise HeldBack or OutboundError.
+
+        It runs alone in its thread.
+        """
+        breaker = self._admitted(endpoint)
+
+        def send() -> Answer:
+            return attempts.once(call, endpoint.group, breaker, usual=self.timeouts.read, alone=True)
+
+        return attempts.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
 
     def send(
         self,
@@ -180,30 +191,74 @@ class Care:
         call = self._call(
             endpoint, query, ids, payload, [*headers, *self._headers(token, operation)], _MAX_BODY
         )
+        breaker = self._admitted(endpoint)
+
+        def send() -> Answer:
+            now = replace(call, timeout=max(0.01, min(call.timeout, self._left())))
+            return attempts.once(now, endpoint.group, breaker, usual=self.timeouts.read)
+
         try:
-            answer = outbound.send(call)
+            if endpoint.is_safe:
+                return attempts.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
+            return self._sent_act(send, breaker, may_repeat=self.idempotency and operation is not None)
         except OutboundError as error:
+            attempts.log_failure(endpoint.group, error.reason)
             if error.reason == "too large":
                 raise BadResponse("body too large") from error
-            if error.sent and not endpoint.is_safe and not (self.idempotency and operation):
-                raise Unavailable(error.reason, outcome_known=False) from error
-            if error.sent and not endpoint.is_safe:
-                return self._again(call, sent=True)
-            if self._left() < self.timeouts.connect or error.reason == "timed out":
-                raise Unavailable(error.reason) from error
-            return self._again(call)
-        if answer.status in _RETRIED and endpoint.is_safe and self._left() > self.timeouts.connect:
-            time.sleep(random.uniform(0.02, 0.1))  # noqa: S311 (jitter)
-            return self._again(call)
-        return answer
+            raise Unavailable(error.reason, outcome_known=endpoint.is_safe or not error.sent) from error
 
-    def _again(self, call: Call, *, sent: bool = False) -> Answer:
-        """Send the call once more, within the page's deadline; `sent` tells that it may have acted already."""
+    def _sent_act(self, send: Callable[[], Answer], breaker: Breaker, *, may_repeat: bool) -> Answer:
+        """Send a person's act; once more where it cannot have arrived, or where that does no harm (`may_repeat`).
+
+        An OutboundError is `sent` if either try was. PUT and DELETE aren't repeated either: though idempotent, an
+        act that did arrive would be told to the person as someone else's change (its stamp is old) or as not found.
+        """
         try:
-            return outbound.send(replace(call, timeout=max(0.01, min(call.timeout, self._left()))))
+            return send()
         except OutboundError as error:
-            outcome_known = call.method == "GET" or not (sent or error.sent)
-            raise Unavailable(error.reason, outcome_known=outcome_known) from error
+            in_vain = not error.sent and (error.reason == "timed out" or self._left_to_connect() < 0)
+            if (
+                error.reason == "too large"
+                or in_vain
+                or not breaker.is_closed
+                or (error.sent and not may_repeat)
+            ):
+                raise
+            first = error
+        try:
+            return send()
+        except OutboundError as error:
+            raise OutboundError(error.reason, sent=first.sent or error.sent) from error
+
+    def _begin(self, endpoint: Endpoint, query: Query, headers: list[tuple[str, str]], token: str) -> _Begun:
+        """Begin to read a file; once more where the API fails in passing."""
+        call = self._call(endpoint, query, {}, None, [*headers, *self._headers(token, None)], _MAX_FILE)
+        breaker = self._admitted(endpoint)
+
+        def begin() -> _Begun:
+            started = time.perf_counter()
+            try:
+                status, answered, chunks = outbound.stream(call)
+            except OutboundError as error:
+                attempts.unanswered(error, endpoint.group, breaker, started)
+                raise
+            attempts.answered(status, endpoint.group, breaker, started)
+            return _Begun(status, answered, chunks)
+
+        try:
+            return attempts.read(begin, endpoint.group, breaker, seconds=self._left_to_connect)
+        except OutboundError as error:
+            attempts.log_failure(endpoint.group, error.reason)
+            raise Unavailable(error.reason) from error
+
+    def _admitted(self, endpoint: Endpoint) -> Breaker:
+        """Return the breaker, which lets this call through; raise HeldBack where it doesn't."""
+        breaker = self.breakers.of(self.base_url, endpoint.group) if endpoint.group in _READ else NEVER
+        try:
+            breaker.admit(is_read=endpoint.is_safe)
+        except Open as held_back:
+            raise HeldBack(held_back.seconds) from held_back
+        return breaker
 
     def _call(
         self,
@@ -245,8 +300,14 @@ class Care:
     def _left(self) -> float:
         return self.deadline - time.monotonic()
 
-    @staticmethod
-    def _error(answer: Answer, endpoint: Endpoint) -> Exception:
+    def _left_to_connect(self) -> float:
+        """How many seconds a further try may wait before it begins."""
+        return self._left() - self.timeouts.connect
+
+    def _error(self, answer: Answer, endpoint: Endpoint) -> Exception:
+        attempts.log_failure(
+            endpoint.group, f"status {answer.status}", answer.headers, ours=self.correlation_id
+        )
         return from_answer(
             answer.status,
             answer.body,
@@ -255,8 +316,27 @@ class Care:
             retry_after=answer.headers.get("retry-after"),
         )
 
+    @staticmethod
+    def _decoded(endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
+        try:
+            return wire.decode(answer.body, into)
+        except BadResponse as error:
+            attempts.log_failure(endpoint.group, str(error), answer.headers)
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A file whose head is here."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: Iterator[bytes]
+
 
 _ALLOWED = frozenset(ALL)
+_READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
+"""The groups that a read can tell to be well again. Only they have a breaker: a person's act is no probe."""
 
 
 def _path(endpoint: Endpoint, ids: Mapping[str, str]) -> str:
@@ -281,15 +361,16 @@ def query_text(query: Query | None) -> str:
     return f"?{urlencode(pairs)}" if pairs else ""
 
 
-def _content(status: int, headers: Mapping[str, str], chunks: Iterator[bytes]) -> Content:
+def _content(begun: _Begun) -> Content:
+    headers = begun.headers
     length = headers.get("content-length", "")
     return Content(
-        status=status,
+        status=begun.status,
         media_type=headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower(),
         name=_file_name(headers.get("content-disposition", "")),
         size=int(length) if length.isdecimal() else None,
         headers={name: headers[name] for name in _PASSED_ON if name in headers},
-        chunks=chunks,
+        chunks=begun.chunks,
     )
 
 

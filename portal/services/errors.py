@@ -1,4 +1,4 @@
-"""What can go wrong with a call of the care API, as ten plain exceptions.
+"""What can go wrong with a call of the care API, as plain exceptions.
 
 The API's own message text stops here: it may be in another language, name internals or repeat what a person
 typed, so no error carries it. Pages say what happened in their own words.
@@ -68,8 +68,8 @@ class NotOffered(CareError):
 class Unavailable(CareError):
     """408, 425, 429, any 5xx but 501, no connection, or no time left: the API can't answer now.
 
-    `reason` is a word for logs; `retry_after` is in seconds, when the API gave it; `outcome_known` is False
-    when a change may have been carried out all the same.
+    `reason` is a word for logs; `retry_after` is in seconds, when it is known; `outcome_known` is False
+    when a change may have been carried out all the same; `is_undone` says of a change that it wasn't.
     """
 
     def __init__(self, reason: str, retry_after: float | None = None, outcome_known: bool = True) -> None:
@@ -77,6 +77,14 @@ class Unavailable(CareError):
         self.reason = reason
         self.retry_after = retry_after
         self.outcome_known = outcome_known
+        self.is_undone = False
+
+
+class HeldBack(Unavailable):
+    """Not sent at all, because calls like it failed again and again just now (portal.breaker)."""
+
+    def __init__(self, retry_after: float) -> None:
+        super().__init__("held back", retry_after)
 
 
 class BadResponse(CareError):

@@ -180,7 +180,7 @@ class SignIn:
             raise SignInFailed("answer of another issuer")
         if "error" in answer or not answer.get("code"):
             raise SignInFailed("identity server said no")
-        response = self._exchange(tenant, metadata, transaction, answer["code"])
+        response = self._exchange(tenant, provider, transaction, answer["code"])
         now = self._clock()
         claims = verify_id_token(
             response.get("id_token"),
@@ -204,17 +204,19 @@ class SignIn:
         )
 
     def _exchange(
-        self, tenant: Tenant, metadata: Metadata, transaction: Transaction, code: str
+        self, tenant: Tenant, provider: Provider, transaction: Transaction, code: str
     ) -> Mapping[str, Any]:
+        metadata = provider.metadata()
         client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
         try:
-            return client.fetch_token(
-                metadata.token_endpoint,
-                grant_type="authorization_code",
-                code=code,
-                redirect_uri=transaction.redirect_uri,
-                code_verifier=transaction.verifier,
-            )
+            with provider.token_call():
+                return client.fetch_token(
+                    metadata.token_endpoint,
+                    grant_type="authorization_code",
+                    code=code,
+                    redirect_uri=transaction.redirect_uri,
+                    code_verifier=transaction.verifier,
+                )
         except OAuthError as error:
             raise SignInFailed(f"code refused: {error.error}") from error
         except (requests.RequestException, ValueError) as error:

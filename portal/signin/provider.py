@@ -8,18 +8,24 @@ Authlib would keep both for the life of the process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
+import requests
+from authlib.integrations.base_client import OAuthError
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key, KeySet
 
-from portal import outbound
+from portal import metrics, outbound
+from portal.breaker import Breaker, Open
 from portal.clock import Clock
 from portal.outbound import Call, OutboundError
 from portal.settings import Timeouts
+from portal.tenants import Tenants
 
 T = TypeVar("T")
 
@@ -29,6 +35,9 @@ _STALE_SECONDS = 24 * 3600.0
 _AGAIN_SECONDS = 10.0
 _AGAIN_SECONDS_WITHOUT = 1.0
 """How soon a document is asked for again, when there is a copy and when there is none."""
+
+_GROUP = "identity"
+"""What its calls are counted under."""
 
 _NEVER = float("-inf")
 _MAX_BYTES = 512 * 1024
@@ -121,9 +130,11 @@ class Provider:
     """One identity server, as one clinic's tenants entry names it."""
 
     def __init__(
-        self, auth_url: str, extra_origins: tuple[str, ...], timeouts: Timeouts, clock: Clock
+        self, auth_url: str, extra_origins: tuple[str, ...], timeouts: Timeouts, clock: Clock, failures: int
     ) -> None:
         self.auth_url = auth_url
+        self._discovery_url = f"{auth_url}/.well-known/openid-configuration"
+        self._breaker = Breaker(auth_url, _GROUP, failures, clock)
         self._origins = {_origin(auth_url), *extra_origins}
         self._timeouts = timeouts
         self._metadata = _Document(self._read_metadata, clock)
@@ -137,8 +148,42 @@ class Provider:
         """Return the signing keys; with `unknown_key` read them again, unless that was done just now."""
         return self._keys.get(again=unknown_key)
 
+    @contextmanager
+    def token_call(self) -> Generator[None]:
+        """Around a call of the token endpoint: raise ProviderDown while that is known to fail, and note how it goes.
+
+        It is never the breaker's probe, since it may use up what works once. So after a pause the metadata are read,
+        and only when that goes well is it made.
+        """
+        try:
+            if not self._breaker.is_closed:
+                self._breaker.admit(is_read=True)
+                self._get(self._discovery_url)
+            self._breaker.admit(is_read=False)
+        except Open as held_back:
+            raise ProviderDown(str(held_back)) from held_back
+        started = time.perf_counter()
+        try:
+            yield
+        except requests.RequestException as error:
+            if not isinstance(error, requests.exceptions.InvalidJSONError):
+                self._breaker.bad()
+            metrics.upstream(_GROUP, "failed", time.perf_counter() - started)
+            raise
+        except OAuthError:
+            self._answered(400, started)
+            raise
+        self._answered(200, started)
+
+    def _answered(self, status: int, started: float) -> None:
+        metrics.answered(_GROUP, status, time.perf_counter() - started)
+        if status in (500, 502, 503, 504):
+            self._breaker.bad()
+        else:
+            self._breaker.good()
+
     def _read_metadata(self) -> Metadata:
-        body = self._get(f"{self.auth_url}/.well-known/openid-configuration")
+        body = self._get(self._discovery_url)
         try:
             metadata = msgspec.json.decode(body, type=Metadata)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -169,10 +214,14 @@ class Provider:
             timeout=self._timeouts.read,
             max_bytes=_MAX_BYTES,
         )
+        started = time.perf_counter()
         try:
             answer = outbound.send(call, alone=True)
         except OutboundError as error:
+            metrics.upstream(_GROUP, error.reason, time.perf_counter() - started)
+            self._breaker.bad()
             raise ProviderDown(error.reason) from error
+        self._answered(answer.status, started)
         if answer.status != 200:
             raise ProviderDown(f"status {answer.status}")
         return answer.body
@@ -181,9 +230,10 @@ class Provider:
 class Providers:
     """The identity servers of all clinics, one for each distinct address."""
 
-    def __init__(self, timeouts: Timeouts, clock: Clock) -> None:
+    def __init__(self, timeouts: Timeouts, clock: Clock, failures: int = 5) -> None:
         self._timeouts = timeouts
         self._clock = clock
+        self._failures = failures
         self._made: dict[tuple[str, tuple[str, ...]], Provider] = {}
 
     def of(self, auth_url: str, extra_origins: tuple[str, ...] = ()) -> Provider:
@@ -192,9 +242,13 @@ class Providers:
         provider = self._made.get(key)
         if provider is None:
             provider = self._made.setdefault(
-                key, Provider(auth_url, extra_origins, self._timeouts, self._clock)
+                key, Provider(auth_url, extra_origins, self._timeouts, self._clock, self._failures)
             )
         return provider
+
+    def of_all(self, tenants: Tenants) -> list[Provider]:
+        """Return the identity servers of these clinics, each once."""
+        return list({self.of(one.auth_url, one.identity_origins): None for one in tenants.by_key.values()})
 
 
 def with_query(address: str, query: Mapping[str, str]) -> str:

@@ -92,7 +92,8 @@ class ServiceBearer:
             )
             adapter.mount(session, self._timeouts)
             cast("Any", session).register_compliance_hook("access_token_response", readable)
-            answer = cast("Any", session).fetch_token(address, grant_type="client_credentials")
+            with self._provider.token_call():
+                answer = cast("Any", session).fetch_token(address, grant_type="client_credentials")
             return read_tokens(answer, self._clock(), keep_id_token=False)
         except OAuthError as error:
             raise Unavailable(f"service token: {error.error or 'oauth error'}") from error

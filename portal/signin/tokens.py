@@ -22,7 +22,7 @@ from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 
-from portal import adapter
+from portal import adapter, metrics
 from portal.clock import Clock
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.sessions import Session, Sessions, Tokens
@@ -252,9 +252,9 @@ class Refresher:
             return self._over(session)
         try:
             metadata = provider.metadata()
-            answer = cast("Any", oauth_session(tenant.client, metadata, self._timeouts)).refresh_token(
-                metadata.token_endpoint, refresh_token=held.value.refresh_token
-            )
+            client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
+            with provider.token_call():
+                answer = client.refresh_token(metadata.token_endpoint, refresh_token=held.value.refresh_token)
             tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=held.value)
         except OAuthError as error:
             if error.error != "invalid_grant":
@@ -265,14 +265,17 @@ class Refresher:
             return self._later(seen, type(error).__name__, refused=refused)
         if not self._sessions.replace_tokens(session, held, tokens):
             raise NotSignedIn
+        metrics.refreshed("renewed")
         return tokens
 
     def _over(self, session: str) -> Tokens:
+        metrics.refreshed("ended")
         self._sessions.end_unasked(session)
         raise NotSignedIn
 
     def _later(self, seen: Tokens, reason: str, *, refused: bool) -> Tokens:
         """The identity server has a bad moment: the session stays, and so does the old token while it is valid."""
+        metrics.refreshed("postponed")
         if not refused and seen.expires_at > self._clock():
             return seen
         raise Unavailable(f"token refresh: {reason}")

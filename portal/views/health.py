@@ -1,11 +1,13 @@
-"""Whether this process lives, and whether it can serve."""
+"""Whether this process lives, whether it can serve, and what it counts; all under any `Host`."""
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, make_response
+import hmac
 
+from flask import Blueprint, Response, abort, make_response, request
+
+from portal import metrics as counted
 from portal.parts import parts
-from portal.store import StoreDown
 
 bp = Blueprint("health", __name__)
 
@@ -13,14 +15,27 @@ bp = Blueprint("health", __name__)
 @bp.get("/healthz")
 def healthz() -> Response:
     """200 while the process answers."""
-    return make_response("ok\n", 200, {"Content-Type": "text/plain"})
+    return _plain("ok")
 
 
 @bp.get("/readyz")
 def readyz() -> Response:
-    """200 while the store answers. A care API that is down takes no machine out: the pages say so themselves."""
-    try:
-        parts().vault.store.ping()
-    except StoreDown:
-        return make_response("store down\n", 503, {"Content-Type": "text/plain"})
-    return make_response("ready\n", 200, {"Content-Type": "text/plain"})
+    """200 while this process should be sent requests, else 503; the words say why (portal.readiness)."""
+    is_ready, words = parts().readiness.look()
+    return _plain(words, 200 if is_ready else 503)
+
+
+@bp.get("/metrics")
+def metrics() -> Response:
+    """What all workers counted, for who has the token (RFC 6750 §2.1); not there where no token is set."""
+    token = parts().settings.metrics_token
+    if token is None:
+        abort(404)
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
+        return make_response("", 401, {"WWW-Authenticate": "Bearer"})
+    return make_response(counted.shown(), 200, {"Content-Type": counted.CONTENT_TYPE})
+
+
+def _plain(words: str, status: int = 200) -> Response:
+    return make_response(f"{words}\n", status, {"Content-Type": "text/plain; charset=utf-8"})

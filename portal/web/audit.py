@@ -6,6 +6,7 @@ import re
 
 from flask import g
 
+from portal import metrics
 from portal.parts import parts
 from portal.sessions import Person
 
@@ -25,6 +26,7 @@ def note(
     actor = person or g.get("person")
     if outcome == "refused":
         g.is_refusal_noted = True
+    metrics.event(event, outcome)
     parts().audit.record(
         event,
         outcome,

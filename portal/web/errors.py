@@ -124,6 +124,14 @@ def told(error: CareError) -> Told:
                 _("The clinic's system didn't answer, so we don't know whether it was done."),
                 _("Open the record and see how it stands before you try again."),
             )
+        case Unavailable(is_undone=True):
+            return Told(
+                503,
+                _("That wasn't done"),
+                _("The clinic's system isn't answering, so nothing was sent to it and nothing was changed."),
+                _("Please try again in a minute. If it is urgent, call your clinic."),
+                again=True,
+            )
         case Unavailable() | BadResponse():
             return Told(
                 503 if isinstance(error, Unavailable) else 502,

@@ -46,6 +46,7 @@ PUBLIC = frozenset(
             "language.choose",
             "health.healthz",
             "health.readyz",
+            "health.metrics",
         ),
         *("booking.show", "booking.book", "booking.calendar"),
     }
@@ -141,6 +142,7 @@ def care_of(person: Person) -> Care:
         by_patient=person.is_patient,
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.offered.note_missing, tenant.key),
+        breakers=the.breakers,
     )
 
 

@@ -1,4 +1,8 @@
-"""Logs: one line for each request, as JSON or text. The route's template stands in it, never the address."""
+"""Logs: one line for each request and each call that failed, as JSON or text.
+
+The route's template stands in it, never the address. `request` is the number that the person sees on an error page and
+that every call carries as `X-Correlation-Id`; `upstream` is the API's own number of a call, where it gave another.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,9 @@ from datetime import UTC, datetime
 import msgspec
 from flask import Flask, Response, g, has_request_context, request
 
-_EXTRA = ("route", "status", "ms", "reason", "tenant")
+from portal import metrics
+
+_EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant")
 
 
 class JsonFormatter(logging.Formatter):
@@ -53,13 +59,17 @@ def init_app(app: Flask, style: str) -> None:
 
 def _log(response: Response) -> Response:
     tenant = g.get("tenant")
+    route = request.url_rule.rule if request.url_rule else None
+    now = time.monotonic()
+    seconds = now - g.get("started", now)
+    metrics.request(route, request.method, response.status_code, seconds)
     logging.getLogger("portal").info(
         "%s",
         request.method if request.method in _METHODS else "other",
         extra={
-            "route": request.url_rule.rule if request.url_rule else "-",
+            "route": route or "-",
             "status": response.status_code,
-            "ms": round((time.monotonic() - g.get("started", time.monotonic())) * 1000),
+            "ms": round(seconds * 1000),
             "tenant": tenant.key if tenant else "-",
         },
     )

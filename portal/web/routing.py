@@ -11,7 +11,7 @@ from werkzeug.routing import BaseConverter
 
 from portal.parts import parts
 
-_ANY_HOST = ("health.healthz", "health.readyz")
+_ANY_HOST = ("health.healthz", "health.readyz", "health.metrics")
 
 
 class RecordId(BaseConverter):

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,11 +25,20 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from portal.breaker import Breakers
 from portal.services import cache
 from portal.services.cache import BoundedMemory, ReferenceData, Seal
 from portal.services.client import Care
 from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS, UPDATE_CASE
-from portal.services.errors import BadResponse, CareError, NotAllowed, NotFound, NotSignedIn, Unavailable
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    HeldBack,
+    NotAllowed,
+    NotFound,
+    NotSignedIn,
+    Unavailable,
+)
 from portal.services.records import Physician
 from portal.services.wire import Page
 from portal.settings import Timeouts
@@ -112,6 +121,11 @@ class Upstream:
 
     def next(self, status: int = 200, *headers: tuple[str, str], **others: Any) -> None:
         self.script.append(Answer(status, headers, **others))
+
+    def fail(self, status: int, *headers: tuple[str, str]) -> None:
+        """Fail the next read for good: what may pass is tried once more."""
+        for _ in range(1 if status == 500 else 2):
+            self.next(status, *headers)
 
     def stop(self) -> None:
         self.server.shutdown()
@@ -363,7 +377,7 @@ def test_a_failing_api_is_covered_for_by_an_older_copy_that_says_when(upstream, 
     care = care_of(upstream.url, references)
     read(care)
     clock.advance(minutes=6)
-    upstream.next(status, ("Cache-Control", "no-store"))
+    upstream.fail(status, ("Cache-Control", "no-store"))
     found = care.reference(LIST_PHYSICIANS, Page[Physician])
     assert found.value.items[0].name == "riverside.nora.1.en v1"
     assert found.as_of is not None
@@ -377,7 +391,7 @@ def test_an_older_copy_says_when_it_was_last_found_unchanged(upstream, reference
     clock.advance(minutes=30)
     read(care)
     clock.advance(minutes=6)
-    upstream.next(503)
+    upstream.fail(503)
     as_of = care.reference(LIST_PHYSICIANS, Page[Physician]).as_of
     assert as_of is not None
     assert abs(as_of - datetime.now(UTC) - timedelta(minutes=30)) < timedelta(seconds=5)
@@ -393,8 +407,28 @@ def test_an_answer_cut_off_or_no_server_at_all_is_covered_for_too(upstream, refe
     assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
 
 
+def test_a_failure_in_passing_is_not_noticed(upstream, references):
+    upstream.next(503)
+    found = care_of(upstream.url, references).reference(LIST_PHYSICIANS, Page[Physician])
+    assert found.as_of is None
+    assert found.value.items[0].name == "riverside.nora.1.en v1"
+
+
+def test_an_api_left_in_peace_is_covered_for_by_an_older_copy(upstream, references, clock):
+    care = replace(care_of(upstream.url, references), breakers=Breakers(2, lambda: 0.0))
+    read(care)
+    clock.advance(minutes=6)
+    upstream.fail(503)
+    assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
+    asked = len(upstream.seen)
+    assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
+    assert len(upstream.seen) == asked
+    with pytest.raises(HeldBack):
+        read(replace(care, partition=(ISSUER, "riverside", "victor", "1")))
+
+
 def test_without_a_copy_a_failure_is_a_failure(upstream, references):
-    upstream.next(503, ("Retry-After", "7"))
+    upstream.fail(503, ("Retry-After", "7"))
     with pytest.raises(Unavailable) as raised:
         read(care_of(upstream.url, references))
     assert raised.value.retry_after == 7
@@ -402,7 +436,7 @@ def test_without_a_copy_a_failure_is_a_failure(upstream, references):
 
 def test_another_person_s_copy_covers_for_nothing(upstream, references, clock):
     read(care_of(upstream.url, references))
-    upstream.next(503)
+    upstream.fail(503)
     with pytest.raises(Unavailable):
         read(care_of(upstream.url, references, sub="victor"))
 
@@ -412,7 +446,7 @@ def test_a_copy_older_than_a_day_covers_for_nothing(upstream, references, monkey
     with monkeypatch.context() as then:
         Clock(then).advance(hours=-25)
         read(care)
-    upstream.next(503)
+    upstream.fail(503)
     with pytest.raises(Unavailable):
         read(care)
 

@@ -217,6 +217,7 @@ def _care() -> ServiceCare:
         correlation_id=g.request_id,
         references=the.references,
         partition=(tenant.auth_url, tenant.key, "service", ""),
+        breakers=the.breakers,
         clinic=tenant.tenant_id or tenant.key,
     )
 
