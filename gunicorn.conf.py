@@ -1,7 +1,12 @@
 """How gunicorn runs the portal: sound defaults, each to be changed by a variable of the environment."""
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
+from itertools import count
+from pathlib import Path
 
 
 def _number(name: str, default: int) -> int:
@@ -9,7 +14,8 @@ def _number(name: str, default: int) -> int:
 
 
 bind = os.environ.get("PORTAL_BIND", "127.0.0.1:8000")
-worker_class = "gthread"
+# gthread, which sees to it that stopping leaves no one standing at the door.
+worker_class = "portal.worker.Worker"
 workers = _number("PORTAL_WORKERS", 2)
 threads = _number("PORTAL_THREADS", 8)
 # Longer than the page deadline of 10 s and a slow identity server together; a worker that hangs is replaced.
@@ -19,8 +25,9 @@ keepalive = 15
 # Workers are renewed now and then, not all at once.
 max_requests = _number("PORTAL_MAX_REQUESTS", 20000)
 max_requests_jitter = max_requests // 10
-# The heartbeat file must not wait for a disk.
-worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108, PTH112
+# What only processes share needs no disk: the heartbeat file, which must not wait for one, and the metrics.
+_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108, PTH112
+worker_tmp_dir = _memory
 # Which addresses may say over which scheme and host a request came is the portal's own setting: PORTAL_PROXY_HOPS.
 forwarded_allow_ips = ""
 # No control socket in the home folder.
@@ -30,13 +37,53 @@ accesslog = None
 limit_request_line = 8190
 
 
-def on_starting(server: object) -> None:
-    """Stop before any worker starts when the settings are wrong, and say everything that is."""
-    from portal.settings import Settings, SettingsError
+def _settings_are_good() -> bool:
+    """Whether new workers could start; says everything that is wrong. A process of its own reads code and files anew."""
+    check = [sys.executable, "-m", "portal", "check", "--settings"]
+    done = subprocess.run(check, cwd=Path(__file__).parent, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    return done.returncode == 0
 
-    try:
-        Settings.from_env()
-    except SettingsError as error:
-        for fault in error.faults:
-            print(fault, file=sys.stderr)  # noqa: T201
+
+def on_starting(server):
+    """Stop before any worker starts when the settings are wrong; else make the folder of the metrics."""
+    if not _settings_are_good():
         sys.exit(2)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="portal-metrics-", dir=_memory)
+
+
+def when_ready(server):
+    """From now on a reload (HUP) with wrong settings is refused, and the workers that run go on.
+
+    Without this gunicorn would stop them, find that no new one starts, and end.
+    """
+    reload = server.reload
+
+    def reload_if_good() -> None:
+        if _settings_are_good():
+            reload()
+        else:
+            server.log.error("Not reloaded: the settings are wrong, the workers go on with those they have.")
+
+    server.reload = reload_if_good
+
+
+def pre_fork(server, worker):
+    """Give the worker the lowest slot that is free: its metrics go on where the last one there ended."""
+    taken = {other.slot for other in server.WORKERS.values()}
+    worker.slot = next(slot for slot in count() if slot not in taken)
+
+
+def post_fork(server, worker):
+    """Tell the worker its slot."""
+    os.environ["PORTAL_WORKER_SLOT"] = str(worker.slot)
+
+
+def child_exit(server, worker):
+    """Forget what is only true of a worker that lives, such as its breakers."""
+    for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"gauge_live*_{worker.slot}.db"):
+        file.unlink(missing_ok=True)
+
+
+def on_exit(server):
+    """Leave nothing behind."""
+    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)

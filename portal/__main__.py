@@ -1,4 +1,4 @@
-"""`python -m portal demo | serve | check`: run it all, run the portal, or say what is wrong with its settings."""
+"""`python -m portal demo | serve | check | audit verify`: run it all, run the portal, say what is wrong, verify records."""
 
 from __future__ import annotations
 
@@ -18,20 +18,36 @@ def main() -> int:
     demo = commands.add_parser("demo", help="run portal and care service with sample people")
     demo.add_argument("--portal-port", type=int, default=8000)
     demo.add_argument("--service-port", type=int, default=8001)
-    demo.add_argument("--data", type=Path, default=None, help="a folder that keeps the data")
+    kinds = demo.add_mutually_exclusive_group()
+    kinds.add_argument("--data", type=Path, default=None, help="a folder that keeps the data")
+    kinds.add_argument(
+        "--scale", action="store_true", help="two machines behind nginx, with Redis and PostgreSQL"
+    )
     commands.add_parser("serve", help="run the portal under gunicorn, configured by the environment")
-    commands.add_parser("check", help="check the settings and say what to mend")
+    check = commands.add_parser("check", help="check settings, store and upstreams, and say what to mend")
+    check.add_argument("--settings", action="store_true", help="the settings alone, without the network")
+    audit = commands.add_parser("audit", help="the records of who did what")
+    audit.add_argument("what", choices=["verify"], help="say whether a record was changed, added or removed")
+    audit.add_argument(
+        "paths", nargs="*", type=Path, help="folders, files or logs, of every machine (else: PORTAL_AUDIT)"
+    )
     given = parser.parse_args()
     if given.command == "demo":
-        return _demo(given.portal_port, given.service_port, given.data)
-    return _check() if given.command == "check" else _serve()
+        return _demo(given)
+    if given.command == "audit":
+        return _audit_verify(given.paths)
+    return _check(settings_alone=given.settings) if given.command == "check" else _serve()
 
 
-def _demo(portal_port: int, service_port: int, data: Path | None) -> int:
-    from portal.demo import DemoError, run
+def _demo(given: argparse.Namespace) -> int:
+    from portal import demo, demo_scale
+    from portal.demo_parts import DemoError
 
     try:
-        run(portal_port=portal_port, service_port=service_port, data=data)
+        if given.scale:
+            demo_scale.run(portal_port=given.portal_port, service_port=given.service_port)
+        else:
+            demo.run(portal_port=given.portal_port, service_port=given.service_port, data=given.data)
     except DemoError as error:
         print(error, file=sys.stderr)
         return 2
@@ -44,18 +60,36 @@ def _serve() -> NoReturn:
     os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "wsgi:app"])  # noqa: S606
 
 
-def _check() -> int:
+def _check(*, settings_alone: bool) -> int:
+    from portal.check import run
+
+    return run(os.environ, settings_alone=settings_alone)
+
+
+def _audit_verify(paths: list[Path]) -> int:
+    """Judge the audit records; return 0 when all hold, 1 when one doesn't, 2 when they couldn't be read."""
+    import time
+
+    from portal.anchors import Anchors
+    from portal.audit_verify import report, verify
     from portal.settings import Settings, SettingsError
+    from portal.store import StoreDown, open_store
 
     try:
         settings = Settings.from_env()
+        if not paths and settings.audit == "stderr":
+            print("PORTAL_AUDIT is stderr: name the files that hold the portal's logs.", file=sys.stderr)
+            return 2
+        anchors = Anchors(open_store(settings.store_url, time.time), time.time)
+        findings = verify(paths or [Path(settings.audit)], anchors.all())
     except SettingsError as error:
         print(*error.faults, sep="\n", file=sys.stderr)
         return 2
-    print(
-        f"The settings are good: {len(settings.tenants.by_key)} clinics at {len(settings.tenants.by_host)} hosts."
-    )
-    return 0
+    except (StoreDown, OSError) as error:
+        print(f"Nothing could be verified: {error}", file=sys.stderr)
+        return 2
+    print(report(findings))
+    return 1 if any(one.is_bad for one in findings) else 0
 
 
 if __name__ == "__main__":
