@@ -128,7 +128,7 @@ def told(error: CareError) -> Told:
             return Told(
                 503,
                 _("That wasn't done"),
-                _("The clinic's system isn't answering, so nothing was sent to it and nothing was changed."),
+                _("The clinic's system can't take this right now. Nothing was changed."),
                 _("Please try again in a minute. If it is urgent, call your clinic."),
                 again=True,
             )
