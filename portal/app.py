@@ -8,7 +8,7 @@ from pathlib import Path
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from portal import typed
+from portal import outbound, typed
 from portal.anchors import Anchors
 from portal.audit import Audit
 from portal.breaker import Breakers
@@ -41,6 +41,8 @@ class Portal(Flask):
 
 def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     """Return the portal as a WSGI application."""
+    if settings.ca_file:
+        outbound.trust(settings.ca_file)
     app = Portal(__name__, template_folder=str(ROOT / "templates"), static_folder=None)
     app.config.from_mapping(
         SECRET_KEY=settings.secret_keys[0],

@@ -338,6 +338,15 @@ def _wait(multi: pycurl.CurlMulti, at_most: float = _WAIT) -> None:
         time.sleep(0.001)  # no socket yet (a name is being resolved)
 
 
+_authorities = certifi.where()
+
+
+def trust(ca_file: str) -> None:
+    """Believe the certificates of this PEM file's authorities alone, in the whole process, from now on."""
+    global _authorities
+    _authorities = ca_file
+
+
 def _new_handle() -> pycurl.Curl:
     curl = pycurl.Curl()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
@@ -346,7 +355,7 @@ def _new_handle() -> pycurl.Curl:
     curl.setopt(pycurl.PROXY, "")
     curl.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
     curl.setopt(pycurl.NOSIGNAL, True)
-    curl.setopt(pycurl.CAINFO, certifi.where())
+    curl.setopt(pycurl.CAINFO, _authorities)
     curl.setopt(pycurl.SSL_VERIFYPEER, True)
     curl.setopt(pycurl.SSL_VERIFYHOST, 2)
     curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)

@@ -19,7 +19,7 @@ from portal.breaker import NEVER, Breaker, Breakers, Open
 from portal.outbound import Answer, Call, OutboundError
 from portal.services import attempts, wire
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, HeldBack, NotOffered, Unavailable, from_answer
+from portal.services.errors import BadResponse, HeldBack, NotFound, NotOffered, Unavailable, from_answer
 from portal.settings import Timeouts
 
 T = TypeVar("T")
@@ -342,6 +342,8 @@ _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
 def _path(endpoint: Endpoint, ids: Mapping[str, str]) -> str:
     path = endpoint.template
     for name, value in ids.items():
+        if value in ("", ".", ".."):  # a server would take it for another address (RFC 3986 §5.2.4)
+            raise NotFound
         path = path.replace(f"{{{name}}}", quote(value, safe=""))
     return path
 

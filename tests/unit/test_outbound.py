@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -40,7 +41,7 @@ class Upstream:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rb") as stream:
+        with suppress(ConnectionError), connection, connection.makefile("rb") as stream:
             number = 0
             while line := stream.readline():
                 head = [line]
