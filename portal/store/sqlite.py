@@ -2,12 +2,17 @@
 
 WAL, so that readers never wait for the writer; one connection a thread; each write is one short immediate
 transaction. A write also removes a few expired records by the index on their time: cleaning never scans.
-Values stand apart from the index on names and the file is mapped into memory, so that reading a session costs
-nearly the same among a thousand as among a million.
+
+A record is found by a number made of its name's digest, which is the table's own key: one descent of one tree, whose
+inner pages hold nothing but numbers. Names that end alike (`session:…` and `tokens:…` of one session) get numbers side
+by side, so their records mostly share a page. The file is mapped into memory. So reading a session costs nearly the
+same among a thousand as among a million.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import sqlite3
 import threading
@@ -18,22 +23,32 @@ from pathlib import Path
 from portal.clock import Clock
 from portal.store import Record, StoreDown
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS records (
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,
-  value BLOB NOT NULL,
-  version INTEGER NOT NULL,
-  expires_at REAL NOT NULL
-);
-CREATE INDEX IF NOT EXISTS records_by_expiry ON records (expires_at);
-CREATE TABLE IF NOT EXISTS tags (
-  tag TEXT NOT NULL,
-  name TEXT NOT NULL REFERENCES records (name) ON DELETE CASCADE,
-  PRIMARY KEY (tag, name)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS tags_by_name ON tags (name);
-"""
+_VERSION = 2
+_SCHEMA = (
+    "DROP TABLE IF EXISTS tags",
+    "DROP TABLE IF EXISTS records",
+    """
+    CREATE TABLE records (
+      key INTEGER PRIMARY KEY,
+      version INTEGER NOT NULL,
+      expires_at REAL NOT NULL,
+      name TEXT NOT NULL,
+      value BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX records_by_expiry ON records (expires_at)",
+    """
+    CREATE TABLE tags (
+      tag TEXT NOT NULL,
+      key INTEGER NOT NULL REFERENCES records (key) ON DELETE CASCADE,
+      PRIMARY KEY (tag, key)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX tags_by_key ON tags (key)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+"""Makes the tables anew where there are none, or those of an older release, whose sessions then end."""
+
 _SWEPT_PER_WRITE = 4
 _MAPPED_BYTES = 16 * 1024**3
 """More than SQLite maps (2 GiB unless built otherwise): as much as it can."""
@@ -52,40 +67,44 @@ class SqliteStore:
             connection = self._connect()
             connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(_SCHEMA)
+            self._prepare(connection)
             connection.close()
             Path(path).chmod(0o600)
 
     def get(self, name: str) -> Record | None:
         with self._answering():
             row = self._connection.execute(
-                "SELECT value, version, expires_at FROM records WHERE name = ? AND expires_at > ?",
-                (name, self._clock()),
+                "SELECT value, version, expires_at FROM records WHERE key = ? AND name = ? AND expires_at > ?",
+                (key_of(name), name, self._clock()),
             ).fetchone()
         return Record(*row) if row else None
 
     def get_many(self, names: Iterable[str]) -> dict[str, Record]:
-        wanted = tuple(names)
+        wanted = {name: key_of(name) for name in names}
         marks = ", ".join("?" * len(wanted))
         with self._answering():
             rows = self._connection.execute(
-                f"SELECT name, value, version, expires_at FROM records WHERE name IN ({marks}) AND expires_at > ?",  # noqa: S608 (only marks)
-                (*wanted, self._clock()),
+                f"SELECT name, value, version, expires_at FROM records WHERE key IN ({marks}) AND expires_at > ?",  # noqa: S608 (only marks)
+                (*wanted.values(), self._clock()),
             ).fetchall()
-        return {name: Record(value, version, expires_at) for name, value, version, expires_at in rows}
+        return {
+            name: Record(value, version, expires_at)
+            for name, value, version, expires_at in rows
+            if name in wanted
+        }
 
     def insert(self, name: str, value: bytes, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
-        now = self._clock()
+        now, key = self._clock(), key_of(name)
         with self._writing() as connection:
             self._sweep(connection, now)
-            connection.execute("DELETE FROM records WHERE name = ? AND expires_at <= ?", (name, now))
+            connection.execute("DELETE FROM records WHERE key = ? AND expires_at <= ?", (key, now))
             made = connection.execute(
-                "INSERT OR IGNORE INTO records (name, value, version, expires_at) VALUES (?, ?, 1, ?)",
-                (name, value, expires_at),
+                "INSERT OR IGNORE INTO records (key, version, expires_at, name, value) VALUES (?, 1, ?, ?, ?)",
+                (key, expires_at, name, value),
             ).rowcount
             if made:
                 connection.executemany(
-                    "INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, name) for tag in tags]
+                    "INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, key) for tag in tags]
                 )
         return bool(made)
 
@@ -93,29 +112,33 @@ class SqliteStore:
         with self._writing() as connection:
             changed = connection.execute(
                 "UPDATE records SET value = ?, version = version + 1, expires_at = ?"
-                " WHERE name = ? AND version = ? AND expires_at > ?",
-                (value, expires_at, name, version, self._clock()),
+                " WHERE key = ? AND name = ? AND version = ? AND expires_at > ?",
+                (value, expires_at, key_of(name), name, version, self._clock()),
             ).rowcount
         return bool(changed)
 
     def delete(self, *names: str) -> int:
         with self._writing() as connection:
             return sum(
-                connection.execute("DELETE FROM records WHERE name = ?", (name,)).rowcount for name in names
+                connection.execute(
+                    "DELETE FROM records WHERE key = ? AND name = ?", (key_of(name), name)
+                ).rowcount
+                for name in names
             )
 
     def take(self, name: str) -> Record | None:
         with self._writing() as connection:
             row = connection.execute(
-                "DELETE FROM records WHERE name = ? AND expires_at > ? RETURNING value, version, expires_at",
-                (name, self._clock()),
+                "DELETE FROM records WHERE key = ? AND name = ? AND expires_at > ?"
+                " RETURNING value, version, expires_at",
+                (key_of(name), name, self._clock()),
             ).fetchone()
         return Record(*row) if row else None
 
     def tagged(self, tag: str) -> list[str]:
         with self._answering():
             rows = self._connection.execute(
-                "SELECT name FROM tags JOIN records USING (name) WHERE tag = ? AND expires_at > ? ORDER BY name",
+                "SELECT name FROM tags JOIN records USING (key) WHERE tag = ? AND expires_at > ? ORDER BY name",
                 (tag, self._clock()),
             ).fetchall()
         return [name for (name,) in rows]
@@ -126,17 +149,26 @@ class SqliteStore:
     def unlock(self, name: str, owner: str) -> None:
         with self._writing() as connection:
             connection.execute(
-                "DELETE FROM records WHERE name = ? AND value = ?", (f"lock:{name}", owner.encode())
+                "DELETE FROM records WHERE key = ? AND name = ? AND value = ?",
+                (key_of(f"lock:{name}"), f"lock:{name}", owner.encode()),
             )
 
     def ping(self) -> None:
         with self._answering():
             self._connection.execute("SELECT 1 FROM records LIMIT 1").fetchone()
 
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Make the tables, in one of the processes that start together."""
+        connection.execute("BEGIN IMMEDIATE")
+        if connection.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+        connection.execute("COMMIT")
+
     def _sweep(self, connection: sqlite3.Connection, now: float) -> None:
         connection.execute(
-            "DELETE FROM records WHERE name IN"
-            " (SELECT name FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
+            "DELETE FROM records WHERE key IN"
+            " (SELECT key FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
             (now, _SWEPT_PER_WRITE),
         )
 
@@ -173,3 +205,17 @@ class SqliteStore:
             yield
         except sqlite3.Error as error:
             raise StoreDown(type(error).__name__) from error
+
+
+def key_of(name: str) -> int:
+    """The number of a record: 56 bits for what stands after the last colon of its name, 8 for what stands before.
+
+    Names that share a number are all but impossible, and harmless: the second can't be created while the first is there.
+    """
+    kind, _colon, of = name.rpartition(":")
+    return int.from_bytes(hashlib.sha256(of.encode()).digest()[:7] + _kind(kind), signed=True)
+
+
+@functools.lru_cache(256)
+def _kind(kind: str) -> bytes:
+    return hashlib.sha256(kind.encode()).digest()[:1]

@@ -46,7 +46,7 @@ class Csrf(cast("type[Any]", CSRFProtect)):
         """Refuse an unsafe request of another site, or without a token of this browser."""
         if request.method in _SAFE or (apply_exemptions and (not request.endpoint or self._is_exempt())):
             return
-        if not _is_from_here():
+        if not is_from_here():
             self._refuse("another site's form")
         if not _is_of_this_browser():
             self._refuse("no token of this browser")
@@ -72,6 +72,18 @@ def token() -> str:
     return g.csrf_token
 
 
+def is_from_here() -> bool:
+    """Whether a page of the portal sent this request.
+
+    The browser says so itself (Fetch Metadata), or else names the `Origin`; an old one says neither.
+    """
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("Origin")
+    return origin is None or urlsplit(origin).netloc == request.host
+
+
 def is_made_for(issuer: str, sub: str) -> bool:
     """Whether the form that was sent was made for this person, in this session or an earlier one."""
     given = _given()
@@ -86,15 +98,6 @@ def _is_of_this_browser() -> bool:
     return given is not None and any(
         hmac.compare_digest(given[:_TAG], _tag(key, "browser", cookie)) for cookie in held for key in _keys()
     )
-
-
-def _is_from_here() -> bool:
-    """By what the browser says itself (Fetch Metadata), else by `Origin`; an old browser sends neither."""
-    site = request.headers.get("Sec-Fetch-Site")
-    if site is not None:
-        return site in ("same-origin", "none")
-    origin = request.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == request.host
 
 
 def _given() -> bytes | None:

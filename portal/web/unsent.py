@@ -67,6 +67,11 @@ def names_of(view: object) -> tuple[str, ...]:
     return getattr(view, _NAMES, ())
 
 
+def is_kept(view: object, name: str) -> bool:
+    """Whether what this field of the handler's form holds is kept."""
+    return any(fnmatchcase(name, known) for known in names_of(view))
+
+
 def init_app(app: Flask) -> None:
     """Forget the text of a form once the form is taken."""
     app.after_request(_forget_sent)
@@ -80,12 +85,12 @@ def keep() -> bool:
     person: the page of someone else who used this browser before is not theirs.
     """
     view = current_app.view_functions.get(request.endpoint or "")
-    fields = [
-        (name, value)
-        for name, value in request.form.items(multi=True)
-        if any(fnmatchcase(name, known) for known in names_of(view))
-    ]
-    if request.method != "POST" or not any(value.strip() for _name, value in fields):
+    fields = [(name, value) for name, value in request.form.items(multi=True) if is_kept(view, name)]
+    if (
+        request.method != "POST"
+        or not csrf.is_from_here()
+        or not any(value.strip() for _name, value in fields)
+    ):
         return False
     try:
         who = session().whose()

@@ -1,0 +1,442 @@
+"""Typed text comes back after signing in again: on every form, to the same person alone, and never by itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.sessions import SessionRecord
+from portal.web import csrf, unsent
+from tests.support.signing import consent, fresh_form, to_step
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Form, Page, Visitor
+
+EPISODE = sample_id("episode", "amelia-1")
+GRACES = sample_id("episode", "grace-2")
+NOTICE = "Here is what you had typed. Nothing has been sent yet."
+SECRET = "Only for the eyes of who typed it"
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits_yet(portal: PortalThread) -> None:
+    with closing(sqlite3.connect(portal.plan.data / "store.db", timeout=10)) as store, store:
+        store.execute("DELETE FROM records WHERE name LIKE 'unsent:%'")
+
+
+def cookie_of(visitor: Visitor) -> str:
+    return next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
+
+
+def expire(portal: PortalThread, visitor: Visitor) -> None:
+    """Let this visitor's session be unused for so long that it is over."""
+    host = visitor.origin.removeprefix("http://")
+    sessions = portal.parts.sessions
+    held, _tokens = sessions.load(cookie_of(visitor), portal.plan.tenant_at(host), host)
+
+    def long_ago(record: SessionRecord) -> None:
+        record.used_at -= 3600
+
+    sessions.amend(cookie_of(visitor), held, long_ago)
+
+
+def leave_identity_server(visitor: Visitor) -> None:
+    """Forget that this browser is signed in at the identity server."""
+    for one in list(visitor.http.cookies):
+        if not one.name.startswith("__Host-"):
+            visitor.http.cookies.clear(one.domain, one.path, one.name)
+
+
+def press(form: Form, act: str) -> Page:
+    return form.submit(button=("do", act))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A form, who fills it in, what with, and how its page is come to."""
+
+    name: str
+    who: str
+    page: Callable[[Visitor, CareService], Page]
+    action: str
+    typed: dict[str, str | list[str]]
+    button: tuple[str, str] | None = None
+
+
+def at(path: str) -> Callable[[Visitor, CareService], Page]:
+    return lambda visitor, service: visitor.get(path)
+
+
+def signing(visitor: Visitor, service: CareService) -> Page:
+    return to_step(visitor, fresh_form(service.plan), "Sign this form")
+
+
+def acknowledging(visitor: Visitor, service: CareService) -> Page:
+    page = visitor.get(f"{fresh_form(service.plan)}/sign")
+    return page.form("/consents/").submit()
+
+
+def new_form(visitor: Visitor, service: CareService) -> Page:
+    return visitor.get(f"/consents/new?template=treatment&episode={EPISODE}")
+
+
+def with_new_row(visitor: Visitor, service: CareService) -> Page:
+    page = visitor.get(f"/protocols/{sample_id('protocol', 'amelia')}/edit")
+    return press(page.form(page.soup.select_one("form:has(button[value=review])")), "add-medication")  # type: ignore[arg-type]
+
+
+def reviewing(visitor: Visitor, service: CareService) -> Page:
+    page = visitor.get(f"/protocols/{sample_id('protocol', 'amelia')}/edit")
+    form = page.form(page.soup.select_one("form:has(button[value=review])"))  # type: ignore[arg-type]
+    return form.submit(button=("do", "review"), description=SECRET)
+
+
+PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
+MERGE = f"/prospects/{sample_id('prospect', 'ines')}/merge"
+REVIEW = ("do", "review")
+CASES = [
+    Case("my details", "amelia", at("/me"), "/me", {"preferred_name": SECRET, "email": "not an address"}),
+    Case(
+        "a patient's record",
+        "nora",
+        at(f"/patients/{sample_id('patient', 'amelia')}/edit?episode={EPISODE}"),
+        "/patients/",
+        {"first_name": SECRET, "mrn": "", "emergency_contact_name": "Somebody"},
+    ),
+    Case(
+        "a case",
+        "nora",
+        at(f"/cases/{sample_id('case', 'grace')}/edit?episode={GRACES}"),
+        "/cases/",
+        {"notes": f"{SECRET}\nin two lines", "title": "T"},
+    ),
+    Case(
+        "an embryo of the inventory",
+        "elif",
+        at(f"/storage/{sample_id('embryo', 'GO-2')}?episode={GRACES}"),
+        "/storage/",
+        {"notes": SECRET, "location_tank": "T9"},
+    ),
+    Case(
+        "notification settings",
+        "amelia",
+        at("/notifications/settings"),
+        "/notifications/settings",
+        {"start": "23:15", "end": "05:45", "sms": []},
+    ),
+    Case("a typed signature", "amelia", signing, "/consents/", {"signature": "Amelia H"}),
+    Case("ticked statements", "amelia", acknowledging, "/consents/", {"statement": []}),
+    Case(
+        "the reason of a withdrawal",
+        "amelia",
+        at(consent("amelia-treatment-2") + "/revoke"),
+        "/consents/",
+        {"reason": SECRET},
+    ),
+    Case(
+        "a new consent form",
+        "nora",
+        new_form,
+        "/consents/new/fill",
+        {"title": SECRET, "version": "7", "procedure_date": "2031-02-03"},
+    ),
+    Case(
+        "a protocol with a new row",
+        "nora",
+        with_new_row,
+        f"{PROTOCOL}/edit",
+        {"description": SECRET, "medication-0-drug": "Drug", "medication-0-dose": "7.5"},
+        REVIEW,
+    ),
+    Case("a new protocol", "nora", at("/protocols/new"), "/protocols/new", {"name": SECRET}, REVIEW),
+    Case("a record's id", "nora", at("/open"), "/open", {"id": SECRET, "kind": "consent"}),
+    Case(
+        "choices of a merge",
+        "colin",
+        at(f"{MERGE}?merge={sample_id('prospect', 'ines-again')}"),
+        MERGE,
+        {"firstName": "merged", "email": "kept"},
+    ),
+    Case(
+        "where a folder goes",
+        "nora",
+        at(f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={EPISODE}"),
+        "/directories/",
+        {"to": sample_id("directory", "amelia-results")},
+    ),
+    Case(
+        "the kind of a booking",
+        "colin",
+        at(f"/prospects/{sample_id('prospect', 'tomasz')}/book"),
+        "/prospects/",
+        {"type": "VideoConsultation"},
+    ),
+]
+
+
+def form_of(page: Page, action: str) -> Form:
+    """The form with fields to fill in that posts there."""
+    for element in page.select('form[method="post"]'):
+        form = page.form(element)
+        if urlsplit(form.action).path.startswith(action) and "form" in (element.get("class") or ()):
+            return form
+    raise AssertionError(f"no form for {action} at {page.url}: {page.words[:500]}")
+
+
+def names(form: Form) -> set[str]:
+    return {str(field["name"]) for field in form.element.select("[name]")}
+
+
+def held(form: Form, name: str) -> list[str]:
+    return [value for given, value in form.fields() if given == name]
+
+
+def waiting(portal: PortalThread) -> int:
+    """How many texts wait in the store."""
+    with closing(sqlite3.connect(portal.plan.data / "store.db")) as store:
+        return store.execute("SELECT count(*) FROM records WHERE name LIKE 'unsent:%'").fetchone()[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_was_typed_stands_in_the_form_after_signing_in_again(
+    portal: PortalThread, service: CareService, case: Case
+) -> None:
+    visitor = portal.sign_in(case.who)
+    page = case.page(visitor, service)
+    form = form_of(page, case.action)
+    typed = {name: [value] if isinstance(value, str) else value for name, value in case.typed.items()}
+    if "statement" in typed:
+        typed["statement"] = [value for name, value in form.checkboxes() if name == "statement"][:2]
+    expire(portal, visitor)
+    back = form.submit(button=case.button, **typed)
+    assert back.path == urlsplit(page.url).path
+    assert NOTICE in back.words
+    again = form_of(back, case.action)
+    assert names(again) == names(form)
+    for name, values in typed.items():
+        assert held(again, name) == values, name
+    if case.name == "a typed signature":  # the step keeps it by itself, as before
+        return
+    link = next(a for a in back.select("#given-back a[href]"))
+    saved = visitor.get(str(link["href"]))
+    assert NOTICE not in saved.words
+    assert any(held(form_of(saved, case.action), name) != values for name, values in typed.items()) or (
+        case.name == "ticked statements"
+    )
+    visitor.sign_out()
+    assert waiting(portal) == 0, "gone with signing out"
+
+
+def test_every_form_with_text_says_what_is_kept_of_it(portal: PortalThread) -> None:
+    """A new form must be marked, or stand here because nothing is typed into it (or to confirm an act alone)."""
+    nothing_typed = {
+        *("booking.book", "language.choose", "sign_in.sign_out", "sign_in.back_channel"),
+        *("devices.end", "devices.everywhere", "storage.confirm", "relationships.remove"),
+        *("consents.signing.read", "consents.signing.check", "consents.signing.confirm"),
+        *("consents.creating.create", "protocols.creating.create", "protocols.move", "protocols.list.move"),
+        *("prospects.make_book_link", "prospects.merge_now", "emr_endpoints.remove"),
+        *("notifications.open_", "notifications.read", "notifications.unread", "notifications.read_all"),
+        *("conversations.read", "conversations.put_away", "conversations.bring_back"),
+        *("conversations.archive",),
+    }
+    unmarked = {
+        rule.endpoint
+        for rule in portal.app.url_map.iter_rules()
+        if "POST" in (rule.methods or ()) and not unsent.names_of(portal.app.view_functions[rule.endpoint])
+    }
+    assert unmarked <= nothing_typed, unmarked - nothing_typed
+
+
+def test_tokens_and_operations_are_never_kept(portal: PortalThread) -> None:
+    for view in portal.app.view_functions.values():
+        for secret in (csrf.FIELD, "operation", "code", "password", "typed"):
+            assert not unsent.is_kept(view, secret)
+
+
+def test_nothing_is_sent_by_itself_and_the_text_goes_when_the_form_is_sent(
+    portal: PortalThread, service: CareService
+) -> None:
+    visitor = portal.sign_in("nora")
+    path = f"/cases/{sample_id('case', 'grace')}/edit?episode={GRACES}"
+    form = form_of(visitor.get(path), "/cases/")
+    expire(portal, visitor)
+    back = form.submit(notes=SECRET)
+    with closing(sqlite3.connect(service.plan.data / "care.db")) as database:
+        assert not database.execute("SELECT 1 FROM cases WHERE notes = ?", (SECRET,)).fetchone()
+    assert NOTICE in visitor.get(path).words, "until it is sent"
+    assert NOTICE not in visitor.get("/").words
+    saved = form_of(back, "/cases/").submit()
+    assert "The case is saved." in saved.text
+    assert NOTICE not in visitor.get(path).words
+    assert waiting(portal) == 0
+
+
+def test_what_others_changed_meanwhile_is_put_beside_what_was_typed(
+    portal: PortalThread, service: CareService
+) -> None:
+    visitor = portal.sign_in("nora")
+    path = f"/cases/{sample_id('case', 'amelia')}/edit?episode={EPISODE}"
+    form = form_of(visitor.get(path), "/cases/")
+    with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+        database.execute("UPDATE cases SET diagnosis = 'Theirs' WHERE id = ?", (sample_id("case", "amelia"),))
+    expire(portal, visitor)
+    back = form.submit(diagnosis="Mine")
+    assert NOTICE in back.words
+    assert "Someone changed this meanwhile" in back.words
+    assert "Theirs" in back.words and "Mine" in back.words
+    visitor.sign_out()
+
+
+def test_someone_else_who_signs_in_there_sees_nothing_of_it(portal: PortalThread) -> None:
+    visitor = portal.sign_in("nora")
+    path = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={EPISODE}"
+    form = form_of(visitor.get(path), "/patients/")
+    expire(portal, visitor)
+    leave_identity_server(visitor)
+    sign_in = form.submit(first_name=SECRET, status=None)
+    theirs = visitor.fill_sign_in(sign_in, "colin")
+    assert theirs.path == urlsplit(path).path
+    assert SECRET not in theirs.text
+    assert NOTICE not in theirs.text
+    assert SECRET not in visitor.get(path).text
+    assert waiting(portal) == 1
+    visitor.sign_out()
+    assert waiting(portal) == 1, "it is not theirs to remove"
+    nora = portal.sign_in("nora")
+    back = nora.get(path)
+    assert NOTICE in back.words, "in another browser too"
+    assert SECRET in back.text
+    nora.sign_out()
+    assert waiting(portal) == 0
+
+
+def test_a_page_of_someone_else_leaves_nothing_with_who_is_signed_in_now(portal: PortalThread) -> None:
+    """Nora's page is still open in the browser where Colin has signed in since."""
+    visitor = portal.sign_in("nora")
+    path = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={EPISODE}"
+    form = form_of(visitor.get(path), "/patients/")
+    visitor.sign_out()
+    leave_identity_server(visitor)
+    visitor.sign_in("colin")
+    refused = form.submit(first_name=SECRET, status=400)
+    assert "This page was open for too long" in refused.words
+    assert waiting(portal) == 0
+    assert SECRET not in refused.follow("Refresh this page").text
+    visitor.sign_out()
+
+
+def test_a_page_of_an_earlier_session_is_refreshed_with_its_input(portal: PortalThread) -> None:
+    """Signed in again in another tab: the form's token is of the session before."""
+    visitor = portal.sign_in("nora")
+    path = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={EPISODE}"
+    form = form_of(visitor.get(path), "/patients/")
+    expire(portal, visitor)
+    visitor.get("/")
+    stale = form.submit(first_name=SECRET, status=400)
+    assert "what you had typed is there" in stale.words
+    back = stale.follow("Refresh this page")
+    assert NOTICE in back.words
+    assert held(form_of(back, "/patients/"), "first_name") == [SECRET]
+    form_of(back, "/patients/").submit(first_name="Amelia")
+    assert waiting(portal) == 0
+    visitor.sign_out()
+
+
+def test_htmx_is_sent_to_sign_in_and_comes_back_to_the_text(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    form = form_of(visitor.get("/me"), "/me")
+    expire(portal, visitor)
+    data = {**dict(form.fields()), "preferred_name": SECRET}
+    headers = {"HX-Request": "true", "HX-Target": "div#details", "HX-Current-URL": f"{visitor.origin}/me"}
+    answer = visitor.request("POST", "/me", data=data, headers=headers, follow=False)
+    assert answer.headers["HX-Redirect"] == "/sign-in?next=%2Fme"
+    assert answer.text == ""
+    back = visitor.get(answer.headers["HX-Redirect"])
+    assert NOTICE in back.words
+    assert held(form_of(back, "/me"), "preferred_name") == [SECRET]
+    visitor.sign_out()
+
+
+def test_a_session_ended_from_another_device_gives_it_back_too(portal: PortalThread) -> None:
+    here, there = portal.sign_in("amelia"), portal.sign_in("amelia")
+    form = form_of(there.get("/me"), "/me")
+    devices = here.get("/me/devices")
+    other = next(task for task in devices.select(".task") if "This device" not in task.get_text())
+    devices.form(other.select_one("form")).submit()  # type: ignore[arg-type]
+    sign_in = form.submit(preferred_name=SECRET, status=None)
+    assert sign_in.soup.select_one("input[name=password]"), "the password is asked for"
+    back = there.fill_sign_in(sign_in, "amelia")
+    assert NOTICE in back.words
+    assert held(form_of(back, "/me"), "preferred_name") == [SECRET]
+    there.sign_out()
+    here.sign_out()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"headers": {"Sec-Fetch-Site": "cross-site"}},
+        {"headers": {"Sec-Fetch-Site": "same-site"}},
+        {"headers": {"Origin": "https://elsewhere.example"}},
+        {"fields": {"csrf_token": "A" * 86 + "=="}},
+        {"fields": {"preferred_name": "x" * 200_000}},
+        {"fields": {"preferred_name": " ", "email": ""}, "empty": True},
+    ],
+    ids=["another site", "another host", "another origin", "forged token", "too large", "nothing typed"],
+)
+def test_nothing_else_is_kept(portal: PortalThread, change: dict[str, dict[str, str]]) -> None:
+    visitor = portal.sign_in("amelia")
+    form = form_of(visitor.get("/me"), "/me")
+    expire(portal, visitor)
+    fields = {**dict(form.fields()), **change.get("fields", {})}
+    if "empty" in change:
+        fields = {name: value for name, value in fields.items() if name == csrf.FIELD}
+    headers = {"Referer": f"{visitor.origin}/me", **change.get("headers", {})}
+    visitor.request("POST", "/me", data=fields, headers=headers, status=None, follow=False)
+    assert waiting(portal) == 0
+
+
+def test_after_signing_out_a_form_keeps_nothing(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    form, cookie = form_of(visitor.get("/me"), "/me"), cookie_of(visitor)
+    visitor.sign_out()
+    fields = {**dict(form.fields()), "preferred_name": SECRET}
+    for headers in ({}, {"Cookie": f"__Host-sid={cookie}"}):
+        visitor.request("POST", "/me", data=fields, headers=headers, status=None, follow=False)
+        assert waiting(portal) == 0
+
+
+def test_at_most_five_forms_wait_for_one_person(portal: PortalThread) -> None:
+    visitor = portal.sign_in("nora")
+    paths = [
+        f"/prospects/{sample_id('prospect', name)}/book" for name in ("ines", "tomasz", "noor", "ruth")
+    ] + ["/open", "/protocols/new", "/notifications/settings"]
+    token = visitor.csrf_token()
+    expire(portal, visitor)
+    typed = {"type": "x", "id": "x", "name": "x", "start": "x", csrf.FIELD: token}
+    for path in paths:
+        visitor.request("POST", path, data=typed, status=303, follow=False)
+    assert waiting(portal) == 5
+    visitor.get("/")
+    visitor.sign_out()
+    assert waiting(portal) == 0
+
+
+def test_the_store_holds_the_text_sealed_and_for_an_hour(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    form = form_of(visitor.get("/me"), "/me")
+    expire(portal, visitor)
+    form.submit(preferred_name=SECRET)
+    with closing(sqlite3.connect(portal.plan.data / "store.db")) as store:
+        rows = store.execute("SELECT value, expires_at FROM records WHERE name LIKE 'unsent:%'").fetchall()
+        assert len(rows) == 1
+        assert SECRET.encode() not in rows[0][0]
+        assert 3500 < rows[0][1] - portal.clock() <= 3600
+        everything = b"".join(row[0] for row in store.execute("SELECT value FROM records"))
+        assert SECRET.encode() not in everything
+    visitor.sign_out()
