@@ -8,8 +8,8 @@ RUN python -m venv /venv \
  && /uv/bin/pip install --quiet --no-cache-dir --require-hashes -r requirements/uv.txt \
  && VIRTUAL_ENV=/venv /uv/bin/uv pip install --quiet --no-cache --require-hashes -r requirements/portal.txt
 COPY static static
-COPY portal/translations portal/translations
-RUN /venv/bin/python -m whitenoise.compress --quiet static \
+COPY portal portal
+RUN /venv/bin/python -m portal.web.static \
  && /venv/bin/pybabel --quiet compile --directory portal/translations
 
 FROM python:3.11-slim

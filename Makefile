@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
-ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz') $(wildcard portal/translations/*/LC_MESSAGES/*.po)
+ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
 .PHONY: help install demo test test-all check format messages requirements screenshots table clean
 
@@ -63,7 +63,7 @@ $(VENV)/.portal: $(VENV)/.uv requirements/demo.txt
 	@touch $@
 
 $(VENV)/.assets: $(VENV)/.portal $(ASSETS)
-	@$(RUN) -m whitenoise.compress --quiet static
+	@$(RUN) -m portal.web.static
 	@$(VENV)/bin/pybabel --quiet compile --directory portal/translations
 	@touch $@
 

@@ -16,8 +16,8 @@ from portal.clock import Clock
 from portal.operations import Operations
 from portal.parts import Parts
 from portal.readiness import Readiness
-from portal.services.cache import ReferenceData
 from portal.services.offered import Offered
+from portal.services.references import References
 from portal.sessions import Sessions
 from portal.settings import Settings
 from portal.signin.flow import SignIn
@@ -84,7 +84,7 @@ def _parts(settings: Settings, clock: Clock) -> Parts:
         providers=providers,
         sign_in=SignIn(vault, providers, settings.timeouts, clock),
         refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
-        references=ReferenceData(
+        references=References(
             vault.store, url=settings.cache_url, secret_keys=settings.secret_keys, clock=clock
         ),
         breakers=Breakers(settings.breaker, clock),

@@ -56,8 +56,9 @@ from portal.services import attempts, wire
 from portal.services.client import Care, query_text
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
 from portal.services.errors import BadResponse, HeldBack, Unavailable, from_answer
+from portal.services.generations import LONGEST_KEPT, Generations
 from portal.settings import Timeouts
-from portal.store import Store, StoreDown
+from portal.store import Store
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ KEPT = frozenset({LIST_PHYSICIANS})
 """The endpoints whose answers may be kept."""
 
 FRESH = timedelta(minutes=5)
-STALE = timedelta(hours=24)
+STALE = LONGEST_KEPT
 """How long a copy is served as it is, and how long at most in place of an API that fails."""
 
 _LARGEST_ANSWER = 4 * 1024 * 1024
@@ -200,60 +201,6 @@ class ReferenceData:
             raise error from None
         metrics.reference("stale")
         return older
-
-
-class Uncached:
-    """Reference data read anew each time, where it decides what may be offered."""
-
-    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
-        """Return the data as the API has it now; raises CareError."""
-        return Reference(care.read(endpoint, into, query=query))
-
-    def move_on(self, care: Care) -> None:
-        """Nothing is kept."""
-
-
-class Generations:
-    """A random mark for each clinic and each person, in the store, so that all processes leave old copies at once.
-
-    No mark is a mark too: a record lasts longer than any copy, so those made before it are gone when it goes.
-    """
-
-    _SECONDS = (STALE + timedelta(hours=1)).total_seconds()
-
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-
-    def of(self, care: Care) -> tuple[str, str]:
-        """Return the marks of the clinic and of the person. Raises StoreDown."""
-        clinic, person = self._names(care)
-        held = self._store.get_many((clinic, person))
-        marks = [held[name].value.hex() if name in held else "" for name in (clinic, person)]
-        return marks[0], marks[1]
-
-    def move_on(self, care: Care) -> None:
-        """Give the person a new mark; for anyone but a patient the clinic, too."""
-        clinic, person = self._names(care)
-        try:
-            for name in (person,) if care.by_patient else (clinic, person):
-                self._renew(name)
-        except StoreDown:
-            log.warning("copies of reference data end by their age: the store can't be told of a write")
-
-    def _renew(self, name: str) -> None:
-        """Whoever comes in between has set a new mark after this write, which is as good."""
-        mark, expires_at = os.urandom(9), self._clock() + self._SECONDS
-        held = self._store.get(name)
-        if held is None:
-            self._store.insert(name, mark, expires_at=expires_at)
-        else:
-            self._store.replace(name, mark, version=held.version, expires_at=expires_at)
-
-    @staticmethod
-    def _names(care: Care) -> tuple[str, str]:
-        _issuer, tenant, sub, _epoch = care.partition
-        return f"generation:{_digest(tenant)}", f"generation:{_digest(tenant, sub)}"
 
 
 class _BelowTheCache(BaseAdapter):

@@ -12,7 +12,6 @@ from datetime import date, datetime, timedelta
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-import icalendar
 from babel.numbers import format_decimal
 from flask import Blueprint, Response, g, make_response, url_for
 from flask_babel import get_locale
@@ -716,6 +715,8 @@ def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, m
     The titles say nothing of a treatment, since calendars are shared and shown on lock screens. A visit keeps its
     UID, so that importing the file again moves the entry instead of doubling it.
     """
+    import icalendar  # a tenth of a start, for a file that few download
+
     made = cast("Any", icalendar)
     calendar = made.Calendar()
     calendar.add("prodid", "-//Clinic portal//Appointments//EN")

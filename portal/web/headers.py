@@ -1,6 +1,6 @@
 """What every answer carries, set in one place (OWASP ASVS 5.0 V3; Content Security Policy Level 3).
 
-The policy is strict: a nonce for the two scripts, no inline script or style, Trusted Types with htmx's policy
+The policy is strict: a nonce for the script, no inline script or style, Trusted Types with htmx's policy
 alone, forms that post here or to the clinic's identity server.
 """
 

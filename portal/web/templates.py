@@ -1,7 +1,7 @@
 """Templates, compiled once for each language, with what never changes in it worked out while compiling.
 
 A page says a hundred fixed words and draws dozens of fixed icons; looking each of them up again for every row of a
-table costs more than all the rest of the page. So `_('Consents')`, `ui.icon('next')` and `static('portal.js')` become plain
+table costs more than all the rest of the page. So `_('Consents')`, `ui.icon('next')` and `static('portal.css')` become plain
 text of the compiled template, and `_('Day %(day)s', day=…)` text with a hole in it. What else is called is called
 straight: Jinja's own way through `Context.call` and `Macro.__call__` sorts out anew each time what is known here when
 the template is compiled. What a template means doesn't change by any of this.

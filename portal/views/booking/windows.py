@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from flask import g, request
 
-from portal.services.cache import Uncached
 from portal.services.client import Care
 from portal.services.physicians import list_physicians
 from portal.services.records import Physician
+from portal.services.references import Uncached
 from portal.web.filters import now, today
 from portal.words import _
 
