@@ -219,19 +219,28 @@ def test_without_its_store_the_portal_says_so_and_goes_on_afterwards(
             "/sign-in",
             "/sign-in/callback?state=x",
             "/signed-out",
-            "/readyz",
         ):
             for one in (cookie, "none"):
                 assert two.get(one, path) == (503, ""), path
         assert two.get(cookie, "/no/such/page")[0] == 404
         assert two.get(cookie, "/healthz")[0] == 200
+        assert _comes(lambda: two.get(cookie, "/readyz")[0] == 503)
         redis.start()
         assert two.get(cookie)[0] == 200
+        assert _comes(lambda: two.get(cookie, "/readyz")[0] == 200)
     redis.stop()
 
 
 def _workers(master: int) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
+
+
+def _comes(is_so: Callable[[], bool], seconds: float = 30) -> bool:
+    """Whether it becomes so: readiness follows several looks, not a single one."""
+    until = time.monotonic() + seconds
+    while not (it_is := is_so()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return it_is
 
 
 def _ignored(act: Callable[[], object]) -> None:
