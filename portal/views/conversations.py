@@ -63,10 +63,17 @@ def inbox(care: Care, person: Person) -> Response:
 @bp.get("/<record:conversation_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, conversation_id: str) -> Response:
-    """Show one thread."""
-    conversation = get_conversation(care, conversation_id)
+    """Show one thread; staff, who go through many, have the newest conversations beside it."""
+    if person.is_staff and not wants("thread"):
+        conversation, beside = gather(
+            lambda: get_conversation(care, conversation_id), lambda: _current(care, "", 1)
+        )
+        if isinstance(conversation, CareError):
+            raise conversation
+    else:
+        conversation, beside = get_conversation(care, conversation_id), None
     audit.note("conversation.read", "done", kind="conversation", id_=conversation_id)
-    return _thread(conversation, person)
+    return _thread(conversation, person, beside=beside)
 
 
 @bp.post("/<record:conversation_id>/read")
@@ -158,10 +165,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One message as it stands in the thread; `mine` is what the person's own side sent."""
+    """One message as it stands in the thread; `mine` is what the person's own side sent, `name` whose initials it bears."""
 
     id: str
     sender: str
+    name: str
     text: str
     at: datetime | None
     channel: str | None
@@ -230,8 +238,12 @@ def _thread(
     opened: bool = False,
     just_read: int = 0,
     unread: int | None = None,
+    beside: Page[Conversation] | CareError | None = None,
 ) -> Response:
-    """The thread, whole or as a fragment; `opened` ones don't ask again to be marked as read."""
+    """The thread, whole or as a fragment; `opened` ones don't ask again to be marked as read.
+
+    `beside` are the conversations that stand beside it; when they can't be read, the thread stands alone.
+    """
     return render(
         "conversations/show.html",
         fragment="thread",
@@ -239,6 +251,7 @@ def _thread(
         thread=_view(conversation, person),
         opened=opened,
         just_read=just_read,
+        beside=[_row(one, person) for one in beside.items] if isinstance(beside, Page) else [],
         consequences=_consequences(),
     )
 
@@ -278,6 +291,7 @@ def _bubble(message: Message, conversation: Conversation, person: Person) -> Bub
     return Bubble(
         id=message.id,
         sender=_("You") if message.sender_id == person.sub else message.sender_name or _("Unknown sender"),
+        name=person.name if message.sender_id == person.sub else message.sender_name or "",
         text=plain_text(message.body),
         at=message.sent_at,
         channel=_by_way_of(message.channel),

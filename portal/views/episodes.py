@@ -155,9 +155,7 @@ def consents(care: Care, person: Person, episode_id: str) -> Response:
     if isinstance(episode, CareError):
         raise episode
     awaited = () if isinstance(forms, CareError) else forms.items
-    return _render(
-        person, episode, "consents", forms=consent_rows(episode, awaited, person), awaited=forms
-    )
+    return _render(person, episode, "consents", forms=consent_rows(episode, awaited, person), awaited=forms)
 
 
 @bp.get("/<record:episode_id>/team")
@@ -557,6 +555,7 @@ def is_rtl() -> bool:
     return language.direction(str(get_locale() or "en")) == "rtl"
 
 
+@bp.app_template_filter("file_size")
 def file_size(size: int | None) -> str:
     """Return `3.1 MB`, or nothing when it isn't known."""
     if size is None or size < 0:
@@ -632,7 +631,7 @@ def _steps(episode: Episode) -> list[EpisodeStage]:
 
 
 def _dose(medication: Medication) -> Dose:
-    how = [medication.route and clinical.spaced(medication.route), medication.instructions or ""]
+    how = [clinical.route_name(medication.route), medication.instructions or ""]
     return Dose(
         medication.time or _("Any time"),
         medication.drug,

@@ -33,6 +33,7 @@ from portal.views.consents.listing import Due, Item, due, group
 from portal.views.consents.standing import open_role
 from portal.views.consents.words import names_of
 from portal.views.episodes import EpisodeView, Found, mentioned, read_episodes, remember, remembered
+from portal.views.storage import PRESSING_DAYS
 from portal.web import bell
 from portal.web.filters import local, today
 from portal.web.guard import signed_in
@@ -184,7 +185,7 @@ def _near(days: int) -> Due:
     if days == 0:
         return Due(_("Today"), "urgent")
     word = ngettext("In %(num)s day", "In %(num)s days", days)
-    return Due(word, "urgent" if days <= 14 else "attention")
+    return Due(word, "urgent" if days <= PRESSING_DAYS else "attention")
 
 
 def _treatment_alone(care: Care, person: Person) -> Treatment:

@@ -213,6 +213,7 @@ def _known_kinds() -> dict[str, str]:
         "ResultReleased": _("Results"),
         "StorageReminder": _("Storage dates"),
         "PaymentReceived": _("Payments"),
+        "PaymentFailed": _("Payments that failed"),
         "AccountSecurity": _("Security of your account"),
         "ProspectReceived": _("Enquiries"),
         "EmrSyncFailed": _("Connections to other systems"),

@@ -41,7 +41,8 @@ from portal.words import _, ngettext
 bp = Blueprint("storage", __name__, url_prefix="/storage")
 
 _NEAR_DAYS = 90
-_PRESSING_DAYS = 30
+PRESSING_DAYS = 14
+"""So many days before a date it is urgent, wherever it is shown."""
 
 
 # ── what is in storage ──────────────────────────────────────────────────────────────────────────────────
@@ -513,7 +514,7 @@ def _until(term: str, explained: str, day: date | None) -> Until:
     if left < 0:
         return Until(term, explained, day, _("This date has passed"), "urgent")
     words = ngettext("In %(num)s day", "In %(num)s days", left) if left else _("Today")
-    return Until(term, explained, day, words, "urgent" if left <= _PRESSING_DAYS else "attention")
+    return Until(term, explained, day, words, "urgent" if left <= PRESSING_DAYS else "attention")
 
 
 def _of_id(embryo_id: str) -> Callable[[Episode], EmbryoStorage | None]:

@@ -42,6 +42,7 @@ def register(bp: Blueprint) -> None:
         ("pgt_call", pgt_call_name),
         ("grade_in_words", grade_in_words),
         ("channel", channel_name),
+        ("route", route_name),
         ("spaced", spaced),
     ):
         bp.add_app_template_filter(filter_, name)
@@ -51,6 +52,21 @@ def spaced(text: str) -> str:
     """Return a name from a list as words: `LutealSupport` becomes `Luteal support`."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).strip()
     return words[:1].upper() + words[1:].lower() if words else ""
+
+
+def route_name(route: str) -> str:
+    """Return by which way a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
+    names = {
+        "subcutaneous": _("Under the skin"),
+        "intramuscular": _("Into a muscle"),
+        "intravenous": _("Into a vein"),
+        "oral": _("By mouth"),
+        "vaginal": _("Vaginally"),
+        "rectal": _("Rectally"),
+        "nasal": _("By nose spray"),
+        "transdermal": _("On the skin"),
+    }
+    return names.get(route.casefold(), spaced(route))
 
 
 def stage_name(stage: EpisodeStage) -> str:

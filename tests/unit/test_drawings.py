@@ -73,10 +73,18 @@ def test_every_size_of_every_day_is_a_dot() -> None:
     assert len(list(root.iter("circle"))) == 12 + 3 + 3
 
 
-def test_equal_sizes_share_a_larger_dot() -> None:
-    single, double = (drawn(monitoring_chart([day(0, sizes)])) for sizes in ((9.0,), (9.0, 9.0)))
-    radius = [float(next(root.iter("circle")).get("r", "0")) for root in (single, double)]
-    assert radius[0] < radius[1]
+@pytest.mark.parametrize("rtl", [False, True])
+def test_follicles_of_one_size_stand_side_by_side_on_their_ovarys_side(rtl: bool) -> None:
+    root = drawn(monitoring_chart([day(0, (9.0, 9.0, 9.5, 8.5), (9.0, 9.0))], rtl=rtl))
+    left, right = ([float(c.get("cx", 0)) for c in g.iter("circle")] for g in root.iter("g") if is_ovary(g))
+    assert len(left) == 4 and len(right) == 2
+    assert (max(left) < min(right)) if not rtl else (min(left) > max(right))
+    places = [(c.get("cx"), c.get("cy")) for c in root.iter("circle")]
+    assert len(set(places)) == len(places), "one dot hides another"
+
+
+def is_ovary(group: ElementTree.Element) -> bool:
+    return "series" in (group.get("class") or "") and group.find("circle") is not None
 
 
 def test_later_days_stand_further_along_and_larger_follicles_higher() -> None:

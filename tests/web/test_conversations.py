@@ -182,6 +182,17 @@ def test_a_thread_is_marked_as_read_by_a_button_without_scripts(nora: Visitor) -
     assert "new messages" not in page.words
 
 
+def test_staff_have_the_other_conversations_beside_the_thread_and_patients_do_not(
+    amelia: Visitor, nora: Visitor
+) -> None:
+    page = nora.get(f"/conversations/{SCAN}")
+    beside = page.select("nav.mail-list a.link-row")
+    assert len(beside) > 3
+    assert [row["href"] for row in beside if row.get("aria-current") == "page"] == [f"/conversations/{SCAN}"]
+    assert nora.get(str(beside[-1]["href"])).status == 200
+    assert not amelia.get(f"/conversations/{SCAN}").select("nav.mail-list")
+
+
 def test_archiving_a_conversation_says_what_follows_first_and_promises_no_undo(portal: PortalThread) -> None:
     grace = portal.sign_in("grace")
     page = grace.get(f"/conversations/{GRACES}")

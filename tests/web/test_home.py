@@ -103,7 +103,7 @@ def test_staff_see_the_consents_needed_first_with_words_for_their_dates(nora: An
     assert page.heading == "Worklist"
     rows = [row.get_text(" ") for row in page.select("#consents tbody tr")]
     assert len(rows) > 3
-    assert any(word in rows[0] for word in ("Needed today", "Procedure date has passed", "Needed in 1 day"))
+    assert any(word in rows[0] for word in ("Needed today", "Procedure date has passed", "Needed tomorrow"))
     assert "late or due in 2 days" in page.words
     assert "Bruising where I inject" in page.words
 

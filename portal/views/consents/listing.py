@@ -81,8 +81,10 @@ def due(form: ConsentForm) -> Due | None:
         return Due(_("Procedure date has passed"), "urgent")
     if days == 0:
         return Due(_("Needed today"), "urgent")
+    if days == 1:
+        return Due(_("Needed tomorrow"), "urgent")
     word = ngettext("Needed in %(num)s day", "Needed in %(num)s days", days)
-    return Due(word, "urgent" if days <= _SOON else "attention" if days <= _NEAR else "success")
+    return Due(word, "urgent" if days <= _SOON else "attention" if days <= _NEAR else "neutral")
 
 
 def _item(form: ConsentForm, person: Person) -> Item:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -18,8 +18,12 @@ READY_MM = 17
 
 _WIDTH = 480.0
 _LEFT, _RIGHT = 40.0, 384.0
-_APART = 7.0
-"""Left and right ovary stand this far to either side of their day."""
+_APART = 6.0
+"""The leading follicles of the left and the right ovary stand this far to either side of their day."""
+_LEADING, _FOLLOWING = 5.0, 3.4
+"""The radius of the dot of an ovary's largest follicle, and of the others."""
+_BESIDE = 2 * _FOLLOWING
+"""How far a follicle moves aside that would lie on another of nearly its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,13 @@ class _Frame:
 
     def side(self, x: float) -> float:
         return _WIDTH - x if self.rtl else x
+
+    @property
+    def columns(self) -> int:
+        """How many dots find room side by side between a day and halfway to its neighbour."""
+        places = [self.across.at(day.date.toordinal()) for day in self.days]
+        gap = min((after - before for before, after in pairwise(places)), default=4 * _RIGHT)
+        return max(1, int((gap / 2 - _APART - _FOLLOWING) / _BESIDE) + 1)
 
 
 def monitoring_chart(
@@ -67,6 +78,7 @@ def monitoring_chart(
     return drawing(
         _WIDTH,
         bottom + 30,
+        _guides(frame, bottom),
         _today(frame, today, bottom),
         *panels,
         _days(frame, bottom),
@@ -128,26 +140,39 @@ def _follicles(frame: _Frame, top: float, bottom: float) -> Markup | None:
         *(label(frame.number(v), frame.side(_LEFT - 8), up.at(v) + 5, anchor="end") for v in ticks),
         label(_("Follicles, mm"), frame.side(_LEFT), top - 9, class_="chart-label"),
         label(_("17 mm and more"), frame.side(_LEFT + 8), top + 20),
+        *(_leaders(frame, up, series, aside, found) for _name, series, aside, found in ovaries),
         *(_ovary(frame, up, series, aside, found) for _name, series, aside, found in ovaries),
         *_ovary_labels(frame, up, [(name, series, found) for name, series, _aside, found in ovaries]),
     )
 
 
-def _ovary(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[float]]) -> Markup:
-    """One ovary: a dot for each size (larger when several share it), a line through the leading ones."""
+def _leaders(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[float]]) -> Markup:
+    """A line through the leading follicles of one ovary, under the dots of both."""
     aside = -aside if frame.rtl else aside
     leading = [
         (frame.x(day) + aside, up.at(max(sizes)))
         for day, sizes in zip(frame.days, found, strict=True)
         if sizes
     ]
-    dots = [
-        dot(frame.x(day) + aside, up.at(size), (5 if size == max(sizes) else 3.5) + min(count - 1, 3) / 2)
-        for day, sizes in zip(frame.days, found, strict=True)
-        for size, count in sorted(Counter(sizes).items())
-    ]
-    line = [path(leading, "chart-line")] if len(leading) > 1 else []
-    return element("g", *line, *dots, class_=series)
+    return element("g", path(leading, "chart-line"), class_=series) if len(leading) > 1 else Markup()
+
+
+def _ovary(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[float]]) -> Markup:
+    """One ovary: a dot for each follicle, those of nearly one size side by side, away from the other ovary's."""
+    outwards = (-1 if aside < 0 else 1) * (-1 if frame.rtl else 1)
+    dots: list[Markup] = []
+    for day, sizes in zip(frame.days, found, strict=True):
+        lowest = [-_BESIDE] * frame.columns  # where the last dot of each column stands
+        for place, size in enumerate(sorted(sizes, reverse=True)):
+            y = up.at(size)
+            free = (column for column, last in enumerate(lowest) if y - last >= _BESIDE)
+            column = next(free, lowest.index(min(lowest)))
+            lowest[column] = y + (_LEADING - _FOLLOWING if place == 0 else 0)
+            x = frame.x(day) + outwards * (abs(aside) + column * _BESIDE)
+            dots.append(
+                dot(x, y, _LEADING) if place == 0 else dot(x, y, _FOLLOWING, "chart-dot chart-dot-small")
+            )
+    return element("g", *dots, class_=series)
 
 
 def _ovary_labels(
@@ -221,6 +246,12 @@ def _days(frame: _Frame, bottom: float) -> Markup:
             last_x = x
     name = _("Day") if all(day.cycle_day is not None for day in frame.days) else _("Date")
     return element("g", *labels, label(name, frame.side(_LEFT - 8), bottom + 21, anchor="end"))
+
+
+def _guides(frame: _Frame, bottom: float) -> Markup:
+    """A fine upright line at each measured day, which ties the panels together."""
+    lines = [path([(frame.x(day), 28), (frame.x(day), bottom)], "chart-grid") for day in frame.days]
+    return element("g", *lines, class_="chart-guides")
 
 
 def _today(frame: _Frame, today: date | None, bottom: float) -> Markup:
