@@ -58,7 +58,10 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/consents/new/preview": [("nora", "/consents/new/preview", 0)],
     "/consents/new/look": [("nora", "/consents/new/look", 1)],
     "/conversations": [("amelia", "/conversations", 1), ("nora", "/conversations?archived=1", 1)],
-    "/conversations/<record:conversation_id>": [("amelia", f"/conversations/{SCAN}", 1)],
+    "/conversations/<record:conversation_id>": [
+        ("amelia", f"/conversations/{SCAN}", 1),
+        ("nora", f"/conversations/{SCAN}", 2),
+    ],
     "/conversations/<record:conversation_id>/archive": [("amelia", f"/conversations/{SCAN}/archive", 1)],
     "/episodes": [("amelia", "/episodes", 1), ("grace", "/episodes", 2), ("nora", "/episodes", 4)],
     "/episodes/<record:episode_id>": [("amelia", EPISODE, 1), ("nora", EPISODE, 1)],
