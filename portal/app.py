@@ -26,7 +26,18 @@ from portal.signin.tokens import Refresher
 from portal.store import open_store
 from portal.store.vault import Vault
 from portal.views import blueprints
-from portal.web import errors, guard, headers, language, logs, routing, static, templating, unsent
+from portal.web import (
+    compression,
+    errors,
+    guard,
+    headers,
+    language,
+    logs,
+    routing,
+    static,
+    templating,
+    unsent,
+)
 from portal.web.extensions import babel, csrf, limiter
 from portal.web.templates import PortalEnvironment
 
@@ -53,15 +64,16 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     made = _parts(settings, clock)
     app.extensions["portal"] = made
     app.session_interface = made.sessions
+    compression.init_app(app)
     logs.init_app(app, settings.log)
     routing.init_app(app)
     guard.init_app(app)
     unsent.init_app(app)
-    headers.init_app(app)
     babel.init_app(app, locale_selector=language.choose)
     csrf.init_app(app)
     limiter.init_app(app)
     static.init_app(app)
+    headers.init_app(app)
     templating.init_app(app)
     errors.init_app(app)
     for blueprint in blueprints():

