@@ -10,18 +10,28 @@
   });
 
   // An error summary takes the focus, on a new page and after a swap.
-  // After a swap whose trigger is gone, focus goes to the new region's heading, or the region.
+  // A swap that takes away what had the focus gives it to its like in the new region (the same address, the same
+  // place in the same row), else to the region's heading, or the region.
   const focusOn = (element) => {
     if (!element.matches("a, button, input, select, textarea, [tabindex]")) element.tabIndex = -1;
     element.focus();
   };
   const summary = $("#main [data-focus]");
   if (summary) focusOn(summary);
-  let actedFrom;
+  let focused;
   document.addEventListener("htmx:before:swap", (event) => {
-    const from = event.detail.ctx.sourceElement;
-    actedFrom = from?.contains(document.activeElement) ? document.activeElement : null;
+    const { sourceElement, target } = event.detail.ctx;
+    const at = document.activeElement;
+    focused = at !== body && (sourceElement?.contains(at) || target?.contains?.(at)) ? at : null;
   });
+  const addressOf = (element) => element.getAttribute("href") || element.form?.getAttribute("action");
+  const alike = (lost, region) => {
+    const things = (root) => [...root.querySelectorAll("a, button, summary")];
+    const row = lost.closest("[id]");
+    const now = row && row.id !== region.id && document.getElementById(row.id);
+    return things(region).find((one) => addressOf(lost) && addressOf(one) === addressOf(lost))
+      || (now && region.contains(now) ? things(now)[things(row).indexOf(lost)] : null);
+  };
   document.addEventListener("htmx:after:swap", (event) => {
     event.detail.ctx.sourceElement?.closest(".toast")?.remove();
     // The tab's title tells the bell's count, as it is now.
@@ -35,8 +45,9 @@
     if (news) $("#said").textContent = news.innerText;
     const errors = $("[data-focus]", region);
     if (errors) focusOn(errors);
-    else if (actedFrom && !actedFrom.isConnected && document.activeElement === body) {
-      focusOn(region.closest("main") ? $("h1, h2, h3", region) || region : region);
+    else if (focused && !focused.isConnected && document.activeElement === body) {
+      alike(focused, region)?.focus();
+      if (document.activeElement === body) focusOn(region.closest("main") ? $("h1, h2, h3", region) || region : region);
     }
   });
 
@@ -89,7 +100,7 @@
       word.setAttribute("role", "status");
       word.textContent = hit.dataset.done;
       setTimeout(() => (word.textContent = before), 2000);
-    } else if ("dismiss" in hit.dataset) hit.closest(".toast").remove();
+    } else if ("dismiss" in hit.dataset) dismiss(hit.closest(".toast"));
     else if (hit.dataset.dialog) {
       event.preventDefault();
       document.getElementById(hit.dataset.dialog).showModal();
@@ -97,6 +108,13 @@
     else if ("stay" in hit.dataset) stay();
     else location.reload();
   });
+
+  // The focus doesn't leave with a toast: it goes back to the content, where the act was.
+  const dismiss = (toast) => {
+    const had = toast.contains(document.activeElement);
+    toast.remove();
+    if (had) focusOn($("#main h1") || $("#main"));
+  };
 
   // Toasts leave by themselves, but not under the pointer or the focus, and never one with an Undo in under 20 s.
   const fade = (toast) => setTimeout(
@@ -106,6 +124,9 @@
   const toasts = $("#toasts");
   if (toasts) {
     [...toasts.children].forEach(fade);
+    // What a page brings along isn't read out; what changes on it is.
+    const brought = $(".toast p", toasts);
+    if (brought) setTimeout(() => ($("#said").textContent = brought.innerText), 100);
     new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach(
       (node) => node.matches?.(".toast") && fade(node),
     ))).observe(toasts, { childList: true });

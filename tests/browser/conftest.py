@@ -13,7 +13,7 @@ from tests.support.machine import chromium
 from tests.support.stack import CareService, PortalProcess, plan
 
 # Chromium says so when the last page had no view transition of its own; nothing is wrong.
-_HARMLESS = ("ViewTransition opt-in disabled", "Transition was skipped")
+_HARMLESS = ("ViewTransition opt-in disabled", "Transition was skipped", "Transition was aborted")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,155 @@
+"""Every page of the product, collected as people find it: by the links from home, by sending each form blank.
+
+Collected over HTTP and kept as they were answered, so that one collection serves whoever looks at them: a browser
+that shows them in a theme, at a width, with menus open; a validator. New pages come in by themselves, because links
+lead there; `states.py` reaches what only an act leads to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+from tests.support.visitor import Form, Page, Visitor
+
+LANGUAGES = ("en", "es", "ar")
+_ID = re.compile(r"^(?=.*\d)[\w.-]{20,}$")
+_FILLABLE = "input:not([type=hidden], [type=submit], [type=search]), textarea, select"
+_TYPED = "input:not([type=hidden], [type=submit], [type=checkbox], [type=radio]), textarea"
+# Leaving ends the walk; a language changes it.
+_NOT_SENT = ("/sign-out", "/language", "/me/devices")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One page as it was answered: to whom, where, with which status."""
+
+    person: str
+    side: str
+    language: str
+    kind: str
+    url: str
+    status: int
+    html: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.person} {self.language} {self.status} {self.kind}"
+
+
+@dataclass
+class Album:
+    """The leaves so far; a page that is like one already here (same kind, status, side) is left out unless `all_of_them`."""
+
+    all_of_them: bool = False
+    leaves: list[Leaf] = field(default_factory=list)
+    _known: set[tuple[str, ...]] = field(default_factory=set)
+
+    def add(self, person: str, language: str, page: Page) -> None:
+        body = page.soup.body
+        if not page.is_html or "<html" not in page.text[:300].lower() or body is None:
+            return
+        side = str(body.get("data-side") or "identity")
+        kind = kind_of(page.url)
+        key = (kind, str(page.status), side, _looks(page), *((person, language) if self.all_of_them else ()))
+        if key not in self._known:
+            self._known.add(key)
+            self.leaves.append(Leaf(person, side, language, kind, page.url, page.status, page.text))
+
+    def move(self, origin: str, to: str) -> None:
+        """Show the pages of one portal as another's."""
+        self.leaves = [replace(leaf, url=leaf.url.replace(origin, to, 1)) for leaf in self.leaves]
+
+
+class Collector(Visitor):
+    """A visitor whose every page goes into the album."""
+
+    def __init__(self, origin: str, password: str, album: Album, person: str, language: str) -> None:
+        super().__init__(origin, password)
+        self.album = album
+        self.person = person
+        self.language = language
+
+    def request(self, method: str, path: str, **more: Any) -> Page:
+        page = super().request(method, path, **more)
+        if "HX-Request" not in (more.get("headers") or {}):
+            self.album.add(self.person, self.language, page)
+        return page
+
+    def arrive(self) -> None:
+        """Sign in, and choose the language."""
+        self.sign_in(self.person)
+        self.speak(self.language)
+
+    def speak(self, language: str) -> None:
+        self.language = language
+        self.post("/language", {"language": language, "next": "/"})
+
+    def walk(self, start: str = "/") -> list[Page]:
+        """Follow the links from here, one page of each kind, and return those pages."""
+        found: list[Page] = []
+        waiting, seen = deque([urljoin(self.origin, start)]), set[str]()
+        while waiting:
+            url = waiting.popleft()
+            if kind_of(url) in seen:
+                continue
+            seen.add(kind_of(url))
+            page = self.get(url, status=None)
+            if page.is_html:
+                seen.add(kind_of(page.url))
+                found.append(page)
+                waiting.extend(self._links(page))
+        return found
+
+    def _links(self, page: Page) -> Iterator[str]:
+        for link in page.select("a[href]:not([download]), iframe[src]"):
+            url = urljoin(page.url, str(link.get("href") or link.get("src"))).partition("#")[0]
+            if url.startswith(self.origin + "/") and not url.startswith(self.origin + "/static/"):
+                yield url
+
+    def send_blank(self, pages: Iterable[Page]) -> None:
+        """Send every form on these pages that asks for something, with nothing in it."""
+        sent: set[str] = set()
+        for page in pages:
+            for form in page.select('main form[method="post"]'):
+                action = str(form.get("action") or page.url)
+                asks = form.select_one(_FILLABLE)
+                if not asks or action.startswith(_NOT_SENT) or kind_of(urljoin(page.url, action)) in sent:
+                    continue
+                sent.add(kind_of(urljoin(page.url, action)))
+                blank(page.form(form))
+
+
+def blank(form: Form) -> Page:
+    """Send a form as if nothing had been typed, ticked or chosen."""
+    asked = {str(one["name"]) for one in form.element.select(_FILLABLE) if one.get("name")}
+    typed = {str(one["name"]) for one in form.element.select(_TYPED) if one.get("name")}
+    kept = [pair for pair in form.fields() if pair[0] not in asked]
+    sent = kept + [(name, "") for name in sorted(typed)]
+    return form.page.visitor.request(
+        "POST", form.action, data=sent, status=None, headers={"Referer": form.page.url}
+    )
+
+
+def _looks(page: Page) -> str:
+    """What tells two pages at one address apart: their notices, failed regions and first form."""
+    main = page.soup.select_one("main")
+    pieces = [
+        name
+        for name in (".notice", ".region-state", ".error-summary", ".stamp")
+        if page.select(f"main {name}")
+    ]
+    form = main.select_one("form[action]") if main else None
+    return " ".join((*pieces, kind_of(str(form["action"])) if form else ""))
+
+
+def kind_of(url: str) -> str:
+    """Return the address with its ids taken out and its query reduced to the names: one kind of page each."""
+    parts = urlsplit(url)
+    path = "/".join("…" if _ID.match(one) else one for one in parts.path.split("/"))
+    names = sorted({name for name, value in parse_qsl(parts.query) if value})
+    return path + ("?" + "&".join(names) if names else "")

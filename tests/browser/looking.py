@@ -1,0 +1,113 @@
+"""A browser that shows a leaf of the album as a person would have it, and says what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import axe_playwright_python
+from playwright.sync_api import Browser, CDPSession, Page, Route
+
+from tests.browser.album import Leaf
+
+Theme = Literal["light", "dark", "forced"]
+_AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+_MEASURE = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
+_RULES = {
+    "runOnly": {
+        "type": "tag",
+        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    },
+    "rules": {"target-size": {"enabled": True}},
+    "resultTypes": ["violations"],
+    # What a frame holds is another page, with a look of its own.
+    "iframes": False,
+}
+_SPACED = "* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }"
+_OPEN = "() => document.querySelectorAll('main details').forEach((one) => (one.open = true))"
+
+
+@dataclass
+class Looker:
+    """One tab. Answers of the album are put in the way of its requests; style and script come from the product."""
+
+    page: Page
+    _leaf: Leaf | None = None
+
+    def show(self, leaf: Leaf, *, theme: Theme = "light", width: int = 1280, height: int = 900) -> None:
+        self._leaf = leaf
+        self.dress(theme, width, height)
+        self.page.goto(leaf.url, wait_until="load")
+        self.page.evaluate(_OPEN)
+
+    def dress(self, theme: Theme, width: int, height: int = 900) -> None:
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(
+            color_scheme="dark" if theme == "dark" else "light",
+            forced_colors="active" if theme == "forced" else "none",
+            reduced_motion="reduce",
+        )
+
+    def answer(self, route: Route) -> None:
+        leaf = self._leaf
+        if leaf and route.request.is_navigation_request() and route.request.url == leaf.url:
+            # Shown as a good page, so that the browser doesn't put its own in place of an error's.
+            route.fulfill(status=200, content_type="text/html; charset=utf-8", body=leaf.html)
+        else:
+            route.continue_()
+
+    def axe(self, only: str = "html") -> list[str]:
+        """What axe-core finds, one line for each rule and element."""
+        if not self.page.evaluate("() => Boolean(window.axe)"):
+            self.page.evaluate(_AXE)
+        found: list[dict[str, Any]] = self.page.evaluate(
+            "([only, rules]) => axe.run(only, rules).then((found) => found.violations)", [only, _RULES]
+        )
+        return [
+            f"{rule['id']}: {node['target']} {node['html'][:160]} ({_why(node)})"
+            for rule in found
+            for node in rule["nodes"]
+        ]
+
+    def measure(self, width: int, height: int = 640) -> list[str]:
+        """What scrolls sideways, is cut or lies on other words at this size."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        return self.page.evaluate(_MEASURE)
+
+    @contextmanager
+    def spaced(self) -> Iterator[None]:
+        """Letters, words, lines and paragraphs set wider (WCAG 2.2, 1.4.12)."""
+        added = self.page.add_style_tag(content=_SPACED)
+        yield
+        added.evaluate("(one) => one.remove()")
+
+    @contextmanager
+    def enlarged(self) -> Iterator[None]:
+        """Text of twice the size (WCAG 2.2, 1.4.4), as set in the browser."""
+        self._devtools.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
+        yield
+        self._devtools.send("Page.setFontSizes", {"fontSizes": {"standard": 16, "fixed": 13}})
+
+    @cached_property
+    def _devtools(self) -> CDPSession:
+        return self.page.context.new_cdp_session(self.page)
+
+
+def _why(node: dict[str, Any]) -> str:
+    checks = [*node["any"], *node["all"], *node["none"]]
+    return checks[0]["message"][:160] if checks else ""
+
+
+@contextmanager
+def looker(chrome: Browser) -> Iterator[Looker]:
+    """A tab whose content security policy lets axe-core and a style of the test's own in."""
+    context = chrome.new_context(bypass_csp=True, locale="en-GB")
+    context.set_default_timeout(20_000)
+    looking = Looker(context.new_page())
+    looking.page.route("**/*", looking.answer)
+    yield looking
+    context.close()

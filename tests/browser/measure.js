@@ -1,0 +1,67 @@
+// What can't be seen at this width: pages that scroll sideways, words that are cut, words that lie on each other.
+() => {
+  const faults = [];
+  const name = (element) => {
+    const words = (element.textContent || "").trim().replace(/\s+/g, " ").slice(0, 40);
+    return `${element.tagName.toLowerCase()}${element.id ? "#" + element.id : ""}.${[...element.classList].join(".")} "${words}"`;
+  };
+  const shown = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true, contentVisibilityAuto: true });
+  const clips = (style) => style.clipPath !== "none" || style.clip !== "auto";
+  const hidden = (element) => {
+    for (let one = element; one && one !== document.body; one = one.parentElement) {
+      if (clips(getComputedStyle(one))) return true;
+    }
+    return !shown(element);
+  };
+
+  const wide = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > wide) {
+    const out = [...document.querySelectorAll("body *")].filter((one) => {
+      const box = one.getBoundingClientRect();
+      return box.width && (box.right > wide + 1 || box.left < -1) && !hidden(one);
+    });
+    faults.push(`scrolls sideways, ${document.documentElement.scrollWidth} px of ${wide}: ${out.slice(-3).map(name).join(" | ")}`);
+  }
+
+  for (const one of document.querySelectorAll("body *")) {
+    const style = getComputedStyle(one);
+    const cutsAcross = ["hidden", "clip"].includes(style.overflowX) && one.scrollWidth > one.clientWidth + 1;
+    const cutsDown = ["hidden", "clip"].includes(style.overflowY) && one.scrollHeight > one.clientHeight + 2;
+    // A line that says the beginning of what the link opens in full may end in dots.
+    if ((cutsAcross || cutsDown) && one.textContent.trim() && !one.matches(".link-meta, select, textarea") && !hidden(one)) {
+      faults.push(`is cut: ${name(one)}`);
+    }
+  }
+
+  // Words on words: each line of text against every other that doesn't float above the page.
+  const floats = (element) => {
+    for (let one = element; one && one !== document.body; one = one.parentElement) {
+      const style = getComputedStyle(one);
+      if (["fixed", "sticky"].includes(style.position) || style.display === "none" || one.matches(".menu-panel, dialog, .stamp")) return true;
+    }
+    return false;
+  };
+  const lines = [];
+  const walker = document.createTreeWalker(document.querySelector("main") || document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!node.data.trim() || hidden(parent) || floats(parent) || parent.closest("option, svg, .visually-hidden")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) if (box.width > 2 && box.height > 2) lines.push({ box, node });
+  }
+  lines.sort((a, b) => a.box.top - b.box.top);
+  for (let i = 0; i < lines.length; i++) {
+    for (let j = i + 1; j < lines.length && lines[j].box.top < lines[i].box.bottom; j++) {
+      const a = lines[i], b = lines[j];
+      if (a.node === b.node) continue;
+      const across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+      // Lines of text may touch by their leading; their letters may not.
+      const down = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+      if (across > 2 && down > Math.min(a.box.height, b.box.height) * 0.45) {
+        faults.push(`lie on each other: "${a.node.data.trim().slice(0, 30)}" and "${b.node.data.trim().slice(0, 30)}"`);
+      }
+    }
+  }
+  return [...new Set(faults)];
+}

@@ -1,0 +1,385 @@
+"""The pages that only an act leads to: a form's next steps, receipts, refusals, outages, answers that got lost.
+
+Each function is one person's way through them, by addresses and fields alone, so that it works in every language.
+What they open goes into the album by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date, timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+
+from portal import outbound
+from portal.careservice.ids import sample_id
+from portal.demo import PEOPLE
+from portal.outbound import OutboundError
+from tests.browser.album import Album, Collector
+from tests.support.signing import change_record, consent, fresh_form
+from tests.support.stack import PASSWORD, PortalThread, free_port
+from tests.support.visitor import Page
+
+TOMASZ, NOOR = sample_id("prospect", "tomasz"), sample_id("prospect", "noor")
+INES, AGAIN = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
+LEGACY = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-legacy')}/remove"
+AMELIAS, GRACES = sample_id("episode", "amelia-1"), sample_id("episode", "grace-2")
+
+
+class Stage:
+    """The running product, its people, and the album that they fill."""
+
+    def __init__(self, portal: PortalThread, album: Album, language_of: Callable[[str], str]) -> None:
+        self.portal = portal
+        self.album = album
+        self.language_of = language_of
+        self.person = cache(self.fresh)
+
+    def fresh(self, name: str) -> Collector:
+        """This person in a browser of their own, just signed in."""
+        tenant = next(key for key, people in PEOPLE.items() if name in dict(people))
+        visitor = Collector(self.portal.origin(tenant), PASSWORD, self.album, name, self.language_of(name))
+        visitor.arrive()
+        return visitor
+
+    def nobody(self) -> Collector:
+        visitor = Collector(self.portal.origin(), PASSWORD, self.album, "nobody", self.language_of("nobody"))
+        visitor.http.headers["Accept-Language"] = visitor.language
+        return visitor
+
+
+@contextmanager
+def answers_lost(*, acts_alone: bool = True) -> Iterator[None]:
+    """No answer comes from the care API: to acts, or to anything."""
+    sends = outbound.send
+
+    def send(call: outbound.Call, **more: Any) -> outbound.Answer:
+        if "/api/" in call.url and (call.method != "GET" or not acts_alone):
+            raise OutboundError("timed out", sent=True)
+        return sends(call, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outbound, "send", send)
+        yield
+
+
+def signing(stage: Stage) -> None:
+    form = fresh_form(stage.portal.plan)
+    amelia = stage.person("amelia")
+    page = amelia.get(f"{form}/sign").form(f"{form}/sign").submit()
+    page.form(f"{form}/sign").submit(status=422)
+    page = page.form(f"{form}/sign").submit(check_all=True)
+    _confirm_first(stage, page, form)
+    page = page.form(f"{form}/sign").submit()
+    page.form(f"{form}/sign").submit(signature="Somebody Else", status=None)
+    with answers_lost():
+        page.form(f"{form}/sign").submit(signature="Amelia Hart", status=None)
+    stage.portal.clock.advance(31)
+    again = amelia.get(f"{form}/sign").form(f"{form}/sign")
+    receipt = again.submit(signature="Amelia Hart")
+    amelia.get(f"{receipt.path}?verify=1")
+
+    changed = fresh_form(stage.portal.plan)
+    page = amelia.get(f"{changed}/sign").form(f"{changed}/sign").submit()
+    change_record(stage.portal.plan, changed, clause="The clinic wrote this clause anew while it was read.")
+    page.form(f"{changed}/sign").submit(check_all=True, status=None)
+    amelia.get(f"{changed}/sign/read", status=None)
+
+
+def _confirm_first(stage: Stage, page: Page, form: str) -> None:
+    """The password is asked again where the last time is long ago."""
+    page.form(f"{form}/sign").submit()
+    stage.portal.age_sign_in(page.visitor, 6 * 60)
+    page.visitor.get(f"{form}/sign/name", status=None)
+    stage.portal.age_sign_in(page.visitor, -6 * 60)
+
+
+def withdrawing(stage: Stage) -> None:
+    amelia = stage.person("amelia")
+    page = amelia.get(f"{consent('amelia-treatment-2')}/revoke")
+    form = page.form(consent("amelia-treatment-2"))
+    with answers_lost():
+        form.submit(reason="We changed our minds.", status=None)
+    stage.portal.clock.advance(31)
+    again = amelia.get(f"{consent('amelia-treatment-2')}/revoke", status=None)
+    if again.select('main form[action$="/revoke"]'):
+        again.form(consent("amelia-treatment-2")).submit(reason="We changed our minds.", status=None)
+    amelia.get(consent("amelia-treatment-2"))
+    amelia.get(f"{consent('amelia-treatment-2')}/revoke", status=None)
+
+
+def making_a_consent(stage: Stage) -> None:
+    nora = stage.person("nora")
+    start = nora.get(f"/consents/new?template=treatment&episode={AMELIAS}").form("/consents/new/fill")
+    start.submit(status=None, title="")
+    page = start.submit(status=None, **{"signer-2": "-"})
+    with answers_lost():
+        page.form("/consents/new").submit(status=None)
+    page.form("/consents/new").submit(status=None)
+    nora.get("/consents?q=nothing+is+called+so")
+    nora.get("/consents/new?q=nothing+is+called+so")
+
+
+def protocols(stage: Stage) -> None:
+    nora, victor = stage.person("nora"), stage.person("victor")
+    made = _review_new(nora, "A plan of their own").form("/protocols/new/create").submit()
+    hers, his = nora.get(f"{made.path}/edit"), victor.get(f"{made.path}/edit")
+    review = _press(his, "review", **{"medication-0-dose": "0.5"})
+    with answers_lost():
+        review.form(f"{made.path}/save").submit(status=None)
+    stage.portal.clock.advance(31)
+    _press(victor.get(f"{made.path}/edit"), "review", **{"medication-0-dose": "0.4"}).form(
+        f"{made.path}/save"
+    ).submit(status=None)
+    compared = _press(hers, "review", **{"medication-0-dose": "0.75"})
+    compared.form(f"{made.path}/review").submit(status=None)
+    _press(nora.get("/protocols/new"), "review")
+    _press(_press(nora.get("/protocols/new"), "add-medication"), "review", **{"medication-0-dose": "much"})
+    shown = nora.get(made.path)
+    for move in shown.select('main form[action$="/status"], main a[href*="/end"]'):
+        if move.name == "a":
+            nora.get(str(move["href"]))
+    page = _review_new(nora, "A plan whose answer got lost")
+    with answers_lost():
+        page.form("/protocols/new/create").submit(status=None)
+
+
+_ROW = {
+    "drug": "Ganirelix",
+    "drug_class": "GnRH antagonist",
+    "dose": "0.25",
+    "unit": "mg",
+    "route": "Subcutaneous",
+    "start_day": "6",
+}
+
+
+def _review_new(visitor: Collector, name: str) -> Page:
+    page = _press(visitor.get("/protocols/new"), "add-medication")
+    row = {f"medication-0-{column}": value for column, value in _ROW.items()}
+    return _press(page, "review", name=name, type="Antagonist", **row)
+
+
+def _rows(page: Page) -> Any:
+    return page.soup.select_one("form:has(button[value=review])")
+
+
+def _press(page: Page, act: str, **values: str) -> Page:
+    return page.form(_rows(page)).submit(button=("do", act), status=None, **values)
+
+
+def storage(stage: Stage) -> None:
+    def at(code: str, decision: str = "") -> str:
+        return f"/storage/{sample_id('embryo', code)}{decision}?episode={GRACES}"
+
+    elif_, grace, victor = stage.person("elif"), stage.person("grace"), stage.person("victor")
+    elif_.get(at("GO-4"))
+    _save(elif_, at("GO-4"), storage_expires_at="soon")
+    asked = _save(elif_, at("GO-4"), status="ShippedOut", notes="To Leeds")
+    asked.form("/storage/").submit(code="GO-1", status=422)
+    mine = elif_.get(at("GO-1"))
+    _save(victor, at("GO-1"), status="Stored", location_cane="99")
+    fields = {**dict(mine.form("/storage/").fields()), "notes": "Mine", "location_cane": "12"}
+    elif_.post(at("GO-1"), fields, status=None)
+    asked.form("/storage/").submit(code="GO-4")
+    elif_.get(at("GO-4"))
+    grace.get(at("GO-2", "/keep")).form("/storage/").submit(status=None)
+    grace.get(at("GO-2"))
+
+
+def _save(visitor: Collector, where: str, **fields: str) -> Page:
+    given = {**dict(visitor.get(where).form("/storage/").fields()), **fields}
+    return visitor.post(where, given, status=None)
+
+
+def prospects(stage: Stage) -> None:
+    colin = stage.person("colin")
+    page = colin.get(_week(f"/prospects/{TOMASZ}/book"))
+    page.form(f"/prospects/{TOMASZ}/book").submit(status=422)
+    chosen = _windows(page)[3]
+    page.form(f"/prospects/{TOMASZ}/book").submit(window=chosen)
+    page.form(f"/prospects/{TOMASZ}/book-link").submit(days="14", status=None)
+    colin.get(f"/prospects/{NOOR}/book-link", status=None)
+    slow = colin.get(_week(f"/prospects/{NOOR}/book", 2))
+    with answers_lost():
+        slow.form(f"/prospects/{NOOR}/book").submit(window=_windows(slow)[2], status=None)
+    colin.get(f"/prospects/{INES}/merge")
+    colin.get(f"/prospects/{INES}/merge?merge={INES}", status=422)
+    page = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge").submit()
+    page.form(f"/prospects/{INES}/merge/confirm").submit()
+    again = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge").submit()
+    again.form(f"/prospects/{INES}/merge/confirm").submit(status=None)
+    page = colin.get(f"/prospects/{TOMASZ}/merge?merge={NOOR}").form(f"/prospects/{TOMASZ}/merge").submit()
+    with answers_lost():
+        page.form(f"/prospects/{TOMASZ}/merge/confirm").submit(status=None)
+
+
+def _week(path: str, weeks: int = 1) -> str:
+    return f"{path}?from={(date.today() + timedelta(weeks=weeks)).isoformat()}"
+
+
+def _windows(page: Page) -> list[str]:
+    return [str(radio["value"]) for radio in page.select("input[name=window]")]
+
+
+def connections(stage: Stage) -> None:
+    ada = stage.person("ada")
+    form = ada.get(LEGACY).form(LEGACY)
+    form.submit(typed="something else", status=422)
+    form.submit(typed=LEGACY.split("/")[2])
+    form.submit(typed=LEGACY.split("/")[2], status=None)
+    absent = "/emr-endpoints/00000000-0000-4000-8000-000000000000/remove"
+    ada.get(absent).form(absent).submit(typed=absent.split("/")[2], status=None)
+
+
+def relationships(stage: Stage) -> None:
+    amelia = stage.person("amelia")
+    page = amelia.get(
+        f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}"
+    )
+    form = page.form("/relationships/")
+    form.submit()
+    form.submit(status=None)
+    amelia.get(page.url, status=404)
+
+
+def messages(stage: Stage) -> None:
+    amelia = stage.person("amelia")
+    thread = amelia.get(f"/conversations/{sample_id('conversation', 'amelia-scan')}")
+    for form in thread.select('main form[action*="/messages/"], main form[action*="/archive"]')[:1]:
+        thread.form(form).submit()
+    amelia.get("/conversations?q=nothing+is+called+so")
+    mine = amelia.get("/me").form("/me")
+    theirs = amelia.get("/me").form("/me")
+    theirs.submit(address="2 Another Street", status=None)
+    mine.submit(address="1 My Street", status=None)
+
+
+def booking(stage: Stage) -> None:
+    def link(days: float = 7) -> str:
+        links = stage.portal.app.extensions["booking"].links
+        signed = links.make(clinic="riverside", prospect_id=TOMASZ, lifetime=timedelta(days=days))
+        return f"/book/{signed}"
+
+    anybody = stage.nobody()
+    path, lost = link(), link()
+    page = anybody.get(_week(path, 3))
+    page.form(path).submit(status=422)
+    page.form(path).submit(window=_windows(page)[0])
+    slow = anybody.get(_week(lost, 4))
+    with answers_lost():
+        slow.form(lost).submit(window=_windows(slow)[0], status=None)
+    anybody.get(link(days=-1), status=None)
+    anybody.get(f"{link()[:-4]}abcd", status=None)
+    ruth = stage.portal.app.extensions["booking"].links.make(
+        clinic="riverside", prospect_id=sample_id("prospect", "ruth"), lifetime=timedelta(days=7)
+    )
+    closed = anybody.get(_week(f"/book/{ruth}", 3), status=None)
+    if _windows(closed):
+        closed.form(f"/book/{ruth}").submit(window=_windows(closed)[0], status=None)
+
+
+def errors(stage: Stage) -> None:
+    nobody, amelia, nora = stage.nobody(), stage.person("amelia"), stage.person("nora")
+    for visitor in (nobody, amelia, nora):
+        visitor.get("/no-such-page", status=404)
+    amelia.get("/protocols", status=None)
+    nora.get(f"/prospects/{INES}/merge", status=None)
+    amelia.post("/language", {"csrf_token": "stale", "language": "en"}, status=None)
+    nobody.get("/sign-in/callback?state=x&code=y", status=None)
+    nobody.get("/styles", status=200)
+    amelia.get("/styles", status=200)
+    nora.get("/styles", status=200)
+    nobody.get(stage.portal.origin("elsewhere") + "/", status=421)
+    _faults(stage)
+    with answers_lost(acts_alone=False):
+        for visitor, pages in ((amelia, _PATIENTS), (nora, _STAFFS)):
+            for path in pages:
+                visitor.get(path, status=None)
+    _hurried(stage)
+
+
+_PATIENTS = (
+    "/",
+    "/episodes",
+    "/consents",
+    "/conversations",
+    "/notifications",
+    "/storage",
+    "/me",
+    "/care-team",
+)
+_STAFFS = (
+    "/",
+    "/episodes",
+    "/consents",
+    "/conversations",
+    "/notifications",
+    "/storage",
+    "/protocols",
+    "/care-team",
+)
+
+
+def _faults(stage: Stage) -> None:
+    """A fault of the portal's own."""
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise RuntimeError("made for a test")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outbound, "send", fails)
+        for name in ("amelia", "nora"):
+            stage.person(name).get(consent("amelia-genetic"), status=500)
+
+
+def _hurried(stage: Stage) -> None:
+    """A portal that lets an address sign in and book once an hour."""
+    plan = replace(stage.portal.plan, portal_port=free_port())
+    hurried = PortalThread(
+        plan,
+        PORTAL_LIMIT_SIGN_IN="1 per hour",
+        PORTAL_LIMIT_BOOKING="1 per hour",
+        PORTAL_STORE_URL=f"sqlite:///{plan.data}/hurried.db",
+    )
+    try:
+        visitor = Stage(hurried, stage.album, stage.language_of).nobody()
+        signed = hurried.app.extensions["booking"].links.make(
+            clinic="riverside", prospect_id=TOMASZ, lifetime=timedelta(days=1)
+        )
+        for _ in range(2):
+            visitor.get("/sign-in/callback?state=x&code=y", status=None)
+        for _ in range(2):
+            visitor.get(f"/book/{signed}", status=None)
+    finally:
+        hurried.stop()
+    # It is gone when the pages are looked at; the first portal gives their style.
+    stage.album.move(hurried.origin(), stage.portal.origin())
+
+
+def leaving(stage: Stage) -> None:
+    """Devices, signing out everywhere, and the page after it."""
+    daniel, omar = stage.fresh("daniel"), stage.fresh("omar")
+    stage.fresh("daniel").get("/me/devices")
+    daniel.get("/me/devices/sign-out").form("/me/devices/sign-out").submit(status=None)
+    omar.sign_out()
+
+
+STATES: tuple[Callable[[Stage], None], ...] = (
+    signing,
+    withdrawing,
+    making_a_consent,
+    protocols,
+    storage,
+    prospects,
+    connections,
+    relationships,
+    messages,
+    booking,
+    errors,
+    leaving,
+)

@@ -1,0 +1,211 @@
+"""Every page in every state: axe-core finds nothing (WCAG 2.2 AA), and nothing is lost at 320 pixels or in large letters.
+
+`make test` looks at each page once, in a theme, width and language that change from page to page; with CARE_TEST_FULL=1
+at each page of each person in all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from portal.demo import PEOPLE
+from portal.web import templates
+from tests.browser.album import LANGUAGES, Album, Leaf
+from tests.browser.looking import Looker, Theme, looker
+from tests.browser.states import STATES, Stage
+from tests.support.stack import ROOT, CareService, PortalThread
+
+IS_FULL = os.environ.get("CARE_TEST_FULL") == "1"
+NAMES = [name for people in PEOPLE.values() for name, _ in people]
+MIXED = "mixed"
+
+
+@dataclass
+class Seen:
+    """What was looked at, and what is wrong with it, by kind of fault."""
+
+    leaves: list[Leaf]
+    faults: dict[str, list[str]] = field(
+        default_factory=lambda: {"axe": [], "320": [], "spaced": [], "large": []}
+    )
+
+
+@pytest.fixture(scope="module", params=LANGUAGES if IS_FULL else [MIXED])
+def album(
+    request: pytest.FixtureRequest, service: CareService, portal: PortalThread
+) -> tuple[Album, set[str]]:
+    """All pages, in one language or each person in one of their own."""
+    return collect(portal, request.param)
+
+
+def collect(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
+    """Walk through the whole product as everybody; return its pages and the templates that made them."""
+    found = Album(all_of_them=IS_FULL)
+    people = [*NAMES, "nobody"]
+    spoken = {
+        name: LANGUAGES[number % len(LANGUAGES)] if language == MIXED else language
+        for number, name in enumerate(people)
+    }
+    shown: set[str] = set()
+    shows = templates.render
+
+    def render(name: str, context: dict[str, Any]) -> str:
+        shown.add(name)
+        return shows(name, context)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(templates, "render", render)
+        stage = Stage(portal, found, spoken.__getitem__)
+        for name in NAMES:
+            stage.person(name).send_blank(stage.person(name).walk())
+        for state in STATES:
+            state(stage)
+    return found, shown
+
+
+@pytest.fixture(scope="module")
+def seen(album: tuple[Album, set[str]], chrome: Browser) -> Seen:
+    pages, _ = album
+    result = Seen(pages.leaves)
+    with looker(chrome) as looking:
+        for number, leaf in enumerate(pages.leaves):
+            _look(looking, leaf, number, result.faults)
+    return result
+
+
+def _look(looking: Looker, leaf: Leaf, number: int, faults: dict[str, list[str]]) -> None:
+    dresses: list[tuple[Theme, int]] = list(product(("light", "dark"), (360, 1280)))
+    if not IS_FULL:
+        dresses = [dresses[number % len(dresses)]]
+    elif number % 8 == 0:
+        dresses.append(("forced", 1280))
+    looking.show(leaf)
+    for theme, width in dresses:
+        looking.dress(theme, width)
+        faults["axe"] += [f"{leaf.name} {theme} {width}: {fault}" for fault in looking.axe()]
+    faults["320"] += [f"{leaf.name}: {fault}" for fault in looking.measure(320)]
+    with looking.spaced():
+        faults["spaced"] += [f"{leaf.name}: {fault}" for fault in looking.measure(320)]
+    with looking.enlarged():
+        faults["large"] += [f"{leaf.name}: {fault}" for fault in looking.measure(640)]
+
+
+def test_axe_finds_nothing(seen: Seen) -> None:
+    assert not seen.faults["axe"], "\n".join(seen.faults["axe"])
+
+
+def test_at_320_pixels_nothing_scrolls_sideways_is_cut_or_overlaps(seen: Seen) -> None:
+    assert not seen.faults["320"], "\n".join(seen.faults["320"])
+
+
+def test_letters_and_lines_set_wider_lose_nothing(seen: Seen) -> None:
+    """WCAG 2.2, 1.4.12."""
+    assert not seen.faults["spaced"], "\n".join(seen.faults["spaced"])
+
+
+def test_letters_of_twice_the_size_lose_nothing(seen: Seen) -> None:
+    """WCAG 2.2, 1.4.4."""
+    assert not seen.faults["large"], "\n".join(seen.faults["large"])
+
+
+def test_no_page_escapes(album: tuple[Album, set[str]]) -> None:
+    """Every template of a page was shown by the walk or by `states.py`; a new one that neither reaches is named here."""
+    pages = {
+        str(path.relative_to(ROOT / "templates"))
+        for path in (ROOT / "templates").rglob("*.html")
+        if "{% extends" in path.read_text(encoding="utf-8")
+        and "{% block step %}{% endblock %}" not in path.read_text(encoding="utf-8")
+    }
+    assert not pages - album[1]
+    sides = {leaf.side for leaf in album[0].leaves}
+    assert sides == {"patient", "staff", "none", "identity"}
+
+
+# ── what opens over a page ──────────────────────────────────────────────────────────────────────────────
+
+
+def _menus(page: Page) -> None:
+    """Every menu; one that lies over another is opened by itself."""
+    page.evaluate("() => document.querySelectorAll('details[data-menu]').forEach((one) => (one.open = true))")
+
+
+def _more(page: Page) -> None:
+    page.evaluate("() => (document.querySelector('.mainnav details').open = true)")
+
+
+def _rail(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.locator(".rail-button").click()
+
+
+def _shortcuts(page: Page) -> None:
+    page.evaluate("() => document.getElementById('shortcuts').showModal()")
+
+
+def _warning(page: Page) -> None:
+    page.evaluate("() => document.getElementById('session-warning').showModal()")
+
+
+def _ended(page: Page) -> None:
+    page.evaluate(
+        "() => { for (const one of document.querySelectorAll('[data-session]')) one.hidden = !one.hidden;"
+        " document.getElementById('session-warning').showModal() }"
+    )
+
+
+def _told(page: Page) -> None:
+    """A toast with its Undo, as htmx adds it: the one of the page of pieces has the same words."""
+    page.evaluate(
+        """() => {
+          const toast = document.createElement("div");
+          toast.className = "toast";
+          toast.innerHTML = '<p>Message archived. It can be found under Archived.</p>'
+            + '<form><button class="button" data-kind="quiet">Undo</button></form>'
+            + '<button type="button" class="toast-close" data-dismiss aria-label="Close">x</button>';
+          document.getElementById("toasts").append(toast);
+        }"""
+    )
+
+
+OVER = {
+    "patient": (_menus, _more, _warning, _ended, _told),
+    "staff": (_menus, _rail, _shortcuts, _warning, _ended, _told),
+}
+OPENED = [
+    pytest.param(side, opens, theme, width, id=f"{side}{opens.__name__} {theme} {width}")
+    for side, ways in OVER.items()
+    for number, opens in enumerate(ways)
+    for look, (theme, width) in enumerate(product(("light", "dark", "forced"), (360, 1280)))
+    if IS_FULL or look == number % 4
+]
+
+
+@pytest.fixture(scope="module")
+def tab(chrome: Browser) -> Iterator[Looker]:
+    with looker(chrome) as one:
+        yield one
+
+
+@pytest.mark.parametrize(("side", "opens", "theme", "width"), OPENED)
+def test_axe_finds_nothing_in_what_opens_over_a_page(
+    album: tuple[Album, set[str]],
+    tab: Looker,
+    side: str,
+    opens: Callable[[Page], None],
+    theme: Theme,
+    width: int,
+) -> None:
+    home = next(
+        leaf for leaf in album[0].leaves if leaf.side == side and leaf.kind == "/" and leaf.status == 200
+    )
+    tab.show(home, theme=theme, width=width)
+    opens(tab.page)
+    assert not tab.axe()
+    assert not tab.measure(320)

@@ -1,0 +1,360 @@
+"""The portal by keyboard alone, and what a screen reader's user is told: focus, order, announcements."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from portal.careservice.ids import sample_id
+from tests.browser.conftest import SignIn
+from tests.browser.keys import Keys, Stop
+from tests.browser.pages import Receipt
+
+EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
+THREAD = f"/conversations/{sample_id('conversation', 'amelia-scan')}"
+FORM = f"/consents/{sample_id('consent', 'amelia-genetic')}"
+PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
+
+MAIN_PAGES = {
+    "amelia": (
+        ("/", 390),
+        (EPISODE, 390),
+        (f"{EPISODE}/medication", 1280),
+        ("/consents", 390),
+        (f"{FORM}/sign", 1280),
+        ("/conversations", 1280),
+        (THREAD, 390),
+        ("/notifications", 390),
+        ("/notifications/settings", 1280),
+        ("/me", 390),
+        ("/care-team", 1280),
+    ),
+    "nora": (
+        ("/", 1280),
+        ("/consents", 1280),
+        (EPISODE, 1280),
+        (f"{PROTOCOL}/edit", 1280),
+        ("/open", 390),
+    ),
+}
+
+
+# ── everywhere ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", MAIN_PAGES)
+def test_each_stop_is_seen_and_comes_in_the_order_of_the_page(visit: SignIn, name: str) -> None:
+    """WCAG 2.2: 2.4.3 focus order, 2.4.7 focus visible, 2.4.11 focus not obscured."""
+    home = visit(name)
+    faults: list[str] = []
+    for path, width in MAIN_PAGES[name]:
+        home.page.set_viewport_size({"width": width, "height": 844})
+        home.go(path)
+        stops = Keys(home.page).all_stops()
+        assert len(stops) > 3, f"{path}: {stops}"
+        assert stops[0].name == "Skip to the content"
+        where = f"{path} at {width}"
+        faults += [f"{where}: no ring on {stop}" for stop in stops if not stop.ring]
+        faults += [f"{where}: hidden {stop}" for stop in stops if not stop.seen]
+        faults += [f"{where}: no name {stop}" for stop in stops if not stop.name]
+        main = [stop for stop in stops if stop.inMain]
+        faults += [
+            f"{where}: {after} comes after {before}"
+            for before, after in pairwise(main)
+            if goes_back(before, after)
+        ]
+    assert not faults, "\n".join(faults)
+
+
+def goes_back(before: Stop, after: Stop) -> bool:
+    """Whether the second lies wholly above the first, and not in a later column."""
+    return after.bottom <= before.top and after.left < before.right
+
+
+@pytest.mark.parametrize("name", MAIN_PAGES)
+def test_what_is_read_out_comes_in_the_order_that_is_seen(visit: SignIn, name: str) -> None:
+    """WCAG 2.2, 1.3.2: lines of text in the document's order never go back up, but into a later column."""
+    home = visit(name)
+    for path, width in MAIN_PAGES[name]:
+        home.page.set_viewport_size({"width": width, "height": 844})
+        page = home.go(path)
+        assert not page.page.evaluate(_OUT_OF_ORDER), path
+        assert landmarks(page.page)[:1] == ["banner"]
+        assert landmarks(page.page)[-2:] == ["main", "contentinfo"], path
+        assert page.main.get_by_role("heading").first.evaluate("(one) => one.tagName") == "H1"
+
+
+def landmarks(page: Page) -> list[str]:
+    """The landmarks of the page as a screen reader lists them, those within others left out."""
+    lines = page.locator("body").aria_snapshot().splitlines()
+    found = [re.match(r"^- (banner|navigation|main|contentinfo)\b", line) for line in lines]
+    return [match[1] for match in found if match and match[1] != "navigation"]
+
+
+_OUT_OF_ORDER = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  let before;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!node.data.trim() || !parent.checkVisibility() || parent.closest("svg, option, .visually-hidden, [data-sticky]")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect();
+    if (box.width < 2 || getComputedStyle(parent).clipPath !== "none") continue;
+    if (before && box.bottom <= before.box.top + 1 && box.left < before.box.right - 1) {
+      found.push(`"${node.data.trim().slice(0, 40)}" is read after "${before.node.data.trim().slice(0, 40)}"`);
+    }
+    before = { node, box };
+  }
+  return found;
+}"""
+
+
+def test_the_skip_link_comes_first_and_leads_into_the_content(visit: SignIn) -> None:
+    for name in ("amelia", "nora"):
+        page = visit(name).page
+        keys = Keys(page)
+        first = keys.tab()
+        assert first and first.name == "Skip to the content" and first.ring and first.seen
+        keys.press("Enter")
+        here = keys.focus()
+        assert here and here.id == "main"
+        after = keys.tab()
+        assert after and after.inMain
+
+
+# ── journeys ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_form_is_signed_wholly_by_keyboard(visit: SignIn) -> None:
+    page = visit("amelia", width=390, height=844).page
+    keys = Keys(page)
+    keys.use(re.compile("^Read and sign"))
+    page.wait_for_url("**/consents/*")
+    keys.use("Read and sign")
+    page.wait_for_url("**/sign")
+    title = page.locator(".paper h1, .paper h2").first.inner_text()
+    keys.use("I have read the form")
+    page.wait_for_url("**/sign/statements")
+    for _ in page.get_by_role("checkbox").all():
+        keys.press("Tab")
+        while not page.evaluate("() => document.activeElement.matches('[type=checkbox]')"):
+            keys.press("Tab")
+        keys.press("Space")
+    assert all(box.is_checked() for box in page.get_by_role("checkbox").all())
+    keys.use("Continue")
+    page.wait_for_url("**/sign/check")
+    keys.use("Continue to sign")
+    page.wait_for_url("**/sign/name")
+    keys.to("Type your full name")
+    page.keyboard.type("Amelia Hart")
+    keys.press("Enter")
+    Receipt(page, page.url).sees("Amelia Hart").sees(title)
+
+
+def test_an_error_takes_the_focus_and_leads_to_its_field(visit: SignIn) -> None:
+    """On a page that comes back, and on a part that htmx swaps in."""
+    page = visit("daniel").page
+    home = page.url
+    page.goto(home + "me")
+    keys = Keys(page)
+    keys.to(re.compile("^E-mail address"))
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("no address at all")
+    keys.press("Enter")
+    _summary_leads_to_its_field(page, keys)
+
+    nora = visit("nora").page
+    nora.goto(home + "open")
+    keys = Keys(nora)
+    keys.use("Open")
+    _summary_leads_to_its_field(nora, keys)
+
+
+def _summary_leads_to_its_field(page: Page, keys: Keys) -> None:
+    expect(page.locator(".error-summary")).to_be_focused()
+    link = keys.tab()
+    assert link and link.tag == "a" and link.ring
+    keys.press("Enter")
+    field = keys.focus()
+    assert field and field.tag in ("input", "textarea", "select")
+    said = page.locator(f"#{field.id}").get_attribute("aria-describedby") or ""
+    words = " ".join(page.locator(f"#{one}").inner_text() for one in said.split())
+    assert link.name.rstrip(".") in words or words, "the field's own error is tied to it"
+    expect(page.locator(f"#{field.id}")).to_have_attribute("aria-invalid", "true")
+
+
+# ── menus and dialogs ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "menu", "inside"),
+    [
+        ("amelia", 1280, re.compile("Your menu"), "My details"),
+        ("amelia", 390, "More", "Embryo storage"),
+        ("nora", 1280, re.compile("Your menu"), "My details"),
+    ],
+    ids=["person's", "more", "staff's"],
+)
+def test_a_menu_opens_is_left_by_escape_and_gives_the_focus_back(
+    visit: SignIn, name: str, width: int, menu: str | re.Pattern[str], inside: str
+) -> None:
+    page = visit(name, width=width, height=844).page
+    keys = Keys(page)
+    keys.use(menu)
+    keys.to(inside)
+    keys.press("Escape")
+    back = keys.focus()
+    assert back and back.tag == "summary"
+    expect(page.get_by_role("link", name=inside)).to_have_count(0)
+
+
+def test_the_staffs_sections_open_over_a_narrow_page_and_close_by_escape(visit: SignIn) -> None:
+    page = visit("nora", width=390, height=844).page
+    keys = Keys(page)
+    keys.use("Sections")
+    expect(page.get_by_role("navigation", name="Sections")).to_be_visible()
+    keys.to("Protocols")
+    keys.press("Escape")
+    expect(page.get_by_role("navigation", name="Sections")).to_be_hidden()
+    back = keys.focus()
+    assert back and back.name == "Sections"
+
+
+def test_a_dialog_keeps_the_focus_and_gives_it_back(visit: SignIn) -> None:
+    home = visit("amelia")
+    page = home.go(THREAD).page
+    keys = Keys(page)
+    keys.use("Archive conversation")
+    _stays_in_dialog_until_escape(page, keys, "archive-conversation")
+    back = keys.focus()
+    assert back and back.name == "Archive conversation" and back.ring
+
+    keys.press("Enter")
+    keys.use("Close")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    back = keys.focus()
+    assert back and back.name == "Archive conversation"
+
+
+def test_the_list_of_keys_opens_by_a_question_mark_and_gives_the_focus_back(visit: SignIn) -> None:
+    page = visit("nora").page
+    keys = Keys(page)
+    keys.to("Consents")
+    keys.press("?")
+    _stays_in_dialog_until_escape(page, keys, "shortcuts")
+    back = keys.focus()
+    assert back and back.name == "Consents"
+    keys.press("g")
+    keys.press("c")
+    page.wait_for_url("**/consents")
+    keys.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+def _stays_in_dialog_until_escape(page: Page, keys: Keys, id_: str) -> None:
+    expect(page.locator(f"dialog#{id_}")).to_be_visible()
+    for _ in range(8):
+        inside = page.evaluate(
+            "(id) => document.activeElement === document.body || document.getElementById(id).contains(document.activeElement)",
+            id_,
+        )
+        assert inside, keys.focus()
+        keys.press("Tab")
+    keys.press("Escape")
+    expect(page.locator(f"dialog#{id_}")).to_be_hidden()
+
+
+def test_the_warning_before_the_session_ends_takes_the_focus_and_gives_it_back(visit: SignIn) -> None:
+    home = visit("amelia")
+    page = home.page
+    page.clock.install()
+    page.reload()
+    keys = Keys(page)
+    keys.to("Treatment")
+    page.clock.fast_forward("29:00")
+    warning = page.get_by_role("dialog", name="Are you still there?")
+    expect(warning).to_be_visible()
+    here = keys.focus()
+    assert here and here.floats, here
+    keys.use("Stay signed in")
+    expect(warning).to_be_hidden()
+    back = keys.focus()
+    assert back and back.name == "Treatment"
+
+
+# ── what changes without a new page ─────────────────────────────────────────────────────────────────────
+
+
+def test_archiving_a_message_is_announced_and_the_focus_stays_near_it(visit: SignIn) -> None:
+    home = visit("amelia")
+    page = home.go(THREAD).page
+    keys = Keys(page)
+    thread = page.get_by_role("region", name="Messages in this conversation")
+    expect(thread.get_by_role("button", name=re.compile("^Archive")).first).to_be_visible()
+    keys.use(re.compile("^Archive the message|^Archive your message|^Archive .*message"))
+    told = page.get_by_role("status").filter(has_text="Message archived.")
+    expect(told).to_be_visible()
+    assert _is_within(page, "#thread")
+    keys.to(re.compile("^Undo"))
+    keys.press("Enter")
+    expect(page.locator(".toast").filter(has_text="Message restored.")).to_be_visible()
+    expect(page.locator("#said")).to_have_text("Message restored.")
+
+    keys.to("Close")
+    keys.press("Enter")
+    expect(page.locator(".toast")).to_have_count(0)
+    assert _is_within(page, "main"), keys.focus()
+
+
+def test_reading_a_notification_is_announced_and_the_focus_stays_in_the_list(visit: SignIn) -> None:
+    home = visit("daniel")
+    page = home.go("/notifications").page
+    keys = Keys(page)
+    about = keys.to(re.compile("^Mark as read"))
+    keys.press("Enter")
+    expect(page.locator("#said")).to_have_text(re.compile(r"Unread: \d"))
+    here = keys.focus()
+    assert here and here.name == about.name.replace("as read", "as unread"), here
+    keys.use(re.compile("^Mark all as read"))
+    expect(page.locator("#bell .badge")).to_have_count(0)
+    assert _is_within(page, "#results"), keys.focus()
+
+
+def test_a_filter_says_how_many_it_found_and_leaves_the_focus_where_it_was(visit: SignIn) -> None:
+    home = visit("nora")
+    page = home.go("/consents").page
+    keys = Keys(page)
+    keys.to(re.compile("^Search by patient"))
+    page.keyboard.type("Sunita")
+    keys.press("Enter")
+    expect(page.locator("#said")).to_have_text(re.compile(r"\d+ forms? · matching “Sunita”"))
+    assert page.evaluate("() => document.activeElement.type") == "search"
+    keys.use(re.compile("^All"))
+    expect(page.locator("#said")).not_to_be_empty()
+    assert _is_within(page, "#results"), keys.focus()
+
+
+def test_rows_of_a_protocol_come_and_go_and_the_focus_goes_with_them(visit: SignIn) -> None:
+    home = visit("nora")
+    page = home.go("/protocols/new").page
+    keys = Keys(page)
+    keys.use(re.compile("^Add a medication|^Add medication|^Add"))
+    expect(page.locator("#rows fieldset").last).to_be_visible()
+    assert _is_within(page, "#rows"), keys.focus()
+    before = page.locator("#rows fieldset").count()
+    keys.use(re.compile("^Remove"))
+    expect(page.locator("#rows fieldset")).to_have_count(before - 1)
+    assert _is_within(page, "#rows"), keys.focus()
+
+
+def _is_within(page: Page, selector: str) -> bool:
+    return page.evaluate(
+        "(selector) => document.activeElement !== document.body"
+        " && Boolean(document.querySelector(selector).contains(document.activeElement))",
+        selector,
+    )
