@@ -33,6 +33,7 @@ class Readiness:
         self._started_at = clock()
         self._looked_at = float("-inf")
         self._has_begun = False
+        self._has_store = False
         self._is_ready = False
         self._against = 0  # looks in a row that speak against what is said now
 
@@ -47,7 +48,8 @@ class Readiness:
         return self._is_ready, self._words()
 
     def _look(self) -> None:
-        is_good = self._store_answers() and (self._meet() or self._has_begun)
+        self._has_store = self._store_answers()
+        is_good = (self._meet() or self._has_begun) and self._has_store
         self._against = self._against + 1 if is_good != self._is_ready else 0
         if not self._has_begun:
             self._has_begun = self._is_ready = is_good
@@ -73,11 +75,11 @@ class Readiness:
         return not self._unmet or not 0 <= self._clock() - self._started_at < _PATIENCE
 
     def _words(self) -> str:
-        words = "ready" if self._is_ready else "not ready: the store doesn't answer"
-        if not self._has_begun:
-            words = "starting"
-        elif self._against:
-            words += ", but the last look says otherwise"
-        if unmet := len(self._unmet):
-            words += f"; {unmet} of {self._providers} identity servers never answered"
-        return words
+        words = ["ready" if self._is_ready else "not ready" if self._has_begun else "starting"]
+        if self._against:
+            words.append("but the last look says otherwise")
+        if not self._has_store:
+            words.append("the store doesn't answer")
+        if self._unmet:
+            words.append(f"{len(self._unmet)} of {self._providers} identity servers never answered")
+        return "; ".join(words)
