@@ -1,0 +1,94 @@
+"""The end of a session as a person meets it: a warning, a way to stay, and typed text that is not lost."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from portal.sessions import SessionRecord, record_name
+from portal.store import open_store
+from portal.store.vault import Vault
+from tests.browser.conftest import SignIn
+from tests.browser.pages import Seen
+from tests.support.stack import SECRETS, PortalProcess
+
+NOTICE = "Here is what you had typed. Nothing has been sent yet."
+IDLE = 30 * 60
+
+scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
+LeaveIn = Callable[[Seen, float], None]
+
+
+@pytest.fixture
+def leave_in(stack: PortalProcess) -> LeaveIn:
+    """Let a patient's session end in so many seconds, as if it had been unused until now."""
+    vault = Vault(
+        open_store(f"sqlite:///{stack.plan.data}/store.db", time.time), (SECRETS["PORTAL_SECRET_KEYS"],)
+    )
+
+    def leave(seen: Seen, seconds: float) -> None:
+        cookie = next(one["value"] for one in seen.page.context.cookies() if one["name"] == "__Host-sid")  # pyright: ignore[reportTypedDictNotRequiredAccess]
+        held = vault.get(record_name(cookie), SessionRecord)
+        assert held is not None
+        held.value.used_at = time.time() - IDLE + seconds
+        name = record_name(cookie)
+        assert vault.replace(name, held.value, version=held.version, expires_at=held.expires_at)
+
+    return leave
+
+
+@scripts_or_none
+def test_what_was_typed_is_there_again_after_signing_in(
+    visit: SignIn, leave_in: LeaveIn, javascript: bool
+) -> None:
+    amelia = visit("amelia", javascript=javascript)
+    typed = f"Amy, scripts {javascript}"
+    amelia.go("/me")
+    amelia.page.get_by_label("Preferred name").fill(typed)
+    leave_in(amelia, -60)
+    amelia.press("Save my details")
+    amelia.sees(NOTICE)
+    expect(amelia.page).to_have_url(re.compile(r"/me$"))
+    expect(amelia.page.get_by_label("Preferred name")).to_have_value(typed)
+    amelia.follow("Show it as it is saved instead")
+    expect(amelia.page.get_by_label("Preferred name")).not_to_have_value(typed)
+    amelia.go("/me").sees(NOTICE)
+    amelia.press("Save my details")
+    expect(amelia.page.get_by_text("Your details are saved.")).to_be_visible()
+    amelia.go("/me")
+    expect(amelia.page.get_by_label("Preferred name")).to_have_value(typed)
+    expect(amelia.page.get_by_text(NOTICE)).to_have_count(0)
+
+
+def test_two_minutes_before_the_end_the_page_says_so_and_lets_one_stay(
+    visit: SignIn, leave_in: LeaveIn
+) -> None:
+    amelia = visit("amelia")
+    amelia.go("/consents")
+    dialog = amelia.page.get_by_role("dialog", name="Are you still there?")
+    expect(dialog).to_have_count(0)
+    leave_in(amelia, 118)
+    amelia.page.goto(f"{amelia.origin}/no/such/page")  # a page that doesn't count as use
+    expect(dialog).to_be_visible()
+    expect(dialog.locator("[data-countdown]")).to_have_text(re.compile(r"^1:\d\d$"))
+    dialog.get_by_role("button", name="Stay signed in").click()
+    expect(dialog).to_have_count(0)
+
+
+def test_at_the_end_nothing_stays_in_sight_and_signing_in_goes_on_from_here(
+    visit: SignIn, leave_in: LeaveIn
+) -> None:
+    amelia = visit("amelia")
+    leave_in(amelia, 4)
+    amelia.page.goto(f"{amelia.origin}/no/such/page")
+    over = amelia.page.get_by_role("dialog", name="You are signed out")
+    expect(over).to_be_visible()
+    amelia.page.keyboard.press("Escape")
+    expect(over).to_be_visible()
+    over.get_by_role("button", name="Sign in again").click()
+    expect(amelia.page).to_have_url(re.compile(r"/no/such/page$"))
+    expect(over).to_have_count(0)
