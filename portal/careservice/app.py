@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 
 import msgspec
-from flask import Flask, request
-from flask_babel import Babel
+from flask import Flask
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -16,7 +15,6 @@ from portal.careservice.identity import endpoints, server
 from portal.careservice.settings import Settings
 from portal.careservice.settings import init_app as init_settings
 
-_LANGUAGES = ("en",)
 _log = logging.getLogger(__name__)
 
 
@@ -31,7 +29,6 @@ def create_app(
     init_settings(app, settings)
     clock.init_app(app, time)
     database.init_app(app, engine or database.connect(settings.database_url))
-    Babel(app, locale_selector=_language)
     server.init_app(app)
     app.register_blueprint(endpoints.bp)
     for blueprint in blueprints:
@@ -63,9 +60,3 @@ def healthz() -> tuple[str, int]:
         _log.exception("The database does not answer")
         return "The database does not answer.\n", 503
     return "ok\n", 200
-
-
-def _language() -> str:
-    """The language of the service's few pages: one that they are translated into."""
-    asked = request.values.get("ui_locales", "").split() + list(request.accept_languages.values())
-    return next((tag[:2] for tag in asked if tag[:2] in _LANGUAGES), _LANGUAGES[0])

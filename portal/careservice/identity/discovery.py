@@ -8,6 +8,7 @@ from portal.careservice import database
 from portal.careservice.identity.keys import ALGORITHM, verification_keys
 from portal.careservice.identity.pages import bp
 from portal.careservice.identity.tokens import AUDIENCE
+from portal.careservice.identity.words import LANGUAGES
 from portal.careservice.settings import current_settings
 
 SCOPES = ("openid", "profile", "email", "roles", "offline_access", AUDIENCE)
@@ -43,7 +44,7 @@ def metadata() -> Response:
             *("sub", "tenantid", "role", "name", "given_name", "family_name", "email"),
             *("preferred_username", "locale", "auth_time", "sid"),
         ],
-        ui_locales_supported=["en"],
+        ui_locales_supported=list(LANGUAGES),
         authorization_response_iss_parameter_supported=True,
         backchannel_logout_supported=True,
         backchannel_logout_session_supported=True,

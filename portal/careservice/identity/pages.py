@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from portal.careservice import database
 from portal.careservice.identity.tables import Tenant
+from portal.careservice.identity.words import say, speak
 from portal.careservice.settings import current_settings
 
 bp = Blueprint("identity", __name__)
@@ -55,13 +56,20 @@ def page(
     status: int = 200,
     tenant: Tenant | None = None,
     leads_to: str | None = None,
+    locales: str = "",
     **context: object,
 ) -> Response:
     """The page `identity/<template>`, branded for `tenant`; its forms may end at the address `leads_to`.
 
+    It is in the first of `locales` (those of the client's request) that it is translated into, else in the browser's.
+
     Browsers hold a form's redirects to `form-action` too, so the client's origin has to be in it.
     """
-    body = render_template(f"identity/{template}", tenant=tenant, **context)
+    language = speak(locales or request.values.get("ui_locales", ""))
+    direction = "rtl" if language == "ar" else "ltr"
+    body = render_template(
+        f"identity/{template}", tenant=tenant, language=language, direction=direction, _=say, **context
+    )
     response = make_response(body, status)
     targets = f"'self' {origin(leads_to)}" if leads_to else "'self'"
     response.headers["Content-Security-Policy"] = (

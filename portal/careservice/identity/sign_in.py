@@ -124,6 +124,7 @@ def _page(
         status=status,
         tenant=asked.tenant,
         leads_to=asked.redirect_uri,
+        locales=asked.parameters.get("ui_locales", ""),
         handle=handle,
         username=username,
         error=error,
@@ -142,8 +143,9 @@ def _sample_people(session: Session, asked: Asked) -> list[Person]:
 
 def _too_late(waiting: AuthorizationRequest | None) -> Response:
     """The form is over: used, too old, or another browser's. Its own browser is shown the way back."""
-    home = origin(str(waiting.parameters["redirect_uri"])) + "/" if waiting is not None else None
-    return page("too_late.html", status=400, home=home)
+    asked = _parameters(waiting) if waiting is not None else {}
+    home = origin(asked["redirect_uri"]) + "/" if asked else None
+    return page("too_late.html", status=400, home=home, locales=asked.get("ui_locales", ""))
 
 
 def _printable(text: str) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from bs4 import BeautifulSoup
 
+from portal.careservice.identity import words
 from tests.careservice.identity.identity_server import IdentityServer, answer_in
 
 
@@ -22,6 +26,28 @@ def test_the_page_is_plain_and_accessible(server: IdentityServer) -> None:
     assert [button.text for button in soup.select("button")] == ["Sign in"]
     assert soup.select_one("input[name=username][value=amelia]") is not None
     assert not soup.select("script, style, [style], [onload]")
+
+
+@pytest.mark.parametrize(
+    ("locales", "language", "direction", "heading"),
+    [
+        ("es en", "es", "ltr", "Iniciar sesión"),
+        ("ar", "ar", "rtl", "تسجيل الدخول"),
+        ("xx-YY", "en", "ltr", "Sign in"),
+    ],
+)
+def test_the_page_speaks_the_language_that_the_client_asks_for(
+    server: IdentityServer, locales: str, language: str, direction: str, heading: str
+) -> None:
+    soup = BeautifulSoup(server.browser().page(ui_locales=locales).text, "html.parser")
+    assert soup.html is not None and soup.h1 is not None
+    assert (soup.html["lang"], soup.html["dir"], soup.h1.text) == (language, direction, heading)
+
+
+def test_every_word_of_the_pages_is_translated() -> None:
+    folder = Path(words.__file__).parents[1] / "templates" / "identity"
+    said = {text for file in folder.glob("*.html") for text in re.findall(r'_\("([^"]+)"', file.read_text())}
+    assert said and not said - words.WORDS.keys()
 
 
 def test_its_headers_let_nothing_else_in(server: IdentityServer) -> None:
