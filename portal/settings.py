@@ -58,6 +58,8 @@ class Settings:
     limit_sign_in: str = "30 per minute"
     limit_signing: str = "30 per minute"
     limit_booking: str = "10 per minute"
+    limit_printing: str = "10 per minute"
+    limit_files: str = "300 per minute"
     audit: str = "stderr"
     breaker: int = 5
     metrics_token: str | None = field(default=None, repr=False)
@@ -119,6 +121,10 @@ def _read(environ: Mapping[str, str]) -> Settings:
         limit_sign_in=checked("PORTAL_LIMIT_SIGN_IN", "30 per minute", _rate, "a rate such as 30 per minute"),
         limit_signing=checked("PORTAL_LIMIT_SIGNING", "30 per minute", _rate, "a rate such as 30 per minute"),
         limit_booking=checked("PORTAL_LIMIT_BOOKING", "10 per minute", _rate, "a rate such as 10 per minute"),
+        limit_printing=checked(
+            "PORTAL_LIMIT_PRINTING", "10 per minute", _rate, "a rate such as 10 per minute"
+        ),
+        limit_files=checked("PORTAL_LIMIT_FILES", "300 per minute", _rate, "a rate such as 300 per minute"),
         audit=environ.get("PORTAL_AUDIT") or "stderr",
         breaker=checked("PORTAL_BREAKER", 5, _failures, "a number of failures from 0 to 100"),
         metrics_token=_metrics_token(environ, faults),

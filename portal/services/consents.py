@@ -135,8 +135,15 @@ def revoke_consent(
 def content_hash(form: ConsentForm | ConsentDraft) -> str:
     """The portal's own hash of a form's text: SHA-256, lower-case hex, of its canonical JSON (RFC 8785).
 
-    Covers title, kind, version, body and statements; members without a value are left out. Compare it only
-    between forms read whole, since lists leave the text out.
+    Compare it only between forms read whole, since lists leave the text out.
+    """
+    return hashlib.sha256(signed_text(form)).hexdigest()
+
+
+def signed_text(form: ConsentForm | ConsentDraft) -> bytes:
+    """What is signed of a form, as canonical JSON (RFC 8785).
+
+    Holds title, kind, version, body and statements; members without a value are left out.
     """
     content: dict[str, object] = {
         "title": form.title,
@@ -145,7 +152,7 @@ def content_hash(form: ConsentForm | ConsentDraft) -> str:
         "body": [_given(fields_of(clause)) for clause in form.body],
         "statements": [_given(fields_of(statement)) for statement in form.statements],
     }
-    return hashlib.sha256(rfc8785.dumps(_given(content))).hexdigest()
+    return rfc8785.dumps(_given(content))
 
 
 def signed_by(form: ConsentForm, sub: str, role: SignerRole | None = None) -> bool:

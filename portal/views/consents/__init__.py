@@ -1,18 +1,19 @@
-"""Consent forms: whose turn it is, reading, the receipt; signing, withdrawing and creating in modules of their own."""
+"""Consent forms: whose turn it is, reading, the receipt; signing, withdrawing, creating and printing in
+modules of their own.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from flask import Blueprint, Response, request, url_for
 
 from portal.services.client import Care
 from portal.services.consents import all_consents, content_hash, get_consent, list_consents
-from portal.services.records import ConsentForm, ConsentStatus, Signature
+from portal.services.records import ConsentStatus
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.consents import creating, revoking, signing, words
+from portal.views.consents import creating, printed, revoking, signing, words
 from portal.views.consents.listing import Listing, Table, group
+from portal.views.consents.proof import checks, in_order
 from portal.views.consents.standing import may_create, standing
 from portal.web import audit
 from portal.web.guard import signed_in
@@ -20,7 +21,7 @@ from portal.web.htmx import redirect_to, render
 
 bp = Blueprint("consents", __name__, url_prefix="/consents")
 words.register(bp)
-for part in (signing.bp, revoking.bp, creating.bp):
+for part in (signing.bp, revoking.bp, creating.bp, printed.bp):
     bp.register_blueprint(part)
 
 
@@ -69,36 +70,3 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         signatures=in_order(form, person),
         is_ended=form.status in (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What comparing one signature with the text of now gave.
-
-    `matches` is None when the clinic's system makes its mark in a way of its own: it is unchanged by that
-    system's word, and the portal cannot recompute it.
-    """
-
-    signature: Signature
-    matches: bool | None
-
-
-def checks(form: ConsentForm, person: Person) -> list[Check]:
-    """Compare each signature's mark with one made anew from the form as it is in the record now."""
-    now = content_hash(form)
-    return [Check(signature, _matches(signature, form, now)) for signature in in_order(form, person)]
-
-
-def in_order(form: ConsentForm, person: Person) -> list[Signature]:
-    """The signatures, the reader's own first, then as they were given."""
-    return sorted(
-        form.signatures,
-        key=lambda s: (s.person_id != person.sub, s.signed_at.timestamp() if s.signed_at else 0),
-    )
-
-
-def _matches(signature: Signature, form: ConsentForm, now: str) -> bool | None:
-    if signature.content_hash == now:
-        return True
-    ways_of_its_own = form.content_hash != now and signature.content_hash == form.content_hash
-    return None if ways_of_its_own else False

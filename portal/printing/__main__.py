@@ -1,0 +1,134 @@
+"""The child: reads an `Order` from stdin and writes the PDF to stdout. It trusts nothing in the page."""
+
+# WeasyPrint has no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false
+
+from __future__ import annotations
+
+import importlib
+import logging
+import mimetypes
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from portal.printing import NO_PANGO, ROOT, SECONDS, Attached, Order
+
+_MEMORY = 1 << 30
+_FILES = 128
+_HERE = Path(__file__).parent
+_TYPES = {".css": "text/css", ".ttf": "font/ttf", ".svg": "image/svg+xml", ".png": "image/png"}
+OURS = {
+    f"portal:{file.name}": file
+    for folder in (_HERE, _HERE / "fonts", ROOT / "static" / "brand")
+    for file in sorted(folder.iterdir())
+    if file.suffix in _TYPES
+}
+"""All that a page may refer to, by its address."""
+
+
+def main() -> int:
+    """Return the exit status: 0 when the PDF is written, NO_PANGO, or 1 after one line that names the failure."""
+    _limit()
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    try:
+        importlib.import_module("weasyprint")
+    except OSError:  # it loads the system's libraries
+        return NO_PANGO
+    mimetypes.init(())
+    sys.addaudithook(_Confinement(os.environ.get("TMPDIR", "/nonexistent")))
+    try:
+        document = _made(order)
+    except Exception as error:  # noqa: BLE001 (whatever it is: its message may quote the page, its name doesn't)
+        print(type(error).__name__, file=sys.stderr)  # noqa: T201
+        return 1
+    sys.stdout.buffer.write(document)
+    return 0
+
+
+def _limit() -> None:
+    """Bound memory, time and files."""
+    seconds = int(SECONDS) + 5
+    for what, most in (
+        (resource.RLIMIT_AS, _MEMORY),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_NOFILE, _FILES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(what, (most, most))
+
+
+class _Confinement:
+    """An audit hook (PEP 578) that leaves Python no way out: no connection, no process, no file but our own."""
+
+    def __init__(self, own: str) -> None:
+        self._readable = tuple(
+            os.path.join(str(folder), "")  # noqa: PTH118 (asked for every file that is opened)
+            for folder in (own, _HERE, ROOT / "static" / "brand", sys.prefix, sys.base_prefix)
+        )
+        self._writable = os.path.join(own, "")  # noqa: PTH118
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event.startswith(("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")):
+            raise PermissionError(event)
+        if event == "open" and not isinstance(arguments[0], int):
+            path = os.path.realpath(os.fsdecode(arguments[0]))
+            reads_only = not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if not path.startswith(self._readable if reads_only else self._writable):
+                raise PermissionError(event)
+
+
+def _made(order: Order) -> bytes:
+    from weasyprint import HTML, Attachment
+    from weasyprint.urls import URLFetcher, URLFetcherResponse
+
+    class Ours(URLFetcher):
+        """Gives the files of `OURS` and refuses every other address, whatever its scheme."""
+
+        def fetch(self, url: str, headers: Any = None) -> Any:
+            file = OURS.get(url)
+            if file is None:
+                raise ValueError("not ours")
+            return URLFetcherResponse(url, file.read_bytes(), {"Content-Type": _TYPES[file.suffix]})
+
+    def attachment(one: Attached) -> Any:
+        return Attachment(
+            string=one.content,
+            name=one.name,
+            description=one.description,
+            created=one.made_at,
+            modified=one.made_at,
+        )
+
+    logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
+    page = HTML(string=order.html, base_url="portal:", url_fetcher=Ours(), media_type="print")
+    for facts in list(page.etree_element.iter("dl")):
+        _make_table(facts)
+    document = page.write_pdf(
+        pdf_variant="pdf/ua-1",
+        pdf_identifier=b"",
+        attachments=[attachment(one) for one in order.attached] or None,
+    )
+    return document or b""
+
+
+def _make_table(facts: Any) -> None:
+    """Turn a list of facts into a table: a PDF knows no list of terms (ISO 32000-1 §14.8.4.3.3), a reader of tables
+    says which fact a value belongs to."""
+    becomes = {"div": "tr", "dt": "th", "dd": "td"}
+    for one in facts.iter():
+        one.tag = becomes.get(one.tag, one.tag)
+    rows = list(facts)
+    facts.tag, facts[:] = "table", []
+    body = facts.makeelement("tbody", {})
+    body.extend(rows)
+    facts.append(body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

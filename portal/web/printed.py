@@ -1,0 +1,68 @@
+"""Answering with a PDF made from a template, or saying honestly that it can't be made now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from babel.dates import format_time
+from flask import Response, g, make_response, request
+
+from portal.parts import parts
+from portal.printing import Attached, CannotPrint, pdf
+from portal.web import audit, templates
+from portal.web.downloads import disposition, safe_name
+from portal.web.extensions import limiter
+from portal.web.filters import date_locale, local, long_date, now
+from portal.web.htmx import render
+
+_RETRY_SECONDS = 10
+_limit = limiter.shared_limit(
+    lambda: parts().settings.limit_printing,
+    scope="printing",
+    key_func=lambda: f"{g.tenant.key}:{g.person.sub}",
+)
+
+
+def printed(
+    template: str,
+    *,
+    name: str,
+    by_hand: str,
+    about: tuple[str, str, str],
+    attached: tuple[Attached, ...] = (),
+    **context: Any,
+) -> Response:
+    """Answer with the template as a PDF to be saved as `name`, or with 503 and why in words.
+
+    `by_hand` is the page to print from the browser when no PDF can be made; `about` is what the audit record says:
+    the event, the kind of record and its id. One person may have `PORTAL_LIMIT_PRINTING` documents made.
+    """
+    event, kind, id_ = about
+    with _limit:
+        html = templates.render(template, {"exact": exact, "made_at": now(), "stamp": None, **context})
+    try:
+        document = pdf(html, *attached)
+    except CannotPrint as error:
+        audit.note(event, "failed", kind=kind, id_=id_)
+        response = render(
+            "print/failed.html", status=503, by_hand=by_hand, again=request.path, is_busy=error.is_busy
+        )
+        response.headers["Retry-After"] = str(_RETRY_SECONDS)
+        return response
+    audit.note(event, "done", kind=kind, id_=id_)
+    return make_response(
+        document,
+        {
+            "Content-Type": "application/pdf",
+            "Content-Disposition": disposition(f"{safe_name(name)}.pdf", is_saved=True),
+        },
+    )
+
+
+def exact(value: datetime) -> str:
+    """`27 November 2026, 09:30:12 (UTC+00:00)`: a moment that can be read in any zone; the clinic's is shown."""
+    there = local(value)
+    zone = there.strftime("%z")
+    clock = format_time(there.time().replace(microsecond=0), "medium", locale=date_locale())
+    return f"{long_date(value)}, {clock} (UTC{zone[:3]}:{zone[3:5]})"
