@@ -7,12 +7,12 @@ import ipaddress
 import math
 from typing import Any, cast
 
-from flask import request
+from flask import g, request
 from flask_babel import Babel
 from flask_limiter import Limiter
 from limits.storage import Storage
 
-from portal.parts import parts
+from portal.parts import parts, session
 from portal.store import StoreDown
 from portal.web.csrf import Csrf
 
@@ -69,6 +69,12 @@ def address() -> str:
     except ValueError:
         return ""
     return str(ipaddress.ip_network((given, 64), strict=False)) if given.version == 6 else str(given)
+
+
+def person_or_address() -> str:
+    """Return whom a limit by person counts: who is signed in here, else the address."""
+    person = session().person
+    return f"{g.tenant.key}:{person.sub}" if person else address()
 
 
 def seconds_to_wait() -> int:

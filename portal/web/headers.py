@@ -1,5 +1,8 @@
 """What every answer carries, set in one place (OWASP ASVS 5.0 V3; Content Security Policy Level 3).
 
+What is the same for all is added around the whole application, so that static files and answers that no handler
+made have it too; the policy, with its nonce, is made for each answer of a handler.
+
 The policy is strict: a nonce for the script, no inline script or style, Trusted Types with htmx's policy
 alone, forms that post here or to the clinic's identity server.
 """
@@ -7,8 +10,13 @@ alone, forms that post here or to the clinic's identity server.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, g
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 _FIXED = {
     "X-Content-Type-Options": "nosniff",
@@ -36,7 +44,12 @@ _FIXED = {
             "clipboard-write=(self)",
         ]
     ),
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
 }
+"""What an answer has that doesn't say otherwise itself."""
+
+_SECURE = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; img-src 'self'; "
     "font-src 'self'; connect-src 'self'; frame-src 'self'; manifest-src 'self'; form-action 'self'{identity}; "
@@ -54,20 +67,30 @@ def nonce() -> str:
 
 
 def init_app(app: Flask) -> None:
-    """Set the headers on every answer, whatever its route and status."""
+    """Set the headers on every answer, whatever its route and status; call it when static files are served."""
     app.after_request(_set)
+    app.wsgi_app = _everywhere(app.wsgi_app)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _set(response: Response) -> Response:
-    for name, value in _FIXED.items():
-        response.headers.setdefault(name, value)
-    if request.is_secure:
-        response.headers.setdefault("Strict-Transport-Security", "max-age=63072000; includeSubDomains")
     if "Content-Security-Policy" not in response.headers:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""
         response.headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce(), identity=identity)
-    response.headers.setdefault("Cache-Control", "no-store")
     if request_id := g.get("request_id"):
         response.headers["X-Request-Id"] = request_id
     return response
+
+
+def _everywhere(inner: WSGIApplication) -> WSGIApplication:
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        wanted = _FIXED | _SECURE if environ["wsgi.url_scheme"] == "https" else _FIXED
+
+        def begin(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
+            given = {name.lower() for name, _ in headers}
+            more = [(name, value) for name, value in wanted.items() if name.lower() not in given]
+            return start_response(status, [*headers, *more], *error)
+
+        return inner(environ, begin)
+
+    return application

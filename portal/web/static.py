@@ -70,8 +70,6 @@ def _always(path: str, url: str) -> bool:
 
 
 def _headers(headers: Headers, path: str, url: str) -> None:
-    headers["X-Content-Type-Options"] = "nosniff"
-    headers["Cross-Origin-Resource-Policy"] = "same-origin"
     del headers["Access-Control-Allow-Origin"]
 
 

@@ -126,6 +126,7 @@ def calendar(signed: str) -> Response:
 @bp.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> Response:
     """Say when it can be tried again."""
+    audit.note(request.endpoint or "-", "too-many")
     seconds = seconds_to_wait()
     response = render("booking/limited.html", status=429, again_at=now() + timedelta(seconds=seconds))
     response.headers["Retry-After"] = str(seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
+from flask_limiter.errors import RateLimitExceeded
 
 from portal.operations import Operation, State
 from portal.parts import parts
@@ -14,6 +15,7 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.standing import standing
 from portal.web import audit, unsent
+from portal.web.extensions import limiter, person_or_address
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.once import is_lost, key, settled
@@ -55,7 +57,13 @@ def revoke(care: Care, person: Person, consent_id: str) -> Response:
         return to_sign_in(next_path=url_for("consents.revoking.show", consent_id=form.id), fresh=True)
     if not operations.claim(person.sub, operation.id):
         return _under_way(form, person, operation)
-    return _send(care, person, form, operation, reason)
+    try:
+        # Counted here, so that a repeat of what is done never meets the limit.
+        with limiter.limit(parts().settings.limit_signing, key_func=person_or_address):
+            return _send(care, person, form, operation, reason)
+    except RateLimitExceeded:
+        operations.reopen(person.sub, operation.id)
+        raise
 
 
 def _send(care: Care, person: Person, form: ConsentForm, operation: Operation, reason: str) -> Response:

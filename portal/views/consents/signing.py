@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
-from flask import Blueprint, Response, g, request, url_for
+from flask import Blueprint, Response, request, url_for
 from flask_babel import get_locale
 from flask_limiter.errors import RateLimitExceeded
 from werkzeug.datastructures import MultiDict
@@ -37,7 +37,7 @@ from portal.views.consents.standing import (
     why_not_sign,
 )
 from portal.web import audit, unsent
-from portal.web.extensions import limiter
+from portal.web.extensions import limiter, person_or_address
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.once import is_lost, key, settled
@@ -175,7 +175,7 @@ def sign(care: Care, person: Person, consent_id: str) -> Response:
         return _under_way(signing)
     try:
         # Counted here, so that a repeat of what is done never meets the limit.
-        with limiter.limit(parts().settings.limit_signing, key_func=lambda: f"{g.tenant.key}:{person.sub}"):
+        with limiter.limit(parts().settings.limit_signing, key_func=person_or_address):
             return _send(care, signing)
     except RateLimitExceeded:
         parts().operations.reopen(person.sub, signing.operation.id)
