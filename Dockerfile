@@ -6,7 +6,7 @@ COPY requirements/uv.txt requirements/portal.txt requirements/
 RUN python -m venv /venv \
  && python -m venv /uv \
  && /uv/bin/pip install --quiet --no-cache-dir --require-hashes -r requirements/uv.txt \
- && VIRTUAL_ENV=/venv /uv/bin/uv pip install --quiet --no-cache --require-hashes -r requirements/portal.txt
+ && VIRTUAL_ENV=/venv /uv/bin/uv pip install --quiet --no-cache --compile-bytecode --require-hashes -r requirements/portal.txt
 COPY static static
 COPY portal portal
 RUN /venv/bin/python -m portal.web.static \
@@ -14,6 +14,10 @@ RUN /venv/bin/python -m portal.web.static \
 
 FROM python:3.11-slim
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PORTAL_BIND=0.0.0.0:8000
+# WeasyPrint, which makes PDFs, needs Pango of the system.
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 \
+ && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --home-dir /nonexistent --shell /usr/sbin/nologin portal \
  && install -d -o portal -g portal -m 0700 /var/lib/portal
 WORKDIR /srv/portal

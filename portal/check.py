@@ -24,7 +24,7 @@ import msgspec
 from redis import Redis, RedisError
 from redis.exceptions import ResponseError
 
-from portal import outbound
+from portal import outbound, printing
 from portal.outbound import Answer, Call, OutboundError
 from portal.services.endpoints import LIST_CONSENTS
 from portal.settings import Settings, SettingsError, Timeouts
@@ -73,6 +73,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from _colours(tenants)
     yield from _store(settings)
     yield _audit(settings)
+    yield _printing()
     for auth_url, origins in sorted({(one.auth_url, one.identity_origins) for one in tenants}):
         there = [one for one in tenants if (one.auth_url, one.identity_origins) == (auth_url, origins)]
         provider = Provider(auth_url, origins, settings.timeouts, time.time, 0)
@@ -96,6 +97,17 @@ def _colours(tenants: list[Tenant]) -> Iterator[Finding]:
         )
     if not faint:
         yield Finding("accents", "every contrast with white is 4.5 or more")
+
+
+def _printing() -> Finding:
+    """The portal works without: who asks for a PDF is shown the page to print."""
+    why = printing.fault()
+    if why is None:
+        return Finding("PDF documents", "can be made")
+    packages = f"Install WeasyPrint's libraries (apt-get install {' '.join(printing.PACKAGES)})"
+    return Finding(
+        "PDF documents", f"can't be made: {why}", f"{packages}, or leave it: people can print the pages"
+    )
 
 
 def _store(settings: Settings) -> Iterator[Finding]:

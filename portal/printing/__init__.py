@@ -8,7 +8,6 @@ clinics' logos and nothing else: no file, no connection. Nothing here imports We
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 import tempfile
@@ -34,8 +33,6 @@ PACKAGES = ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0")
 
 _places = threading.BoundedSemaphore(AT_ONCE)
 _memory = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
-
-log = logging.getLogger("portal.printing")
 
 
 class Attached(msgspec.Struct, frozen=True):
@@ -76,11 +73,11 @@ def pdf(
 
 
 def fault() -> str | None:
-    """Return None when PDFs can be made here, else one line that says what to mend."""
+    """Return None when PDFs can be made here, else why not, in a few words."""
     try:
         pdf('<html lang="en"><title>.</title><p>.')
     except CannotPrint as error:
-        return f"PDFs can't be made: {error}"
+        return str(error)
     return None
 
 
@@ -121,17 +118,12 @@ def _child(order: bytes, folder: Path, seconds: float) -> bytes:
             },
         )
     except subprocess.TimeoutExpired:
-        raise _failed(f"it took more than {seconds:g} s") from None
+        raise CannotPrint(f"it took more than {seconds:g} s") from None
     except OSError as error:
-        raise _failed(f"no process could be started ({error.strerror})") from error
+        raise CannotPrint(f"no process could be started ({error.strerror})") from error
     if done.returncode == NO_PANGO:
-        raise _failed(f"the system lacks Pango; apt-get install {' '.join(PACKAGES)}")
+        raise CannotPrint("the system lacks Pango")
     if done.returncode != 0 or not done.stdout.startswith(b"%PDF-"):
         said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2][:200]
-        raise _failed(f"the process ended with {done.returncode} {said}".strip())
+        raise CannotPrint(f"the process ended with {done.returncode} {said}".strip())
     return done.stdout
-
-
-def _failed(why: str) -> CannotPrint:
-    log.error("no PDF: %s", why)
-    return CannotPrint(why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,8 @@ from portal.web.downloads import disposition, safe_name
 from portal.web.extensions import limiter
 from portal.web.filters import date_locale, local, long_date, now
 from portal.web.htmx import render
+
+log = logging.getLogger("portal")
 
 _RETRY_SECONDS = 10
 _limit = limiter.shared_limit(
@@ -44,6 +47,7 @@ def printed(
     try:
         document = pdf(html, *attached)
     except CannotPrint as error:
+        log.error("no PDF: %s", error)
         audit.note(event, "failed", kind=kind, id_=id_)
         response = render(
             "print/failed.html", status=503, by_hand=by_hand, again=request.path, is_busy=error.is_busy

@@ -36,6 +36,8 @@ GENEROUS = {
     "PORTAL_LIMIT_SIGN_IN": "10000 per minute",
     "PORTAL_LIMIT_SIGNING": "10000 per minute",
     "PORTAL_LIMIT_BOOKING": "10000 per minute",
+    "PORTAL_LIMIT_PRINTING": "10000 per minute",
+    "PORTAL_LIMIT_FILES": "10000 per minute",
 }
 """Tests come from one address; the ones about limits set their own."""
 
