@@ -465,14 +465,14 @@ class Entry:
             _until(
                 _("You agreed to storage until"),
                 _(
-                    "So long your signed consent allows the clinic to keep it. You can renew it with a new form."
+                    "Until then your signed consent lets the clinic keep it. You can renew it with a new form."
                 ),
                 embryo.storage_consented_until,
             ),
             _until(
                 _("Storage is paid until"),
                 _(
-                    "It moves on when a payment has arrived. Nothing happens to the embryo on that day by itself."
+                    "This date moves on when a payment arrives. Nothing happens to the embryo just because it passes."
                 ),
                 _paid_until(embryo),
             ),
