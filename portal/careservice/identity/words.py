@@ -10,17 +10,17 @@ WORDS: dict[str, tuple[str, str]] = {
     "Clinic sign-in": ("Acceso a la clínica", "تسجيل الدخول إلى العيادة"),
     "Error": ("Error", "خطأ"),
     "Sign in": ("Iniciar sesión", "تسجيل الدخول"),
-    "You are not signed in": ("No ha iniciado sesión", "لم يتم تسجيل دخولك"),
+    "You are not signed in": ("No has iniciado sesión", "لم يتم تسجيل دخولك"),
     "There were too many tries with this user name. Wait 15 minutes, then try again.": (
-        "Ha habido demasiados intentos con este nombre de usuario. Espere 15 minutos y vuelva a intentarlo.",
+        "Ha habido demasiados intentos con este nombre de usuario. Espera 15 minutos y vuelve a intentarlo.",
         "جرت محاولات كثيرة جدًا باسم المستخدم هذا. انتظر 15 دقيقة ثم حاول مرة أخرى.",
     ),
     "That user name and password don’t go together. Check both.": (
-        "El nombre de usuario y la contraseña no coinciden. Revise los dos.",
+        "El nombre de usuario y la contraseña no coinciden. Revisa los dos.",
         "اسم المستخدم وكلمة المرور غير متطابقين. تحقّق من كليهما.",
     ),
     "Please give your password once more, so that we know it is you.": (
-        "Escriba de nuevo su contraseña para que sepamos que es usted.",
+        "Escribe de nuevo tu contraseña para que sepamos que eres tú.",
         "أدخل كلمة المرور مرة أخرى لنتأكد من أنك أنت.",
     ),
     "User name": ("Nombre de usuario", "اسم المستخدم"),
@@ -31,21 +31,21 @@ WORDS: dict[str, tuple[str, str]] = {
         "لا وجود لأي منهم في الواقع. كلمة مرورهم واحدة، وقد ظهرت عند بدء العرض.",
     ),
     "Sign-in not possible": ("No se puede iniciar sesión", "تعذّر تسجيل الدخول"),
-    "You can’t sign in from there": ("No puede iniciar sesión desde ahí", "لا يمكنك تسجيل الدخول من هناك"),
+    "You can’t sign in from there": ("No puedes iniciar sesión desde ahí", "لا يمكنك تسجيل الدخول من هناك"),
     "The page that sent you here asked in a way that isn’t allowed. Go back to your clinic’s portal and start again.": (
-        "La página que le ha traído aquí lo ha pedido de un modo no permitido. Vuelva al portal de su clínica y "
-        "empiece de nuevo.",
+        "La página que te ha traído aquí lo ha pedido de un modo no permitido. Vuelve al portal de tu clínica y "
+        "empieza de nuevo.",
         "الصفحة التي أحالتك إلى هنا طلبت ذلك بطريقة غير مسموح بها. عُد إلى بوابة عيادتك وابدأ من جديد.",
     ),
     "Sign out": ("Cerrar sesión", "تسجيل الخروج"),
-    "Do you want to sign out?": ("¿Quiere cerrar la sesión?", "هل تريد تسجيل الخروج؟"),
+    "Do you want to sign out?": ("¿Quieres cerrar la sesión?", "هل تريد تسجيل الخروج؟"),
     "%(name)s is signed in in this browser. Signing out ends it on every page of the clinic.": (
         "%(name)s tiene la sesión abierta en este navegador. Al cerrarla, se cierra en todas las páginas de la clínica.",
         "%(name)s مسجَّل الدخول في هذا المتصفح. تسجيل الخروج ينهي الجلسة في جميع صفحات العيادة.",
     ),
     "Signed out": ("Sesión cerrada", "تم تسجيل الخروج"),
-    "You are signed out": ("Ha cerrado la sesión", "تم تسجيل خروجك"),
-    "You can close this page.": ("Puede cerrar esta página.", "يمكنك إغلاق هذه الصفحة."),
+    "You are signed out": ("Has cerrado la sesión", "تم تسجيل خروجك"),
+    "You can close this page.": ("Puedes cerrar esta página.", "يمكنك إغلاق هذه الصفحة."),
     "Start again": ("Empezar de nuevo", "ابدأ من جديد"),
     "This sign-in is over": ("Este inicio de sesión ha terminado", "انتهت محاولة تسجيل الدخول هذه"),
     "It was used already, took too long, or began in another browser.": (
@@ -54,7 +54,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "Go to the portal": ("Ir al portal", "الانتقال إلى البوابة"),
     "Go back to your clinic’s portal and start again.": (
-        "Vuelva al portal de su clínica y empiece de nuevo.",
+        "Vuelve al portal de tu clínica y empieza de nuevo.",
         "عُد إلى بوابة عيادتك وابدأ من جديد.",
     ),
     "patient": ("paciente", "مريض"),
