@@ -140,6 +140,7 @@ def portal(
     running = PortalThread(
         service.plan,
         PORTAL_TENANTS=str(tenants),
+        PORTAL_BREAKER="0",  # each fault is to be met, not what is said of the ones before
         PORTAL_TIMEOUT_CONNECT="0.5",
         PORTAL_TIMEOUT_READ="1",
         PORTAL_TIMEOUT_PAGE=str(PAGE_SECONDS),
@@ -164,7 +165,8 @@ def forget(portal: PortalThread) -> None:
     """Let the portal know nothing but its sessions."""
     for clinic in ("riverside", "harbour"):
         portal.parts.vault.delete(f"offered:{clinic}")
-    portal.parts.references._session.cache.clear()
+    if made := portal.parts.references._made:
+        made._session.cache.clear()
 
 
 @pytest.mark.parametrize(("name", "path", "which", "fault"), named(PAGE_CASES))

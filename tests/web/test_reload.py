@@ -82,3 +82,30 @@ def test_a_stop_under_traffic_answers_everything_that_was_sent(running: Running)
         traffic.wait_for(lambda: traffic.turned_away == BROWSERS, "everyone was turned away")
     assert traffic.failed == []
     assert running.portal.child.wait(40) == 0
+
+
+def test_a_reload_with_wrong_settings_is_refused_and_the_workers_go_on(running: Running) -> None:
+    traffic = running.traffic
+    before = running.workers()
+    tenants = running.plan.data / f"tenants-{running.portal.port}.toml"
+    good = tenants.read_text()
+    tenants.write_text(good.replace("Europe/London", "Europe/Lundon"))
+    log = running.portal.log
+    with traffic.of(5, pause=PAUSE):
+        os.kill(running.portal.child.pid, signal.SIGHUP)
+        traffic.wait_for(lambda: "Not reloaded" in log.read_text(), "said so in the log")
+        traffic.wait_for_more(20)
+    assert "tenants.riverside.time_zone: 'Europe/Lundon'" in log.read_text()
+    assert running.workers() == before
+    tenants.write_text(good)
+    assert traffic.failed == []
+
+
+@pytest.mark.parametrize("running", [{"PORTAL_MAX_REQUESTS": "60"}], indirect=True)
+def test_workers_are_renewed_under_traffic_without_a_request_lost(running: Running) -> None:
+    traffic = running.traffic
+    before = running.workers()
+    with traffic.of(BROWSERS, pause=PAUSE):
+        traffic.wait_for(lambda: len(before - running.workers()) == len(before), "each worker renewed")
+        traffic.wait_for_more(100)
+    assert traffic.failed == []
