@@ -1,24 +1,21 @@
-"""Protocols: list, one protocol with its days drawn, its status; making and changing one in modules of their own."""
+"""Protocols: list, one protocol with its days drawn, its status; making, changing and taking one along in
+modules of their own.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from flask import Blueprint, Response, request, url_for
 from msgspec.structs import replace
 
 from portal.services.client import Care
-from portal.services.episodes import get_episode
 from portal.services.errors import BadResponse, CareError, Conflict, Unavailable
-from portal.services.gather import gather, known
-from portal.services.physicians import list_physicians
 from portal.services.protocols import get_protocol, list_protocols, update_protocol
 from portal.services.records import Protocol, ProtocolStatus
 from portal.sessions import Person
 from portal.tenants import Side
-from portal.views.protocols import creating, editing, words
+from portal.views.protocols import creating, editing, schedule, words
 from portal.views.protocols.listing import Listing, Table
-from portal.views.protocols.shown import Shown
+from portal.views.protocols.shown import read_shown
 from portal.views.protocols.words import ENDS, WRITERS, may_write
 from portal.web import audit
 from portal.web.guard import signed_in
@@ -27,7 +24,7 @@ from portal.words import _
 
 bp = Blueprint("protocols", __name__, url_prefix="/protocols")
 words.register(bp)
-for part in (creating.bp, editing.bp):
+for part in (creating.bp, editing.bp, schedule.bp):
     bp.register_blueprint(part)
 
 
@@ -114,45 +111,5 @@ def _read_after_loss(care: Care, protocol_id: str) -> Protocol:
 
 def _page(care: Care, person: Person, protocol: Protocol, *, status: int = 200, note: str = "") -> Response:
     audit.note("protocol.read", "done", kind="protocol", id_=protocol.id)
-    beside = _beside(care, person, protocol)
-    shown = Shown(
-        protocol,
-        person,
-        physician=beside.physician,
-        patient=beside.patient,
-        is_nameless=beside.is_incomplete,
-    )
+    shown = read_shown(care, person, protocol)
     return render("protocols/show.html", status=status, shown=shown, protocol=protocol, note=note)
-
-
-@dataclass(frozen=True, slots=True)
-class _Beside:
-    physician: str | None
-    patient: str | None
-    is_incomplete: bool = False
-
-
-def _beside(care: Care, person: Person, protocol: Protocol) -> _Beside:
-    """Who is meant by the ids of the record, as far as that can be read; a page without is still a page."""
-    if not person.is_staff:
-        return _Beside(None, None)
-    physicians, episode = gather(
-        lambda: list_physicians(care).value.items if protocol.physician_id else (),
-        lambda: get_episode(care, protocol.episode_id) if protocol.episode_id else None,
-    )
-    people = {one.id: one.name for one in known(physicians) or ()}
-    whole = known(episode)
-    return _Beside(
-        people.get(protocol.physician_id or ""),
-        next(
-            (
-                one.full_name
-                for one in (whole.patient, whole.partner)
-                if one is not None and one.id == protocol.patient_id
-            ),
-            None,
-        )
-        if whole
-        else None,
-        is_incomplete=any(isinstance(one, CareError) for one in (physicians, episode)),
-    )

@@ -10,6 +10,11 @@ from babel.numbers import format_decimal
 from flask_babel import get_locale
 from markupsafe import Markup
 
+from portal.services.client import Care
+from portal.services.episodes import get_episode
+from portal.services.errors import CareError
+from portal.services.gather import gather, known
+from portal.services.physicians import list_physicians
 from portal.services.records import Check, Medication, Protocol, ProtocolStatus
 from portal.sessions import Person
 from portal.views.protocols.words import ENDS, may_write
@@ -78,6 +83,26 @@ class Shown:
         """The date of a day of the protocol, if it has a beginning."""
         begins = self.protocol.start_date
         return begins + timedelta(days=day - 1) if begins else None
+
+
+def read_shown(care: Care, person: Person, protocol: Protocol) -> Shown:
+    """The protocol, for staff with who is meant by its ids, as far as that can be read."""
+    if not person.is_staff:
+        return Shown(protocol, person, physician=None, patient=None)
+    physicians, episode = gather(
+        lambda: list_physicians(care).value.items if protocol.physician_id else (),
+        lambda: get_episode(care, protocol.episode_id) if protocol.episode_id else None,
+    )
+    names = {one.id: one.name for one in known(physicians) or ()}
+    whole = known(episode)
+    couple = (one for one in (whole.patient, whole.partner) if one) if whole else ()
+    return Shown(
+        protocol,
+        person,
+        physician=names.get(protocol.physician_id or ""),
+        patient=next((one.full_name for one in couple if one.id == protocol.patient_id), None),
+        is_nameless=any(isinstance(one, CareError) for one in (physicians, episode)),
+    )
 
 
 def drawing(
