@@ -16,6 +16,8 @@ from typing import cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
+from portal.client_key import ClientKey, read_client_key
+
 LANGUAGES = ("en", "es", "ar")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
 _COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
@@ -44,6 +46,7 @@ class Client:
 
     client_id: str
     client_secret: str = field(repr=False)
+    key: ClientKey | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,7 @@ class _Reader:
                 "name",
                 "client_id",
                 "client_secret_env",
+                "client_key_env",
                 "authorize_params",
                 "tenant_claim",
                 "tenant_id",
@@ -283,13 +287,30 @@ class _Reader:
 
     def _client(self, table: _Table, where: str) -> Client:
         client_id = self._text(table, "client_id", where)
-        variable = self._text(table, "client_secret_env", where)
+        key = self._client_key(table, where)
+        variable = self._text(
+            table, "client_secret_env", where, default="" if "client_key_env" in table else None
+        )
         secret = read_secret(variable, self.environ) if variable else None
         if variable and secret is None:
             self.faults.append(
                 f"{where}.client_secret_env: set {variable} (or {variable}_FILE) in the environment"
             )
-        return Client(client_id, secret or "")
+        return Client(client_id, secret or "", key)
+
+    def _client_key(self, table: _Table, where: str) -> ClientKey | None:
+        """The key to sign in with at the identity server, where one is named instead of a secret, or besides."""
+        if "client_key_env" not in table:
+            return None
+        variable = self._text(table, "client_key_env", where)
+        pem = read_secret(variable, self.environ) if variable else None
+        key = read_client_key(pem) if pem else None
+        if variable and key is None:
+            self.faults.append(
+                f"{where}.client_key_env: set {variable} (or {variable}_FILE) to a private key as PEM: "
+                "RSA of 2048 bits or more, or EC on P-256"
+            )
+        return key
 
     def _params(self, table: _Table, where: str) -> Mapping[str, str]:
         params = self._table(table, "authorize_params", where)

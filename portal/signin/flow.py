@@ -188,6 +188,7 @@ class SignIn:
             Expected(
                 client_id=tenant.client.client_id,
                 nonce=transaction.nonce,
+                access_token=response.get("access_token"),
                 auth_time_after=transaction.started_at if transaction.fresh else None,
             ),
             now,
@@ -253,7 +254,7 @@ class SignIn:
             response: requests.Response = client.post(
                 metadata.pushed_authorization_request_endpoint,
                 data=dict(parse_qsl(urlsplit(location).query)),
-                auth=client.client_auth(metadata.client_auth),
+                auth=client.client_auth(metadata.auth_method(tenant.client)),
                 headers={"Accept": "application/json"},
                 withhold_token=True,
             )

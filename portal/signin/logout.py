@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
+import threading
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 
@@ -47,6 +48,12 @@ def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: 
         log.warning("refresh token not revoked: %s", type(error).__name__)
         return False
     return True
+
+
+def revoke_soon(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: Timeouts) -> None:
+    """The same for tokens that others took the place of, without keeping anyone waiting; nothing depends on it."""
+    if tokens is not None and tokens.refresh_token is not None:
+        threading.Thread(target=revoke, args=(tenant, provider, tokens, timeouts), daemon=True).start()
 
 
 def end_session_address(

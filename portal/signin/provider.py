@@ -25,11 +25,12 @@ from portal.breaker import Breaker, Open
 from portal.clock import Clock
 from portal.outbound import Call, OutboundError
 from portal.settings import Timeouts
-from portal.tenants import Tenants
+from portal.tenants import Client, Tenants
 
 T = TypeVar("T")
 
 ALGORITHMS = ("RS256", "PS256", "ES256")
+PRIVATE_KEY_JWT = "private_key_jwt"
 _FRESH_SECONDS = 3600.0
 _STALE_SECONDS = 24 * 3600.0
 _AGAIN_SECONDS = 10.0
@@ -82,6 +83,13 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
         if "client_secret_basic" in offered or "client_secret_post" not in offered:
             return "client_secret_basic"
         return "client_secret_post"
+
+    def auth_method(self, client: Client) -> str:
+        """How this client proves who it is: by its key, unless the server takes only the secret that it has, too."""
+        takes_keys = PRIVATE_KEY_JWT in self.token_endpoint_auth_methods_supported
+        return (
+            PRIVATE_KEY_JWT if client.key and (takes_keys or not client.client_secret) else self.client_auth
+        )
 
 
 class _Document(Generic[T]):

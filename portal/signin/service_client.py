@@ -1,7 +1,7 @@
 """The care API as the clinic's own client, for the one page that has no signed-in person: the booking page.
 
-Client Credentials exactly as the care API specification §5 shows them (RFC 6749 §4.4): four form fields, and an
-`access_token` in the answer. The token belongs to the process and to one clinic's client, is fetched by one
+Client Credentials exactly as the care API specification §5 shows them (RFC 6749 §4.4): four form fields (or a signed
+assertion instead of the secret, where the client has a key), and an `access_token` in the answer. The token belongs to the process and to one clinic's client, is fetched by one
 request while the others wait, and is renewed before it runs out and once after a 401.
 """
 
@@ -26,7 +26,7 @@ from portal.services.errors import NotSignedIn, Unavailable
 from portal.sessions import Tokens
 from portal.settings import Timeouts
 from portal.signin.provider import Provider, ProviderDown, ProviderRefused
-from portal.signin.tokens import SignInFailed, read_tokens, readable
+from portal.signin.tokens import ByKey, SignInFailed, read_tokens, readable
 from portal.tenants import Client, Tenant
 
 T = TypeVar("T")
@@ -83,13 +83,16 @@ class ServiceBearer:
 
     def _fetched(self) -> Tokens:
         try:
-            address = self._provider.metadata().token_endpoint
+            metadata = self._provider.metadata()
+            address, method = metadata.token_endpoint, metadata.auth_method(self._client)
             session = OAuth2Session(
                 self._client.client_id,
                 self._client.client_secret,
                 scope=_SCOPE,
-                token_endpoint_auth_method="client_secret_post",  # noqa: S106 (a method's name)
+                token_endpoint_auth_method=method if self._client.key else "client_secret_post",
             )
+            if self._client.key:
+                cast("Any", session).register_client_auth_method(ByKey(self._client.key, metadata.issuer))
             adapter.mount(session, self._timeouts)
             cast("Any", session).register_compliance_hook("access_token_response", readable)
             with self._provider.token_call():

@@ -5,6 +5,8 @@ Authlib speaks the protocol (RFC 6749, RFC 7636, RFC 7009); the checks that it l
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import random
 import re
 import secrets
@@ -13,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, cast
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 import requests
@@ -23,11 +26,19 @@ from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 
 from portal import adapter, metrics
+from portal.client_key import ClientKey
 from portal.clock import Clock
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.sessions import Session, Sessions, Tokens
 from portal.settings import Timeouts
-from portal.signin.provider import ALGORITHMS, Metadata, Provider, ProviderDown, ProviderRefused
+from portal.signin.provider import (
+    ALGORITHMS,
+    PRIVATE_KEY_JWT,
+    Metadata,
+    Provider,
+    ProviderDown,
+    ProviderRefused,
+)
 from portal.tenants import Client, Tenant
 
 LEEWAY = 30
@@ -51,18 +62,46 @@ class SignInFailed(Exception):
 
 def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **settings: Any) -> OAuth2Session:
     """Return Authlib's client for this registration, sending through the portal's own HTTP client."""
+    method = metadata.auth_method(client)
     session = OAuth2Session(
         client.client_id,
         client.client_secret,
-        token_endpoint_auth_method=metadata.client_auth,
-        revocation_endpoint_auth_method=metadata.client_auth,
+        token_endpoint_auth_method=method,
+        revocation_endpoint_auth_method=method,
         code_challenge_method="S256",
         **settings,
     )
+    if client.key:
+        cast("Any", session).register_client_auth_method(ByKey(client.key, metadata.issuer))
     adapter.mount(session, timeouts)
     for answer in ("access_token_response", "refresh_token_response"):
         cast("Any", session).register_compliance_hook(answer, readable)
     return session
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByKey:
+    """Authlib's way to add `private_key_jwt` to a form (RFC 7523 §2.2); Authlib's own forgets the form's new length."""
+
+    key: ClientKey
+    issuer: str
+
+    @property
+    def name(self) -> str:
+        return PRIVATE_KEY_JWT
+
+    def __call__(
+        self, auth: Any, method: str, uri: str, headers: dict[str, str], body: str | None
+    ) -> tuple[str, dict[str, str], str]:
+        proof = {
+            "client_id": auth.client_id,
+            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            "client_assertion": self.key.assertion(auth.client_id, self.issuer, time.time()),
+        }
+        form = dict(parse_qsl(body or "", keep_blank_values=True)) | proof
+        sent = urlencode(form)
+        headers["Content-Length"] = str(len(sent))
+        return uri, headers, sent
 
 
 def readable(response: requests.Response) -> requests.Response:
@@ -127,6 +166,7 @@ class Expected:
 
     client_id: str
     nonce: str | None
+    access_token: object
     auth_time_after: float | None = None
 
 
@@ -151,9 +191,17 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
         raise SignInFailed(f"ID token: {error.description or error.error}") from error
     if isinstance(held.aud, list) and len(held.aud) > 1 and held.azp is None:
         raise SignInFailed("ID token: several audiences and no azp")
+    if held.at_hash is not None and not _is_hash(held.at_hash, expected.access_token):
+        raise SignInFailed("ID token: at_hash of another access token")
     if expected.auth_time_after is not None and (held.auth_time or 0) < expected.auth_time_after - LEEWAY:
         raise SignInFailed("ID token: not a fresh sign-in")
     return claims
+
+
+def _is_hash(at_hash: str, access_token: object) -> bool:
+    """Whether it is the token's `at_hash` (OpenID Connect Core §3.1.3.6); every algorithm here hashes by SHA-256."""
+    half = hashlib.sha256(str(access_token).encode()).digest()[:16]
+    return secrets.compare_digest(at_hash.encode(), base64.urlsafe_b64encode(half).rstrip(b"="))
 
 
 class _IdClaims(msgspec.Struct, frozen=True):
@@ -166,6 +214,7 @@ class _IdClaims(msgspec.Struct, frozen=True):
     iat: Time
     nonce: str | None = None
     azp: str | None = None
+    at_hash: str | None = None
     auth_time: Time | None = None
     nbf: Time | None = None
 

@@ -10,7 +10,7 @@ from flask_babel import get_locale
 from portal.parts import parts, session
 from portal.services.errors import Unavailable
 from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
-from portal.signin.logout import BackChannel, end_session_address, revoke
+from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.signin.tokens import SignInFailed
 from portal.web import audit, templates, unsent
@@ -78,11 +78,12 @@ def callback() -> Response:
     if finished is None:
         audit.note("sign-in", "unknown")
         return redirect_to("/") if here.person else _failed()
-    before = here.person
+    before, replaced = here.person, here.tokens
     same = before is not None and (before.issuer, before.sub) == (finished.person.issuer, finished.person.sub)
     here.sign_in(finished.person, finished.tokens, device=_device())
     audit.note("sign-in", "fresh" if finished.fresh else "done", person=finished.person)
     unsent.await_return(finished.person)
+    revoke_soon(g.tenant, parts().sign_in.provider(g.tenant), replaced, parts().settings.timeouts)
     # Another person at a "confirm it is you" begins a session of their own, not in the middle of someone's form.
     return redirect_to("/" if finished.fresh and before is not None and not same else finished.next)
 

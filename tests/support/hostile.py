@@ -80,6 +80,7 @@ class HostileServer:
         self.plan = plan
         self.origin = plan.service
         self.asked: list[str] = []
+        self.forms: list[tuple[str, dict[str, str], str]] = []
         self._tenant_id = tenant_id
         self.behave()
         self.start()
@@ -98,6 +99,7 @@ class HostileServer:
         self.sign: Callable[[dict[str, Any], bytes], str] = self.signed
         self._codes: dict[str, dict[str, str]] = {}
         self.asked.clear()
+        self.forms.clear()
 
     def start(self) -> None:
         self._server = _Local(("127.0.0.1", self.plan.service_port), _Handler)
@@ -145,6 +147,8 @@ class HostileServer:
         parts = urlsplit(handler.path)
         self.asked.append(parts.path)
         given = dict(parse_qsl(parts.query) + parse_qsl(body.decode()))
+        if handler.command == "POST":
+            self.forms.append((parts.path, given, handler.headers.get("Authorization", "")))
         if made := self.answers.get(parts.path):
             time.sleep(made.wait)
             if not made.body and made.wait:
@@ -168,6 +172,10 @@ class HostileServer:
                 return _json(self.userinfo or {})
             case _:
                 return Answer("{}", 404)
+
+    def posted(self, path: str) -> list[tuple[dict[str, str], str]]:
+        """The forms that were posted there, each with its `Authorization`."""
+        return [(given, authorization) for at, given, authorization in self.forms if at == path]
 
     def _discovery(self) -> dict[str, Any]:
         return {

@@ -6,6 +6,7 @@ OpenID Connect Core §3.1.3.7 and §5.3.2, Discovery §4.3, RFC 9207, RFC 9700, 
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -51,6 +52,14 @@ def identity(running: tuple[HostileServer, PortalThread]) -> HostileServer:
     server, _ = running
     server.behave()
     return server
+
+
+def test_the_hash_of_the_access_token_is_compared(portal: PortalThread, identity: HostileServer) -> None:
+    """The example of OpenID Connect Core, appendix A.3."""
+    identity.token = {"access_token": "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"}
+    identity.claims = {"at_hash": "77QmUPtjPfzWtF2AnpK9RQ"}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
 
 
 def test_an_honest_server_signs_in(portal: PortalThread, identity: HostileServer) -> None:
@@ -100,6 +109,9 @@ def test_an_honest_server_signs_in(portal: PortalThread, identity: HostileServer
         pytest.param({"tenantid": "another"}, id="another clinic"),
         pytest.param({"tenantid": None}, id="no clinic"),
         pytest.param({"auth_time": "now"}, id="time of sign-in is text"),
+        pytest.param({"at_hash": "bm90IG9mIHRoaXMgdG9rZW4"}, id="hash of another access token"),
+        pytest.param({"at_hash": ""}, id="empty hash of the access token"),
+        pytest.param({"at_hash": 5}, id="hash of the access token is a number"),
     ],
 )
 def test_an_id_token_that_says_something_else_is_refused(
@@ -617,6 +629,28 @@ def test_a_token_that_cannot_be_renewed_now_ends_no_session(
     assert identity.count("/token") == before + 1
 
 
+def test_a_refresh_token_that_another_took_the_place_of_is_revoked(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    """Confirming who one is gives new tokens; nobody waits for the old one to be revoked."""
+    identity.discovery = {"revocation_endpoint": f"{identity.origin}/revoke"}
+    identity.answers["/revoke"] = Answer(wait=0.4)
+    visitor = portal.visitor()
+    sign_in(visitor)
+    before = tokens_of(visitor)
+    began = time.monotonic()
+    assert signed_in(sign_in(visitor, fresh=True), visitor)
+    assert time.monotonic() - began < 10
+    after = tokens_of(visitor)
+    assert after.refresh_token != before.refresh_token
+    until = time.monotonic() + 10
+    while not identity.posted("/revoke"):
+        assert time.monotonic() < until
+        threading.Event().wait(0.01)
+    ((form, _authorization),) = identity.posted("/revoke")
+    assert form["token"] == before.refresh_token
+
+
 def test_a_refresh_token_that_is_over_leads_to_sign_in(portal: PortalThread, identity: HostileServer) -> None:
     identity.token = {"expires_in": 60}
     visitor = portal.visitor()
@@ -793,6 +827,14 @@ def person_of(visitor: Visitor) -> Any:
     cookie = next((one.value for one in visitor.http.cookies if one.name == "__Host-sid"), "none")
     held, _ = PORTALS[host].parts.sessions.load(cookie, "riverside", host)
     return held.value.person if held else None
+
+
+def tokens_of(visitor: Visitor) -> Any:
+    from portal.sessions import record_name
+
+    host = visitor.origin.removeprefix("http://")
+    cookie = next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
+    return PORTALS[host].parts.sessions.tokens_of(record_name(cookie)).value
 
 
 def audited(portal: PortalThread) -> list[dict[str, Any]]:

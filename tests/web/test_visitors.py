@@ -1,0 +1,168 @@
+"""People who aren't signed in: nothing of them is stored, and their forms are protected all the same."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import datetime
+
+import pytest
+
+from portal.web import csrf
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+
+def stored(portal: PortalThread) -> list[str]:
+    """The kinds of the records in the store."""
+    with closing(sqlite3.connect(portal.plan.data / "store.db")) as store:
+        return [name.partition(":")[0] for (name,) in store.execute("SELECT name FROM records")]
+
+
+def choose(visitor: Visitor, token: str, *, status: int = 303, **headers: str) -> None:
+    """Send the language form, which visitors have too."""
+    data = {csrf.FIELD: token, "language": "es", "next": "/signed-out"}
+    visitor.request("POST", "/language", data=data, headers=headers, status=status, follow=False)
+
+
+def test_public_pages_and_forms_store_nothing(portal: PortalThread) -> None:
+    before = stored(portal)
+    for _ in range(5):
+        visitor = portal.visitor()
+        page = visitor.get("/signed-out")
+        page.form("/language").submit(language="es")
+        assert visitor.get("/signed-out").soup.html["lang"] == "es"  # type: ignore[index]
+        visitor.get("/no/such/page", status=404)
+        visitor.request("GET", "/", status=303, follow=False)
+        visitor.get("/tenant.css")
+        assert {one.name for one in visitor.http.cookies} == {csrf.VISITOR_COOKIE, "__Host-language"}
+    assert stored(portal) == before
+
+
+def test_a_visitors_form_cookie_is_bound_to_host_and_out_of_reach_of_scripts(portal: PortalThread) -> None:
+    answer = portal.visitor().get("/signed-out").response
+    (cookie,) = answer.raw.headers.getlist("Set-Cookie")
+    assert cookie.startswith(f"{csrf.VISITOR_COOKIE}=")
+    assert {"Path=/", "Secure", "HttpOnly", "SameSite=Lax"} <= set(cookie.split("; "))
+    assert "Domain" not in cookie and "Max-Age" not in cookie
+
+
+def test_the_form_cookie_comes_once_and_with_forms_alone(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    assert "Set-Cookie" not in visitor.get("/healthz").headers
+    assert "Set-Cookie" not in visitor.get("/tenant.css").headers
+    visitor.get("/signed-out")
+    assert "Set-Cookie" not in visitor.get("/signed-out").headers
+
+
+def test_a_token_is_of_use_in_its_own_browser_alone(portal: PortalThread) -> None:
+    mine, other = portal.visitor(), portal.visitor()
+    token = mine.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"]  # type: ignore[index]
+    other.get("/signed-out")
+    choose(mine, str(token))
+    choose(other, str(token), status=400)
+    choose(portal.visitor(), str(token), status=400)
+
+
+@pytest.mark.parametrize("change", ["", "x", "A" * 86 + "==", "é" * 88, "=" * 88, "A" * 5000])
+def test_a_forged_token_is_refused(portal: PortalThread, change: str) -> None:
+    visitor = portal.visitor()
+    visitor.get("/signed-out")
+    choose(visitor, change, status=400)
+
+
+def test_each_bit_of_a_token_counts(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    token = str(visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
+    for at in (0, 5, 20, 45, 60):
+        changed = "B" if token[at] != "B" else "C"
+        damaged = token[:at] + changed + token[at + 1 :]
+        # The second half of each part only says for whom the form was made.
+        is_of_owner = 22 <= at < 42 or at >= 65
+        choose(visitor, damaged, status=303 if is_of_owner else 400)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "same-origin"}, 303),
+        ({"Sec-Fetch-Site": "none"}, 303),
+        ({"Sec-Fetch-Site": "same-site"}, 400),
+        ({"Sec-Fetch-Site": "cross-site"}, 400),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": ""}, 400),
+        ({"Origin": "null"}, 400),
+        ({"Origin": "http://harbour.localhost"}, 400),
+    ],
+)
+def test_a_form_of_another_site_is_refused_even_with_a_token(
+    portal: PortalThread, headers: dict[str, str], status: int
+) -> None:
+    visitor = portal.visitor()
+    token = visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"]  # type: ignore[index]
+    choose(visitor, str(token), status=status, **headers)
+
+
+def test_a_visitors_token_is_worth_nothing_after_signing_in_from_elsewhere(portal: PortalThread) -> None:
+    """Someone else's visitor cookie and token don't act in a session."""
+    attacker, victim = portal.visitor(), portal.sign_in("amelia")
+    token = str(attacker.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
+    victim.post("/sign-out", {csrf.FIELD: token}, status=400)
+    assert victim.get("/").status == 200
+
+
+def test_tokens_outlive_a_rotation_of_keys(portal: PortalThread) -> None:
+    from portal.demo import Plan
+    from tests.support.stack import SECRETS, free_port
+    from tests.support.stack import PortalThread as Other
+
+    visitor = portal.visitor()
+    token = str(visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
+    cookie = next(one.value for one in visitor.http.cookies if one.name == csrf.VISITOR_COOKIE)
+    secrets = {**SECRETS, "PORTAL_SECRET_KEYS": f"{'n' * 48},{SECRETS['PORTAL_SECRET_KEYS']}"}
+    rotated = Other(Plan(free_port(), portal.plan.service_port, portal.plan.data, secrets))
+    try:
+        choose(rotated.visitor(), token, Cookie=f"{csrf.VISITOR_COOKIE}={cookie}")
+    finally:
+        rotated.stop()
+
+
+def test_every_answer_to_someone_signed_in_says_when_the_session_ends(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    answers = [
+        visitor.get("/consents"),
+        visitor.fragment("/consents", "results", at="/consents"),
+        visitor.fragment("/notifications/bell", "bell", status=None),
+    ]
+    for answer in answers:
+        ends = datetime.fromisoformat(answer.headers["Session-Expires-At"]).timestamp()
+        assert 29 * 60 < ends - portal.clock() <= 30 * 60
+    assert "Session-Expires-At" not in portal.visitor().get("/signed-out").headers
+
+
+def test_polling_in_the_background_does_not_keep_a_session(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    try:
+        ends = visitor.get("/consents").headers["Session-Expires-At"]
+        for _ in range(3):
+            portal.clock.advance(5 * 60)
+            bell = visitor.fragment("/notifications/bell", "bell", status=None)
+            assert bell.headers["Session-Expires-At"] == ends
+        assert visitor.get("/consents").headers["Session-Expires-At"] > ends
+    finally:
+        portal.clock.ahead = 0
+
+
+@pytest.mark.parametrize("step", [600, -600])
+def test_a_clock_that_steps_ten_minutes_signs_nobody_out(portal: PortalThread, step: int) -> None:
+    visitors = [portal.sign_in(name) for name in ("amelia", "nora")]
+    try:
+        portal.clock.advance(step)
+        for visitor in visitors:
+            for path in ("/", "/notifications"):
+                assert visitor.request("GET", path, status=200, follow=False)
+        portal.clock.advance(-step)
+        for visitor in visitors:
+            ends = datetime.fromisoformat(visitor.get("/").headers["Session-Expires-At"]).timestamp()
+            assert ends - portal.clock() <= 31 * 60, "nor does anyone stay longer than they may"
+    finally:
+        portal.clock.ahead = 0
