@@ -14,11 +14,14 @@ import resource
 import sys
 from pathlib import Path
 from typing import Any
+from unicodedata import bidirectional
 
 import msgspec
 
 from portal.printing import NO_PANGO, ROOT, SECONDS, Attached, Order
 
+_INLINE = ("bdi", "span", "strong", "em", "time", "code")
+_ISOLATE, _END = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 _MEMORY = 1 << 30
 _FILES = 128
 _HERE = Path(__file__).parent
@@ -109,12 +112,28 @@ def _made(order: Order) -> bytes:
     page = HTML(string=order.html, base_url="portal:", url_fetcher=Ours(), media_type="print")
     for facts in list(page.etree_element.iter("dl")):
         _make_table(facts)
+    for foreign in [one for one in page.etree_element.iter() if one.tag == "bdi" or one.get("dir") == "auto"]:
+        _set_apart(foreign)
     document = page.write_pdf(
         pdf_variant="pdf/ua-1",
         pdf_identifier=b"",
         attachments=[attachment(one) for one in order.attached] or None,
     )
     return document or b""
+
+
+def _set_apart(foreign: Any) -> None:
+    """Let a text of its own direction run that way: WeasyPrint knows neither dir=auto nor bdi (Unicode UAX #9 §2.4)."""
+    kinds = (bidirectional(letter) for letter in "".join(foreign.itertext()))
+    strong = next((kind for kind in kinds if kind in ("L", "R", "AL")), "L")
+    foreign.set("dir", "ltr" if strong == "L" else "rtl")
+    if foreign.tag not in _INLINE:
+        return
+    foreign.text = _ISOLATE + (foreign.text or "")
+    if len(foreign):
+        foreign[-1].tail = (foreign[-1].tail or "") + _END
+    else:
+        foreign.text += _END
 
 
 def _make_table(facts: Any) -> None:

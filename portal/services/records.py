@@ -642,11 +642,6 @@ class Case(Audited, frozen=True, kw_only=True):
     closed_reason: str | None = None
 
     @property
-    def is_followed(self) -> bool:
-        """Whether its days are dates on which somebody takes something now."""
-        return bool(self.status == ProtocolStatus.ACTIVE and self.start_date and self.medications)
-
-    @property
     def next_statuses(self) -> tuple[CareStatus, ...]:
         """The statuses that it may be moved to."""
         return CARE_MOVES.get(self.status, ())
@@ -697,11 +692,6 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
     def is_on_hold(self) -> bool:
         """Nothing may be done with it until the hold ends."""
         return self.status == EmbryoStatus.ON_HOLD
-
-    @property
-    def is_followed(self) -> bool:
-        """Whether its days are dates on which somebody takes something now."""
-        return bool(self.status == ProtocolStatus.ACTIVE and self.start_date and self.medications)
 
     @property
     def next_statuses(self) -> tuple[EmbryoStatus, ...]:

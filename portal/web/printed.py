@@ -16,6 +16,7 @@ from portal.web.downloads import disposition, safe_name
 from portal.web.extensions import limiter
 from portal.web.filters import date_locale, local, long_date, now
 from portal.web.htmx import render
+from portal.words import _
 
 log = logging.getLogger("portal")
 
@@ -69,4 +70,9 @@ def exact(value: datetime) -> str:
     there = local(value)
     zone = there.strftime("%z")
     clock = format_time(there.time().replace(microsecond=0), "medium", locale=date_locale())
-    return f"{long_date(value)}, {clock} (UTC{zone[:3]}:{zone[3:5]})"
+    return _(
+        "%(date)s, %(time)s (UTC%(offset)s)",
+        date=long_date(value),
+        time=clock,
+        offset=f"{zone[:3]}:{zone[3:5]}",
+    )
