@@ -116,3 +116,51 @@ def raw(portal: PortalThread, request: str) -> str:
         while piece := connection.recv(65536):
             read += piece
     return read.decode("latin-1")
+
+
+@pytest.mark.asvs("4.1.3", "15.3.4")
+def test_a_browser_can_not_speak_as_the_proxy(portal: PortalThread) -> None:
+    """No proxy is configured, so that what one would say is not believed of anybody."""
+    said = {
+        "X-Forwarded-Host": "evil.example",
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-For": "192.0.2.9",
+        "X-Request-Id": "chosen-by-a-browser",
+    }
+    page = portal.visitor().request("GET", "/", headers=said, status=303, follow=False)
+    assert page.headers["Location"].startswith("/sign-in")
+    assert "Strict-Transport-Security" not in page.headers
+    assert page.headers["X-Request-Id"] != said["X-Request-Id"]
+
+
+@pytest.mark.parametrize("cookie", ["x", "a" * 43, "é", "a" * 7000, '"quoted"', "\x7f"])
+def test_a_sign_in_cookie_that_is_none_is_of_no_use(portal: PortalThread, audit: Audit, cookie: str) -> None:
+    headers = {"Cookie": f"__Host-signin={cookie}"}
+    page = portal.visitor().request("GET", "/sign-in/callback?state=x&code=y", headers=headers, status=400)
+    assert page.heading
+    assert audit.events() == [("sign-in", "unknown")]
+    portal.visitor().request("GET", "/sign-in", headers=headers, status=303, follow=False)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "state=", "state=a&state=b&code=c", "state=%00&code=%FF", f"state={'a' * 5000}", "error=x&state=y"],
+)
+def test_an_answer_that_nobody_waits_for_is_one_line_and_one_page(
+    portal: PortalThread, audit: Audit, query: str
+) -> None:
+    page = portal.visitor().request("GET", f"/sign-in/callback?{query}", status=400)
+    assert page.link("Sign in again") == "/"
+    assert audit.events() == [("sign-in", "unknown")]
+
+
+@pytest.mark.asvs("15.3.7")
+def test_of_doubled_values_none_gets_round_the_checks(portal: PortalThread, audit: Audit) -> None:
+    visitor = portal.visitor()
+    page = visitor.request("GET", "/sign-in?next=//evil.example&next=/consents", status=None)
+    assert visitor.fill_sign_in(page, "amelia").url == f"{portal.origin()}/"
+    before = len(audit.events())
+    token = visitor.csrf_token()
+    fields = [("csrf_token", "forged"), ("csrf_token", token)]
+    visitor.request("POST", "/sign-out", data=fields, status=400)
+    assert audit.events()[before:] == [("sign_in.sign_out", "csrf-refused")]

@@ -127,6 +127,7 @@ def test_every_route_carries_them_for_everyone(
     for _, path, endpoint in found[:20]:
         collector.judge(ask(visitor, "PUT", path), is_shared=endpoint in SHARED)
         collector.judge(ask(visitor, "OPTIONS", path), is_shared=endpoint in SHARED)
+        assert ask(visitor, "TRACE", path).status_code == 405
     collector.judge_nonces()
     assert {400, 404, 405} <= collector.statuses
 

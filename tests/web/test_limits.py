@@ -10,6 +10,7 @@ import pytest
 from portal.demo import Plan
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, free_port
+from tests.support.visitor import Page, Visitor
 
 FORGED = "/sign-in/callback?state=x&code=y"
 
@@ -77,3 +78,76 @@ def test_customers_with_a_network_of_their_own_count_once(pair: tuple[PortalThre
 def _audited(portal: PortalThread) -> list[str]:
     files = sorted((portal.plan.data / "audit").glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
     return [line for file in files for line in file.read_text().splitlines()]
+
+
+@pytest.fixture
+def strict(service: CareService, tmp_path: Path) -> Iterator[PortalThread]:
+    """A portal that lets nobody sign or withdraw, and lets each open one booking page and one file an hour."""
+    known = service.plan  # the identity server knows this port alone
+    running = PortalThread(
+        Plan(known.portal_port, known.service_port, tmp_path, known.secrets),
+        PORTAL_LIMIT_SIGNING="0 per hour",
+        PORTAL_LIMIT_BOOKING="1 per hour",
+        PORTAL_LIMIT_FILES="1 per hour",
+    )
+    yield running
+    running.stop()
+
+
+@pytest.mark.asvs("2.3.2", "2.4.1", "15.2.2")
+def test_what_happens_too_often_is_told_when_to_go_on_and_is_one_line_of_audit(strict: PortalThread) -> None:
+    amelia, grace, visitor = strict.sign_in("amelia"), strict.sign_in("grace"), strict.visitor()
+    file = _a_file(amelia)
+    form = next(
+        path
+        for path in _paths(grace.get("/consents"), "/consents/")
+        if grace.get(f"{path}/revoke", status=None).status == 200
+    )
+    withdrawal = grace.get(f"{form}/revoke").form(f"{form}/revoke")
+
+    amelia.request("GET", file)
+    visitor.request("GET", "/book/no-link", status=404)
+    for endpoint, too_often in [
+        ("files.content", lambda: amelia.request("GET", file, status=429)),
+        (
+            "files.preview",
+            lambda: [
+                amelia.request("GET", f"{file}/preview"),
+                amelia.request("GET", f"{file}/preview", status=429),
+            ][1],
+        ),
+        ("booking.show", lambda: visitor.request("GET", "/book/no-link", status=429)),
+        ("consents.revoking.revoke", lambda: withdrawal.submit(reason="I changed my mind", status=429)),
+    ]:
+        before = len(_audited(strict))
+        page = too_often()
+        assert 0 < int(page.headers["Retry-After"]) <= 3600, endpoint
+        refused = [line for line in _audited(strict)[before:] if '"too-many"' in line]
+        assert len(refused) == 1, endpoint
+        assert f'"{endpoint}"' in refused[0]
+    assert grace.get(f"{form}/revoke").select("form textarea"), (
+        "nothing was withdrawn, and it can be tried again"
+    )
+    other = _a_file(grace)
+    grace.request("GET", other)
+    assert strict.sign_in("amelia").request("GET", file, status=429), "counted by person, not by browser"
+
+
+def _a_file(visitor: Visitor) -> str:
+    documents = _paths(visitor.get("/episodes"), "/episodes/")[0]
+    return _paths(visitor.get(f"{documents}/documents"), "/files/")[0].removesuffix("/preview")
+
+
+def _paths(page: Page, begin: str) -> list[str]:
+    found = [str(link["href"]).partition("?")[0] for link in page.select(f'main a[href^="{begin}"]')]
+    return [path for path in dict.fromkeys(found) if path.count("/") == 2 or path.endswith("/preview")]
+
+
+@pytest.mark.asvs("7.3.2")
+def test_a_session_ends_however_much_it_is_used(service: CareService, strict: PortalThread) -> None:
+    nora = strict.sign_in("nora")
+    for _ in range(34):
+        strict.clock.advance(14 * 60)
+        nora.get("/me")
+    strict.clock.advance(5 * 60)
+    nora.request("GET", "/me", status=303, follow=False)
