@@ -7,6 +7,8 @@ from typing import Any, cast
 from flask import Blueprint, Response, abort, current_app, g, jsonify, make_response
 
 from portal.parts import parts
+from portal.views.episodes import is_rtl
+from portal.views.pieces import pieces
 from portal.web.htmx import render
 
 bp = Blueprint("look", __name__)
@@ -28,7 +30,7 @@ def styles() -> Response:
     """Show every piece of the interface in all its states; in the demo alone."""
     if not parts().settings.demo:
         abort(404)
-    return render("styles.html")
+    return render("styles.html", **pieces(rtl=is_rtl()))
 
 
 @bp.get("/portal.webmanifest")

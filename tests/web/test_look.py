@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
-from tests.support.stack import CareService, PortalThread, free_port
+from tests.support.stack import ROOT, CareService, PortalThread, free_port
 from tests.support.visitor import Visitor
 
 
@@ -38,6 +39,22 @@ def test_static_files_are_kept_for_ever_and_change_address_with_their_content(po
 def test_the_living_page_shows_in_the_demo_alone(portal: PortalThread, elsewhere: Visitor) -> None:
     assert portal.visitor().get("/styles").status == 200
     assert elsewhere.get("/styles", status=404).heading == "We can't find that"
+
+
+def test_the_living_page_shows_every_piece_there_is() -> None:
+    pieces = {
+        name
+        for file in (ROOT / "templates" / "ui").glob("*.html")
+        for name in re.findall(r"macro ([a-z]\w*)\(", file.read_text())
+    }
+    shown = set(re.findall(r"ui\.(\w+)\(", (ROOT / "templates" / "styles.html").read_text()))
+    # A page of its own, the frame's own, and what other pieces are made with.
+    assert pieces - shown == {"confirm", "bell", "carried", "href_with", "page_of"}
+
+
+def test_the_living_page_draws_every_picture(portal: PortalThread) -> None:
+    page = portal.visitor().get("/styles")
+    assert len(page.select("figure.chart svg[role=img] desc")) == 4
 
 
 @pytest.fixture
