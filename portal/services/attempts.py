@@ -101,9 +101,12 @@ def log_failure(
 
 def _pause(outcome: Answered | OutboundError) -> float | None:
     """In how many seconds a read may be sent once more, by jitter and Retry-After; None where that wouldn't help."""
-    jitter = random.uniform(*_JITTER)  # noqa: S311
     if isinstance(outcome, OutboundError):
-        return None if outcome.reason in ("timed out", "too large") else jitter
-    if outcome.status not in _RETRIED:
+        if outcome.reason in ("timed out", "too large"):
+            return None
+        asked = 0.0
+    elif outcome.status in _RETRIED:
+        asked = retry_seconds(outcome.headers.get("retry-after")) or 0.0
+    else:
         return None
-    return min(retry_seconds(outcome.headers.get("retry-after")) or 0.0, _LONGEST_PAUSE) + jitter
+    return min(asked, _LONGEST_PAUSE) + random.uniform(*_JITTER)  # noqa: S311

@@ -194,8 +194,9 @@ class Care:
         breaker = self._admitted(endpoint)
 
         def send() -> Answer:
-            now = replace(call, timeout=max(0.01, min(call.timeout, self._left())))
-            return attempts.once(now, endpoint.group, breaker, usual=self.timeouts.read)
+            left = self._left()
+            in_time = call if call.timeout <= left else replace(call, timeout=max(0.01, left))
+            return attempts.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
 
         try:
             if endpoint.is_safe:
