@@ -42,7 +42,8 @@ def add_headers(response: Response) -> Response:
 @bp.get("/identity/<tenant>.css")
 def accent(tenant: str) -> Response:
     """The clinic's accent; a stylesheet of its own, since the pages allow no inline style."""
-    found = database.session().scalar(select(Tenant).where(Tenant.name == tenant))
+    is_name = tenant.isprintable()  # PostgreSQL refuses text with NUL in it
+    found = database.session().scalar(select(Tenant).where(Tenant.name == tenant)) if is_name else None
     body = f":root {{ --accent: {found.accent if found else _ACCENT}; }}\n"
     return make_response(
         body, {"Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=300"}
