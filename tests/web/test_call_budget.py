@@ -44,6 +44,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     ],
     "/consents": [("amelia", "/consents", 1), ("nora", "/consents", 1), ("nora", "/consents?q=genetic", 1)],
     "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 1)],
+    "/consents/<record:consent_id>/receipt.pdf": [("amelia", f"{SIGNED}/receipt.pdf", 1)],
     "/consents/<record:consent_id>/receipt": [("amelia", f"{SIGNED}/receipt?verify=1", 1)],
     "/consents/<record:consent_id>/sign": [("amelia", f"{FORM}/sign", 1)],
     "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": [
@@ -97,6 +98,11 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/open": [("nora", "/open", 0)],
     "/protocols": [("victor", "/protocols", 1)],
     "/protocols/<record:protocol_id>": [("amelia", PROTOCOL, 1), ("victor", PROTOCOL, 3)],
+    "/protocols/<record:protocol_id>/schedule.pdf": [
+        ("amelia", f"{PROTOCOL}/schedule.pdf", 1),
+        ("victor", f"{PROTOCOL}/schedule.pdf", 3),
+    ],
+    "/protocols/<record:protocol_id>/schedule.ics": [("amelia", f"{PROTOCOL}/schedule.ics", 1)],
     "/protocols/<record:protocol_id>/end": [("victor", f"{PROTOCOL}/end", 1)],
     "/protocols/<record:protocol_id>/edit": [("victor", f"{PROTOCOL}/edit", 2)],
     "/protocols/new": [
