@@ -22,7 +22,7 @@ _ROW = 46.0
 _TOP = 6.0
 _DAYS = 365.25
 _YEARS = (1, 2, 5, 10, 20, 30, 40, 50, 75, 100)
-_GAP = 64.0
+_GAP = 100.0
 """What the word of a year needs, so that two never touch."""
 
 
