@@ -6,7 +6,6 @@ for each thing; every fault says what to do.
 
 from __future__ import annotations
 
-import base64
 import os
 import secrets
 import shutil
@@ -18,9 +17,10 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import quote, urlencode
 
 import msgspec
+import requests
+from authlib.integrations.base_client import OAuthError
 from redis import Redis, RedisError
 from redis.exceptions import ResponseError
 
@@ -29,7 +29,7 @@ from portal.outbound import Answer, Call, OutboundError
 from portal.services.endpoints import LIST_CONSENTS
 from portal.settings import Settings, SettingsError, Timeouts
 from portal.signin.provider import Metadata, Provider, ProviderDown, ProviderRefused
-from portal.signin.tokens import LEEWAY
+from portal.signin.tokens import LEEWAY, oauth_session
 from portal.store import Store, StoreDown, open_store
 from portal.tenants import Client, Tenant, contrast
 
@@ -232,26 +232,23 @@ def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> 
 
 
 def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
-    """Show the secret with a code that can't be right: who refuses the code has accepted the client (RFC 6749 §5.2)."""
-    form = {"grant_type": "authorization_code", "code": "check", "redirect_uri": "https://check.invalid/"}
-    form |= {"code_verifier": "check" * 10}
-    headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
-    if metadata.client_auth == "client_secret_basic":
-        pair = f"{quote(client.client_id, safe='')}:{quote(client.client_secret, safe='')}"
-        headers.append(("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"))
-    else:
-        form |= {"client_id": client.client_id, "client_secret": client.client_secret}
-    answer = _call(Call("POST", metadata.token_endpoint, headers, urlencode(form).encode()), timeouts)
-    if isinstance(answer, str):
-        return Finding(
-            what, f"the token endpoint: {answer}", "Look at the identity server's log", is_fault=True
+    """Prove who we are with a code that can't be right: who refuses the code has accepted the client (RFC 6749 §5.2)."""
+    session = cast("Any", oauth_session(client, metadata, timeouts))
+    try:
+        session.fetch_token(
+            metadata.token_endpoint,
+            grant_type="authorization_code",
+            code="check",
+            redirect_uri="https://check.invalid/",
+            code_verifier="check" * 10,
         )
-    if answer.status == 401 or b"invalid_client" in answer.body:
-        todo = "Compare client_id and the secret with what is registered there"
-        return Finding(what, "isn't accepted by the identity server", todo, is_fault=True)
-    if answer.status >= 500:
+    except OAuthError as error:
+        if error.error == "invalid_client":
+            todo = "Compare client_id and its secret or key with what is registered there"
+            return Finding(what, "isn't accepted by the identity server", todo, is_fault=True)
+    except (requests.RequestException, ValueError) as error:
         todo = "Look at the identity server's log"
-        return Finding(what, f"the token endpoint answers {answer.status}", todo, is_fault=True)
+        return Finding(what, f"the token endpoint fails ({type(error).__name__})", todo, is_fault=True)
     return Finding(what, "is accepted by the identity server")
 
 
