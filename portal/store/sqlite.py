@@ -194,10 +194,10 @@ class SqliteStore:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:  # a full disk may be found out by COMMIT
+                    connection.execute("ROLLBACK")
 
     @contextmanager
     def _answering(self) -> Generator[None]:
