@@ -196,7 +196,7 @@ class SqliteStore:
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                if connection.in_transaction:  # a full disk may be found out by COMMIT
+                if connection.in_transaction:  # SQLite ends some that fail by itself, and leaves others open
                     connection.execute("ROLLBACK")
 
     @contextmanager

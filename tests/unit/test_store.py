@@ -258,3 +258,27 @@ def _together(count: int, act: Callable[[], object]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_a_file_of_an_older_release_is_begun_anew(sqlite: str, clock: Clock, tmp_path: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("CREATE TABLE records (id INTEGER PRIMARY KEY, name TEXT UNIQUE, value BLOB)")
+        connection.execute("INSERT INTO records (name, value) VALUES ('session:a', x'00')")
+    connection.close()
+    store = open_store(sqlite, clock)
+    assert store.get("session:a") is None
+    assert store.insert("session:a", b"new", expires_at=clock.now + 10)
+    assert open_store(sqlite, clock).get("session:a"), "the second process finds it as it is"
+
+
+def test_records_about_one_thing_lie_side_by_side_and_names_never_mix() -> None:
+    from portal.store.sqlite import key_of
+
+    session, tokens = key_of("session:" + "a" * 64), key_of("tokens:" + "a" * 64)
+    assert session != tokens
+    assert abs(session - tokens) < 256
+    assert abs(key_of("session:" + "b" * 64) - session) > 2**40
+    names = [f"{kind}:{number}" for kind in ("session", "tokens", "lock") for number in range(3000)]
+    assert len({key_of(name) for name in names}) == len(names)

@@ -166,3 +166,32 @@ def test_a_clock_that_steps_ten_minutes_signs_nobody_out(portal: PortalThread, s
             assert ends - portal.clock() <= 31 * 60, "nor does anyone stay longer than they may"
     finally:
         portal.clock.ahead = 0
+
+
+def test_with_a_full_disk_pages_that_only_read_go_on_and_others_say_so(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.store.sqlite import SqliteStore
+
+    visitor = portal.sign_in("amelia")
+    connect = SqliteStore._connect
+
+    def full(self: SqliteStore) -> sqlite3.Connection:
+        connection = connect(self)
+        connection.execute("PRAGMA max_page_count = 1")  # SQLite takes this for: not one page more
+        return connection
+
+    monkeypatch.setattr(SqliteStore, "_connect", full)
+    statuses = set[int]()
+    for _ in range(500):
+        newcomer = portal.visitor()
+        page = newcomer.request("GET", "/sign-in", status=None, follow=False)
+        statuses.add(page.status)
+        if page.status == 503:
+            break
+    assert statuses <= {303, 503} and 503 in statuses
+    assert "Something went wrong" in page.words
+    assert visitor.get("/consents").status == 200
+    monkeypatch.undo()
+    assert newcomer.request("GET", "/sign-in", status=303, follow=False)
+    assert portal.sign_in("amelia").get("/consents").status == 200
