@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
-ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
+ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
 .PHONY: help install demo test test-all check format messages requirements screenshots table clean
 
@@ -38,6 +38,15 @@ format: $(VENV)/.dev  ## put the code into its form
 screenshots: $(VENV)/.dev  ## take the README's pictures from the running demo
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
+
+.PHONY: bench bench-quick
+bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write the README's table (some minutes)
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tests.bench
+
+bench-quick: $(VENV)/.dev $(VENV)/.assets  ## the same in about a minute, keeping nothing
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tests.bench --quick
 
 messages: $(VENV)/.dev  ## bring the translations up to date with the words in code and templates
 	@$(RUN) -m tests.support.messages

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from flask import Flask
+from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal import outbound, typed
@@ -45,9 +47,19 @@ ROOT = Path(__file__).parents[1]
 
 
 class Portal(Flask):
-    """Flask, with templates that are compiled for each language."""
+    """Flask, with templates that are compiled for each language, and addresses that are built once."""
 
     jinja_environment = PortalEnvironment
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._address = lru_cache(maxsize=4096)(super().url_for)
+
+    def url_for(self, endpoint: str, **values: Any) -> str:
+        """Return the address within this portal; one that depends on the request is built anew."""
+        if endpoint.startswith(".") or any(name.startswith("_") for name in values) or request.script_root:
+            return super().url_for(endpoint, **values)
+        return self._address(endpoint, **values)
 
 
 def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:

@@ -18,6 +18,9 @@ from portal.store.vault import Vault
 SECONDS = 600
 """How long a list counts as not offered after the API said so."""
 
+_READ_AGAIN = 5
+"""After how many seconds a process looks again what others learned."""
+
 log = logging.getLogger("portal")
 
 
@@ -33,6 +36,7 @@ class Offered:
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
         self._clock = clock
+        self._read: dict[str, tuple[float, frozenset[str]]] = {}
 
     def note_missing(self, clinic: str, endpoint: Endpoint) -> None:
         """Remember that `clinic` doesn't offer this list; without the store it is not remembered."""
@@ -49,21 +53,26 @@ class Offered:
                 self._vault.insert(name, missing, expires_at=now + SECONDS)
             else:
                 self._vault.replace(name, missing, version=held.version, expires_at=now + SECONDS)
+            self._read.pop(clinic, None)
         except StoreDown:
             log.warning("not remembered: %s is not offered", endpoint.template)
 
     def missing(self, clinic: str) -> frozenset[str]:
-        """The addresses of the lists that `clinic` doesn't offer, as far as is known."""
+        """The addresses of the lists that `clinic` doesn't offer, as far as is known; read every few seconds."""
+        now = self._clock()
+        read_at, known = self._read.get(clinic, (float("-inf"), frozenset[str]()))
+        if not 0 <= now - read_at < _READ_AGAIN:
+            known = self._missing(clinic, now)
+            self._read[clinic] = (now, known)
+        return known
+
+    def _missing(self, clinic: str, now: float) -> frozenset[str]:
         try:
             held = self._vault.get(_name(clinic), _Missing)
         except StoreDown:
             return frozenset()
-        now = self._clock()
-        return (
-            frozenset(address for address, until in held.value.until.items() if until > now)
-            if held
-            else frozenset()
-        )
+        until = held.value.until if held else {}
+        return frozenset(address for address, ends in until.items() if ends > now)
 
 
 def _name(clinic: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from babel.dates import format_skeleton, format_time, get_timezone_name
 from flask import Blueprint, Response, g, request, url_for
@@ -22,7 +22,7 @@ from portal.services.client import Care
 from portal.services.physicians import list_physicians
 from portal.services.records import Physician
 from portal.sessions import Person
-from portal.tenants import Side
+from portal.tenants import Side, time_zones
 from portal.web.drawings.week import Column, week
 from portal.web.filters import date_locale, now
 from portal.web.guard import signed_in
@@ -74,7 +74,7 @@ class Asked:
         """Read `week` (2026-W47), `q`, `location` and `zone`. Anything odd falls back to the usual."""
         zone: ZoneInfo = g.tenant.time_zone
         given = query.get("zone", "")
-        zone = ZoneInfo(given) if given in available_timezones() else zone
+        zone = ZoneInfo(given) if given in time_zones() else zone
         today = now().astimezone(zone).date()
         return cls(
             first_day=_monday(query.get("week", ""), today),

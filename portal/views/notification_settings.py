@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from zoneinfo import available_timezones
 
 import msgspec
 from babel.dates import get_timezone_location
@@ -17,7 +16,7 @@ from portal.services.errors import Conflict, Invalid
 from portal.services.notifications import get_settings, update_settings
 from portal.services.records import NotificationChoice, NotificationSettings, QuietHours
 from portal.sessions import Person
-from portal.tenants import Side
+from portal.tenants import Side, time_zones
 from portal.views.notifications import kind_words
 from portal.web import audit, unsent
 from portal.web.guard import signed_in
@@ -190,7 +189,7 @@ def _quiet_errors(start: str, end: str, zone: str) -> list[tuple[str, str]]:
             errors.append((name, _("Enter a time between 00:00 and 23:59, such as 22:00.")))
     if not errors and start == end:
         errors.append(("end", _("Quiet hours must end at another time than they begin.")))
-    if zone not in available_timezones():
+    if zone not in time_zones():
         errors.append(("time_zone", _("Choose a time zone from the list.")))
     return errors
 
@@ -250,7 +249,7 @@ def _channel_words(channel: str) -> str:
 def _zones(chosen: str) -> list[tuple[str, str]]:
     """The clinic's zone first, then the person's, then those that many people live in."""
     names: list[str] = [str(g.tenant.time_zone), *_COMMON_ZONES]
-    if chosen in available_timezones() and chosen not in names:
+    if chosen in time_zones() and chosen not in names:
         names.insert(1, chosen)
     return [(name, _zone_words(name)) for name in sorted(set(names), key=names.index)]
 

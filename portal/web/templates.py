@@ -1,7 +1,7 @@
 """Templates, compiled once for each language, with what never changes in it worked out while compiling.
 
 A page says a hundred fixed words and draws dozens of fixed icons; looking each of them up again for every row of a
-table costs more than all the rest of the page. So `_('Consents')`, `ui.icon('next')` and `static('portal.css')` become plain
+table costs more than all the rest of the page. So `_('Consents')`, `ui.icon('next')` and `static('styles.css')` become plain
 text of the compiled template, and `_('Day %(day)s', day=…)` text with a hole in it. What else is called is called
 straight: Jinja's own way through `Context.call` and `Macro.__call__` sorts out anew each time what is known here when
 the template is compiled. What a template means doesn't change by any of this.
@@ -21,6 +21,7 @@ from flask import Flask, current_app
 from flask.templating import Environment
 from jinja2 import StrictUndefined, nodes
 from jinja2.compiler import CodeGenerator
+from jinja2.filters import do_urlencode
 from jinja2.runtime import Macro
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape
@@ -54,7 +55,7 @@ class _Generator(CodeGenerator):
             self.write(f"Markup({function}(")
             self._write_arguments(node, frame, forward_caller)
             self.write("))")
-        elif isinstance(node.node, nodes.Name) and node.node.name in _PLAIN:
+        elif _is_plain(node.node):
             self.visit(node.node, frame)
             self.write("(*()")  # signature() begins with a comma
             self.signature(node, frame)
@@ -105,6 +106,10 @@ class PortalEnvironment(Environment):
     """The macros of templates/ui."""
     written = staticmethod(_written)
 
+    def make_globals(self, d: Any) -> Any:
+        """A plain dictionary, which each context copies at once; Jinja's chain of two is copied key by key."""
+        return {**self.globals, **d} if d else self.globals
+
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         template = super()._parse(source, name, filename)
         return cast("nodes.Template", _Fixed(self).visit(template)) if self.language else template
@@ -117,6 +122,7 @@ def init_app(app: Flask) -> None:
     env.trim_blocks = env.lstrip_blocks = True
     env.add_extension("jinja2.ext.do")
     env.globals.update(_=_said, gettext=_said, ngettext=_counted)
+    env.filters["urlencode"] = _quoted
     app.extensions[_EXTENSION] = {}
 
 
@@ -220,6 +226,24 @@ class _Fixed(NodeTransformer):
 
 def _is_ui(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Name) and node.name == "ui"
+
+
+def _is_plain(node: nodes.Node) -> bool:
+    match node:
+        case nodes.Name(name=name):
+            return name in _PLAIN
+        case nodes.Getattr(node=nodes.Name(name="ui"), attr="icon"):
+            return True
+        case _:
+            return False
+
+
+def _quoted(value: object) -> str:
+    """Jinja's `urlencode`; lists name the same ids again and again."""
+    return _quoted_text(value) if isinstance(value, str) else do_urlencode(cast("Any", value))
+
+
+_quoted_text = lru_cache(maxsize=2048)(do_urlencode)
 
 
 def _said(text: str, **values: object) -> Markup:

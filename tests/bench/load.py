@@ -34,6 +34,16 @@ class Connection:
             self.close()
         raise AssertionError(f"no answer for {path}")
 
+    def drain(self, path: str) -> int:
+        """Ask for `path` and throw away what comes; return how many bytes that was."""
+        asked = self._connect()
+        asked.sendall(f"GET {path} HTTP/1.1\r\n{self._fixed}Connection: close\r\n\r\n".encode())
+        received = 0
+        while piece := asked.recv(262144):
+            received += len(piece)
+        self.close()
+        return received
+
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()

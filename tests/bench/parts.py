@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from portal.demo import Plan, portal_environment, tenants_file
-from tests.bench.answers import EPISODE, OTHER_EPISODE
+from tests.bench.answers import EPISODE
 from tests.bench.load import Answer, Connection, workers
 from tests.support.stack import GENEROUS, PASSWORD, ROOT, CareService, free_port, plan
 from tests.support.visitor import Visitor
@@ -87,10 +88,27 @@ class Bench:
             server.headers["Cookie"] = cookie
         return server
 
-    def sign_in(self, server: Server, name: str) -> dict[str, str]:
+    def portal_of_many(self, clinics: int) -> Server:
+        """The same portal, with so many more clinics in its file."""
+        port = free_port()
+        text = self.tenants_text()
+        ours = text[text.index("[tenants.riverside]") : text.index("[tenants.harbour]")]
+        more = [
+            ours.replace("tenants.riverside", f"tenants.clinic-{number}").replace(
+                json.dumps(self.plan.hosts("riverside")), f'["clinic-{number}.localhost:{port}"]'
+            )
+            for number in range(clinics)
+        ]
+        many = self.folder / "tenants-many.toml"
+        many.write_text("\n".join([text, *more]))
+        return self._serve(
+            "portal", "wsgi:app", port, {"PORTAL_TENANTS": str(many)}, host=self.plan.hosts("riverside")[0]
+        )
+
+    def sign_in(self, server: Server, name: str, at: str = "/") -> dict[str, str]:
         """Sign this sample person in at the real identity server; return the headers that go with it."""
         visitor = Visitor(f"http://riverside.localhost:{server.port}", PASSWORD)
-        visitor.sign_in(name)
+        visitor.sign_in(name, at)
         cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
         return {"Cookie": f"__Host-sid={cookie}", "Accept-Encoding": "identity", "Accept-Language": "en"}
 
@@ -100,8 +118,6 @@ class Bench:
 
     def calls(self) -> dict[str, int]:
         """How many calls the stand-in had since this was asked last, by path."""
-        import json
-
         return json.loads(Connection(self.upstream_port, "upstream", {}).get("/calls").body)
 
     def stop(self) -> None:
@@ -110,11 +126,13 @@ class Bench:
         self._care.stop()
         self._log.close()
 
-    def _serve(self, name: str, app: str, port: int, environment: dict[str, str]) -> Server:
+    def _serve(
+        self, name: str, app: str, port: int, environment: dict[str, str], host: str | None = None
+    ) -> Server:
         own = {**portal_environment(self.plan, self.tenants), **GENEROUS, "PORTAL_BIND": f"127.0.0.1:{port}"}
         began = time.perf_counter()
         process = self._run([sys.executable, "-m", "gunicorn", app], {**own, **environment})
-        host = f"riverside.localhost:{port}"
+        host = host or f"riverside.localhost:{port}"
         self._wait_for(port, "/healthz" if name == "portal" else PAGE, host)
         return Server(name, port, host, process, {"Accept-Language": "en"}, time.perf_counter() - began)
 
@@ -160,6 +178,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-EPISODES = (EPISODE, OTHER_EPISODE)

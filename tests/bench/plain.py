@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from flask import Flask, g, request, url_for
 from flask_babel import Babel, format_date, get_locale, gettext
+from jinja2 import Undefined
 from markupsafe import Markup
 
 ROOT = Path(__file__).parents[2]
@@ -55,9 +56,8 @@ def make_app(name: str) -> Flask:
         care_status=lambda status: gettext("Under way") if status == "Active" else status,
         care_tone=lambda status: "accent" if status == "Active" else "neutral",
     )
-    # The templates name filters of other pages' parts too; Jinja wants to know them when it compiles the macros.
-    for unused in ("time", "moment", "ago", "zone", "isodate"):
-        env.filters.setdefault(unused, str)
+    env.filters, env.tests = _Named(env.filters, str), _Named(env.tests, lambda value: False)
+    env.undefined = _Nothing
     ui = env.globals["ui"] = SimpleNamespace()
     for file in sorted((ROOT / "templates" / "ui").glob("*.html")):
         for macro, value in vars(env.get_template(f"ui/{file.name}").module).items():
@@ -89,6 +89,30 @@ _SECTIONS = (
     ("/notifications", "Notifications", "bell", "n"),
     ("/notifications/settings", "Notification settings", "settings", "s"),
 )
+
+
+class _Named(dict[str, Any]):
+    """Filters and tests of the portal's other pages, which Jinja wants to know when it compiles a file."""
+
+    def __init__(self, known: Mapping[str, Any], other: Any) -> None:
+        super().__init__(known)
+        self._other = other
+
+    def __missing__(self, name: str) -> Any:
+        return self._other
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name]
+
+
+class _Nothing(Undefined):
+    """What the portal's frame asks for beyond this page, such as what was typed before a session ended."""
+
+    def __call__(self, *args: Any, **named: Any) -> Undefined:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
 
 
 def page(episode: Mapping[str, Any], forms: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """`python -m tests.bench.upstream PORT`: a stand-in for the care API, small and quick, in a process of its own.
 
-Same bodies for everybody who is measured. `X-Delay` on the path's first segment isn't needed: the wait before each
-answer is set for all by `PUT /delay/MILLISECONDS`; `GET /calls` tells how many calls there were, by path.
-`/api/document-management/…` answers with a file of `--file-size` bytes, made up as it goes.
+The same bodies for everybody who is measured. `GET /delay/MILLISECONDS` sets how long it waits before each answer,
+`GET /calls` tells how many calls there were since, by path. A file has 100 MB, made up as it goes.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Connection(asyncio.Protocol):
             self.received = self.received[end + 4 + length :]
             method, target, _ = head[: head.index(b"\r\n")].decode("latin-1").split(" ", 2)
             path = target.partition("?")[0]
-            if path.startswith("/api/document-management/"):
+            if path.startswith("/api/file-management/"):
                 self.writing = asyncio.ensure_future(self._send_file())
                 return
             answer = self.upstream.answer(method, path)
@@ -89,8 +88,8 @@ class Connection(asyncio.Protocol):
 
     async def _send_file(self) -> None:
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: {_FILE_BYTES}\r\n\r\n"
-        self.transport.write(head.encode())
-        for _ in range(_FILE_BYTES // len(_PIECE)):
+        self.transport.write(head.encode() + b"%PDF-" + _PIECE[5:])
+        for _ in range(_FILE_BYTES // len(_PIECE) - 1):
             await self.room.wait()
             self.transport.write(_PIECE)
 

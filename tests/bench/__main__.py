@@ -1,0 +1,108 @@
+"""`python -m tests.bench [--quick] [ROW …]`: measure, say what was found, keep it (make bench).
+
+The whole run writes results.json beside this file and the table in the README; a quick one only prints. With names
+of measurements only these are made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.bench import measures, visits
+from tests.bench.measures import QUICK, WHOLE, Row, Size
+from tests.bench.parts import Bench, bench
+
+ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).with_name("results.json")
+README = ROOT / "README.md"
+_BEGIN, _END = "<!-- bench: written by make bench -->", "<!-- end of bench -->"
+
+MEASURES: dict[str, Callable[[Bench, Size], list[Row]]] = {
+    "cpu": measures.cpu_of_a_page,
+    "bell": measures.bell_calls,
+    "home": measures.slow_home,
+    "visits": visits.first_and_next,
+    "start": measures.start,
+    "threads": measures.many_waiting,
+    "clinics": measures.thousand_clinics,
+    "file": measures.large_file,
+    "sessions": measures.session_cost,
+    "memory": measures.memory_of_a_worker,
+}
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(prog="python -m tests.bench")
+    asked.add_argument("--quick", action="store_true", help="about a minute; keeps nothing")
+    asked.add_argument("rows", nargs="*", choices=[[], *MEASURES], help="only these measurements")
+    chosen = asked.parse_args()
+    size = QUICK if chosen.quick else WHOLE
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="portal-bench-") as folder, bench(Path(folder)) as running:
+        for name in chosen.rows or MEASURES:
+            for row in MEASURES[name](running, size):
+                rows.append(row)
+                _say(
+                    f"{'reached' if row.reached else 'MISSED ':<8} {row.what}: {row.found} (to reach: {row.target})"
+                )
+        costs = measures.http_clients(running, size)
+    for client, cost in costs.items():
+        _say(f"         {cost:.3f} ms  {client}")
+    if not (chosen.quick or chosen.rows):
+        _keep(rows, costs)
+    return 0
+
+
+def _keep(rows: list[Row], clients: dict[str, float]) -> None:
+    told = {
+        "measured": datetime.now(UTC).date().isoformat(),
+        "on": _machine(),
+        "rows": [asdict(row) for row in rows],
+        "clients": clients,
+    }
+    RESULTS.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    README.write_text(f"{before}{_BEGIN}\n{_table(rows, clients)}\n{_END}{after}", encoding="utf-8")
+
+
+def _table(rows: list[Row], clients: dict[str, float]) -> str:
+    lines = [
+        f"Measured on {datetime.now(UTC).date().isoformat()} on {_machine()}, everything on loopback.",
+        "",
+        "| What | To reach | Found |",
+        "| --- | --- | --- |",
+        *(f"| {row.what} | {row.target} | {row.found}{'' if row.reached else ' **(missed)**'} |" for row in rows),
+        "",
+        "| Two calls of 5.7 kB by | CPU |",
+        "| --- | --- |",
+        *(f"| {client} | {cost:.2f} ms |" for client, cost in clients.items()),
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _machine() -> str:
+    info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    found = re.search(r"^model name\s*: *(.+)$", info, re.MULTILINE)
+    cores = len(os.sched_getaffinity(0))
+    return f"{found[1] if found else platform.machine()}, {cores} cores, Python {platform.python_version()}"
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""What a visit costs on a bad phone network: bytes over the wire and requests, as Chromium counts them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from portal.careservice.ids import sample_id
+from tests.browser.pages import sign_in
+from tests.support.stack import ROOT, PortalProcess
+from tests.support.wire import Received, Recorder
+
+EPISODE = sample_id("episode", "amelia-1")
+MAIN_PAGES = ("/", f"/episodes/{EPISODE}", "/consents", "/conversations", "/notifications")
+"""The five that patients open most."""
+
+FIRST_VISIT, REQUESTS, NEXT_PAGE, PARTIAL = 40_000, 6, 8_000, 4_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compressed() -> None:
+    """Static files are compressed when the portal is installed; here once more, for those changed since."""
+    subprocess.run([sys.executable, "-m", "portal.web.static"], cwd=ROOT, check=True)
+
+
+@pytest.fixture(scope="module")
+def signed_in(compressed: None, chrome: Browser, stack: PortalProcess) -> Iterator[list[dict[str, object]]]:
+    """The cookies of someone who is signed in, for browsers that have never been here."""
+    context = chrome.new_context()
+    sign_in(context.new_page(), stack.origin(), "amelia")
+    yield context.cookies()  # pyright: ignore[reportReturnType]
+    context.close()
+
+
+@pytest.fixture
+def fresh(chrome: Browser, signed_in: list[dict[str, object]]) -> Iterator[Page]:
+    context = chrome.new_context()
+    context.add_cookies(signed_in)  # pyright: ignore[reportArgumentType]
+    yield context.new_page()
+    context.close()
+
+
+def told(received: list[Received]) -> str:
+    return ", ".join(f"{one.path} {one.size}" for one in received)
+
+
+@pytest.mark.parametrize("path", MAIN_PAGES, ids=["home", "episode", "consents", "messages", "notifications"])
+def test_a_first_visit_is_small_and_so_is_each_next_page(
+    fresh: Page, stack: PortalProcess, path: str
+) -> None:
+    recorder = Recorder(fresh)
+    first = recorder.during(lambda: fresh.goto(stack.origin() + path))
+    assert sum(one.size for one in first) <= FIRST_VISIT, told(first)
+    assert len(first) <= REQUESTS, told(first)
+    other = next(one for one in MAIN_PAGES if one != path)
+    following = recorder.during(lambda: fresh.goto(stack.origin() + other))
+    assert sum(one.size for one in following) <= NEXT_PAGE, told(following)
+    again = recorder.during(lambda: fresh.goto(stack.origin() + path))
+    assert sum(one.size for one in again) <= NEXT_PAGE, told(again)
+
+
+def test_a_part_of_a_page_is_smaller_still(fresh: Page, stack: PortalProcess) -> None:
+    recorder = Recorder(fresh)
+    recorder.during(lambda: fresh.goto(f"{stack.origin()}/episodes/{EPISODE}"))
+    for tab in ("Timeline", "Medicines", "Documents"):
+        received = recorder.during(lambda tab=tab: _open(fresh, tab))
+        assert len(received) == 1, told(received)
+        assert received[0].size <= PARTIAL, told(received)
+
+
+def _open(page: Page, tab: str) -> None:
+    with page.expect_response(lambda answer: "/episodes/" in answer.url):
+        page.get_by_role("navigation", name="Parts of this treatment").get_by_role(
+            "link", name=tab, exact=True
+        ).click()
