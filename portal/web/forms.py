@@ -106,13 +106,12 @@ def text(
         kind, _wt.StringField
     )
     attributes = {
-        "maxlength": longest,
+        # A date has no length; False keeps the one of `_fits` out of the tag.
+        "maxlength": kind != "date" and longest,
         "autocomplete": autocomplete or "off",
         **({"type": kind} if kind == "date" else {}),
         **({"required": True} if required else {}),
     }
-    if kind == "date":
-        del attributes["maxlength"]
     return field(
         label, [*_presence(required, optional), _fits(longest), _checked(check)], render_kw=attributes
     )

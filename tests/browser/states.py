@@ -383,3 +383,13 @@ STATES: tuple[Callable[[Stage], None], ...] = (
     errors,
     leaving,
 )
+
+
+def collect(portal: PortalThread, album: Album, language_of: Callable[[str], str]) -> None:
+    """Walk through the whole product as everybody, send each form blank, and go through every state."""
+    stage = Stage(portal, album, language_of)
+    for people in PEOPLE.values():
+        for name, _ in people:
+            stage.person(name).send_blank(stage.person(name).walk())
+    for state in STATES:
+        state(stage)

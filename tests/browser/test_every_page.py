@@ -17,9 +17,9 @@ from playwright.sync_api import Browser, Page
 
 from portal.demo import PEOPLE
 from portal.web import templates
+from tests.browser import states
 from tests.browser.album import LANGUAGES, Album, Leaf
 from tests.browser.looking import Looker, Theme, looker
-from tests.browser.states import STATES, Stage
 from tests.support.stack import ROOT, CareService, PortalThread
 
 IS_FULL = os.environ.get("CARE_TEST_FULL") == "1"
@@ -42,10 +42,10 @@ def album(
     request: pytest.FixtureRequest, service: CareService, portal: PortalThread
 ) -> tuple[Album, set[str]]:
     """All pages, in one language or each person in one of their own."""
-    return collect(portal, request.param)
+    return collected(portal, request.param)
 
 
-def collect(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
+def collected(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
     """Walk through the whole product as everybody; return its pages and the templates that made them."""
     found = Album(all_of_them=IS_FULL)
     people = [*NAMES, "nobody"]
@@ -62,11 +62,7 @@ def collect(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(templates, "render", render)
-        stage = Stage(portal, found, spoken.__getitem__)
-        for name in NAMES:
-            stage.person(name).send_blank(stage.person(name).walk())
-        for state in STATES:
-            state(stage)
+        states.collect(portal, found, spoken.__getitem__)
     return found, shown
 
 

@@ -1,0 +1,380 @@
+"""Every journey of every role in a browser whose JavaScript is off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from portal.careservice.ids import sample_id
+from tests.browser.conftest import SignIn
+from tests.browser.pages import Consent, Home, Seen, signs
+from tests.support.stack import PortalProcess
+
+AMELIAS, GRACES = sample_id("episode", "amelia-1"), sample_id("episode", "grace-2")
+GENETIC = re.compile("Consent to preimplantation genetic testing")
+LEGACY = sample_id("emr-endpoint", "riverside-legacy")
+INES, AGAIN = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
+TOMASZ = sample_id("prospect", "tomasz")
+
+Person = Callable[[str], Home]
+
+
+@pytest.fixture
+def person(visit: SignIn) -> Person:
+    """Someone signed in, on a phone if they are a patient, without scripts."""
+
+    def someone(name: str) -> Home:
+        if name in ("amelia", "daniel", "grace", "maya"):
+            return visit(name, javascript=False, width=390, height=844)
+        return visit(name, javascript=False)
+
+    return someone
+
+
+def seen(page: Seen) -> Seen:
+    """The page that is there now."""
+    return Seen(page.page, page.origin)
+
+
+def go_on(page: Seen) -> Seen:
+    """Press the one button that the page is for."""
+    page.main.locator(
+        "button.button[data-kind=primary]:not([formaction]), button.button[data-kind=danger]"
+    ).first.click()
+    return seen(page)
+
+
+def told(page: Seen, words: str | re.Pattern[str]) -> None:
+    expect(page.page.locator("#toasts").get_by_text(words).first).to_be_visible()
+
+
+def summary(page: Seen, words: str) -> Locator:
+    return page.page.locator("summary", has_text=words)
+
+
+# ── patients ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_couple_signs_and_one_withdraws(person: Person) -> None:
+    amelia, daniel = person("amelia"), person("daniel")
+    receipt = signs(amelia.consents().open(GENETIC), "Amelia Hart")
+    receipt.sees("Name typed in the portal")
+    receipt = signs(daniel.consents().open(GENETIC), "Daniel Hart")
+    receipt.press("Verify")
+    seen(receipt).sees("Matches")
+    amelia.go("/consents").follow(GENETIC)
+    form = Consent(amelia.page, amelia.origin)
+    form.withdraw("We have changed our minds.").sees(re.compile("withdrawn", re.IGNORECASE))
+
+
+def test_a_statement_left_out_is_said_and_leads_to_it(person: Person) -> None:
+    reading = person("daniel").consents().open(re.compile("legal parent")).read_and_sign()
+    step = reading.have_read()
+    step.press("Continue")
+    refused = seen(step)
+    expect(refused.page.locator(".error-summary")).to_be_visible()
+    refused.page.locator(".error-summary a").first.click()
+    assert re.search(r"#statement-\d+$", refused.page.url)
+
+
+def test_a_message_is_archived_and_brought_back_and_a_conversation_is_put_away(person: Person) -> None:
+    thread = person("amelia").messages().open(re.compile("After yesterday"))
+    thread.archive_first()
+    thread.is_told("Message archived.")
+    thread.undo()
+    thread.is_told("Message restored.")
+    thread.follow("Archive conversation")
+    asked = seen(thread)
+    go_on(asked)
+    told(asked, re.compile("Conversation archived"))
+    asked.go("/conversations?archived=1").sees(re.compile("After yesterday"))
+
+
+def test_notifications_are_opened_read_and_kept_unread(person: Person) -> None:
+    home = person("daniel")
+    notifications = home.notifications()
+    notifications.press(re.compile("^Mark as read"))
+    again = seen(notifications)
+    again.press(re.compile("^Mark as unread"))
+    again = seen(again)
+    again.main.locator("button.link-row").first.click()
+    assert "/notifications" not in seen(again).page.url
+    home.go("/notifications").main.get_by_role("button", name="Mark all as read").click()
+    expect(home.bell().locator(".badge")).to_have_count(0)
+
+
+def test_notification_settings_are_kept(person: Person) -> None:
+    page = person("amelia").go("/notifications/settings")
+    box = page.main.get_by_role("checkbox").and_(page.page.locator(":not(:disabled)")).last
+    before = box.is_checked()
+    box.set_checked(not before)
+    saved = go_on(page)
+    box = saved.main.get_by_role("checkbox").and_(saved.page.locator(":not(:disabled)")).last
+    expect(box).to_be_checked(checked=not before)
+
+
+def test_my_details_are_changed_and_a_change_meanwhile_is_shown_beside_mine(person: Person) -> None:
+    mine = person("amelia").go("/me")
+    mine.page.locator("#phone_number").fill("+44 7700 900222")
+    nora = person("nora")
+    clinic = nora.go(f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}")
+    clinic.page.locator("#phone_number").fill("+44 7700 900111")
+    go_on(clinic)
+    both = go_on(mine)
+    both.sees("+44 7700 900111").sees("+44 7700 900222")
+    both.main.locator("input[type=radio][value=mine]").first.check()
+    go_on(both)
+    expect(both.page.locator("#phone_number")).to_have_value("+44 7700 900222")
+
+
+def test_a_detail_that_cannot_be_is_said_at_its_field(person: Person) -> None:
+    page = person("daniel").go("/me")
+    page.page.get_by_label("E-mail address").fill("no address")
+    refused = go_on(page)
+    expect(refused.page.locator(".error-summary")).to_be_visible()
+    expect(refused.page.get_by_label("E-mail address")).to_have_value("no address")
+
+
+def test_someone_is_taken_off_my_record(person: Person) -> None:
+    page = person("amelia").go("/me")
+    page.follow(re.compile("Remove Margaret Hart|Remove.*Margaret"))
+    done = go_on(seen(page))
+    expect(done.go("/me").main.get_by_text("Margaret Hart")).to_have_count(0)
+
+
+def test_a_wish_for_an_embryo_is_recorded(person: Person) -> None:
+    page = person("grace").go("/storage")
+    page.follow(re.compile("GO-2"))
+    embryo = seen(page)
+    embryo.main.locator("a.link-row").first.click()
+    asked = seen(embryo)
+    asked.sees(re.compile("What follows", re.IGNORECASE))
+    go_on(asked).sees("Your wish now")
+
+
+def test_a_genetic_result_and_a_letter_are_read(person: Person) -> None:
+    grace = person("grace")
+    page = grace.go(f"/episodes/{GRACES}/embryos")
+    page.main.locator("a[href*='/pgt-results/']").first.click()
+    seen(page).sees(re.compile("euploid|mosaic|aneuploid", re.IGNORECASE))
+    page = person("amelia").go(f"/episodes/{AMELIAS}/documents")
+    page.main.locator("a[href$='/preview']").first.click()
+    preview = seen(page)
+    expect(preview.main.locator("img.preview, iframe.preview, .preview").first).to_be_visible()
+
+
+def test_a_device_is_signed_out_from_another_and_then_all_of_them(person: Person) -> None:
+    phone, laptop = person("maya"), person("maya")
+    devices = laptop.go("/me/devices")
+    other = devices.main.locator("li.task").filter(has_not_text="This device").first
+    other.get_by_role("button", name=re.compile("^Sign out")).click()
+    phone.page.reload()
+    expect(phone.page.get_by_label("Password")).to_be_visible()
+    person("maya")
+    devices = laptop.go("/me/devices")
+    devices.follow("Sign out everywhere")
+    go_on(seen(devices))
+    laptop.page.goto(laptop.origin + "/")
+    expect(laptop.page.get_by_label("Password")).to_be_visible()
+
+
+def test_the_language_is_chosen_in_the_menu_and_kept(person: Person) -> None:
+    home = person("amelia")
+    summary(home, "Your menu").click()
+    home.page.get_by_role("button", name="العربية").click()
+    expect(home.page.locator("html")).to_have_attribute("dir", "rtl")
+    home.page.goto(home.origin + "/consents")
+    expect(home.page.locator("html")).to_have_attribute("lang", "ar")
+
+
+def test_the_rest_of_the_sections_are_in_a_menu_that_opens(person: Person) -> None:
+    home = person("amelia")
+    summary(home, "More").click()
+    home.page.get_by_role("link", name="Care team").click()
+    team = Seen(home.page, home.origin)
+    assert "/care-team" in team.page.url
+
+
+# ── staff ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_nurse_makes_a_form_from_a_template_and_finds_it_by_filter(person: Person) -> None:
+    nora = person("nora")
+    page = nora.consents()
+    page.follow("New consent form")
+    page = seen(page)
+    page.follow(re.compile("Consent to freezing and storage"))
+    page = seen(page)
+    page.main.locator("input[name=episode]").fill(AMELIAS)
+    page = go_on(page)
+    page.main.locator("input[name=title]").fill("Storage, asked without scripts")
+    preview = go_on(page)
+    preview.follow("Change something")
+    changed = seen(preview)
+    expect(changed.main.locator("input[name=title]")).to_have_value("Storage, asked without scripts")
+    made = go_on(go_on(changed))
+    expect(made.page.get_by_role("heading", level=1)).to_have_text("Storage, asked without scripts")
+
+    found = nora.go("/consents")
+    found.page.get_by_role("searchbox").first.fill("asked without scripts")
+    found.main.get_by_role("search").or_(found.main.locator("form.search")).get_by_role(
+        "button"
+    ).first.click()
+    found = seen(found).sees("Storage, asked without scripts").sees(re.compile("1 form"))
+    found.main.get_by_role("navigation", name="Status").get_by_role("link").nth(1).click()
+    assert "status=" in found.page.url
+
+
+def test_a_nurse_countersigns_as_witness(person: Person) -> None:
+    victor = person("victor")
+    page = _first_to_sign(victor)
+    signs(Consent(page.page, page.origin), "Victor Castellanos").sees("Victor Castellanos")
+
+
+def _first_to_sign(home: Home) -> Seen:
+    """The first form of the worklist that this person may sign."""
+    page = home.go("/")
+    page.main.get_by_role("link", name=re.compile("sign", re.IGNORECASE)).first.click()
+    return seen(page)
+
+
+def test_a_protocol_is_made_and_changed_with_rows_added_and_removed(person: Person) -> None:
+    page = person("victor").go("/protocols/new")
+    page.press("Add a medicine")
+    page = seen(page)
+    page.press("Add a medicine")
+    page = seen(page)
+    rows = page.main.locator("fieldset.plan-row")
+    expect(rows).to_have_count(2)
+    page.main.get_by_role("button", name=re.compile("^Remove")).last.click()
+    page = seen(page)
+    expect(page.main.locator("fieldset.plan-row")).to_have_count(1)
+    page.main.locator("[name=name]").fill("Made without scripts")
+    page.main.locator("[name=type]").select_option(index=1)
+    for name, value in {
+        "drug": "Ganirelix",
+        "drug_class": "GnRH antagonist",
+        "dose": "0.25",
+        "unit": "mg",
+        "route": "Subcutaneous",
+        "start_day": "6",
+    }.items():
+        page.main.locator(f"[name=medication-0-{name}]").fill(value)
+    page.press("Preview")
+    made = go_on(seen(page))
+    expect(made.page.get_by_role("heading", level=1)).to_have_text("Made without scripts")
+    made.follow("Edit")
+    edit = seen(made)
+    edit.main.locator("[name=medication-0-dose]").fill("0.5")
+    edit.press("Look at the changes")
+    review = seen(edit)
+    review.press("Save protocol")
+    seen(review).sees(re.compile("0.5 mg"))
+
+
+def test_an_embryologist_notes_that_an_embryo_left_and_types_its_code_again(person: Person) -> None:
+    path = f"/storage/{sample_id('embryo', 'GO-4')}?episode={GRACES}"
+    page = person("elif").go(path)
+    page.main.locator("[name=status][value=ShippedOut]").check()
+    page.main.locator("[name=notes]").fill("To Leeds")
+    asked = go_on(page)
+    asked.main.locator("[name=code]").fill("GO-1")
+    wrong = go_on(asked)
+    expect(wrong.page.locator(".error-summary")).to_be_visible()
+    wrong.main.locator("[name=code]").fill("GO-4")
+    go_on(wrong)
+    told(wrong, "Embryo GO-4 is saved.")
+
+
+def test_a_coordinator_merges_two_enquiries_and_books(person: Person) -> None:
+    colin = person("colin")
+    page = colin.go(f"/prospects/{INES}/merge?merge={AGAIN}")
+    page.main.locator("[name=email][value=merged]").check()
+    receipt = go_on(go_on(page))
+    assert receipt.page.url.split("?")[0].endswith("/merge/receipt")
+
+    page = colin.go(_next_week(f"/prospects/{TOMASZ}/book"))
+    page.main.locator("[name=window]").nth(2).check()
+    receipt = go_on(page)
+    receipt.sees("Europe/London")
+    assert "/book/receipt" in receipt.page.url
+
+
+def test_an_enquirer_books_by_the_link_without_signing_in(
+    person: Person, chrome: Browser, stack: PortalProcess
+) -> None:
+    page = person("colin").go(f"/prospects/{TOMASZ}/book")
+    page.press(re.compile("Make a booking link"))
+    made = seen(page)
+    address = made.main.locator("#address").input_value()
+    context = chrome.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    try:
+        public = context.new_page()
+        public.goto(_next_week(address, 2))
+        booking = Seen(public, stack.origin())
+        refused = go_on(booking)
+        expect(public.locator(".error-summary")).to_be_visible()
+        refused.main.locator("[name=window]").first.check()
+        booked = go_on(refused)
+        expect(booked.page.get_by_role("heading", level=1)).to_have_text("Your visit is booked")
+        with public.expect_download() as waiting:
+            booked.follow("Add to your calendar")
+        assert waiting.value.suggested_filename.endswith(".ics")
+    finally:
+        context.close()
+
+
+def test_an_administrator_removes_a_connection_by_typing_its_id(person: Person) -> None:
+    page = person("ada").go(f"/emr-endpoints/{LEGACY}/remove")
+    page.page.get_by_label("Type the id of the connection").fill(LEGACY[:-1])
+    wrong = go_on(page)
+    expect(wrong.page.locator(".error-summary")).to_be_visible()
+    wrong.page.get_by_label("Type the id of the connection").fill(LEGACY)
+    removed = go_on(wrong)
+    expect(removed.page.get_by_role("heading", level=1)).to_have_text("The connection is removed")
+
+
+def test_a_folder_is_moved_and_a_case_put_on(person: Person) -> None:
+    nora = person("nora")
+    page = nora.go(f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}")
+    page.main.locator("[type=radio]:not(:disabled):not(:checked)").first.check()
+    go_on(page)
+    told(page, re.compile("moved", re.IGNORECASE))
+
+
+def test_anything_pasted_is_opened_by_its_id(person: Person) -> None:
+    page = person("nora").go("/open")
+    page.page.get_by_label("Id or link").fill(AMELIAS)
+    opened = go_on(page)
+    assert AMELIAS in opened.page.url
+
+
+def _next_week(path: str, weeks: int = 1) -> str:
+    return f"{path}?from={(date.today() + timedelta(weeks=weeks)).isoformat()}"
+
+
+# ── nothing dead ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["amelia", "grace", "nora", "victor", "elif", "colin"])
+def test_each_button_in_sight_does_something(person: Person, name: str) -> None:
+    """A button outside a form, or a link to nowhere, is only there for scripts, and must not be seen without them."""
+    home = person(name)
+    page = home.page
+    links = {
+        link.get_attribute("href") or "" for link in page.locator("nav a[href^='/'], main a[href^='/']").all()
+    }
+    for path in sorted(links)[:30]:
+        page.goto(home.origin + path)
+        assert not _dead(page), f"{path}: {_dead(page)}"
+
+
+def _dead(page: Page) -> list[str]:
+    candidates = page.locator(
+        "button[type=button]:not([popovertarget]), a[href='#'], a:not([href]), button:not(form button):not([type=button])"
+    )
+    return [one.inner_text() for one in candidates.all() if one.is_visible()]

@@ -1,0 +1,115 @@
+"""Measures the main pages of the running product with Lighthouse, as a phone on a slow line sees them, signed in.
+
+`python -m tests.support.lighthouse [--least 100]`: prints performance, accessibility and best practices of each page,
+with what costs points, and fails below `--least`. It needs Node and Chromium; Lighthouse comes by npm, of one version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from portal.careservice.ids import sample_id
+from tests.support.machine import chromium
+from tests.support.stack import PASSWORD, CareService, PortalProcess, plan
+from tests.support.visitor import Visitor
+
+_LIGHTHOUSE = "lighthouse@12.2.3"
+_ABOUT = ("performance", "accessibility", "best-practices")
+_PAGES = {
+    "home": "/",
+    "episode": f"/episodes/{sample_id('episode', 'amelia-1')}",
+    "consent": f"/consents/{sample_id('consent', 'amelia-genetic')}/sign",
+    "conversations": "/conversations",
+    "notifications": "/notifications",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measure the main pages with Lighthouse.")
+    parser.add_argument("--least", type=int, default=100)
+    least = parser.parse_args().least
+    missing = [name for name in ("node", "npm") if not shutil.which(name)]
+    if missing:
+        print(f"This needs {' and '.join(missing)}: install Node and run it again.", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        command = _lighthouse(work / "npm")
+        the = plan(work)
+        service = CareService(the)
+        portal = PortalProcess(the)
+        try:
+            amelia = Visitor(portal.origin(), PASSWORD)
+            amelia.sign_in("amelia")
+            reports = {
+                name: _measure(command, work, portal.origin() + path, amelia) for name, path in _PAGES.items()
+            }
+        finally:
+            portal.stop()
+            service.stop()
+    return 1 if min(_say(name, report) for name, report in reports.items()) < least else 0
+
+
+def _lighthouse(folder: Path) -> Path:
+    folder.mkdir()
+    subprocess.run(
+        [
+            "npm",
+            "install",
+            "--silent",
+            "--no-save",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            str(folder),
+            _LIGHTHOUSE,
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return folder / "node_modules" / ".bin" / "lighthouse"
+
+
+def _measure(command: Path, work: Path, url: str, visitor: Visitor) -> dict[str, Any]:
+    """Run Lighthouse with the visitor's cookies; its report."""
+    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.http.cookies)
+    headers, report = work / "headers.json", work / "report.json"
+    headers.write_text(json.dumps({"Cookie": cookies}))
+    subprocess.run(
+        [
+            *(str(command), url, "--quiet", "--output=json", f"--output-path={report}"),
+            f"--only-categories={','.join(_ABOUT)}",
+            f"--extra-headers={headers}",
+            "--chrome-flags=--headless=new --no-sandbox --host-resolver-rules='MAP *.localhost 127.0.0.1'",
+        ],
+        check=True,
+        env={**os.environ, **({"CHROME_PATH": path} if (path := chromium()) else {})},
+    )
+    found: dict[str, Any] = json.loads(report.read_text())
+    assert re.sub(r"[?#].*", "", found["finalDisplayedUrl"]) == url, f"led to {found['finalDisplayedUrl']}"
+    return found
+
+
+def _say(name: str, report: dict[str, Any]) -> int:
+    """Print one page's points, and what costs some; return the fewest."""
+    points = {about: round(report["categories"][about]["score"] * 100) for about in _ABOUT}
+    print(name, *(f"{about} {number}" for about, number in points.items()), sep="\t")
+    for about in _ABOUT:
+        for reference in report["categories"][about]["auditRefs"]:
+            audit = report["audits"][reference["id"]]
+            if reference["weight"] and audit["score"] is not None and audit["score"] < 1:
+                print(f"  {about}: {audit['title']} {audit.get('displayValue', '')}")
+    return min(points.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
