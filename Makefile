@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
-.PHONY: help install demo test test-all check format messages requirements screenshots table clean
+.PHONY: help install demo test test-all html lighthouse check format messages requirements screenshots table clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -24,6 +24,14 @@ test-all: $(VENV)/.dev  ## all tests with the long ones, and the care service's 
 	@$(RUN) -m tests.support.postgres
 	@CARE_TEST_FULL=1 $(RUN) -m pytest
 	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice
+	@$(RUN) -m tests.support.html_quality
+
+html: $(VENV)/.dev $(VENV)/.assets  ## check every page with the Nu HTML checker (Java and npm)
+	@$(RUN) -m tests.support.html_quality
+
+lighthouse: $(VENV)/.dev $(VENV)/.assets  ## measure the main pages with Lighthouse on a phone (Node 18 or newer)
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tests.support.lighthouse
 
 check: $(VENV)/.dev  ## style, types, layers, templates
 	@$(VENV)/bin/ruff check .
