@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
-.PHONY: help install demo test test-all html lighthouse check format messages requirements screenshots table clean
+.PHONY: help install demo demo-scale test test-all html lighthouse check format messages requirements screenshots table clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -14,6 +14,9 @@ install: $(VENV)/.assets  ## make .venv with what the portal and its demo need
 
 demo: $(VENV)/.assets  ## run the portal and the care service with sample people
 	@$(RUN) -m portal demo
+
+demo-scale: $(VENV)/.assets  ## the same on two machines behind nginx, with Redis and PostgreSQL
+	@$(RUN) -m portal demo --scale
 
 test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run them all
 	@$(RUN) -m tests.support.machine

@@ -6,22 +6,18 @@ import base64
 import json
 import os
 import secrets
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
-ROOT = Path(__file__).parents[1]
-_READY_SECONDS = 60
+from portal.demo_parts import DemoError, Part, answers, until_ctrl_c
+from portal.demo_programs import need_pdf
+
 # The care service's sample records have the same ids on every machine, made from this namespace.
 _SAMPLES = uuid5(NAMESPACE_URL, "urn:clinic-portal:sample")
 
@@ -38,10 +34,6 @@ PEOPLE = {
     ],
     "harbour": [("maya", "patient"), ("omar", "nurse")],
 }
-
-
-class DemoError(Exception):
-    """The demo cannot start; `args[0]` is one line that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +59,25 @@ class Plan:
 
 def run(*, portal_port: int, service_port: int, data: Path | None) -> None:
     """Run until Ctrl-C. Raises DemoError with one clear line when it can't start."""
-    for port, option in ((portal_port, "--portal-port"), (service_port, "--service-port")):
-        _check_port(port, option)
+    check_ports(portal_port, service_port)
     with _folder(data) as folder:
-        plan = Plan(portal_port, service_port, folder, _secrets(folder))
+        plan = Plan(portal_port, service_port, folder, secrets_of(folder))
         tenants = folder / "tenants.toml"
         tenants.write_text(tenants_file(plan), encoding="utf-8")
-        processes: list[subprocess.Popen[bytes]] = []
-        # A shell that starts this in the background lets it ignore Ctrl-C's signal; it must stop all the same.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            processes.append(_start(service_command(plan), plan.secrets, folder / "care-service.log"))
-            processes.append(
-                _start(_portal_command(), portal_environment(plan, tenants), folder / "portal.log")
+        with until_ctrl_c() as parts:
+            parts.start(
+                service_part(plan, service_command(plan)),
+                portal_part(portal_environment(plan, tenants), folder / "portal.log", portal_port),
             )
-            _wait(f"{plan.service}/healthz", processes[0], folder / "care-service.log")
-            _wait(f"http://127.0.0.1:{portal_port}/readyz", processes[1], folder / "portal.log")
-            print(_welcome(plan, kept=data is not None), flush=True)
-            _watch(processes)
-        except KeyboardInterrupt:
-            print("\nStopping.", flush=True)
-        finally:
-            _stop(processes)
+            where = f"{folder}{'' if data else ' (gone when you stop; --data DIR keeps it)'}"
+            print(welcome(plan, f"Data: {where}", *filter(None, [need_pdf()])), flush=True)
+            parts.watch()
+
+
+def check_ports(portal_port: int, service_port: int) -> None:
+    """Raise DemoError when one of them is taken."""
+    for port, option in ((portal_port, "--portal-port"), (service_port, "--service-port")):
+        _check_port(port, option)
 
 
 def _check_port(port: int, option: str) -> None:
@@ -122,8 +110,8 @@ def _folder(data: Path | None) -> Generator[Path]:
     yield data.resolve()
 
 
-def _secrets(folder: Path) -> dict[str, str]:
-    """Secrets of this demo: made at its first start and kept with its data."""
+def secrets_of(folder: Path) -> dict[str, str]:
+    """Return the secrets of this demo: made at its first start and kept with its data."""
     file = folder / "secrets.json"
     kept: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     names = (
@@ -178,11 +166,11 @@ client_secret_env = "{key.upper()}_SERVICE_SECRET"
 """
 
 
-def service_command(plan: Plan) -> list[str]:
-    """Return the command that runs the care service."""
+def service_command(plan: Plan, database: str | None = None) -> list[str]:
+    """Return the command that runs the care service, over a file beside the data where no database is given."""
     command = [
         *(sys.executable, "-m", "portal.careservice"),
-        *("--database", f"sqlite:///{plan.data / 'care.db'}"),
+        *("--database", database or f"sqlite:///{plan.data / 'care.db'}"),
         *("--host", "127.0.0.1", "--port", str(plan.service_port), "--issuer", plan.service),
         *("--sample", "small", "--demo"),
     ]
@@ -192,8 +180,21 @@ def service_command(plan: Plan) -> list[str]:
     return command
 
 
-def _portal_command() -> list[str]:
-    return [sys.executable, "-m", "gunicorn", "wsgi:app"]
+def service_part(plan: Plan, command: list[str]) -> Part:
+    """Return the care service, to be started."""
+    return Part(
+        "care service",
+        command,
+        plan.data / "care-service.log",
+        answers(f"{plan.service}/healthz"),
+        plan.secrets,
+    )
+
+
+def portal_part(environment: Mapping[str, str], log: Path, port: int) -> Part:
+    """Return a portal under gunicorn, to be started."""
+    command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
+    return Part("portal", command, log, answers(f"http://127.0.0.1:{port}/readyz"), environment)
 
 
 def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
@@ -208,67 +209,8 @@ def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
     }
 
 
-def _start(command: list[str], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, so that Ctrl-C reaches it through us and none is left behind."""
-    with log.open("ab") as output:
-        return subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + _READY_SECONDS
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            raise DemoError(f"It stopped at once; its last words:\n{_tail(log)}")
-        try:
-            with urllib.request.urlopen(address, timeout=1) as answer:  # noqa: S310 (our own address)
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.05)
-    raise DemoError(f"{address} didn't answer within {_READY_SECONDS} s; its last words:\n{_tail(log)}")
-
-
-def _watch(processes: list[subprocess.Popen[bytes]]) -> None:
-    while all(process.poll() is None for process in processes):
-        time.sleep(0.5)
-    raise DemoError(
-        "A part of the demo stopped by itself; its log is in the data folder (--data DIR keeps it)."
-    )
-
-
-def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
-    for process in reversed(processes):
-        _signal(process, signal.SIGTERM)
-    for process in reversed(processes):
-        try:
-            process.wait(timeout=8)
-        except subprocess.TimeoutExpired:
-            _signal(process, signal.SIGKILL)
-            process.wait()
-        _signal(process, signal.SIGKILL)
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Send the signal to the process and all its children: each was started in a group of its own."""
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
-
-
-def _welcome(plan: Plan, *, kept: bool) -> str:
+def welcome(plan: Plan, *more: str) -> str:
+    """Return what is shown when it runs: addresses, people, their password, and `more` lines."""
     port = plan.portal_port
     lines = ["", "The portal runs:"]
     for tenant, people in PEOPLE.items():
@@ -279,8 +221,8 @@ def _welcome(plan: Plan, *, kept: bool) -> str:
         f"  Password for everyone: {plan.secrets['PORTAL_DEMO_PASSWORD']}",
         "",
         f"  http://localhost:{port} is Riverside too. The care service is at {plan.service}.",
-        f"  Data: {plan.data}{'' if kept else ' (gone when you stop; --data DIR keeps it)'}",
         f"  Its webhooks take what is signed with {plan.secrets['CARE_WEBHOOK_SECRETS']}",
+        *(f"  {line}" for line in more),
         "  Stop with Ctrl-C.",
         "",
     ]

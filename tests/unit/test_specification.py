@@ -16,7 +16,8 @@ MAY_CONNECT = {
     "portal/outbound.py",  # the one place that opens connections
     "portal/adapter.py",  # what libraries ask of `requests` goes through it
     "portal/services/cache.py",  # requests-cache, upon that adapter
-    "portal/demo.py",  # starts the processes and waits for them
+    "portal/demo.py",  # asks whether a port is taken
+    "portal/demo_parts.py",  # starts the processes and waits for them
     "portal/signin/service_client.py",  # Authlib's session, upon that adapter
     "portal/signin/tokens.py",
     "portal/signin/flow.py",
