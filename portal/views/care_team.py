@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from babel.dates import format_skeleton, format_time, get_timezone_name
+from babel.dates import format_datetime, format_skeleton, format_time, get_timezone_name
 from flask import Blueprint, Response, g, request, url_for
 from flask_babel import get_locale
 from markupsafe import Markup
@@ -34,6 +34,8 @@ bp = Blueprint("care_team", __name__, url_prefix="/care-team")
 
 _MOST = 500
 _DAYS = 7
+_LONGEST_DAY = 8
+"""How many letters of a day find room above its column."""
 _FARTHEST = timedelta(weeks=52)
 _WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
 _USUAL_DAY = (8, 18)
@@ -306,4 +308,7 @@ def _hour_word(hour: int) -> str:
 
 
 def _short_day(day: date) -> str:
-    return format_skeleton("Ed", datetime.combine(day, time(12)), locale=date_locale())
+    noon = datetime.combine(day, time(12))
+    written = format_skeleton("Ed", noon, locale=date_locale())
+    # Some languages have no short names of days; there the letter that calendars use finds room.
+    return written if len(written) <= _LONGEST_DAY else format_datetime(noon, "EEEEE d", locale=date_locale())

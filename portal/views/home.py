@@ -33,6 +33,7 @@ from portal.views.consents.listing import Due, Item, due, group
 from portal.views.consents.standing import open_role
 from portal.views.consents.words import names_of
 from portal.views.episodes import EpisodeView, Found, mentioned, read_episodes, remember, remembered
+from portal.views.open import kind_words, recent
 from portal.views.storage import PRESSING_DAYS
 from portal.web import bell
 from portal.web.filters import local, today
@@ -45,6 +46,7 @@ bp = Blueprint("home", __name__)
 _MOST_EPISODES = 2
 """Episodes that home reads: the one that goes on and, beside it, one with embryos in storage."""
 _NEAR_DAYS = 60
+_MOST_OPENED = 5
 
 
 @bp.get("/")
@@ -253,6 +255,7 @@ def _worklist(care: Care, person: Person) -> dict[str, Any]:
         if isinstance(partial, CareError) else _work([pending, partial], person),
         "messages": talks if isinstance(talks, CareError) else _unread(talks),
         "news": news if isinstance(news, CareError) else _notable(news),
+        "opened": [(kind_words(one.kind), one.href, one.id) for one in recent()[:_MOST_OPENED]],
     }  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def _photograph(
     folder: Path,
 ) -> None:
     """Open each page once, and take it at every width in every theme; then lay out a sheet for each theme."""
-    context = browser.new_context(locale={"en": "en-GB"}.get(language, language))
+    context = browser.new_context(locale={"en": "en-GB"}.get(language, language), reduced_motion="reduce")
     page = context.new_page()
     if person != "nobody":
         sign_in(page, portal.origin(_clinic(person)), person)

@@ -18,7 +18,8 @@ from portal.services.records import (
     SigningMethod,
 )
 from portal.services.wire import Choice
-from portal.words import _, for_each_language
+from portal.web.language import direction
+from portal.words import _, for_each_language, language
 
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
@@ -131,7 +132,12 @@ def names_of(signers: tuple[Signer, ...]) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Names in a row, the last after "and"."""
+    """Names in a row, the last after "and"; where the language runs from right to left, so do the names.
+
+    Each name is an isolate then (Unicode Standard Annex #9, FSI and PDI), else two Latin ones would run the other way.
+    """
+    if direction(language()) == "rtl":
+        names = [f"\u2068{name}\u2069" for name in names]
     if len(names) < 2:
         return "".join(names)
     return _("%(first)s and %(last)s", first=", ".join(names[:-1]), last=names[-1])
