@@ -123,6 +123,24 @@ def test_nothing_set_names_every_variable_that_is_needed() -> None:
     assert "PORTAL_STORE_URL" in named
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("PORTAL_BREAKER", "101"), ("PORTAL_BREAKER", "-1"), ("PORTAL_METRICS_TOKEN", "too short")],
+)
+def test_what_operators_tune_is_checked_too(tmp_path: Path, name: str, text: str) -> None:
+    (fault,) = faults(environment(tmp_path, **{name: text}))
+    assert fault.startswith(f"{name}: ")
+    assert name != "PORTAL_METRICS_TOKEN" or text not in fault
+
+
+def test_the_token_for_metrics_may_come_from_a_file_and_is_not_shown(tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("a long enough token\n")
+    settings = Settings.from_env(environment(tmp_path, PORTAL_METRICS_TOKEN_FILE=str(secret)))
+    assert settings.metrics_token == "a long enough token"
+    assert "long enough" not in repr(settings)
+
+
 def test_check_ends_with_two_and_a_line_for_each_fault(tmp_path: Path) -> None:
     environ = environment(tmp_path, GOOD.replace("Europe/London", "Nowhere"))
     for command in (["-m", "portal", "check"], ["-m", "gunicorn", "wsgi:app"]):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from portal.demo import tenants_file
-from tests.support.stack import PASSWORD, CareService, PortalProcess, free_port, plan
+from tests.support.stack import PASSWORD, CareService, PortalProcess, plan
 from tests.support.traffic import Ask, Traffic
 from tests.support.visitor import Visitor
 
