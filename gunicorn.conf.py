@@ -1,5 +1,6 @@
 """How gunicorn runs the portal: sound defaults, each to be changed by a variable of the environment."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -35,6 +36,10 @@ control_socket_disable = True
 # The portal writes its own access log, with the route's template instead of the address.
 accesslog = None
 limit_request_line = 8190
+
+
+_libc = ctypes.CDLL(None)
+_M_ARENA_MAX = -8  # mallopt(3)
 
 
 def _settings_are_good() -> bool:
@@ -74,8 +79,10 @@ def pre_fork(server, worker):
 
 
 def post_fork(server, worker):
-    """Tell the worker its slot."""
+    """Tell the worker its slot, and let its threads share two heaps: glibc would keep one for each thread."""
     os.environ["PORTAL_WORKER_SLOT"] = str(worker.slot)
+    if hasattr(_libc, "mallopt"):
+        _libc.mallopt(_M_ARENA_MAX, 2)
 
 
 def child_exit(server, worker):

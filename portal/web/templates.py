@@ -141,15 +141,16 @@ def render_block(name: str, block: str, context: dict[str, Any]) -> str:
 
 def template(name: str) -> Any:
     """Return the template in the language of this request."""
-    return _environment(words.language()).get_template(name)
+    return environment(words.language()).get_template(name)
 
 
 def ui() -> Any:
     """Return the macros of templates/ui as one namespace."""
-    return _environment(words.language()).ui
+    return environment(words.language()).ui
 
 
-def _environment(language: str) -> Any:
+def environment(language: str) -> Any:
+    """Return Jinja's environment for a language, with its words and icons compiled in."""
     made: dict[str, Any] = current_app.extensions[_EXTENSION]
     if language not in made:
         with _compiling:
