@@ -1,0 +1,266 @@
+"""PDFs as people get them: the signed form with its audit page, and the plan of medicines; read back from the bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+from pypdf.generic import ArrayObject, DictionaryObject
+
+from portal import printing
+from portal.careservice.ids import sample_id
+from tests.support.signing import consent, fresh_form
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+SIGNED = consent("amelia-treatment-2")
+REPLACED = consent("amelia-treatment-1")
+PLAN = f"/protocols/{sample_id('protocol', 'amelia')}"
+CHILDREN = {
+    "/L": {"/LI", "/Caption"},
+    "/LI": {"/Lbl", "/LBody"},
+    "/Table": {"/TR", "/THead", "/TBody", "/TFoot", "/Caption"},
+    "/THead": {"/TR"},
+    "/TBody": {"/TR"},
+    "/TR": {"/TH", "/TD"},
+}
+"""What these elements may hold (ISO 14289-1 §7.5 and §7.6)."""
+
+
+class Document:
+    """A PDF as a reader of files sees it."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.reader = PdfReader(io.BytesIO(content))
+        self.root: Any = self.reader.trailer["/Root"]
+
+    @property
+    def pages(self) -> list[str]:
+        return [_plain(page.extract_text()) for page in self.reader.pages]
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.pages)
+
+    @property
+    def structure(self) -> list[tuple[str, str]]:
+        """Every element of the structure with the kind of its parent."""
+        return list(_walk(self.root["/StructTreeRoot"]["/K"][0], ""))
+
+    @property
+    def fonts(self) -> dict[str, bool]:
+        """The fonts by name, and whether each is in the file."""
+        found = (
+            font.get_object() for page in self.reader.pages for font in page["/Resources"]["/Font"].values()
+        )
+        return {str(font["/BaseFont"]): _is_embedded(font) for font in found}
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("\u2068", "").replace("\u2069", "").split())
+
+
+def _walk(element: Any, parent: str) -> Iterator[tuple[str, str]]:
+    yield parent, str(element["/S"])
+    children = element.get("/K", ArrayObject())
+    for child in children if isinstance(children, ArrayObject) else [children]:
+        here = child.get_object()
+        if isinstance(here, DictionaryObject) and "/S" in here:
+            yield from _walk(here, str(element["/S"]))
+
+
+def _is_embedded(font: Any) -> bool:
+    descendants = font.get("/DescendantFonts")
+    described = (descendants[0].get_object() if descendants else font)["/FontDescriptor"].get_object()
+    return any(name in described for name in ("/FontFile", "/FontFile2", "/FontFile3"))
+
+
+def download(visitor: Visitor, path: str) -> Document:
+    answer = visitor.http.get(visitor.origin + path)
+    assert answer.status_code == 200, answer.text[:300]
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert answer.headers["Content-Disposition"].startswith("attachment; ")
+    return Document(answer.content)
+
+
+def speak(visitor: Visitor, language: str) -> None:
+    page = visitor.get("/")
+    page.form(page.soup.select_one("form.languages")).submit(language=language)
+
+
+def record(portal: PortalThread, path: str) -> dict[str, Any]:
+    """What the care service holds of a form."""
+    id_ = path.rpartition("/")[2]
+    with closing(sqlite3.connect(portal.plan.data / "care.db")) as database:
+        database.row_factory = sqlite3.Row
+        row = dict(database.execute("SELECT * FROM consent_forms WHERE id = ?", (id_,)).fetchone())
+        given = database.execute("SELECT * FROM consent_signatures WHERE form_id = ?", (id_,)).fetchall()
+    return {**row, "signatures": [dict(one) for one in given]}
+
+
+def change(portal: PortalThread, path: str, **columns: Any) -> None:
+    with closing(sqlite3.connect(portal.plan.data / "care.db", timeout=10)) as database, database:
+        for name, value in columns.items():
+            statement = f"UPDATE consent_forms SET {name} = ? WHERE id = ?"  # noqa: S608
+            database.execute(statement, (value, path.rpartition("/")[2]))
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def signed(amelia: Visitor) -> Document:
+    return download(amelia, f"{SIGNED}/receipt.pdf")
+
+
+def test_the_copy_holds_the_whole_text_every_signature_and_the_seal(
+    portal: PortalThread, signed: Document
+) -> None:
+    form = record(portal, SIGNED)
+    for clause in json.loads(form["body"]):
+        assert _plain(clause["heading"]) in signed.words
+        assert _plain(clause["text"]) in signed.words
+    for statement in json.loads(form["statements"]):
+        assert _plain(statement["text"]) in signed.words
+    assert len(form["signatures"]) == 3
+    grouped = " ".join(form["content_hash"][at : at + 4] for at in range(0, 64, 4))
+    assert signed.words.count(grouped) == len(form["signatures"]) + 1
+    for signature in form["signatures"]:
+        assert f"{signature['name']} Signed as" in signed.words
+        assert f"Matches. {signature['name']}: the text is exactly the one that was signed." in signed.words
+    assert "All 4 statements acknowledged, one by one" in signed.words
+    assert f"Version {form['version']}" in signed.words
+
+
+def test_the_audit_page_tells_what_happened_and_how_to_check_it(signed: Document) -> None:
+    audit = next(page for page in signed.pages if "Audit page" in page)
+    order = [
+        "Written",
+        "Sent to be signed",
+        "Signed by Amelia Hart",
+        "Signed by Daniel Hart",
+        "Signed by Victor",
+    ]
+    assert sorted(audit.index(what) for what in order) == [audit.index(what) for what in order]
+    assert "14:15:00 (UTC+01:00)" in audit
+    assert "Europe/London" in audit
+    assert f"{SIGNED}/receipt" in audit.replace(" ", "")
+    ((text,),) = signed.reader.attachments.values()
+    seal = hashlib.sha256(text).hexdigest()
+    assert " ".join(seal[at : at + 4] for at in range(0, 64, 4)) in audit
+
+
+def test_every_page_says_whose_it_is_and_where_it_stands(signed: Document) -> None:
+    for number, page in enumerate(signed.pages, start=1):
+        assert f"Page {number} of {len(signed.pages)}" in page
+        assert "Riverside Fertility" in page
+
+
+def test_the_copy_can_be_read_by_everyone(signed: Document) -> None:
+    assert signed.root["/Lang"] == "en"
+    assert signed.root["/MarkInfo"]["/Marked"]
+    assert signed.root["/ViewerPreferences"]["/DisplayDocTitle"]
+    assert signed.reader.metadata
+    assert signed.reader.metadata.title == "Consent to IVF with intracytoplasmic sperm injection (ICSI)"
+    assert b'pdfuaid:part="1"' in signed.root["/Metadata"].get_data()
+    kinds = {kind for _, kind in signed.structure}
+    assert {"/H1", "/H2", "/H3", "/P", "/Table", "/TH", "/TD", "/L", "/LI"} <= kinds
+    misplaced = [
+        (parent, kind) for parent, kind in signed.structure if kind not in CHILDREN.get(parent, {kind})
+    ]
+    assert misplaced == []
+    assert all(signed.fonts.values())
+    assert all("Print" in name for name in signed.fonts), "a font that isn't ours"
+
+
+@pytest.mark.parametrize("path", ["/receipt", ""], ids=["receipt", "form"])
+def test_a_signed_form_and_its_receipt_offer_the_copy(amelia: Visitor, path: str) -> None:
+    link = amelia.get(SIGNED + path).soup.select_one(f'a[href="{SIGNED}/receipt.pdf"]')
+    assert link is not None
+    assert link.get_text(strip=True) == "Download as PDF"
+
+
+def test_one_that_nobody_has_signed_has_no_copy(portal: PortalThread, amelia: Visitor) -> None:
+    form = fresh_form(portal.plan)
+    assert amelia.get(f"{form}/receipt.pdf").path == form
+    assert amelia.get(form).soup.select_one('a[href$="receipt.pdf"]') is None
+
+
+def test_a_form_of_others_has_none_for_me(portal: PortalThread) -> None:
+    portal.sign_in("grace").get(f"{SIGNED}/receipt.pdf", status=404)
+
+
+def test_every_page_of_one_that_is_not_in_force_says_so(portal: PortalThread, amelia: Visitor) -> None:
+    replaced = download(amelia, f"{REPLACED}/receipt.pdf")
+    assert all("Replaced" in page for page in replaced.pages)
+    assert "No time recorded Replaced by a newer version" in replaced.words
+
+
+def test_in_arabic_the_words_run_from_right_to_left_and_the_letters_are_there(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    speak(visitor, "ar")
+    copy = download(visitor, f"{SIGNED}/receipt.pdf")
+    assert copy.root["/Lang"] == "ar"
+    assert {"Arabic" in name for name in copy.fonts} == {True, False}
+    assert all(copy.fonts.values())
+    assert "صفحة التدقيق" in copy.words
+    assert "Amelia Hart" in copy.words
+
+
+HOSTILE = '</p><img src="file:///etc/passwd"><style>*{display:none}</style><script>x</script>'
+
+
+def test_what_others_wrote_is_text_whatever_it_looks_like(portal: PortalThread, amelia: Visitor) -> None:
+    form = record(portal, REPLACED)
+    body = json.loads(form["body"])
+    body[0] |= {"heading": HOSTILE, "text": "p{background:url(file:///etc/passwd)} {{ 7*7 }} root:x is text"}
+    change(
+        portal,
+        REPLACED,
+        body=json.dumps(body),
+        status="Revoked",
+        revoked_at="2026-11-12 10:20:00",
+        revoke_reason=HOSTILE,
+    )
+    copy = download(amelia, f"{REPLACED}/receipt.pdf")
+    assert copy.words.replace(" ", "").count(HOSTILE.replace(" ", "")) == 2, "once as heading, once as reason"
+    assert "{{ 7*7 }}" in copy.words
+    assert "root:x:0" not in copy.words
+    assert all("Withdrawn" in page for page in copy.pages)
+    assert "Matches. Amelia Hart" not in copy.words
+
+
+def test_each_copy_is_a_line_of_audit(portal: PortalThread, amelia: Visitor) -> None:
+    before = _audited(portal)
+    download(amelia, f"{SIGNED}/receipt.pdf")
+    (line,) = _audited(portal)[len(before) :]
+    assert '"consent.download","outcome":"done"' in line
+
+
+def test_when_none_can_be_made_the_page_to_print_is_offered(
+    amelia: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portal.web.printed.pdf", _cannot)
+    page = amelia.get(f"{SIGNED}/receipt.pdf", status=503)
+    assert page.heading == "The PDF could not be made"
+    assert page.headers["Retry-After"] == "10"
+    assert page.soup.select_one(f'main a[href="{SIGNED}/receipt"]') is not None
+
+
+def _cannot(*_: object) -> bytes:
+    raise printing.CannotPrint("the system lacks Pango")
+
+
+def _audited(portal: PortalThread) -> list[str]:
+    files = sorted((portal.plan.data / "audit").glob("*"))
+    return [line for file in files if file.is_file() for line in file.read_text().splitlines()]
