@@ -50,17 +50,17 @@ def _settings_are_good() -> bool:
 
 
 def on_starting(server):
-    """Stop before any worker starts when the settings are wrong; else make the folder of the metrics."""
+    """Stop before any worker starts when the settings are wrong."""
     if not _settings_are_good():
         sys.exit(2)
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="portal-metrics-", dir=_memory)
 
 
 def when_ready(server):
-    """From now on a reload (HUP) with wrong settings is refused, and the workers that run go on.
+    """Make the folder of the metrics; from now on refuse a reload (HUP) with wrong settings: the workers go on.
 
-    Without this gunicorn would stop them, find that no new one starts, and end.
+    Without that gunicorn would stop them, find that no new one starts, and end.
     """
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="portal-metrics-", dir=_memory)
     reload = server.reload
 
     def reload_if_good() -> None:
