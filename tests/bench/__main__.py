@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -48,6 +49,9 @@ def main() -> int:
     chosen = asked.parse_args()
     size = QUICK if chosen.quick else WHOLE
     rows: list[Row] = []
+    subprocess.run(
+        [sys.executable, "-m", "portal.web.static"], cwd=ROOT, check=True
+    )  # as when it is installed
     with tempfile.TemporaryDirectory(prefix="portal-bench-") as folder, bench(Path(folder)) as running:
         for name in chosen.rows or MEASURES:
             for row in MEASURES[name](running, size):
