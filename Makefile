@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
-.PHONY: help install demo demo-scale test test-all html lighthouse check format messages requirements screenshots table clean
+.PHONY: help install demo demo-scale test test-all html lighthouse check format messages requirements screenshots table evidence clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,10 +50,13 @@ screenshots: $(VENV)/.dev  ## take the README's pictures from the running demo
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
 
-.PHONY: bench bench-quick
+.PHONY: bench bench-quick bench-load
 bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write the README's table (some minutes)
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.bench
+
+bench-load: $(VENV)/.dev $(VENV)/.assets  ## 200 people for a minute, an API that is slow and sometimes fails
+	@$(RUN) -m tests.bench.waiting_room
 
 bench-quick: $(VENV)/.dev $(VENV)/.assets  ## the same in about a minute, keeping nothing
 	@$(RUN) -m tests.support.machine
@@ -64,6 +67,9 @@ messages: $(VENV)/.dev  ## bring the translations up to date with the words in c
 
 table: $(VENV)/.dev  ## write the table of endpoints, their pages and tests anew
 	@$(RUN) -m tests.support.coverage_table
+
+evidence: $(VENV)/.dev  ## write anew which test proves which requirement of the ASVS
+	@$(RUN) -m tests.support.evidence
 
 requirements: $(VENV)/.dev  ## pin the dependencies anew
 	@$(RUN) -m tests.support.requirements

@@ -1,0 +1,208 @@
+"""A full waiting room: many people at once, an API that is slow and sometimes fails, and nobody may notice more than that.
+
+    make bench-load                              200 browsers for 60 s through four workers
+    python -m tests.bench.waiting_room --browsers 40 --seconds 10
+
+The care API's own answers are given again after 100 ms give or take, a mark of the asking person in every title, and
+one call in a hundred fails. Told are the statuses, the times, the memory of the workers, and any mark seen by another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from portal.careservice.ids import sample_id
+from portal.demo import PEOPLE, tenants_file
+from tests.bench.load import Connection, memory, workers
+from tests.support.stack import PASSWORD, CareService, PortalProcess, Process, free_port, plan
+from tests.support.visitor import Visitor
+
+EVERYBODY = [(clinic, name) for clinic, people in PEOPLE.items() for name in dict(people)]
+PAGES = (
+    "/",
+    "/consents",
+    "/conversations",
+    "/notifications",
+    "/notifications/bell",
+    "/episodes",
+    "/me",
+    "/care-team",
+)
+MARK = re.compile(rb"mark-([0-9a-f]{12})")
+
+
+@dataclass
+class Seen:
+    """What all browsers saw, for one run."""
+
+    statuses: Counter[int] = field(default_factory=Counter[int])
+    took: list[float] = field(default_factory=list[float])
+    wrong: list[str] = field(default_factory=list[str])
+    marks: int = 0
+    memory: list[float] = field(default_factory=list[float])
+
+
+@dataclass(frozen=True)
+class Told:
+    """A run in figures: seconds, megabytes that the largest worker grew by in the second half, calls and their faults."""
+
+    pages: int
+    statuses: Mapping[int, int]
+    median: float
+    p99: float
+    growth: float
+    marks: int
+    calls: int
+    faults: int
+    wrong: Sequence[str]
+
+
+def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: float) -> Told:
+    """Start all, let `browsers` people look around for `seconds`, looking at each page for about `think`` seconds."""
+    plans = plan(folder)
+    service = CareService(plans)
+    line = Process(
+        [sys.executable, "-m", "tests.bench.waiting_line", str(port := free_port()), str(plans.service_port)],
+        {},
+        folder / "line.log",
+    )
+    portal = None
+    try:
+        line.wait_for(f"http://127.0.0.1:{port}/counted")
+        tenants = folder / "tenants-waiting.toml"
+        direct = f'base_url = "{plans.service}"'
+        tenants.write_text(tenants_file(plans).replace(direct, f'base_url = "http://127.0.0.1:{port}"'))
+        portal = PortalProcess(plans, PORTAL_WORKERS=str(processes), PORTAL_TENANTS=str(tenants))
+        people = [EVERYBODY[number % len(EVERYBODY)] for number in range(browsers)]
+        with ThreadPoolExecutor(4) as pool:
+            cookies = list(pool.map(lambda one: _sign_in(portal, *one), people))
+        _told_of(port)  # what signing in needed is not counted
+        seen = Seen()
+        stop = threading.Event()
+        threads = [
+            threading.Thread(
+                target=_browse, args=(portal, clinic, name, cookie, think, stop, seen), daemon=True
+            )
+            for (clinic, name), cookie in zip(people, cookies, strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            seen.memory.append(max(memory(pid)[0] for pid in workers(portal.child.pid)))
+            stop.wait(seconds / 20)
+        stop.set()
+        for thread in threads:
+            thread.join(timeout=30)
+            if thread.is_alive():
+                seen.wrong.append("a browser never got its answer")
+        calls = _told_of(port)
+        failed = seen.statuses[502] + seen.statuses[503]
+        if failed > calls["faults"]:
+            seen.wrong.append(f"{failed} pages failed, but only {calls['faults']} calls")
+        return Told(
+            pages=len(seen.took),
+            statuses=dict(seen.statuses),
+            median=statistics.median(seen.took),
+            p99=statistics.quantiles(seen.took, n=100)[98],
+            growth=seen.memory[-1] - seen.memory[len(seen.memory) // 2],
+            marks=seen.marks,
+            calls=calls["calls"],
+            faults=calls["faults"],
+            wrong=seen.wrong,
+        )
+    finally:
+        for process in (portal, line, service):
+            if process is not None:
+                process.stop()
+
+
+def _sign_in(portal: PortalProcess, clinic: str, name: str) -> tuple[str, str]:
+    """Return the session's cookie, and the mark of the person's own pages."""
+    visitor = Visitor(portal.origin(clinic), PASSWORD)
+    visitor.sign_in(name)
+    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+    return cookie or "", hashlib.sha256(sample_id("person", name).encode()).hexdigest()[:12]
+
+
+def _browse(
+    portal: PortalProcess,
+    clinic: str,
+    name: str,
+    known: tuple[str, str],
+    think: float,
+    stop: threading.Event,
+    seen: Seen,
+) -> None:
+    """One person: page after page, with a look at each."""
+    cookie, mark = known
+    chance = random.Random(f"{name}{cookie}")
+    headers = {"Cookie": f"__Host-sid={cookie}", "Accept": "text/html", "Accept-Encoding": "identity"}
+    connection = Connection(portal.port, f"{clinic}.localhost:{portal.port}", headers)
+    stop.wait(chance.uniform(0, think))
+    while not stop.is_set():
+        path = chance.choice(PAGES)
+        try:
+            answer = connection.get(path)
+        except (OSError, AssertionError) as error:
+            seen.wrong.append(f"{path}: {type(error).__name__} {error}")
+            connection.close()
+            continue
+        seen.statuses[answer.status] += 1
+        seen.took.append(answer.seconds)
+        marks = {found.decode() for found in MARK.findall(answer.body)}
+        seen.marks += bool(marks)
+        if marks - {mark}:
+            seen.wrong.append(f"{name} was shown the mark of another person at {path}")
+        if answer.status == 500 or (answer.status == 303 and b"sign-in" in answer.raw[:2000]):
+            seen.wrong.append(f"{name} got {answer.status} at {path}")
+        stop.wait(chance.uniform(0.5, 1.5) * think)
+    connection.close()
+
+
+def _told_of(port: int) -> dict[str, int]:
+    connection = Connection(port, "line", {})
+    told: dict[str, int] = json.loads(connection.get("/counted").body)
+    connection.close()
+    return told
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--browsers", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--think", type=float, default=4, help="seconds that a person looks at a page")
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        told = run(
+            Path(folder),
+            browsers=given.browsers,
+            seconds=given.seconds,
+            processes=given.workers,
+            think=given.think,
+        )
+    print(json.dumps(asdict(told), indent=2))
+    kept = not told.wrong and told.p99 <= 3 * told.median
+    print(
+        f"p99 is {told.p99 / told.median:.1f} times the median; {'as promised' if kept else 'NOT as promised'}"
+    )
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
