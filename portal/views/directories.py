@@ -89,6 +89,7 @@ def _failed(care: Care, directory_id: str, to: str, error: CareError) -> Respons
     directory = _directory(episode, directory_id)
     if _is_at(directory, to):
         audit.note("directory.move", "done", kind="directory", id_=directory_id)
+        toast(_("“%(name)s” was moved.", name=directory.name))
         return _to_tree(episode)
     audit.note("directory.move", "refused", kind="directory", id_=directory_id)
     if isinstance(error, Refused):

@@ -67,13 +67,16 @@ def some_faults(*key: object) -> list[str]:
     return [EVERY_FAULT[(start + step) % len(EVERY_FAULT)] for step in (0, 10)]
 
 
-def unhurt(path: str, which: str) -> bool:
-    """Whether a page is whole without its last call.
+def unhurt(path: str, which: str, fault: str) -> bool:
+    """Whether a page is whole without what failed.
 
-    The embryo was found in another of the person's episodes; or the form that a wish needs couldn't be looked for, and
-    the API decides by itself.
+    The embryo was found in another of the person's episodes; the form that a wish needs couldn't be looked for, and
+    the API decides by itself; people who signed lately are only proposed as signers. One episode of several that isn't
+    there any more is left out, and so is a section of home that the clinic doesn't offer.
     """
-    return which == "the last call" and path.startswith("/storage/")
+    if which == "the last call" and path.startswith(("/storage/", "/consents/new?template=")):
+        return True
+    return (fault == "404" and path in ("/", "/episodes", "/storage")) or (fault == "501" and path == "/")
 
 
 def is_possible(path: str, fault: str) -> bool:
@@ -136,6 +139,7 @@ def portal(
     text = tenants_file(service.plan)
     direct = f'base_url = "{service.plan.service}"'
     assert direct in text
+    text = text.replace("idempotency = true", "idempotency = false")  # this API would act twice
     tenants.write_text(text.replace(direct, f'base_url = "{board.address}"'))
     running = PortalThread(
         service.plan,
@@ -195,19 +199,22 @@ def test_a_page_says_what_it_cannot_show(
         assert page.status == 200, "needs nothing of the API"
     elif page.status == 200:
         said = page.select('[data-state="failed"], [data-state="not-offered"], [data-state="stale"]')
-        assert said or "can't be listed right now" in page.words or unhurt(path, which), (
+        assert said or "can't be listed right now" in page.words or unhurt(path, which, fault), (
             f"shown as if nothing had failed: {page.words[:400]}"
         )
     elif fault == "401":
         assert page.status == 303 and "sign-in" in page.headers["Location"]
     else:
         possible = EXPECTED[fault] | ({503} if len(needed) > 1 else set[int]())
+        if path.startswith("/consents/new?"):
+            possible = possible | {422}  # the treatment that was named isn't to be had: name another
         assert page.status in possible, f"{page.status}: {page.words[:300]}"
         assert page.select("main a[href]"), "a way on"
         request_id = page.headers["X-Request-Id"]
-        assert request_id in page.words, "the number to give when calling the clinic"
+        gone = page.status == 404 and path.startswith("/relationships/")  # removed already, which is no fault
+        assert gone or request_id in page.words, "the number to give when calling the clinic"
         assert any("care api" in record.message for record in caplog.records), "said in the log"
-    if page.status == 503 and fault in ("503 with Retry-After", "429"):
+    if page.status == 503 and len(needed) == 1 and fault in ("503 with Retry-After", "429"):
         assert int(page.headers["Retry-After"]) >= 1
 
 
@@ -226,7 +233,9 @@ def test_a_region_says_what_it_cannot_show(
     if fault == "401":
         assert "sign-in" in page.headers.get("HX-Redirect", "") or page.select("[data-state]")
     elif page.status == 200:
-        assert page.select("[data-state]"), f"shown as if nothing had failed: {page.text[:400]}"
+        assert page.select("[data-state]") or unhurt(path, region, fault), (
+            f"shown as if nothing had failed: {page.text[:400]}"
+        )
     else:
         assert page.status in EXPECTED[fault]
         assert page.headers["X-Request-Id"] in page.text
@@ -245,8 +254,8 @@ class Act:
 
 
 ACTS = {
-    "mark one as read": Act("nora", "/notifications?unread=1", "/notifications/"),
-    "mark all as read": Act("daniel", "/notifications", "/notifications/read"),
+    "mark one as read": Act("nora", "/notifications?unread=1", "/notifications/", once=True),
+    "mark all as read": Act("daniel", "/notifications", "/notifications/read", once=True),
     "choose what to be told": Act("amelia", "/notifications/settings", "/notifications/settings"),
     "archive a message": Act("amelia", f"/conversations/{SCAN}", "/conversations/"),
     "change my details": Act("amelia", "/me", "/me", {"address_line2": "Floor {n}"}),
@@ -282,6 +291,7 @@ ACT_CASES = [
 
 
 @pytest.mark.parametrize(("act", "fault"), named(ACT_CASES))
+@pytest.mark.asvs("2.3.3", "16.5.3")
 def test_an_act_that_fails_is_never_said_to_be_done(
     portal: PortalThread, board: Switchboard, act: str, fault: str
 ) -> None:
@@ -297,12 +307,14 @@ def test_an_act_that_fails_is_never_said_to_be_done(
                 break
     assert time.monotonic() - began < (PAGE_SECONDS + 1.5) * one.steps
     assert tried or fault in LINE_FAULTS, f"the act was never tried: {page.url} {page.words[:500]}"
-    assert len(set(tried)) == len(tried) or fault == "401", f"tried again by itself: {tried}"
+    # A refused token is renewed; a change of other fields meanwhile is no conflict with this one.
+    once = fault not in ("401", "409", "412")
+    assert len(set(tried)) == len(tried) or not once, f"tried again by itself: {tried}"
     assert_honest(page, fault)
     if fault not in ACTED:
         assert not page.select('.toast[data-tone="success"]'), page.words[:300]
         assert "/receipt" not in page.path
-        assert page.status >= 400 or fault == "401" or page.select(FAILURES), (
+        assert page.status >= 400 or fault in ("401", "404") or page.select(FAILURES), (
             f"{page.url}: {page.words[:500]}"
         )
     elif not page.select('.toast[data-tone="success"]'):
