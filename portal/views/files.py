@@ -7,14 +7,13 @@ for saving. Every file is shown in a sandbox of its own (Content Security Policy
 from __future__ import annotations
 
 import codecs
-import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, request
 
+from portal.parts import parts
 from portal.services.client import Care
 from portal.services.endpoints import Content
 from portal.services.files import open_file
@@ -22,11 +21,18 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.episodes import file_size
 from portal.web import audit
+from portal.web.downloads import disposition, safe_name
+from portal.web.extensions import limiter, person_or_address
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.words import _
 
 bp = Blueprint("files", __name__, url_prefix="/files")
+
+
+def _limit() -> str:
+    return parts().settings.limit_files
+
 
 _SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'self'"
 _UNKNOWN = "application/octet-stream"
@@ -39,6 +45,7 @@ _PASSED_ON = {"content-range": "Content-Range", "etag": "ETag", "last-modified":
 
 
 @bp.get("/<record:file_id>")
+@limiter.limit(_limit, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def content(care: Care, person: Person, file_id: str) -> Response:
     """Answer with the file's bytes, whole or in ranges (RFC 9110 §14), piece by piece; `?download=1` saves it."""
@@ -57,6 +64,7 @@ def content(care: Care, person: Person, file_id: str) -> Response:
 
 
 @bp.get("/<record:file_id>/preview")
+@limiter.limit(_limit, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def preview(care: Care, person: Person, file_id: str) -> Response:
     """Show a PDF, a picture or a text in place, with its name and a way to save it."""
@@ -107,23 +115,6 @@ def media_type(source: Content, first: bytes) -> str:
         if first.startswith(sign):
             return known
     return "text/plain" if claimed == "text/plain" and _is_text(first) else _UNKNOWN
-
-
-def safe_name(name: str) -> str:
-    """Return a file name without folders, control characters or marks that turn the text around them."""
-    base = re.split(r"[/\\]", name)[-1]
-    visible = "".join(c for c in base if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp"))
-    return visible.strip(" .")[:150]
-
-
-def disposition(name: str, *, is_saved: bool) -> str:
-    """Return Content-Disposition for a name (RFC 6266), with a plain form for those who need one."""
-    way = "attachment" if is_saved else "inline"
-    if not name:
-        return way
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    plain = re.sub(r'["\\%;]', "_", plain)
-    return f"{way}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def _came_from() -> str:

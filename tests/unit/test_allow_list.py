@@ -19,6 +19,7 @@ __all__ = ["care_at", "upstream"]
 
 
 @pytest.mark.parametrize("record", ["..", ".", ""])
+@pytest.mark.asvs("1.3.3", "1.3.6")
 def test_an_id_that_would_lead_to_another_address_is_never_sent(
     upstream: Make, care_at: Callable[..., Care], record: str
 ) -> None:
@@ -33,6 +34,7 @@ def test_an_id_that_would_lead_to_another_address_is_never_sent(
     [*WEBHOOKS, Endpoint("GET", "/api/care/patients", "Patient"), Endpoint("GET", "/", "")],
     ids=["sms", "email", "payment", "patients", "root"],
 )
+@pytest.mark.asvs("1.3.6", "13.2.4", "13.2.5")
 def test_what_the_specification_does_not_give_the_portal_can_not_be_called(
     upstream: Make, care_at: Callable[..., Care], endpoint: Endpoint
 ) -> None:
@@ -44,6 +46,7 @@ def test_what_the_specification_does_not_give_the_portal_can_not_be_called(
     assert server.seen == []
 
 
+@pytest.mark.asvs("15.2.2", "16.5.2")
 def test_nothing_is_sent_beyond_the_pages_deadline(upstream: Make, care_at: Callable[..., Care]) -> None:
     server = upstream(lambda line, number: ok())
     late = replace(care_at(server), deadline=time.monotonic())

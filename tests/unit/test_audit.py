@@ -70,6 +70,7 @@ def finished(stream: Stream) -> Stream:
     return stream
 
 
+@pytest.mark.asvs("16.2.4")
 def test_each_line_names_its_chain_its_number_and_the_line_before(finished: Stream) -> None:
     before = "begin"
     for number, line in enumerate(finished.lines(), 1):
@@ -88,6 +89,7 @@ def test_a_person_is_named_by_a_pseudonym_that_needs_the_key(finished: Stream, t
 @pytest.mark.parametrize(
     "text", ["a\nb", "a\r\nb", "\u2028", "\x85", '"}\n{"audit":"forged"}', "\x00", "\ud800"[:0]]
 )
+@pytest.mark.asvs("16.4.1")
 def test_no_text_in_a_field_begins_another_line(stream: Stream, text: str) -> None:
     stream.audit.record(text, text, tenant=text, request_id=text, actor=text, role=text, kind=text, id_=text)
     stream.record()
@@ -144,6 +146,7 @@ def added(lines: list[str]) -> list[str]:
         *("reordered", "truncated", "emptied"),
     ],
 )
+@pytest.mark.asvs("16.4.2")
 def test_tampering_is_found_and_said_where(
     finished: Stream, tamper: Callable[[list[str]], list[str]], verdict: Verdict, said: str
 ) -> None:
@@ -153,6 +156,7 @@ def test_tampering_is_found_and_said_where(
     assert said in bad[0].words
 
 
+@pytest.mark.asvs("16.4.2")
 def test_a_deleted_file_is_missed_by_name(finished: Stream) -> None:
     name = finished.file().stem
     finished.file().unlink()

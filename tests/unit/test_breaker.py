@@ -36,6 +36,7 @@ def fail(breaker: Breaker, times: int = FAILURES) -> None:
         breaker.bad()
 
 
+@pytest.mark.asvs("16.5.2")
 def test_it_opens_after_failures_in_a_row_and_not_before(breaker: Breaker) -> None:
     fail(breaker, FAILURES - 1)
     breaker.good()

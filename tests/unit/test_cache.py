@@ -359,6 +359,7 @@ def test_an_answer_that_cannot_be_read_is_not_kept(upstream, references):
     assert read(care) == "riverside.nora.1.en v1"
 
 
+@pytest.mark.asvs("14.2.2")
 def test_no_endpoint_but_the_physicians_is_cached(references):
     with pytest.raises(ValueError, match="not reference data"):
         references.get(care_of("http://127.0.0.1:1", references), LIST_CONSENTS, Page[Physician], {})
@@ -538,6 +539,7 @@ def test_no_copy_holds_a_token(upstream, store):
     assert b"nora.1.en/0" not in written
 
 
+@pytest.mark.asvs("14.2.2", "14.2.4")
 def test_a_shared_copy_is_sealed_and_opens_for_its_own_partition_alone(upstream, store, redis_url):
     from redis import Redis
 
@@ -702,6 +704,7 @@ class NobodySeesAnother(RuleBasedStateMachine):
             assert int(version) >= self.version_after_write.get(own, 0), "a copy from before their own write"
 
 
+@pytest.mark.asvs("14.2.2")
 def test_whatever_happens_nobody_sees_another_s_mark(upstream, tmp_path, redis_url, clock):
     from hypothesis.stateful import run_state_machine_as_test
 

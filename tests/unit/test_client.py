@@ -114,6 +114,7 @@ def test_a_refused_token_is_renewed_once(upstream: Make, care_at: Callable[..., 
 
 
 @pytest.mark.parametrize("record", ["a/b", "a b", "%2e%2e", "é", "?x=1", "..;", "..."])
+@pytest.mark.asvs("1.1.2", "1.2.2", "1.3.3")
 def test_an_id_stays_one_segment_of_the_path(
     upstream: Make, care_at: Callable[..., Care], record: str
 ) -> None:

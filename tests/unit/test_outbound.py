@@ -113,6 +113,7 @@ def test_what_could_not_be_sent_says_so() -> None:
     assert not caught.value.sent
 
 
+@pytest.mark.asvs("15.3.2")
 def test_redirects_are_not_followed_and_cookies_not_kept(upstream: Make) -> None:
     answer = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
     server = upstream(lambda line, number: answer)

@@ -36,6 +36,7 @@ def test_a_file_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["file", "ftp", "gopher", "ldap"])
+@pytest.mark.asvs("1.3.6", "13.2.5")
 def test_nothing_but_http_is_spoken(scheme: str) -> None:
     call = Call("GET", f"{scheme}://127.0.0.1:1/etc/passwd" if scheme != "file" else "file:///etc/passwd")
     for way in (outbound.send, outbound.stream):
@@ -78,6 +79,7 @@ def test_a_server_that_never_accepts_is_given_up_after_the_connect_time() -> Non
             one.close()
 
 
+@pytest.mark.asvs("15.3.2")
 def test_what_brings_a_session_of_its_own_obeys_the_same_limits(
     upstream: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +162,7 @@ def sent_anew(call: Call) -> Answer | OutboundError:
     return results[0]
 
 
+@pytest.mark.asvs("12.3.2")
 def test_a_certificate_of_no_known_authority_is_refused(tmp_path: Path) -> None:
     server = SecureUpstream(tmp_path)
     answer = sent_anew(Call("GET", server.url))
@@ -175,6 +178,7 @@ def test_a_certificate_of_no_known_authority_is_refused(tmp_path: Path) -> None:
     [("127.0.0.1", False, True), ("127.0.0.2", False, False), ("127.0.0.1", True, False)],
     ids=["good", "another-host", "expired"],
 )
+@pytest.mark.asvs("12.3.2", "12.3.4")
 def test_of_a_clinics_own_authority_good_certificates_alone_are_believed(
     tmp_path: Path, trust: Callable[[str], None], host: str, expired: bool, good: bool
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_good_file_gives_each_host_its_clinic(tmp_path: Path) -> None:
     assert tenant.roles.side(frozenset({"visitor"})) is None
 
 
+@pytest.mark.asvs("13.3.1")
 def test_secrets_may_come_from_files(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("from a file\n")
@@ -70,6 +71,7 @@ def test_secrets_may_come_from_files(tmp_path: Path) -> None:
     assert tenant.client.client_secret == "from a file"
 
 
+@pytest.mark.asvs("13.3.1")
 def test_no_secret_stands_in_what_settings_show_of_themselves(tmp_path: Path) -> None:
     shown = repr(Settings.from_env(environment(tmp_path)))
     assert "k" * 40 not in shown
@@ -116,6 +118,7 @@ def test_a_wrong_tenants_file_says_what_is_wrong(tmp_path: Path, toml: str, said
     assert any(said in fault for fault in faults(environment(tmp_path, toml)))
 
 
+@pytest.mark.asvs("13.2.3")
 def test_nothing_set_names_every_variable_that_is_needed() -> None:
     named = " ".join(faults({}))
     assert "PORTAL_TENANTS" in named

@@ -214,6 +214,7 @@ def test_the_file_is_for_its_owner_alone(sqlite: str, clock: Clock, tmp_path: Pa
     assert (tmp_path / "store.db").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.asvs("11.3.1", "11.3.2")
 def test_values_are_sealed_and_open_again(store: Store, clock: Clock) -> None:
     vault = Vault(store, ("k" * 32,))
     vault.insert("a", {"token": "very-secret"}, expires_at=clock.now + 10)
@@ -225,6 +226,7 @@ def test_values_are_sealed_and_open_again(store: Store, clock: Clock) -> None:
     assert held.value == {"token": "very-secret"}
 
 
+@pytest.mark.asvs("11.3.3")
 def test_a_value_copied_under_another_name_does_not_open(store: Store, clock: Clock) -> None:
     vault = Vault(store, ("k" * 32,))
     vault.insert("mine", "secret", expires_at=clock.now + 10)
@@ -234,6 +236,7 @@ def test_a_value_copied_under_another_name_does_not_open(store: Store, clock: Cl
     assert vault.get("yours", str) is None
 
 
+@pytest.mark.asvs("11.2.2")
 def test_keys_are_rotated(store: Store, clock: Clock) -> None:
     old, new = "o" * 32, "n" * 32
     Vault(store, (old,)).insert("a", "kept", expires_at=clock.now + 10)

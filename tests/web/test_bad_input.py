@@ -44,6 +44,7 @@ def cookie_of(visitor: Visitor) -> str:
         *("session:" + "0" * 64, "../../etc/passwd", "=", "a; __Host-sid=b"),
     ],
 )
+@pytest.mark.asvs("7.2.1", "16.3.3")
 def test_a_cookie_that_is_no_session_leads_to_sign_in(
     portal: PortalThread, audit: Audit, cookie: str
 ) -> None:
@@ -53,6 +54,7 @@ def test_a_cookie_that_is_no_session_leads_to_sign_in(
     assert audit.events() == [("session", "unknown")]
 
 
+@pytest.mark.asvs("15.3.7")
 def test_of_two_session_cookies_neither_lends_the_other_its_rights(portal: PortalThread) -> None:
     cookie = cookie_of(portal.sign_in("amelia"))
     for both, status in [(f"__Host-sid=x; __Host-sid={cookie}", 303), (f"__Host-sid={cookie[:-1]}", 303)]:
@@ -63,6 +65,7 @@ def test_of_two_session_cookies_neither_lends_the_other_its_rights(portal: Porta
     "address",
     ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nX: y", "é"],
 )
+@pytest.mark.asvs("3.7.2", "16.3.3")
 def test_an_address_elsewhere_is_not_gone_to(portal: PortalThread, audit: Audit, address: str) -> None:
     visitor = portal.visitor()
     page = visitor.request("GET", f"/sign-in?next={quote(address)}", status=None)
@@ -73,6 +76,7 @@ def test_an_address_elsewhere_is_not_gone_to(portal: PortalThread, audit: Audit,
 
 
 @pytest.mark.parametrize("token", ["", "forged", "a" * 100_000, "é", "\x00", ["one", "two"]])
+@pytest.mark.asvs("3.5.1", "16.3.3")
 def test_a_form_with_another_token_changes_nothing(
     portal: PortalThread, audit: Audit, token: str | list[str]
 ) -> None:
@@ -84,6 +88,7 @@ def test_a_form_with_another_token_changes_nothing(
     visitor.get("/")
 
 
+@pytest.mark.asvs("3.5.1")
 def test_a_token_of_another_session_changes_nothing(portal: PortalThread) -> None:
     mine, other = portal.sign_in("amelia"), portal.sign_in("grace")
     other.post("/sign-out", {"csrf_token": mine.csrf_token()}, status=400)

@@ -97,6 +97,7 @@ def test_there_is_no_calendar_file_before_it_is_booked(anybody: Visitor, link: L
     anybody.get(f"{link()}/appointment.ics", status=404)
 
 
+@pytest.mark.asvs("2.3.4")
 def test_twenty_posts_by_one_link_book_one_time(portal: PortalThread, link: Link) -> None:
     path = link()
     forms = []
@@ -112,6 +113,7 @@ def test_twenty_posts_by_one_link_book_one_time(portal: PortalThread, link: Link
     assert portal.visitor().get(path).heading == "Your visit is booked"
 
 
+@pytest.mark.asvs("2.3.4")
 def test_a_time_that_was_taken_meanwhile_is_refused_kindly_with_fresh_times(
     anybody: Visitor, portal: PortalThread, link: Link
 ) -> None:
@@ -146,6 +148,7 @@ def test_an_enquiry_that_is_gone_is_told_kindly(anybody: Visitor, link: Link) ->
     assert "can't be used" in form.submit(window=windows(form.page)[0], status=404).heading
 
 
+@pytest.mark.asvs("8.4.1")
 def test_another_clinics_host_does_not_know_the_link(portal: PortalThread, link: Link) -> None:
     assert portal.visitor("harbour").get(link(), status=404)
 

@@ -300,6 +300,7 @@ def test_nothing_typed_is_written_anywhere(typed: list[str], everything: dict[st
         assert "zzyzx" not in text.lower(), place
 
 
+@pytest.mark.asvs("14.2.4", "16.2.5")
 def test_no_text_of_a_record_is_written_anywhere(everything: dict[str, str], service: CareService) -> None:
     texts = recorded(service.plan.data)
     assert len(texts) > 300
@@ -316,6 +317,7 @@ def test_no_name_e_mail_or_telephone_is_written_anywhere(everything: dict[str, s
         assert not re.search(r"\+\d{2} ?\d{2}", text), f"{place} holds a telephone number"
 
 
+@pytest.mark.asvs("14.2.4", "16.2.5")
 def test_no_token_cookie_or_secret_is_written_anywhere(
     everything: dict[str, str], portal: PortalThread, person: Callable[[str], Visitor]
 ) -> None:
@@ -326,6 +328,7 @@ def test_no_token_cookie_or_secret_is_written_anywhere(
         assert "Bearer " not in text and "eyJ" not in text, place
 
 
+@pytest.mark.asvs("14.2.1")
 def test_the_log_carries_routes_and_no_address(
     everything: dict[str, str], portal: PortalThread, errors: Stream
 ) -> None:
@@ -342,6 +345,7 @@ def test_the_log_carries_routes_and_no_address(
         assert "unexpected" not in text, line
 
 
+@pytest.mark.asvs("16.2.1", "16.2.2")
 def test_an_audit_line_has_the_agreed_members_alone(everything: dict[str, str], portal: PortalThread) -> None:
     lines = audit_lines(portal)
     assert len(lines) > 100
@@ -423,6 +427,7 @@ def test_looking_at_a_record_leaves_one_line(
         ("nora", f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}/remove", "NotAllowed"),
     ],
 )
+@pytest.mark.asvs("16.3.2")
 def test_a_refusal_leaves_one_line(
     person: Callable[[str], Visitor], noted: Noted, name: str, path: str, outcome: str
 ) -> None:

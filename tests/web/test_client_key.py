@@ -85,6 +85,7 @@ def proven(form: dict[str, str], authorization: str, algorithm: str, issuer: str
     return claims["jti"]
 
 
+@pytest.mark.asvs("10.4.10")
 def test_pushed_request_code_refresh_and_revocation_are_proven_by_the_key(
     running: tuple[HostileServer, PortalThread, str],
 ) -> None:

@@ -90,6 +90,7 @@ def test_a_missing_statement_is_linked_and_what_was_ticked_is_kept(amelia: Any, 
     assert signatures(amelia, form) == []
 
 
+@pytest.mark.asvs("2.3.1")
 def test_the_last_step_alone_signs_nothing_without_the_ones_before(amelia: Any, form: str) -> None:
     page = amelia.get(f"{form}/sign")
     operation = page.soup.select_one("input[name=operation]")["value"]
@@ -158,6 +159,7 @@ def test_a_name_typed_too_late_is_there_after_the_fresh_sign_in(portal: Any, for
 # ── once ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.asvs("2.3.3")
 def test_twenty_posts_at_once_give_one_signature_and_twenty_receipts(amelia: Any, form: str) -> None:
     page = to_step(amelia, form, "Sign this form")
     action, fields = filled(page, form)
@@ -187,6 +189,7 @@ def test_refresh_back_and_another_tab_lead_to_the_receipt(amelia: Any, form: str
 
 
 @pytest.mark.parametrize("whose", ["another's", "made up", "", "of another form"])
+@pytest.mark.asvs("2.3.1")
 def test_an_operation_that_is_not_this_signing_begins_at_the_first_step(
     amelia: Any, daniel: Any, service: Any, form: str, whose: str
 ) -> None:

@@ -65,6 +65,7 @@ def test_signing_out_this_device_signs_out_here(two: tuple[Visitor, Visitor]) ->
     assert not is_signed_in(here) and is_signed_in(there)
 
 
+@pytest.mark.asvs("7.5.2", "8.2.2")
 def test_another_persons_device_can_not_be_signed_out(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
@@ -74,6 +75,7 @@ def test_another_persons_device_can_not_be_signed_out(
     assert is_signed_in(two[0]) and is_signed_in(two[1])
 
 
+@pytest.mark.asvs("7.4.3", "7.5.2")
 def test_signing_out_everywhere_asks_first_then_leaves_no_session(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:

@@ -29,6 +29,7 @@ def amelia(portal: PortalThread) -> Any:
         ("amelia-bloods", "text/plain; charset=utf-8"),
     ],
 )
+@pytest.mark.asvs("3.2.1")
 def test_a_file_comes_as_what_it_is_in_a_sandbox(amelia: Any, name: str, kind: str) -> None:
     answer = amelia.get(file(name))
     assert answer.headers["Content-Type"] == kind
@@ -55,6 +56,7 @@ def test_an_unchanged_file_is_not_sent_again(amelia: Any) -> None:
     assert not again.response.content
 
 
+@pytest.mark.asvs("5.4.2")
 def test_a_name_in_any_alphabet_survives(amelia: Any) -> None:
     given = amelia.get(file("amelia-semen")).headers["Content-Disposition"]
     assert "filename*=UTF-8''Analiza%20nasienia" in given and given.isascii()
@@ -66,12 +68,14 @@ def test_only_listed_headers_are_passed_on(amelia: Any) -> None:
 
 
 @pytest.mark.parametrize("person", ["grace", "maya"])
+@pytest.mark.asvs("8.2.2")
 def test_anothers_file_is_not_found(portal: PortalThread, person: str) -> None:
     visitor = portal.sign_in(person)
     for path in (file("amelia-plan"), f"{file('amelia-plan')}/preview", "/files/no-such-file"):
         visitor.get(path, status=404)
 
 
+@pytest.mark.asvs("8.2.2")
 def test_a_report_that_is_not_released_is_not_found(portal: PortalThread) -> None:
     portal.sign_in("grace").get(file("grace-report-late"), status=404)
     portal.sign_in("elif").get(file("grace-report-late"))
@@ -103,6 +107,7 @@ def content(claimed: str, status: int = 200, part: str = "") -> Content:
         ("application/octet-stream", b"\xff\xd8\xff\xe0", "image/jpeg"),
     ],
 )
+@pytest.mark.asvs("1.3.4", "3.2.1")
 def test_the_bytes_decide_what_a_file_is(claimed: str, first: bytes, kind: str) -> None:
     assert media_type(content(claimed), first) == kind
 
@@ -112,6 +117,7 @@ def test_a_later_part_is_taken_at_its_word_only_if_harmless() -> None:
     assert media_type(content("text/html", 206, "bytes 5-9/10"), b"x") == "application/octet-stream"
 
 
+@pytest.mark.asvs("1.2.1", "5.4.1", "5.4.2")
 def test_a_name_cannot_lead_elsewhere_or_hide_its_kind() -> None:
     assert safe_name("../../etc/passwd") == "passwd"
     assert safe_name("report\u202efdp.exe") == "reportfdp.exe"

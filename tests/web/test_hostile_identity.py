@@ -114,6 +114,7 @@ def test_an_honest_server_signs_in(portal: PortalThread, identity: HostileServer
         pytest.param({"at_hash": 5}, id="hash of the access token is a number"),
     ],
 )
+@pytest.mark.asvs("6.8.1", "9.2.1", "9.2.3", "10.5.1", "10.5.4", "16.3.1")
 def test_an_id_token_that_says_something_else_is_refused(
     portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
 ) -> None:
@@ -129,6 +130,7 @@ def test_an_id_token_that_says_something_else_is_refused(
         *("empty", "a number", "missing", "five parts", "text beyond ASCII"),
     ],
 )
+@pytest.mark.asvs("6.8.2", "9.1.1", "9.1.2", "9.1.3")
 def test_an_id_token_that_is_not_signed_right_is_refused(
     portal: PortalThread, identity: HostileServer, how: str
 ) -> None:
@@ -205,6 +207,7 @@ def test_clocks_may_differ_a_little(portal: PortalThread, identity: HostileServe
     [None, 0, time.time() - HOUR, True, float("nan")],
     ids=["absent", "zero", "an hour old", "no number", "nan"],
 )
+@pytest.mark.asvs("6.8.4")
 def test_a_fresh_sign_in_that_asked_for_no_password_is_refused(
     portal: PortalThread, identity: HostileServer, auth_time: float | None
 ) -> None:
@@ -250,6 +253,7 @@ def test_roles_that_the_id_token_leaves_out_are_read_from_userinfo(
         {"sub": "person-1"},
     ],
 )
+@pytest.mark.asvs("10.5.2")
 def test_userinfo_of_another_person_or_without_role_is_refused(
     portal: PortalThread, identity: HostileServer, userinfo: dict[str, Any]
 ) -> None:
@@ -285,6 +289,7 @@ def test_userinfo_that_cannot_be_read_is_a_fault_of_the_server(
         pytest.param({"state": None}, id="no state"),
     ],
 )
+@pytest.mark.asvs("10.2.2")
 def test_an_answer_that_is_not_the_one_asked_for_is_refused(
     portal: PortalThread, identity: HostileServer, callback: dict[str, Any]
 ) -> None:
@@ -366,6 +371,7 @@ def test_a_token_endpoint_that_breaks_is_a_fault_of_the_server(
     refused(portal, status=503)
 
 
+@pytest.mark.asvs("15.3.2")
 def test_a_redirect_of_the_token_endpoint_is_not_followed(
     portal: PortalThread, identity: HostileServer
 ) -> None:
@@ -396,6 +402,7 @@ def test_a_redirect_of_the_token_endpoint_is_not_followed(
         pytest.param({"token_endpoint": None}, id="no token endpoint"),
     ],
 )
+@pytest.mark.asvs("9.1.3", "10.2.2", "10.5.3", "13.2.4")
 def test_metadata_that_is_not_this_server_s_is_refused(
     portal: PortalThread, identity: HostileServer, discovery: dict[str, Any]
 ) -> None:
@@ -674,6 +681,7 @@ def test_a_refresh_token_that_is_over_leads_to_sign_in(portal: PortalThread, ide
         Answer(wait=1.5),
     ],
 )
+@pytest.mark.asvs("14.3.1")
 def test_signing_out_works_whatever_the_server_does(
     portal: PortalThread, identity: HostileServer, broken: Answer
 ) -> None:
@@ -720,6 +728,7 @@ def told_to_sign_out(portal: PortalThread, token: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("named", [{}, {"sid": None, "sub": "person-1"}, {"sub": "person-1"}])
+@pytest.mark.asvs("7.4.2", "7.6.1", "10.5.5")
 def test_the_server_may_end_a_session_once_with_each_token(
     portal: PortalThread, identity: HostileServer, named: dict[str, Any]
 ) -> None:
@@ -761,6 +770,7 @@ def test_the_server_may_end_a_session_once_with_each_token(
         {"sid": "", "sub": ""},
     ],
 )
+@pytest.mark.asvs("9.2.2", "10.5.5")
 def test_a_logout_token_that_says_something_else_ends_nothing(
     portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
 ) -> None:
@@ -771,6 +781,7 @@ def test_a_logout_token_that_says_something_else_ends_nothing(
 
 
 @pytest.mark.parametrize("how", ["unsigned", "public key", "another key", "nothing", "deep", "an ID token"])
+@pytest.mark.asvs("9.1.1", "10.5.5")
 def test_a_logout_token_that_is_not_signed_right_ends_nothing(
     portal: PortalThread, identity: HostileServer, how: str
 ) -> None:

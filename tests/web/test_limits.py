@@ -31,6 +31,7 @@ def pair(
         redis.stop()
 
 
+@pytest.mark.asvs("2.4.1")
 def test_a_limit_holds_for_all_workers_and_says_when_it_ends(
     pair: tuple[PortalThread, PortalThread],
 ) -> None:
@@ -47,6 +48,7 @@ def test_a_limit_holds_for_all_workers_and_says_when_it_ends(
         portal.visitor().request("GET", FORGED, status=400)
 
 
+@pytest.mark.asvs("16.3.3")
 def test_what_is_refused_is_one_line_of_audit(pair: tuple[PortalThread, PortalThread]) -> None:
     portal, _ = pair
     for _ in range(3):
@@ -58,6 +60,7 @@ def test_what_is_refused_is_one_line_of_audit(pair: tuple[PortalThread, PortalTh
     assert '"sign_in.callback","outcome":"too-many"' in after[-1]
 
 
+@pytest.mark.asvs("15.3.4")
 def test_customers_with_a_network_of_their_own_count_once(pair: tuple[PortalThread, PortalThread]) -> None:
     from portal.web.extensions import address
 

@@ -52,6 +52,7 @@ def test_i_see_what_the_clinic_keeps_and_change_how_it_reaches_me(
     assert (stored(service, "phone_number"), stored(service, "preferred_name")) == ("+44 7700 900999", "Mel")
 
 
+@pytest.mark.asvs("8.2.3", "8.3.1", "15.3.3")
 def test_only_contact_fields_are_sent_whatever_the_form_holds(amelia: Visitor, service: CareService) -> None:
     fields = dict(amelia.get("/me").form("/me").fields())
     amelia.post("/me", {**fields, "last_name": "Other", "mrn": "1", "is_active": "no"})
@@ -64,6 +65,7 @@ def test_the_partner_has_a_record_of_their_own(portal: PortalThread) -> None:
     assert "RF-10482" not in page.words
 
 
+@pytest.mark.asvs("2.2.1", "2.2.2")
 def test_what_is_wrong_is_listed_and_what_was_typed_is_kept(amelia: Visitor) -> None:
     page = (
         amelia.get("/me")

@@ -77,6 +77,7 @@ class Difference:
         return value(read(self._port), name, **labels) - value(self._before, name, **labels)
 
 
+@pytest.mark.asvs("13.4.5")
 def test_metrics_are_for_who_has_the_token(portal: PortalThread) -> None:
     address = f"http://127.0.0.1:{portal.port}/metrics"
     for given in (

@@ -173,6 +173,7 @@ def test_a_record_that_the_clinics_own_system_keeps_is_told_kindly(portal: Porta
     assert omar.get(f"/episodes/{episode}").status == 200
 
 
+@pytest.mark.asvs("1.1.2", "1.2.1")
 def test_texts_of_any_kind_never_break_the_form(nora: Visitor) -> None:
     for text in ("x" * 5000, "\x00", "‮؜", "{{7*7}}", "'\"<script>", "😀" * 100):
         answer = nora.get(EDIT).form(ACTION).submit(status=None, preferred_name=text)

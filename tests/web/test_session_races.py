@@ -205,6 +205,7 @@ def test_a_worker_killed_in_mid_refresh_holds_no_one_up_for_long(
         assert {status for status, _ in seen} <= {200, 503}, "nobody is signed out"
 
 
+@pytest.mark.asvs("16.5.2", "16.5.3")
 def test_without_its_store_the_portal_says_so_and_goes_on_afterwards(
     upstream: Upstream, tmp_path: Path
 ) -> None:

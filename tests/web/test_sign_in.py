@@ -24,6 +24,7 @@ def test_a_deep_link_survives_signing_in(portal: PortalThread) -> None:
     assert page.url.endswith("/consents?status=Signed")
 
 
+@pytest.mark.asvs("10.4.6", "10.4.10")
 def test_the_browser_is_sent_with_pkce_state_and_nonce_ahead_of_it(
     portal: PortalThread, service: CareService
 ) -> None:
@@ -51,6 +52,7 @@ def test_the_browser_is_sent_with_pkce_state_and_nonce_ahead_of_it(
     assert pushed[0]["acr_values"] == "tenant:riverside"
 
 
+@pytest.mark.asvs("3.3.1", "3.3.2", "3.3.3", "3.3.4", "7.2.2", "7.2.3")
 def test_the_session_cookie_is_bound_to_host_and_out_of_reach_of_scripts(portal: PortalThread) -> None:
     visitor = portal.visitor()
     page = visitor.get("/", status=None)
@@ -70,6 +72,7 @@ def test_the_session_cookie_is_bound_to_host_and_out_of_reach_of_scripts(portal:
     assert len(cookie.partition("=")[2].partition(";")[0]) >= 43
 
 
+@pytest.mark.asvs("10.1.1", "14.2.1")
 def test_no_token_reaches_the_browser(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     name = portal.parts.sessions.of_person
@@ -96,6 +99,7 @@ def test_signing_out_ends_the_session_here_and_there(portal: PortalThread) -> No
     assert visitor.get("/", status=None).soup.select_one("input[name=password]")
 
 
+@pytest.mark.asvs("7.4.1")
 def test_an_old_cookie_is_worth_nothing_after_signing_out(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     old = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
@@ -106,12 +110,14 @@ def test_an_old_cookie_is_worth_nothing_after_signing_out(portal: PortalThread) 
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "a" * 43, "a" * 5000, "é", "'; DROP TABLE records; --", "\x7f"])
+@pytest.mark.asvs("7.2.1")
 def test_a_forged_cookie_leads_to_sign_in(portal: PortalThread, cookie: str) -> None:
     headers = {"Cookie": f"__Host-sid={cookie}".encode("latin-1").decode("latin-1")}
     page = portal.visitor().request("GET", "/", headers=headers, status=303, follow=False)
     assert page.headers["Location"] == "/sign-in?next=%2F"
 
 
+@pytest.mark.asvs("7.2.1", "8.4.1")
 def test_a_session_is_worth_nothing_at_another_clinic_or_host(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
@@ -121,6 +127,7 @@ def test_a_session_is_worth_nothing_at_another_clinic_or_host(portal: PortalThre
         assert page.headers["Location"].startswith("/sign-in")
 
 
+@pytest.mark.asvs("6.8.1", "8.4.1")
 def test_a_person_of_another_clinic_is_not_let_in(portal: PortalThread) -> None:
     visitor = portal.visitor("harbour")
     page = visitor.fill_sign_in(visitor.get("/", status=None), "amelia")
@@ -145,11 +152,13 @@ def test_an_unknown_host_is_misdirected(portal: PortalThread) -> None:
         "?state=%00&code=%ff",
     ],
 )
+@pytest.mark.asvs("10.2.1")
 def test_a_forged_answer_offers_to_sign_in_again(portal: PortalThread, answer: str) -> None:
     page = portal.visitor().request("GET", f"/sign-in/callback{answer}", status=400)
     assert page.link("Sign in again") == "/"
 
 
+@pytest.mark.asvs("10.1.2", "10.2.1")
 def test_an_answer_works_once_and_in_its_own_browser_alone(portal: PortalThread) -> None:
     visitor = portal.visitor()
     form = visitor.get("/", status=None).soup.select_one("form:has(input[name=password])")
@@ -213,6 +222,7 @@ def test_several_tabs_restored_at_once_are_no_loop(portal: PortalThread) -> None
         "/" + "a" * 3000,
     ],
 )
+@pytest.mark.asvs("3.7.2")
 def test_next_leads_nowhere_else(address: str | None) -> None:
     assert local_path(address) == "/"
 
@@ -221,6 +231,7 @@ def test_next_keeps_a_path_of_the_portal() -> None:
     assert local_path("/consents/1?a=b#c") == "/consents/1?a=b#c"
 
 
+@pytest.mark.asvs("8.2.1")
 def test_every_endpoint_says_who_may_come_in(portal: PortalThread) -> None:
     app: Flask = portal.app
     unmarked = [
@@ -233,6 +244,7 @@ def test_every_endpoint_says_who_may_come_in(portal: PortalThread) -> None:
     )
 
 
+@pytest.mark.asvs("6.3.4", "8.2.1")
 def test_every_page_asks_for_sign_in_first(portal: PortalThread) -> None:
     for rule in portal.app.url_map.iter_rules():
         if rule.endpoint in PUBLIC or "GET" not in (rule.methods or ()):
@@ -259,6 +271,7 @@ def test_a_form_without_its_token_is_refused_in_words(portal: PortalThread) -> N
     assert visitor.get("/").status == 200
 
 
+@pytest.mark.asvs("7.3.1")
 def test_an_unused_session_ends(portal: PortalThread) -> None:
     visitor = portal.sign_in("nora")
     try:
@@ -315,6 +328,7 @@ def test_the_token_is_renewed_before_it_runs_out_and_by_one_request_alone(portal
     assert portal.parts.sessions.tokens_of(record_name(sid)).value.access_token != before.access_token
 
 
+@pytest.mark.asvs("7.4.1")
 def test_signing_out_wins_over_a_request_in_flight(portal: PortalThread) -> None:
     """A slow request that began before must neither bring the session back nor write tokens."""
     from portal.sessions import Session
@@ -344,6 +358,7 @@ def doomed(tmp_path: Path) -> Iterator[tuple[CareService, PortalThread]]:
     service.stop()
 
 
+@pytest.mark.asvs("16.5.2")
 def test_with_the_care_service_gone_pages_say_so_and_signing_out_works(
     doomed: tuple[CareService, PortalThread],
 ) -> None:

@@ -39,6 +39,7 @@ def test_public_pages_and_forms_store_nothing(portal: PortalThread) -> None:
     assert stored(portal) == before
 
 
+@pytest.mark.asvs("3.3.1", "3.3.2", "3.3.3")
 def test_a_visitors_form_cookie_is_bound_to_host_and_out_of_reach_of_scripts(portal: PortalThread) -> None:
     answer = portal.visitor().get("/signed-out").response
     (cookie,) = answer.raw.headers.getlist("Set-Cookie")
@@ -94,6 +95,7 @@ def test_each_bit_of_a_token_counts(portal: PortalThread) -> None:
         ({"Origin": "http://harbour.localhost"}, 400),
     ],
 )
+@pytest.mark.asvs("3.5.1")
 def test_a_form_of_another_site_is_refused_even_with_a_token(
     portal: PortalThread, headers: dict[str, str], status: int
 ) -> None:

@@ -222,6 +222,7 @@ def test_an_answer_in_every_dialect_at_once_is_the_same_record():
         (b'{"id":1,"x":1e999}', ConsentForm, "$[...]"),
     ],
 )
+@pytest.mark.asvs("15.3.5")
 def test_what_cannot_be_read_names_the_field_and_not_its_value(answer, into, field):
     with pytest.raises(BadResponse) as caught:
         decode(answer if isinstance(answer, bytes) else json.dumps(answer).encode(), into)
@@ -298,6 +299,7 @@ def test_any_json_is_read_or_is_a_bad_response(into, value):
 
 
 @given(st.sampled_from([ConsentForm, Page[Episode], object]), st.binary(max_size=60))
+@pytest.mark.asvs("1.5.2", "15.3.5")
 def test_any_bytes_are_read_or_are_a_bad_response(into, body):
     try:
         decode(body, into)

@@ -1,0 +1,119 @@
+"""The strict policy in a real browser: every page of every kind of person, its swaps too, and not one violation."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import SignIn
+from tests.browser.pages import sign_in
+from tests.support.stack import PortalProcess
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_ALIKE = 1
+"""How many pages of one kind are opened."""
+
+_SWAPPED = 2
+"""How many of a page's elements that load a part of it are pressed."""
+
+_WATCH = """
+document.addEventListener('securitypolicyviolation', (event) => window.reportViolation(
+  `${location.pathname}: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+document.addEventListener('htmx:after:swap', () => window.reportSwap(location.pathname));
+"""
+
+
+_ATTACK = """() => {
+  const attempts = [
+    () => { document.body.innerHTML = '<p onclick="window.ran = true">'; },
+    () => { trustedTypes.createPolicy('other', {}); },
+    () => { window.eval('window.ran = true'); },
+    () => {
+      const script = document.createElement('script');
+      script.textContent = 'window.ran = true';
+      document.body.append(script);
+    },
+  ];
+  // Later, because what the debugger runs itself may use eval.
+  for (const attempt of attempts) setTimeout(attempt);
+  const picture = new Image();
+  picture.onerror = () => setTimeout(() => { window.failed = true; }, 50);
+  picture.src = 'https://elsewhere.example/x.png';
+}"""
+
+
+class Crawl:
+    """Follows every link of a page to pages not seen yet, and presses what loads a part of the page."""
+
+    def __init__(self, page: Page, origin: str) -> None:
+        self.page = page
+        self.origin = origin
+        self.violations: list[str] = []
+        self.swaps: list[str] = []
+        self.seen: dict[str, int] = {}
+        page.expose_function("reportViolation", lambda text: self.violations.append(text))
+        page.expose_function("reportSwap", lambda path: self.swaps.append(path))
+        page.add_init_script(_WATCH)
+
+    def all(self) -> None:
+        waiting = ["/"]
+        while waiting:
+            address = waiting.pop()
+            kind = _ID.sub("…", urlsplit(address).path)
+            if self.seen.get(kind, 0) >= _ALIKE:
+                continue
+            self.seen[kind] = self.seen.get(kind, 0) + 1
+            self.page.goto(self.origin + address, wait_until="load")
+            waiting += [link for link in self.links() if link not in waiting]
+            self.swap()
+
+    def links(self) -> list[str]:
+        """The pages of the portal that this one links to; files are not pages."""
+        hrefs: list[str] = self.page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
+        parts = [urlsplit(href) for href in hrefs]
+        return [
+            f"{one.path}?{one.query}" if one.query else one.path
+            for one in parts
+            if f"{one.scheme}://{one.netloc}" == self.origin
+            and not re.search(r"\.ics$|^/files/[^/]+$|\.pdf$|download", one.path)
+        ]
+
+    def swap(self) -> None:
+        elements = self.page.locator("main a[hx-get]:visible, main button[hx-get]:visible")
+        for number in range(min(_SWAPPED, elements.count())):
+            if number >= elements.count():
+                return
+            with self.page.expect_response(
+                lambda answer: answer.request.resource_type in ("fetch", "document")
+            ):
+                elements.nth(number).click()
+            self.page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("name", ["amelia", "grace", "nora", "elif", "ada"])
+@pytest.mark.asvs("3.4.3", "14.2.3")
+def test_no_page_violates_the_policy(visit: SignIn, stack: PortalProcess, name: str) -> None:
+    """`visit` also fails on whatever the console complains of."""
+    home = visit(name)
+    crawl = Crawl(home.page, home.origin)
+    crawl.all()
+    assert crawl.violations == []
+    assert len(crawl.seen) >= 9, crawl.seen
+    assert crawl.swaps, "htmx swapped nothing"
+
+
+@pytest.mark.asvs("1.3.2", "3.2.2", "3.4.3")
+def test_a_violation_would_be_seen(chrome: Browser, stack: PortalProcess) -> None:
+    """What the crawl listens for does arrive, and what the policy forbids does not happen."""
+    with chrome.new_context() as context:
+        home = sign_in(context.new_page(), stack.origin(), "amelia")
+        crawl = Crawl(home.page, home.origin)
+        home.page.goto(home.origin + "/me")
+        home.page.evaluate(_ATTACK)
+        home.page.wait_for_function("() => window.failed")
+        assert home.page.evaluate("window.ran") is None
+        violated = {one.split(": ")[1].split()[0] for one in crawl.violations}
+    assert violated == {"img-src", "require-trusted-types-for", "trusted-types"}
