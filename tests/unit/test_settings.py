@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import certifi
 import pytest
 
 from portal.settings import Settings, SettingsError
@@ -163,3 +164,12 @@ def test_check_ends_with_two_and_a_line_for_each_fault(tmp_path: Path) -> None:
 def test_contrast_is_as_wcag_computes_it() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
+
+
+def test_authorities_are_a_file_that_holds_some(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("no certificate")
+    for file in (tmp_path / "empty.pem", tmp_path / "nowhere.pem"):
+        (fault,) = faults(environment(tmp_path, PORTAL_CA_FILE=str(file)))
+        assert fault.startswith("PORTAL_CA_FILE: is a PEM file of certificate authorities")
+    good = environment(tmp_path, PORTAL_CA_FILE=certifi.where())
+    assert Settings.from_env(good).ca_file == certifi.where()
