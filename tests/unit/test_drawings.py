@@ -143,8 +143,19 @@ def test_a_medicine_without_an_end_runs_to_the_trigger() -> None:
 def test_the_plan_has_a_bar_for_each_medicine_with_its_dose_and_a_dot_for_each_check() -> None:
     root = drawn(medication_grid(PLAN, [Check(day=1), Check(day=4), Check(day=4)], today=4))
     assert {"rFSH 225 IU", "Cetrorelix 0.25 mg", "hCG 250 µg", "Today", "Check-ups"} <= set(texts(root))
-    assert len([e for e in root.iter("rect") if e.get("class") == "chart-bar"]) == 3
+    assert len({bar.get("y") for bar in bars_of(root)}) == 3
     assert len(list(root.iter("circle"))) == 2
+
+
+def bars_of(root: ElementTree.Element) -> list[ElementTree.Element]:
+    return [one for one in root.iter("rect") if one.get("class") == "chart-bar"]
+
+
+@pytest.mark.parametrize(("today", "past", "to_come"), [(1, 0, 1), (4, 1, 1), (6, 1, 0)])
+def test_the_days_of_a_medicine_that_have_gone_by_are_quieter(today: int, past: int, to_come: int) -> None:
+    plan = [Medication(drug="x", start_day=1, end_day=5), Medication(drug="y", start_day=9, end_day=9)]
+    bars_ = bars_of(drawn(medication_grid(plan, today=today)))[:-1]
+    assert [bar.get("data-past") is not None for bar in bars_] == [True] * past + [False] * to_come
 
 
 def test_a_plan_is_mirrored_where_the_language_is() -> None:

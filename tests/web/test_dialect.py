@@ -266,7 +266,7 @@ def test_an_unknown_value_of_a_list_is_shown_as_text(people: Any, proxy: Dialect
         return answer
 
     with proxy.speaking(change=change):
-        assert "LostInThePost" in people("nora").get("/consents").words
+        assert "Lost in the post" in people("nora").get("/consents").words
         assert "Awaiting funding" in people("nora").get(f"/episodes/{AMELIAS}").words
         assert "77" in people("grace").get(f"/episodes/{GRACES}/embryos").words
         for who in ("amelia", "grace", "elif"):

@@ -18,6 +18,7 @@ from portal.services.records import (
     SigningMethod,
 )
 from portal.services.wire import Choice
+from portal.web.clinical import spaced
 from portal.web.language import direction
 from portal.words import _, for_each_language, language
 
@@ -38,7 +39,7 @@ def register(bp: Blueprint) -> None:
 
 
 def status_word(status: ConsentStatus) -> str:
-    """`Partly signed`; a state that is not known here, as it came."""
+    """`Partly signed`; a state that is not known here, as words."""
     return _word(_status_words(), status)
 
 
@@ -150,4 +151,4 @@ def text_direction(text: str) -> str:
 
 
 def _word(words: Mapping[ChoiceT, str], value: ChoiceT) -> str:
-    return words.get(value, str(value))
+    return words.get(value) or spaced(str(value))

@@ -146,9 +146,17 @@ def _row(
     today: int | None,
 ) -> Markup:
     """A medicine: its name and dose, below them its days; those gone by quieter, an open end as a dashed line."""
+
+    def days(begin: float, finish: float, *, is_past: bool) -> Markup:
+        edges = sorted((side(begin), side(finish)))
+        return element(
+            "rect", class_="chart-bar", x=edges[0], y=top + 25, width=max(edges[1] - edges[0], 4), height=10, rx=5,
+            data_past="" if is_past else None,
+        )  # fmt: skip
+
     begin, finish = across.at(bar.start), across.at(min(bar.end, last) + 1)
-    edges = sorted((side(begin + 1), side(finish - 1)))
     is_over = today is not None and bar.end < today
+    is_begun = today is not None and bar.start < today <= min(bar.end, last)
     words = " ".join(part for part in (bar.medication.drug, written_dose(bar.medication, number)) if part)
     at_end = begin > (_START + _END) / 2
     parts = [
@@ -159,11 +167,10 @@ def _row(
             class_="chart-axis" if is_over else "chart-label",
             anchor="end" if at_end else None,
         ),
-        element(
-            "rect", class_="chart-bar", x=edges[0], y=top + 25, width=max(edges[1] - edges[0], 4), height=10, rx=5,
-            data_past="" if is_over else None,
-        ),
-    ]  # fmt: skip
+        days(begin + 1, finish - 1, is_past=is_over or is_begun),
+    ]
+    if today is not None and is_begun:
+        parts.append(days(across.at(today), finish - 1, is_past=False))
     if bar.is_open and finish < _END - 4:
         parts.append(
             path([(side(finish + 3), top + 30), (side(min(finish + 34, _END)), top + 30)], "chart-threshold")
