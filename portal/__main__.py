@@ -61,9 +61,19 @@ def _serve() -> NoReturn:
 
 
 def _check(*, settings_alone: bool) -> int:
+    """Gunicorn waits for the settings' own check at each start and reload, so that it loads nothing else."""
+    from portal.settings import Settings, SettingsError
+
+    try:
+        settings = Settings.from_env(os.environ)
+    except SettingsError as error:
+        print(*error.faults, sep="\n", file=sys.stderr)
+        return 2
+    if settings_alone:
+        return 0
     from portal.check import run
 
-    return run(os.environ, settings_alone=settings_alone)
+    return run(settings)
 
 
 def _audit_verify(paths: list[Path]) -> int:

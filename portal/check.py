@@ -11,7 +11,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -27,7 +27,7 @@ from redis.exceptions import ResponseError
 from portal import outbound, printing
 from portal.outbound import Answer, Call, OutboundError
 from portal.services.endpoints import LIST_CONSENTS
-from portal.settings import Settings, SettingsError, Timeouts
+from portal.settings import Settings, Timeouts
 from portal.signin.provider import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import LEEWAY, oauth_session
 from portal.store import Store, StoreDown, open_store
@@ -52,15 +52,10 @@ class Finding:
         return f"{word} {self.what}: {self.found}" + (f". {self.todo}" if self.todo else "")
 
 
-def run(environ: Mapping[str, str], *, settings_alone: bool) -> int:
+def run(settings: Settings) -> int:
     """Print what is found; return 0, or 2 when there is something to mend."""
-    try:
-        settings = Settings.from_env(environ)
-    except SettingsError as error:
-        print(*error.faults, sep="\n", file=sys.stderr)
-        return 2
     has_fault = False
-    for finding in (_settings(settings),) if settings_alone else findings(settings):
+    for finding in findings(settings):
         print(finding, file=sys.stderr if finding.is_fault else sys.stdout, flush=True)
         has_fault = has_fault or finding.is_fault
     return 2 if has_fault else 0
