@@ -128,7 +128,8 @@ def _picture(browser: Browser, portal: PortalProcess) -> None:
 def _make_compact(picture: Path) -> None:
     """Screens have few colours: a palette keeps them at a third of the bytes."""
     with Image.open(picture) as image:
-        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
+        few = image.convert("RGB").quantize(256, kmeans=8, dither=Image.Dither.NONE)
+    few.save(picture, optimize=True)
 
 
 def _pages_of(portal: PortalProcess, person: str) -> list[str]:
