@@ -48,7 +48,19 @@
     if (!node.data.trim() || hidden(parent) || floats(parent) || parent.closest("option, svg, .visually-hidden")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    for (const box of range.getClientRects()) if (box.width > 2 && box.height > 2) lines.push({ box, node });
+    // What an element cuts off isn't seen on top of anything.
+    const cut = [];
+    for (let one = parent; one && one !== document.body; one = one.parentElement) {
+      if (getComputedStyle(one).overflowX !== "visible") cut.push(one.getBoundingClientRect());
+    }
+    for (const rect of range.getClientRects()) {
+      const left = Math.max(rect.left, ...cut.map((by) => by.left));
+      const right = Math.min(rect.right, ...cut.map((by) => by.right));
+      const top = Math.max(rect.top, ...cut.map((by) => by.top));
+      const bottom = Math.min(rect.bottom, ...cut.map((by) => by.bottom));
+      const box = { left, right, top, bottom, height: bottom - top };
+      if (right - left > 2 && box.height > 2) lines.push({ box, node });
+    }
   }
   lines.sort((a, b) => a.box.top - b.box.top);
   for (let i = 0; i < lines.length; i++) {
