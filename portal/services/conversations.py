@@ -63,14 +63,21 @@ def get_conversation(care: Care, conversation_id: str) -> Conversation:
 
     GET /api/messaging/getconversations, page by page (care API specification §4). Raises `NotFound`.
     """
-    seen = 0
-    while seen < CAP:
-        page = list_conversations(care, skip=seen, limit=_PIECE, include_archived=True)
+    return get_conversation_and_others(care, conversation_id)[0]
+
+
+def get_conversation_and_others(
+    care: Care, conversation_id: str
+) -> tuple[Conversation, tuple[Conversation, ...]]:
+    """The same, with all conversations that were read to find it (itself among them), the newest first."""
+    seen: tuple[Conversation, ...] = ()
+    while len(seen) < CAP:
+        page = list_conversations(care, skip=len(seen), limit=_PIECE, include_archived=True)
+        seen += page.items
         for conversation in page.items:
             if conversation.id == conversation_id:
-                return conversation
-        seen += len(page.items)
-        if not page.items or seen >= page.total:
+                return conversation, seen
+        if not page.items or len(seen) >= page.total:
             break
     raise NotFound
 

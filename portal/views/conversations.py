@@ -6,6 +6,7 @@ Nothing is written here: the care API takes no messages. The page says where an 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from portal.services.conversations import (
     archive_conversations,
     archive_message,
     get_conversation,
+    get_conversation_and_others,
     list_conversations,
     restore_message,
 )
@@ -64,16 +66,10 @@ def inbox(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, conversation_id: str) -> Response:
     """Show one thread; staff, who go through many, have the newest conversations beside it."""
-    if person.is_staff and not wants("thread"):
-        conversation, beside = gather(
-            lambda: get_conversation(care, conversation_id), lambda: _current(care, "", 1)
-        )
-        if isinstance(conversation, CareError):
-            raise conversation
-    else:
-        conversation, beside = get_conversation(care, conversation_id), None
+    conversation, others = get_conversation_and_others(care, conversation_id)
     audit.note("conversation.read", "done", kind="conversation", id_=conversation_id)
-    return _thread(conversation, person, beside=beside)
+    current = [one for one in others if not one.is_archived] if person.is_staff else []
+    return _thread(conversation, person, beside=current[:_PAGE])
 
 
 @bp.post("/<record:conversation_id>/read")
@@ -238,11 +234,11 @@ def _thread(
     opened: bool = False,
     just_read: int = 0,
     unread: int | None = None,
-    beside: Page[Conversation] | CareError | None = None,
+    beside: Sequence[Conversation] = (),
 ) -> Response:
     """The thread, whole or as a fragment; `opened` ones don't ask again to be marked as read.
 
-    `beside` are the conversations that stand beside it; when they can't be read, the thread stands alone.
+    `beside` are the conversations that stand beside it.
     """
     return render(
         "conversations/show.html",
@@ -251,7 +247,7 @@ def _thread(
         thread=_view(conversation, person),
         opened=opened,
         just_read=just_read,
-        beside=[_row(one, person) for one in beside.items] if isinstance(beside, Page) else [],
+        beside=[_row(one, person) for one in beside],
         consequences=_consequences(),
     )
 

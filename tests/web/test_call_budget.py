@@ -61,7 +61,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/conversations": [("amelia", "/conversations", 1), ("nora", "/conversations?archived=1", 1)],
     "/conversations/<record:conversation_id>": [
         ("amelia", f"/conversations/{SCAN}", 1),
-        ("nora", f"/conversations/{SCAN}", 2),
+        ("nora", f"/conversations/{SCAN}", 1),
     ],
     "/conversations/<record:conversation_id>/archive": [("amelia", f"/conversations/{SCAN}/archive", 1)],
     "/episodes": [("amelia", "/episodes", 1), ("grace", "/episodes", 2), ("nora", "/episodes", 4)],
