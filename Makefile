@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
 
-.PHONY: help install demo demo-scale test test-all html lighthouse check format messages requirements screenshots table evidence clean
+.PHONY: help install demo demo-scale test test-all html lighthouse image check format messages requirements screenshots table evidence clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -28,6 +28,7 @@ test-all: $(VENV)/.dev  ## all tests with the long ones, and the care service's 
 	@CARE_TEST_FULL=1 $(RUN) -m pytest
 	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice
 	@$(RUN) -m tests.support.html_quality
+	@$(RUN) -m tests.support.dockerfile
 
 html: $(VENV)/.dev $(VENV)/.assets  ## check every page with the Nu HTML checker (Java and npm)
 	@$(RUN) -m tests.support.html_quality
@@ -36,12 +37,13 @@ lighthouse: $(VENV)/.dev $(VENV)/.assets  ## measure the main pages with Lightho
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.lighthouse
 
-check: $(VENV)/.dev  ## style, types, layers, templates
+check: $(VENV)/.dev  ## style, types, layers, templates, Dockerfile
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/basedpyright
 	@$(VENV)/bin/lint-imports
 	@$(VENV)/bin/djlint --lint --quiet templates portal/careservice/templates
+	@$(VENV)/bin/hadolint Dockerfile
 
 format: $(VENV)/.dev  ## put the code into its form
 	@$(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
@@ -70,6 +72,9 @@ table: $(VENV)/.dev  ## write the table of endpoints, their pages and tests anew
 
 evidence: $(VENV)/.dev  ## write anew which test proves which requirement of the ASVS
 	@$(RUN) -m tests.support.evidence
+
+image: $(VENV)/.dev  ## carry out the Dockerfile's steps in a bare folder, without Docker, and start what they make
+	@$(RUN) -m tests.support.dockerfile
 
 requirements: $(VENV)/.dev  ## pin the dependencies anew
 	@$(RUN) -m tests.support.requirements
