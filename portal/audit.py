@@ -14,7 +14,6 @@ import hmac
 import logging
 import os
 import secrets
-import socket
 import sys
 import threading
 import time
@@ -110,7 +109,7 @@ class Audit:
                         chain=chain.name,
                         lines=lines,
                         head=head,
-                        host=socket.gethostname(),
+                        host=os.uname().nodename,
                         target=self._target,
                         at=self._clock(),
                         closed=ended,

@@ -176,8 +176,7 @@ def _mark_waiting(who: tuple[str, str]) -> None:
 
 def _waiting() -> list[str]:
     """The addresses of the forms whose text waits for who is signed in here."""
-    here = session()
-    return cast("list[str]", here.get(_WAITING, [])) if here.person else []
+    return cast("list[str]", session().get(_WAITING, [])) if g.get("person") else []
 
 
 def _path(address: str) -> str:

@@ -15,6 +15,8 @@ CLIENTS = {"pycurl", "requests", "urllib3", "http.client", "urllib.request", "so
 MAY_CONNECT = {
     "portal/outbound.py",  # the one place that opens connections
     "portal/adapter.py",  # what libraries ask of `requests` goes through it
+    "portal/check.py",  # Authlib's session as at sign-in, upon that adapter
+    "portal/signin/provider.py",  # Authlib's, too: what it raises
     "portal/services/cache.py",  # requests-cache, upon that adapter
     "portal/demo.py",  # asks whether a port is taken
     "portal/demo_parts.py",  # starts the processes and waits for them
@@ -25,11 +27,13 @@ MAY_CONNECT = {
 }
 MAY_CALL = {
     "portal/services/client.py",
+    "portal/services/attempts.py",
+    "portal/check.py",
     "portal/signin/provider.py",
     "portal/signin/flow.py",
     "portal/adapter.py",
 }
-"""Who may use `portal.outbound`: care API, identity server, and the adapter for libraries."""
+"""Who may use `portal.outbound`: care API, identity server, the adapter for libraries, and who checks both."""
 
 MAY_NAME = {"portal/web/navigation.py"}
 """What names endpoints without calling them: sections go with the modules that a clinic has."""

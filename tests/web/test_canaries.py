@@ -26,7 +26,20 @@ from tests.support.signing import consent, fresh_form, to_step
 from tests.support.stack import SECRETS, CareService, PortalProcess, PortalThread, plan
 from tests.support.visitor import Page, Visitor
 
-MEMBERS = {"audit", "outcome", "at", "tenant", "actor", "role", "kind", "id", "request", "before"}
+MEMBERS = {
+    "audit",
+    "outcome",
+    "at",
+    "tenant",
+    "actor",
+    "role",
+    "kind",
+    "id",
+    "request",
+    "chain",
+    "line",
+    "before",
+}
 LOG_MEMBERS = {
     *("at", "level", "message", "request", "route", "status", "ms", "tenant"),
     *("group", "reason", "upstream", "error"),
