@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -265,10 +266,13 @@ class Load:
             lambda: all(len(seen) >= aim for seen, aim in zip(self.seen, aims, strict=True)), "they stopped"
         )
 
-    def end(self) -> set[int]:
+    def close(self) -> None:
         self._ending.set()
         for thread in self._threads:
             thread.join()
+
+    @property
+    def statuses(self) -> set[int]:
         return {status for seen in self.seen for status in seen}
 
 
@@ -278,24 +282,26 @@ def test_a_machine_that_is_killed_under_load_costs_nobody_a_page_or_a_session(
     people = [stack.visitor() for _ in range(4)]
     for visitor, name in zip(people, ("amelia", "daniel", "grace", "nora"), strict=True):
         visitor.sign_in(name)
-    load = Load([stack.copy(visitor) for visitor in people])
-    load.everyone_read(3)
-    before = stack.proxy.count(CONVERSATIONS)
-    stack.proxy.hold(CONVERSATIONS)
-    waiting = [pool.submit(stack.copy(one).get, "/conversations") for one in people]
-    until(lambda: stack.proxy.count(CONVERSATIONS) - before >= len(people), "the pages aren't under way")
-    stack.kill(0)
-    load.everyone_read(5)
-    stack.proxy.release()
-    pages = [one.result() for one in waiting]
-    assert [page.heading for page in pages] == ["Messages"] * len(people)
-    assert [0, 1] in [stack.machines(page) for page in pages], "none of them was at the machine that died"
-    for visitor in people:
-        assert visitor.get("/me").path == "/me"
-    stack.bring_back(0)
-    until(lambda: stack.machines(people[0].get("/me")) == [0], "nobody is led to the machine that is back")
-    load.everyone_read(3)
-    assert load.end() == {200}
+    with closing(Load([stack.copy(visitor) for visitor in people])) as load:
+        load.everyone_read(3)
+        before = stack.proxy.count(CONVERSATIONS)
+        stack.proxy.hold(CONVERSATIONS)
+        waiting = [pool.submit(stack.copy(one).get, "/conversations") for one in people]
+        until(lambda: stack.proxy.count(CONVERSATIONS) - before >= len(people), "the pages aren't under way")
+        stack.kill(0)
+        load.everyone_read(5)
+        stack.proxy.release()
+        pages = [one.result() for one in waiting]
+        assert [page.heading for page in pages] == ["Messages"] * len(people)
+        assert [0, 1] in [stack.machines(page) for page in pages], "none of them was at the machine that died"
+        for visitor in people:
+            assert visitor.get("/me").path == "/me"
+        stack.bring_back(0)
+        until(
+            lambda: stack.machines(people[0].get("/me")) == [0], "nobody is led to the machine that is back"
+        )
+        load.everyone_read(3)
+    assert load.statuses == {200}
     for visitor in people:
         assert stack.copy(visitor, 0).get("/me").path == "/me"
 
