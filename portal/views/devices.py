@@ -1,4 +1,7 @@
-"""Where one is signed in: the live sessions of a person, and signing out of one or of all of them."""
+"""Where one is signed in: the live sessions of a person, and signing out of one or of all of them.
+
+Ending what goes on elsewhere needs a fresh sign-in: who finds a device unlocked must not lock its owner out of others.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from portal.signin.logout import revoke
 from portal.tenants import Side
 from portal.views.sign_in import sign_out
 from portal.web import audit
-from portal.web.guard import signed_in
+from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.words import _
 
@@ -26,19 +29,31 @@ bp = Blueprint("devices", __name__, url_prefix="/me/devices")
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
     """Show the devices that are signed in, this one first, then the last used."""
-    return render("devices/index.html", devices=_devices(person))
+    devices = _devices(person)
+    return render("devices/index.html", devices=devices, asks_first=_asks_first(person, devices))
+
+
+@bp.get("/<handle>/sign-out")
+@signed_in(Side.PATIENT, Side.STAFF)
+def confirm(care: Care, person: Person, handle: str) -> Response:
+    """Ask whether to sign out one device: where the fresh sign-in leads back to."""
+    device = _device_at(person, handle)
+    if device is None:
+        return _signed_out_already()
+    return render("devices/one.html", device=device, asks_first=_asks_first(person, [device]))
 
 
 @bp.post("/<handle>/sign-out")
 @signed_in(Side.PATIENT, Side.STAFF)
 def end(care: Care, person: Person, handle: str) -> Response:
-    """Sign out one device; one that is signed out already stays so."""
-    device = next((one for one in _devices(person) if one.handle == handle), None)
+    """Sign out one device; one that is signed out already stays so. Any but this one needs a fresh sign-in."""
+    device = _device_at(person, handle)
     if device is None:
-        toast(_("That device is signed out already."), tone="info")
-        return redirect_to(url_for(".index"))
+        return _signed_out_already()
     if device.here:
         return sign_out()
+    if _asks_first(person, [device]):
+        return to_sign_in(next_path=url_for(".confirm", handle=handle), fresh=True)
     _end(device)
     audit.note("device.sign-out", "done")
     toast(_("The device is signed out."))
@@ -49,14 +64,17 @@ def end(care: Care, person: Person, handle: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm_everywhere(care: Care, person: Person) -> Response:
     """Say what follows from signing out everywhere, and ask."""
-    return render("devices/everywhere.html")
+    return render("devices/everywhere.html", asks_first=_asks_first(person, _devices(person)))
 
 
 @bp.post("/sign-out")
 @signed_in(Side.PATIENT, Side.STAFF)
 def everywhere(care: Care, person: Person) -> Response:
-    """Sign out all devices, this one last."""
-    for device in _devices(person):
+    """Sign out all devices, this one last; needs a fresh sign-in when there are others."""
+    devices = _devices(person)
+    if _asks_first(person, devices):
+        return to_sign_in(next_path=url_for(".confirm_everywhere"), fresh=True)
+    for device in devices:
         if not device.here:
             _end(device)
     audit.note("device.sign-out-everywhere", "done")
@@ -79,6 +97,20 @@ def _devices(person: Person) -> list[Device]:
     live = parts().sessions.of_person(person, g.tenant.key)
     found = [_device(name, record) for name, record in live]
     return sorted(found, key=lambda device: (not device.here, -device.used_at.timestamp()))
+
+
+def _device_at(person: Person, handle: str) -> Device | None:
+    return next((one for one in _devices(person) if one.handle == handle), None)
+
+
+def _asks_first(person: Person, devices: list[Device]) -> bool:
+    """Whether to sign out these devices needs a fresh sign-in first."""
+    return not is_fresh(person) and any(not device.here for device in devices)
+
+
+def _signed_out_already() -> Response:
+    toast(_("That device is signed out already."), tone="info")
+    return redirect_to(url_for(".index"))
 
 
 def _device(name: str, record: SessionRecord) -> Device:

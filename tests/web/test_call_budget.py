@@ -93,6 +93,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     ],
     "/me": [("amelia", "/me", 1), ("nora", "/me", 0)],
     "/me/devices": [("amelia", "/me/devices", 0)],
+    "/me/devices/<handle>/sign-out": [("amelia", "/me/devices/none/sign-out", 0)],
     "/me/devices/sign-out": [("amelia", "/me/devices/sign-out", 0)],
     "/care-team": [("amelia", "/care-team", 1), ("nora", "/care-team", 1)],
     "/open": [("nora", "/open", 0)],

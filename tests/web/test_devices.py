@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.signing import after_a_while
 from tests.support.stack import PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import Form, Page, Visitor
 
 DEVICES = "/me/devices"
 
@@ -21,6 +22,12 @@ def two(portal: PortalThread) -> tuple[Visitor, Visitor]:
 def is_signed_in(visitor: Visitor) -> bool:
     """Whether the portal knows this browser (the identity server may still do, and would sign it in again)."""
     return visitor.request("GET", DEVICES, status=None, follow=False).status == 200
+
+
+def sign_out_of(page: Page, *, here: bool) -> Form:
+    """The form of the first device that is this one, or is another."""
+    tasks = (task for task in page.select(".task") if ("This device" in task.get_text()) is here)
+    return page.form(next(tasks).select_one("form"))
 
 
 def test_devices_are_told_in_words_and_this_one_is_marked(portal: PortalThread) -> None:
@@ -47,25 +54,95 @@ def test_one_device_is_signed_out_and_the_others_stay(two: tuple[Visitor, Visito
     here, there = two
     page = here.get(DEVICES)
     assert len(page.select(".task")) == 2
-    other = next(task for task in page.select(".task") if "This device" not in task.get_text())
-    action = str(other.select_one("form")["action"])
-    page = page.form(other.select_one("form")).submit()
+    form = sign_out_of(page, here=False)
+    page = form.submit()
     assert "The device is signed out." in page.soup.select_one("#toasts").get_text()
     assert len(page.select(".task")) == 1
     assert is_signed_in(here) and not is_signed_in(there)
-    again = here.post(action)
+    again = here.post(form.action)
     assert "signed out already" in again.soup.select_one("#toasts").get_text()
 
 
 def test_signing_out_this_device_signs_out_here(two: tuple[Visitor, Visitor]) -> None:
     here, there = two
     page = here.get(DEVICES)
-    mine = next(task for task in page.select(".task") if "This device" in task.get_text())
-    page.form(mine.select_one("form")).submit(status=None)
+    sign_out_of(page, here=True).submit(status=None)
     assert not is_signed_in(here) and is_signed_in(there)
 
 
-@pytest.mark.asvs("7.5.2", "8.2.2")
+@pytest.mark.asvs("7.5.2")
+def test_to_sign_out_another_device_asks_for_the_password_first(
+    portal: PortalThread, two: tuple[Visitor, Visitor]
+) -> None:
+    here, there = two
+    asked = after_a_while(portal, sign_out_of(here.get(DEVICES), here=False))
+    assert asked.soup.select_one("input[name=password]"), asked.url
+    assert is_signed_in(there)
+    page = here.fill_sign_in(asked, "grace")
+    assert page.heading.startswith("Sign out") and page.heading.endswith("?")
+    assert "asked for your password" not in page.words
+    page = page.form(page.path).submit()
+    assert page.path == DEVICES and len(page.select(".task")) == 1
+    assert is_signed_in(here) and not is_signed_in(there)
+
+
+@pytest.mark.asvs("7.5.2")
+def test_to_sign_out_everywhere_asks_for_the_password_first(
+    portal: PortalThread, two: tuple[Visitor, Visitor]
+) -> None:
+    here, there = two
+    asked = after_a_while(portal, here.get(f"{DEVICES}/sign-out").form(f"{DEVICES}/sign-out"))
+    assert asked.soup.select_one("input[name=password]"), asked.url
+    assert is_signed_in(here) and is_signed_in(there)
+    page = here.fill_sign_in(asked, "grace")
+    assert page.heading == "Sign out everywhere?"
+    page.form(f"{DEVICES}/sign-out").submit(status=None)
+    assert not is_signed_in(here) and not is_signed_in(there)
+
+
+def test_pages_say_beforehand_that_the_password_will_be_asked_for(
+    portal: PortalThread, two: tuple[Visitor, Visitor]
+) -> None:
+    here, _there = two
+    other = sign_out_of(here.get(DEVICES), here=False).action
+    pages = (DEVICES, other, f"{DEVICES}/sign-out")
+    assert not [path for path in pages if "asked for your password first" in here.get(path).words]
+    portal.clock.advance(6 * 60)
+    said = [path for path in pages if "asked for your password first" in here.get(path).words]
+    mine = here.get(sign_out_of(here.get(DEVICES), here=True).action)
+    portal.clock.advance(-6 * 60)
+    assert said == list(pages)
+    assert "asked for your password" not in mine.words, "this device is signed out by itself"
+
+
+def test_this_device_is_signed_out_without_a_password_however_long_ago_it_was_given(
+    portal: PortalThread, two: tuple[Visitor, Visitor]
+) -> None:
+    here, there = two
+    form = sign_out_of(here.get(DEVICES), here=True)
+    portal.clock.advance(6 * 60)
+    form.submit(status=None)
+    portal.clock.advance(-6 * 60)
+    assert not is_signed_in(here) and is_signed_in(there)
+
+
+def test_who_is_signed_in_here_alone_signs_out_everywhere_without_a_password(portal: PortalThread) -> None:
+    portal.sign_in("grace").post(f"{DEVICES}/sign-out", status=None)
+    alone = portal.sign_in("grace")
+    page = alone.get(f"{DEVICES}/sign-out")
+    portal.clock.advance(6 * 60)
+    page.form(f"{DEVICES}/sign-out").submit(status=None)
+    portal.clock.advance(-6 * 60)
+    assert not is_signed_in(alone)
+
+
+def test_of_a_device_that_is_gone_the_page_says_so(portal: PortalThread) -> None:
+    page = portal.sign_in("grace").get(f"{DEVICES}/{'0' * 32}/sign-out")
+    assert page.path == DEVICES
+    assert "signed out already" in page.soup.select_one("#toasts").get_text()
+
+
+@pytest.mark.asvs("8.2.2")
 def test_another_persons_device_can_not_be_signed_out(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
@@ -75,7 +152,7 @@ def test_another_persons_device_can_not_be_signed_out(
     assert is_signed_in(two[0]) and is_signed_in(two[1])
 
 
-@pytest.mark.asvs("7.4.3", "7.5.2")
+@pytest.mark.asvs("7.4.3")
 def test_signing_out_everywhere_asks_first_then_leaves_no_session(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
@@ -94,8 +171,7 @@ def test_a_device_signed_out_from_another_asks_for_the_password_again(portal: Po
     portal.sign_in("amelia").post(f"{DEVICES}/sign-out", status=None)
     phone, laptop = portal.sign_in("amelia"), portal.sign_in("amelia")
     page = laptop.get(DEVICES)
-    other = next(task for task in page.select(".task") if "This device" not in task.get_text())
-    page.form(other.select_one("form")).submit()
+    sign_out_of(page, here=False).submit()
     asked = phone.get("/", status=None)
     assert asked.soup.select_one("input[name=password]"), asked.url
     assert phone.fill_sign_in(asked, "amelia").heading == "Hello, Amelia"
