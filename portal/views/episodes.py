@@ -49,6 +49,7 @@ from portal.views.consents.words import status_tone, status_word
 from portal.web import audit, clinical, language
 from portal.web.drawings.monitoring import monitoring_chart
 from portal.web.drawings.schedule import medication_grid, written_dose
+from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import local, now, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, wants
@@ -121,6 +122,7 @@ def appointments(care: Care, person: Person, episode_id: str) -> Response:
 
 
 @bp.get("/<record:episode_id>/appointments.ics")
+@limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def calendar(care: Care, person: Person, episode_id: str) -> Response:
     """Answer with all visits as a calendar file (RFC 5545)."""
@@ -128,6 +130,7 @@ def calendar(care: Care, person: Person, episode_id: str) -> Response:
 
 
 @bp.get("/<record:episode_id>/appointments/<record:appointment_id>.ics")
+@limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def calendar_entry(care: Care, person: Person, episode_id: str, appointment_id: str) -> Response:
     """Answer with one visit as a calendar file (RFC 5545)."""

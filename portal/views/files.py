@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, request
 
-from portal.parts import parts
 from portal.services.client import Care
 from portal.services.endpoints import Content
 from portal.services.files import open_file
@@ -22,16 +21,12 @@ from portal.tenants import Side
 from portal.views.episodes import file_size
 from portal.web import audit
 from portal.web.downloads import disposition, safe_name
-from portal.web.extensions import limiter, person_or_address
+from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.words import _
 
 bp = Blueprint("files", __name__, url_prefix="/files")
-
-
-def _limit() -> str:
-    return parts().settings.limit_files
 
 
 _SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'self'"
@@ -45,7 +40,7 @@ _PASSED_ON = {"content-range": "Content-Range", "etag": "ETag", "last-modified":
 
 
 @bp.get("/<record:file_id>")
-@limiter.limit(_limit, key_func=person_or_address)
+@limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def content(care: Care, person: Person, file_id: str) -> Response:
     """Answer with the file's bytes, whole or in ranges (RFC 9110 §14), piece by piece; `?download=1` saves it."""
@@ -64,7 +59,7 @@ def content(care: Care, person: Person, file_id: str) -> Response:
 
 
 @bp.get("/<record:file_id>/preview")
-@limiter.limit(_limit, key_func=person_or_address)
+@limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def preview(care: Care, person: Person, file_id: str) -> Response:
     """Show a PDF, a picture or a text in place, with its name and a way to save it."""

@@ -77,6 +77,11 @@ def person_or_address() -> str:
     return f"{g.tenant.key}:{person.sub}" if person else address()
 
 
+def limit_files() -> str:
+    """Return how often one person may open or save files (`PORTAL_LIMIT_FILES`)."""
+    return parts().settings.limit_files
+
+
 def seconds_to_wait() -> int:
     """Return in how many seconds the limit that refused this request lets the next one through, 1 at least."""
     limit = limiter.current_limit

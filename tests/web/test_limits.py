@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from portal.careservice.ids import sample_id
 from portal.demo import Plan
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, free_port
 from tests.support.visitor import Page, Visitor
 
+PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
 FORGED = "/sign-in/callback?state=x&code=y"
 
 
@@ -134,6 +136,20 @@ def test_what_happens_too_often_is_told_when_to_go_on_and_is_one_line_of_audit(s
     other = _a_file(grace)
     grace.request("GET", other)
     assert strict.sign_in("amelia").request("GET", file, status=429), "counted by person, not by browser"
+
+
+@pytest.mark.asvs("2.3.2")
+def test_calendar_files_are_limited_by_person_as_files_are(strict: PortalThread) -> None:
+    amelia = strict.sign_in("amelia")
+    episode = f"/episodes/{sample_id('episode', 'amelia-1')}"
+    for path in (
+        f"{episode}/appointments.ics",
+        f"{episode}/appointments/{sample_id('appointment', 'amelia-scan-5')}.ics",
+        f"{PROTOCOL}/schedule.ics",
+    ):
+        assert amelia.get(path).response.content.startswith(b"BEGIN:VCALENDAR"), path
+        assert int(amelia.get(path, status=429).headers["Retry-After"]) > 0, path
+        assert strict.sign_in("amelia").get(path, status=429), "counted by person, not by browser"
 
 
 def _a_file(visitor: Visitor) -> str:

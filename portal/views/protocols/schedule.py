@@ -22,6 +22,7 @@ from portal.views.protocols.shown import Shown, read_shown
 from portal.views.protocols.words import status_word
 from portal.web import audit
 from portal.web.drawings.schedule import bars
+from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now
 from portal.web.guard import signed_in
 from portal.web.printed import printed
@@ -66,6 +67,7 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 @bp.get("/<record:protocol_id>/schedule.ics")
+@limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def calendar(care: Care, person: Person, protocol_id: str) -> Response:
     """Answer with the medicines of a plan that is followed as a calendar file (RFC 5545)."""
