@@ -70,7 +70,7 @@ messages: $(VENV)/.dev  ## bring the translations up to date with the words in c
 table: $(VENV)/.dev  ## write the table of endpoints, their pages and tests anew
 	@$(RUN) -m tests.support.coverage_table
 
-evidence: $(VENV)/.dev  ## write anew which test proves which requirement of the ASVS
+evidence: $(VENV)/.dev  ## write anew which test proves which requirement of the ASVS, and who may open what
 	@$(RUN) -m tests.support.evidence
 
 image: $(VENV)/.dev  ## carry out the Dockerfile's steps in a bare folder, without Docker, and start what they make

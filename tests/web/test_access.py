@@ -1,0 +1,53 @@
+"""Who may not open or change something is told so, at every address, whatever the table of access says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from portal.tenants import Side
+from portal.web.guard import access_of
+from tests.support import access
+from tests.support.stack import PortalThread
+from tests.web.test_headers import routes
+
+STAFF = {
+    "nora": "nurse",
+    "victor": "physician",
+    "elif": "embryologist",
+    "colin": "coordinator",
+    "ada": "admin",
+}
+REFUSED = "Your role at this clinic doesn't include this page or this action."
+
+
+def test_the_table_is_what_the_marks_give(portal: PortalThread) -> None:
+    assert access.TABLE.read_text(encoding="utf-8") == access.table(portal.app), "run make evidence"
+
+
+def closed_to(portal: PortalThread, side: Side, role: str) -> Iterator[tuple[str, str]]:
+    """Method and path of all that these people may not open or change."""
+    for method, path, endpoint in routes(portal):
+        mark = access_of(portal.app.view_functions[endpoint])
+        if mark and (side not in mark.sides or (mark.roles is not None and role not in mark.roles)):
+            yield method, path
+
+
+@pytest.mark.parametrize("name", ["amelia", *STAFF])
+@pytest.mark.asvs("8.2.1", "8.3.1")
+def test_whoever_has_no_right_to_an_address_is_refused_there(portal: PortalThread, name: str) -> None:
+    visitor = portal.sign_in(name)
+    side = Side.STAFF if name in STAFF else Side.PATIENT
+    closed = list(closed_to(portal, side, STAFF.get(name, "patient")))
+    assert len(closed) >= 5
+    token = visitor.csrf_token()
+    for method, path in closed:
+        data = {"csrf_token": token} if method == "POST" else None
+        answer = visitor.request(method, path, data=data, status=None, follow=False)
+        assert (answer.status, REFUSED in answer.words) == (403, True), f"{method} {path}: {answer.status}"
+
+
+def test_every_role_that_a_mark_names_is_tried(portal: PortalThread) -> None:
+    marks = [mark for view in portal.app.view_functions.values() if (mark := access_of(view))]
+    assert {role for mark in marks for role in mark.roles or ()} == set(STAFF.values())
