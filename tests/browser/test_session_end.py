@@ -79,6 +79,7 @@ def test_two_minutes_before_the_end_the_page_says_so_and_lets_one_stay(
     expect(dialog).to_have_count(0)
 
 
+@pytest.mark.asvs("14.3.1")
 def test_at_the_end_nothing_stays_in_sight_and_signing_in_goes_on_from_here(
     visit: SignIn, leave_in: LeaveIn
 ) -> None:

@@ -1,7 +1,7 @@
 """Which test proves which requirement of OWASP ASVS 5.0 (levels 1 and 2), read from the marks on the tests.
 
 `make evidence` writes tests/ASVS.md from the marks (`@pytest.mark.asvs("3.4.1")`) and from `asvs.csv`, which holds the
-requirements in words of our own and, where no test stands for one, the reason.
+requirements in words of our own and, where no test stands for the whole of one, the reason; and tests/ACCESS.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ Written by `make evidence` from the marks on the tests (`@pytest.mark.asvs`) and
 fails when it is out of date, or when a requirement has neither a test nor a reason. Numbers and levels are those of the
 [OWASP Application Security Verification Standard 5.0.0](https://github.com/OWASP/ASVS) (CC BY-SA 4.0); the words are
 short paraphrases, so read a requirement there. The table is about the portal alone: the embedded care service is for
-demos and sandboxes. A test's name says what it shows, not all that the requirement may mean to you.
+demos and sandboxes. A test's name says what it shows, not all that the requirement may mean to you. Where a reason stands
+before tests, they show the portal's part alone, and the row isn't counted among those held by tests.
 """
 
 
@@ -67,9 +68,8 @@ class Requirement:
 
     @property
     def kind(self) -> str:
-        """One of KINDS, or "test"."""
-        kind = self.reason.partition(":")[0]
-        return kind if kind == "gap" or not self.tests else "test"
+        """One of KINDS; or "test", when the tests leave nothing to anyone else."""
+        return self.reason.partition(":")[0] or "test"
 
 
 def requirements() -> list[Requirement]:
@@ -126,7 +126,7 @@ def table() -> str:
 def _held_by(row: Requirement) -> str:
     tests = ", ".join(_linked(test) for test in row.tests)
     kind, _, words = row.reason.partition(":")
-    reason = f"**{kind}**: {words.strip()}" if row.reason and row.kind != "test" else ""
+    reason = f"**{kind}**: {words.strip()}" if row.reason else ""
     return "; ".join(part for part in (reason, tests) if part)
 
 
@@ -136,6 +136,10 @@ def _linked(test: str) -> str:
 
 
 if __name__ == "__main__":
+    from tests.support import access
+    from tests.support.coverage_table import application
+
     TABLE.write_text(table(), encoding="utf-8")
+    access.TABLE.write_text(access.table(application()), encoding="utf-8")
     print(f"{TABLE}: {sum(row.kind == 'test' for row in requirements())} requirements are held by tests")
     sys.exit(0)

@@ -704,7 +704,7 @@ class NobodySeesAnother(RuleBasedStateMachine):
             assert int(version) >= self.version_after_write.get(own, 0), "a copy from before their own write"
 
 
-@pytest.mark.asvs("14.2.2")
+@pytest.mark.asvs("8.2.2", "14.2.2")
 def test_whatever_happens_nobody_sees_another_s_mark(upstream, tmp_path, redis_url, clock):
     from hypothesis.stateful import run_state_machine_as_test
 

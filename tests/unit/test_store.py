@@ -214,7 +214,6 @@ def test_the_file_is_for_its_owner_alone(sqlite: str, clock: Clock, tmp_path: Pa
     assert (tmp_path / "store.db").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.asvs("11.3.1", "11.3.2")
 def test_values_are_sealed_and_open_again(store: Store, clock: Clock) -> None:
     vault = Vault(store, ("k" * 32,))
     vault.insert("a", {"token": "very-secret"}, expires_at=clock.now + 10)

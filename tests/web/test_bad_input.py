@@ -65,7 +65,7 @@ def test_of_two_session_cookies_neither_lends_the_other_its_rights(portal: Porta
     "address",
     ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nX: y", "é"],
 )
-@pytest.mark.asvs("3.7.2", "16.3.3")
+@pytest.mark.asvs("3.7.2", "16.3.1", "16.3.3")
 def test_an_address_elsewhere_is_not_gone_to(portal: PortalThread, audit: Audit, address: str) -> None:
     visitor = portal.visitor()
     page = visitor.request("GET", f"/sign-in?next={quote(address)}", status=None)

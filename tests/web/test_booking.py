@@ -113,7 +113,6 @@ def test_twenty_posts_by_one_link_book_one_time(portal: PortalThread, link: Link
     assert portal.visitor().get(path).heading == "Your visit is booked"
 
 
-@pytest.mark.asvs("2.3.4")
 def test_a_time_that_was_taken_meanwhile_is_refused_kindly_with_fresh_times(
     anybody: Visitor, portal: PortalThread, link: Link
 ) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -366,6 +367,7 @@ def test_an_audit_line_has_the_agreed_members_alone(everything: dict[str, str], 
         assert set(line) <= MEMBERS, line
         assert {"audit", "outcome", "at", "tenant", "request", "before"} <= set(line), line
         assert re.fullmatch(r"[a-z_]+([.-][a-z_]+)*", line["audit"]), line
+        assert datetime.fromisoformat(line["at"]).utcoffset() == timedelta(0), line
         assert re.fullmatch(r"[A-Za-z][A-Za-z -]{1,30}|[45]\d\d", line["outcome"]), line
         assert re.fullmatch(r"[0-9a-f]{24}", line.get("actor", "0" * 24)), line
         assert re.fullmatch(r"[0-9A-Za-z~-]{1,64}", line.get("id", "x")), line

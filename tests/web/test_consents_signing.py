@@ -106,6 +106,7 @@ def test_the_last_step_alone_signs_nothing_without_the_ones_before(amelia: Any, 
 @pytest.mark.parametrize(
     "typed", ["", "   ", "Daniel Hart", "A. Hart", "Amelia Hart Amelia Hart", "<b>x</b>"]
 )
+@pytest.mark.asvs("2.2.1", "2.2.2")
 def test_another_name_is_refused_and_the_expected_one_is_said(amelia: Any, form: str, typed: str) -> None:
     page = to_step(amelia, form, "Sign this form")
     wrong = page.form(f"{form}/sign").submit(signature=typed, status=422)
@@ -159,7 +160,6 @@ def test_a_name_typed_too_late_is_there_after_the_fresh_sign_in(portal: Any, for
 # ── once ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.asvs("2.3.3")
 def test_twenty_posts_at_once_give_one_signature_and_twenty_receipts(amelia: Any, form: str) -> None:
     page = to_step(amelia, form, "Sign this form")
     action, fields = filled(page, form)

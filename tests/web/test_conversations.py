@@ -74,7 +74,7 @@ def test_a_page_number_out_of_range_or_nonsense_is_no_fault(amelia: Visitor) -> 
     assert "Bruising" in amelia.get("/conversations?page=zero").words
 
 
-@pytest.mark.asvs("1.1.2", "1.2.1")
+@pytest.mark.asvs("1.1.2", "1.2.1", "3.2.2")
 def test_a_thread_shows_what_was_written_as_text_with_its_line_breaks(amelia: Visitor) -> None:
     page = amelia.get(f"/conversations/{INJECTION}")
     assert "<script>alert('no')</script> & it's \"only\" on the left." in page.words

@@ -40,6 +40,7 @@ def test_devices_are_told_in_words_and_this_one_is_marked(portal: PortalThread) 
     assert not page.select('a[href="/me/devices/sign-out"]')
 
 
+@pytest.mark.asvs("3.3.4")
 def test_the_page_names_no_session_as_cookie_or_store_do(two: tuple[Visitor, Visitor]) -> None:
     import hashlib
 

@@ -114,7 +114,7 @@ def test_an_honest_server_signs_in(portal: PortalThread, identity: HostileServer
         pytest.param({"at_hash": 5}, id="hash of the access token is a number"),
     ],
 )
-@pytest.mark.asvs("6.8.1", "9.2.1", "9.2.3", "10.5.1", "10.5.4", "16.3.1")
+@pytest.mark.asvs("6.8.1", "8.4.1", "9.2.1", "9.2.3", "10.5.1", "10.5.4", "16.3.1")
 def test_an_id_token_that_says_something_else_is_refused(
     portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
 ) -> None:
@@ -126,6 +126,7 @@ def test_an_id_token_that_says_something_else_is_refused(
     "how",
     [
         *("alg none", "HS256 with the public key", "another key, same id", "no key id", "a wrong type"),
+        *("a key that it brings itself", "a key at an address that it brings itself"),
         *("RS512", "a critical extension", "broken header", "deep header", "deep payload", "not three parts"),
         *("empty", "a number", "missing", "five parts", "text beyond ASCII"),
     ],
@@ -145,6 +146,17 @@ def test_an_id_token_that_is_not_signed_right_is_refused(
             published = identity.key
             identity.published = [published]
             identity.key = RSAKey.generate_key(2048, {"kid": published.kid})
+        case "a key that it brings itself":
+            identity.published = [identity.key]
+            identity.key = RSAKey.generate_key(2048, {"kid": identity.key.kid})
+            identity.header = {"jwk": identity.key.as_dict(private=False)}
+        case "a key at an address that it brings itself":
+            identity.published = [identity.key]
+            identity.key = RSAKey.generate_key(2048, {"kid": identity.key.kid})
+            identity.answers["/other-keys"] = Answer(
+                json.dumps({"keys": [identity.key.as_dict(private=False)]})
+            )
+            identity.header = {"jku": f"{identity.origin}/other-keys", "x5u": f"{identity.origin}/other-keys"}
         case "no key id":
             identity.published = [identity.key, RSAKey.generate_key(2048, auto_kid=True)]
             identity.header = {"kid": None}
@@ -176,6 +188,7 @@ def test_an_id_token_that_is_not_signed_right_is_refused(
         case _:
             identity.token = {"id_token": "é.é.é"}
     refused(portal)
+    assert identity.count("/other-keys") == 0
 
 
 def test_several_audiences_with_this_portal_as_authorized_party_are_believed(
@@ -658,6 +671,7 @@ def test_a_refresh_token_that_another_took_the_place_of_is_revoked(
     assert form["token"] == before.refresh_token
 
 
+@pytest.mark.asvs("7.4.2")
 def test_a_refresh_token_that_is_over_leads_to_sign_in(portal: PortalThread, identity: HostileServer) -> None:
     identity.token = {"expires_in": 60}
     visitor = portal.visitor()
@@ -781,7 +795,7 @@ def test_a_logout_token_that_says_something_else_ends_nothing(
 
 
 @pytest.mark.parametrize("how", ["unsigned", "public key", "another key", "nothing", "deep", "an ID token"])
-@pytest.mark.asvs("9.1.1", "10.5.5")
+@pytest.mark.asvs("9.1.1", "9.2.2", "10.5.5")
 def test_a_logout_token_that_is_not_signed_right_ends_nothing(
     portal: PortalThread, identity: HostileServer, how: str
 ) -> None:

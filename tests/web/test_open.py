@@ -57,7 +57,6 @@ def test_links_are_recognised_in_any_form(nora: Visitor, portal: PortalThread) -
     "pasted",
     ["https://elsewhere.example/episodes/1", "//elsewhere.example/episodes/1", "http://[bad/episodes/1"],
 )
-@pytest.mark.asvs("1.2.2")
 def test_links_elsewhere_lead_nowhere(nora: Visitor, pasted: str) -> None:
     page = ask(nora, pasted, status=422)
     assert "leads elsewhere" in page.words

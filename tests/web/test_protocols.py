@@ -119,6 +119,7 @@ def test_rows_come_by_partials_too_and_the_new_one_takes_the_focus(nora):
     assert not part.select("#name")
 
 
+@pytest.mark.asvs("2.2.1", "2.2.2")
 def test_what_is_wrong_is_said_per_row_and_linked(nora):
     page = press(press(nora.get("/protocols/new"), "add-medication"), "add-check")
     page = press(

@@ -211,6 +211,7 @@ def test_the_identity_server_tells_one_machine_and_both_know_it(stack: Stack) ->
 # ── what is counted, what happens once ──────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.asvs("4.1.3", "15.3.4")
 def test_a_limit_counts_both_machines_and_believes_the_proxy_alone(stack: Stack) -> None:
     forged = "/sign-in/callback?state=x&code=y"
     both = [stack.visitor(machine, "192.0.2.7") for machine in (0, 1)]
