@@ -65,6 +65,7 @@ class Settings:
     metrics_token: str | None = field(default=None, repr=False)
     audit_days: int = 400
     ca_file: str | None = None
+    consent_templates: Path | None = None
     timeouts: Timeouts = Timeouts()
     sessions: Mapping[Side, SessionLimits] = field(
         default_factory=lambda: {
@@ -84,7 +85,7 @@ def _read(environ: Mapping[str, str]) -> Settings:
     faults: list[str] = []
 
     def checked(name: str, default: _T, convert: Callable[[str], _T], what: str) -> _T:
-        text = environ.get(name)
+        text = read_secret(name, environ)
         if text is None or text == "":
             return default
         try:
@@ -130,6 +131,7 @@ def _read(environ: Mapping[str, str]) -> Settings:
         metrics_token=_metrics_token(environ, faults),
         audit_days=checked("PORTAL_AUDIT_DAYS", 400, _seconds, "a number of days"),
         ca_file=checked("PORTAL_CA_FILE", None, _authorities, "a PEM file of certificate authorities"),
+        consent_templates=_beside(Path(environ.get("PORTAL_TENANTS", ""))),
         timeouts=Timeouts(
             connect=checked("PORTAL_TIMEOUT_CONNECT", 2.0, _duration, "a number of seconds over 0"),
             read=checked("PORTAL_TIMEOUT_READ", 8.0, _duration, "a number of seconds over 0"),
@@ -170,7 +172,7 @@ def _metrics_token(environ: Mapping[str, str], faults: list[str]) -> str | None:
 
 
 def _store_url(environ: Mapping[str, str], faults: list[str]) -> str:
-    url = environ.get("PORTAL_STORE_URL", "")
+    url = read_secret("PORTAL_STORE_URL", environ) or ""
     parts = urlsplit(url)
     if not url:
         faults.append(
@@ -197,6 +199,11 @@ def _tenants(environ: Mapping[str, str], faults: list[str]) -> Tenants:
     except TenantsError as error:
         faults += error.faults
         return Tenants({}, {})
+
+
+def _beside(tenants: Path) -> Path:
+    """The folder of a clinic's own consent templates: beside the tenants file, or within the folder of them."""
+    return (tenants if tenants.is_dir() else tenants.parent) / "consent-templates"
 
 
 def _count(text: str) -> int:

@@ -1,4 +1,5 @@
-"""Consent form templates: TOML files, bundled here or put by a clinic into `consent-templates` beside its tenants file.
+"""Consent form templates: TOML files, bundled here or put by a clinic into `consent-templates` beside its tenants file
+(`Settings.consent_templates`).
 
 A clinic's file takes the place of a bundled one of the same name. The files hold the form's text; whom it is put to
 is decided when a form is made from it.
@@ -6,7 +7,6 @@ is decided when a form is made from it.
 
 from __future__ import annotations
 
-import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Annotated
 import msgspec
 
 _BUNDLED = Path(__file__).parent
-_FOLDER = "consent-templates"
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Short = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
@@ -51,22 +50,14 @@ class Templates:
     broken: tuple[str, ...]
 
 
-def load(folder: Path | None = None) -> Templates:
-    """Read the bundled templates and those of `folder`, by default the one beside the tenants file."""
+def load(folder: Path | None) -> Templates:
+    """Read the bundled templates and those of a clinic's `folder`, which needn't be there."""
     found: dict[str, Template] = {}
     broken: list[str] = []
-    for place in (_BUNDLED, folder or _beside_tenants_file()):
+    for place in (_BUNDLED, folder):
         for file in sorted(place.glob("*.toml")) if place else ():
             try:
                 found[file.stem] = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Template)
             except (OSError, ValueError):
                 broken.append(file.name)
     return Templates(found, tuple(broken))
-
-
-def _beside_tenants_file() -> Path | None:
-    tenants = os.environ.get("PORTAL_TENANTS")
-    if not tenants:
-        return None
-    path = Path(tenants)
-    return (path if path.is_dir() else path.parent) / _FOLDER

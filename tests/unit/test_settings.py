@@ -173,3 +173,25 @@ def test_authorities_are_a_file_that_holds_some(tmp_path: Path) -> None:
         assert fault.startswith("PORTAL_CA_FILE: is a PEM file of certificate authorities")
     good = environment(tmp_path, PORTAL_CA_FILE=certifi.where())
     assert Settings.from_env(good).ca_file == certifi.where()
+
+
+def test_addresses_that_hold_a_password_may_lie_in_files_too(tmp_path: Path) -> None:
+    addresses = {
+        "PORTAL_STORE_URL": "rediss://:pw@redis:6379/0",
+        "PORTAL_CACHE_URL": "rediss://:pw@redis:6379/1",
+    }
+    given = environment(tmp_path, PORTAL_STORE_URL="")
+    for name, address in addresses.items():
+        (tmp_path / name).write_text(f"{address}\n")
+        given[f"{name}_FILE"] = str(tmp_path / name)
+    settings = Settings.from_env(given)
+    assert {"PORTAL_STORE_URL": settings.store_url, "PORTAL_CACHE_URL": settings.cache_url} == addresses
+
+
+def test_a_clinics_own_consent_templates_lie_beside_its_tenants_file_or_in_their_folder(
+    tmp_path: Path,
+) -> None:
+    given = environment(tmp_path)
+    for tenants in (given["PORTAL_TENANTS"], str(tmp_path)):
+        settings = Settings.from_env({**given, "PORTAL_TENANTS": tenants})
+        assert settings.consent_templates == tmp_path / "consent-templates"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from flask import Blueprint, Response, request, url_for
 
-from portal.consent_templates import load
+from portal.consent_templates import Templates, load
 from portal.operations import Operation, State
 from portal.parts import parts
 from portal.services.client import Care
@@ -54,7 +54,7 @@ def choose(care: Care, person: Person) -> Response:
     """Choose a template or a form to copy; with one chosen, fill it in."""
     if not ("template" in request.args or "copy" in request.args):
         return _sources(care)
-    template = load().by_name.get(request.args.get("template", ""))
+    template = _templates().by_name.get(request.args.get("template", ""))
     copied = get_consent(care, request.args["copy"]) if request.args.get("copy") else None
     if template is None and copied is None:
         raise NotFound
@@ -278,7 +278,7 @@ def _sources(care: Care) -> Response:
     return render(
         "consents/new.html",
         fragment="copies",
-        templates=load(),
+        templates=_templates(),
         found=found,
         text=text,
         episode=request.args.get("episode", "")[:300],
@@ -311,6 +311,10 @@ def _unconfirmed(operation: Operation, filled: Filled, *, is_readable: bool, sta
         filled=filled,
         is_readable=is_readable,
     )
+
+
+def _templates() -> Templates:
+    return load(parts().settings.consent_templates)
 
 
 def _preview_href(operation: Operation) -> str:
