@@ -76,6 +76,8 @@ def unhurt(path: str, which: str, fault: str) -> bool:
     """
     if which == "the last call" and path.startswith(("/storage/", "/consents/new?template=")):
         return True
+    if which == "the last call" and fault == "501" and "/schedule.pdf" in path:
+        return True  # without the list of physicians the plan has no physician, but its patient
     return (fault == "404" and path in ("/", "/episodes", "/storage")) or (fault == "501" and path == "/")
 
 
@@ -185,7 +187,7 @@ def test_a_page_says_what_it_cannot_show(
     fault: str,
 ) -> None:
     visitor, before = person(name), len(board.calls)
-    visitor.request("GET", path, status=None, follow=False)
+    visitor.request("GET", path, status=None)
     needed = [call[1] for call in board.calls[before:]]
     forget(portal)
     only = f"{re.escape(needed[-1])}$" if which == "the last call" and needed else ""
@@ -211,9 +213,10 @@ def test_a_page_says_what_it_cannot_show(
         assert page.status in possible, f"{page.status}: {page.words[:300]}"
         assert page.select("main a[href]"), "a way on"
         request_id = page.headers["X-Request-Id"]
-        gone = page.status == 404 and path.startswith("/relationships/")  # removed already, which is no fault
+        # Removed already, or another treatment to be named: no fault.
+        gone = page.status == 422 or (page.status == 404 and path.startswith("/relationships/"))
         assert gone or request_id in page.words, "the number to give when calling the clinic"
-        assert any("care api" in record.message for record in caplog.records), "said in the log"
+        assert gone or any("care api" in record.message for record in caplog.records), "said in the log"
     if page.status == 503 and len(needed) == 1 and fault in ("503 with Retry-After", "429"):
         assert int(page.headers["Retry-After"]) >= 1
 

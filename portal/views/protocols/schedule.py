@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, Response, g, make_response, url_for
 
 from portal.services.client import Care
-from portal.services.errors import NotFound
+from portal.services.errors import NotFound, Unavailable
 from portal.services.protocols import get_protocol
 from portal.services.records import Check, Medication, Protocol, ProtocolStatus
 from portal.sessions import Person
@@ -52,6 +52,8 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
     """Answer with the plan as a PDF: its rows, and each day with what is due."""
     protocol = get_protocol(care, protocol_id)
     shown = read_shown(care, person, protocol)
+    if shown.is_nameless:  # nobody should hold a plan on paper that doesn't say whose it is
+        raise Unavailable("names on the plan")
     listed = days(shown)
     return printed(
         "print/protocol.html",

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from portal.services.client import Care
 from portal.services.episodes import get_episode
-from portal.services.errors import CareError
+from portal.services.errors import CareError, NotOffered
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
 from portal.services.records import Check, Medication, Protocol, ProtocolStatus
@@ -101,7 +101,9 @@ def read_shown(care: Care, person: Person, protocol: Protocol) -> Shown:
         person,
         physician=names.get(protocol.physician_id or ""),
         patient=next((one.full_name for one in couple if one.id == protocol.patient_id), None),
-        is_nameless=any(isinstance(one, CareError) for one in (physicians, episode)),
+        is_nameless=any(
+            isinstance(one, CareError) and not isinstance(one, NotOffered) for one in (physicians, episode)
+        ),
     )
 
 
