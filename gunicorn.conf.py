@@ -38,20 +38,91 @@ accesslog = None
 limit_request_line = 8190
 
 
+_LARGEST_SECRET = 16_384
 _libc = ctypes.CDLL(None)
 _M_ARENA_MAX = -8  # mallopt(3)
 
 
-def _settings_are_good() -> bool:
-    """Whether new workers could start; says everything that is wrong. A process of its own reads code and files anew."""
-    check = [sys.executable, "-m", "portal", "check", "--settings"]
-    done = subprocess.run(check, cwd=Path(__file__).parent, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
-    return done.returncode == 0
+class _Files:
+    """What the settings are read from, as it was when it was last found good; workers start with that alone.
+
+    So a file that is changed counts from the next reload (HUP) on. Otherwise a fault in one would end the portal hours
+    later, when a worker is renewed and can't start. Secrets go into the environment, the rest is copied.
+    """
+
+    _COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="portal-files-", dir=_memory))
+        self._copied = {name: Path(os.environ[name]) for name in self._COPIED if os.environ.get(name)}
+        self._secrets = {
+            name.removesuffix("_FILE"): Path(value)
+            for name, value in os.environ.items()
+            if name.endswith("_FILE")
+            and name not in self._COPIED
+            and name.removesuffix("_FILE") not in os.environ
+        }
+        self._number = count()
+        self._before: Path | None = None
+        self._now: Path | None = None
+
+    def read(self) -> bool:
+        """Take all as it is now and return True, if it is good; else say everything that is wrong.
+
+        A process of its own looks, which has the code that is there now.
+        """
+        there = self.folder / str(next(self._number))
+        taken = {name: str(_copy(source, there / name)) for name, source in self._copied.items()}
+        taken |= {name: text for name, file in self._secrets.items() if (text := _secret(file))}
+        done = subprocess.run(
+            [sys.executable, "-m", "portal", "check", "--settings"],
+            cwd=Path(__file__).parent,
+            env={name: value for name, value in os.environ.items() if name not in self._secrets} | taken,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        said = done.stderr
+        for name, source in self._copied.items():
+            said = said.replace(taken[name], str(source))
+        print(said, end="", file=sys.stderr)  # noqa: T201
+        if done.returncode != 0:
+            shutil.rmtree(there, ignore_errors=True)
+            return False
+        os.environ.update(taken)
+        *older, self._before, self._now = (self._before, self._now, there)
+        for folder in filter(None, older):  # workers that end now still have the one before
+            shutil.rmtree(folder, ignore_errors=True)
+        return True
+
+
+def _secret(file: Path) -> str | None:
+    """The text of a small file; others are none of ours (SSL_CERT_FILE)."""
+    try:
+        return file.read_text(encoding="utf-8").strip() if file.stat().st_size < _LARGEST_SECRET else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _copy(source: Path, folder: Path) -> Path:
+    """Copy a file, with the consent templates that may lie beside it, or a folder; what isn't there stays so."""
+    copy = folder / source.name
+    if source.is_dir():
+        shutil.copytree(source, copy)
+    elif source.is_file():
+        folder.mkdir(parents=True)
+        shutil.copyfile(source, copy)
+        if (beside := source.parent / "consent-templates").is_dir():
+            shutil.copytree(beside, folder / beside.name)
+    return copy
 
 
 def on_starting(server):
     """Stop before any worker starts when the settings are wrong."""
-    if not _settings_are_good():
+    server.files = _Files()
+    if not server.files.read():
+        shutil.rmtree(server.files.folder)
         sys.exit(2)
 
 
@@ -64,7 +135,7 @@ def when_ready(server):
     reload = server.reload
 
     def reload_if_good() -> None:
-        if _settings_are_good():
+        if server.files.read():
             reload()
         else:
             server.log.error("Not reloaded: the settings are wrong, the workers go on with those they have.")
@@ -94,3 +165,4 @@ def child_exit(server, worker):
 def on_exit(server):
     """Leave nothing behind."""
     shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
+    shutil.rmtree(server.files.folder, ignore_errors=True)

@@ -109,3 +109,21 @@ def test_workers_are_renewed_under_traffic_without_a_request_lost(running: Runni
         traffic.wait_for(lambda: len(before - running.workers()) == len(before), "each worker renewed")
         traffic.wait_for_more(100)
     assert traffic.failed == []
+
+
+@pytest.mark.parametrize("running", [{"PORTAL_MAX_REQUESTS": "60"}], indirect=True)
+def test_a_file_that_is_broken_meanwhile_stops_no_renewed_worker_and_counts_at_a_reload(
+    running: Running,
+) -> None:
+    traffic = running.traffic
+    before = running.workers()
+    tenants = running.plan.data / f"tenants-{running.portal.port}.toml"
+    tenants.write_text("[tenants.half-written")
+    log = running.portal.log
+    with traffic.of(5, pause=0):
+        traffic.wait_for(lambda: not before & running.workers(), "each worker renewed")
+        traffic.wait_for_more(100)
+        os.kill(running.portal.child.pid, signal.SIGHUP)
+        traffic.wait_for(lambda: f"{tenants}: is not TOML" in log.read_text(), "said so in the log")
+        traffic.wait_for_more(20)
+    assert traffic.failed == []
