@@ -364,7 +364,9 @@ def _hurried(stage: Stage) -> None:
 def leaving(stage: Stage) -> None:
     """Devices, signing out everywhere, and the page after it."""
     daniel, omar = stage.fresh("daniel"), stage.fresh("omar")
-    stage.fresh("daniel").get("/me/devices")
+    listed = stage.fresh("daniel").get("/me/devices")
+    for form in listed.select('form[action^="/me/devices/"][action$="/sign-out"]'):
+        daniel.get(str(form["action"]), status=None)
     daniel.get("/me/devices/sign-out").form("/me/devices/sign-out").submit(status=None)
     omar.sign_out()
 

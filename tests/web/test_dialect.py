@@ -131,7 +131,9 @@ def _without_query(link: str) -> str:
 
 def facts(page: Page) -> str:
     """The words of a page, without what differs from one moment to the next, and without how long a list is."""
-    words = re.sub(r"DTSTAMP:\S+|the number \w+| Copy", "", page.words)
+    is_calendar = page.headers["Content-Type"].startswith("text/calendar")
+    words = page.text.replace("\r\n ", "") if is_calendar else page.words
+    words = re.sub(r"DTSTAMP:\S+|the number \w+| Copy|localhost:\d+", "", words)
     words = re.sub(
         r"(More than )?\d+ (forms|protocols)|Page (\d+)( of \d+)?|(All Unread) \d+", r"\3 \5", words
     )
