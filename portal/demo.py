@@ -65,10 +65,9 @@ def run(*, portal_port: int, service_port: int, data: Path | None) -> None:
         tenants = folder / "tenants.toml"
         tenants.write_text(tenants_file(plan), encoding="utf-8")
         with until_ctrl_c() as parts:
-            parts.start(
-                service_part(plan, service_command(plan)),
-                portal_part(portal_environment(plan, tenants), folder / "portal.log", portal_port),
-            )
+            # One after the other: a worker that asks for the metadata too early would remember that for a second.
+            parts.start(service_part(plan, service_command(plan)))
+            parts.start(portal_part(portal_environment(plan, tenants), folder / "portal.log", portal_port))
             where = f"{folder}{'' if data else ' (gone when you stop; --data DIR keeps it)'}"
             print(welcome(plan, f"Data: {where}", *filter(None, [need_pdf()])), flush=True)
             parts.watch()

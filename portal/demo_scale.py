@@ -68,7 +68,8 @@ class Scale:
     def start(self, parts: Parts) -> None:
         """Start all, each after what it needs, and return when nginx answers. Raises DemoError."""
         parts.start(self.postgres, self.redis)
-        parts.start(self.service, *self.machines)
+        parts.start(self.service)
+        parts.start(*self.machines)
         parts.start(self.nginx)
 
     def _machine(self, number: int, port: int, environment: Mapping[str, str]) -> Part:
