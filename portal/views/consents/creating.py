@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
+
 from flask import Blueprint, Response, request, url_for
 
 from portal.consent_templates import Templates, load
-from portal.operations import Operation, State
+from portal.operations import Operation
 from portal.parts import parts
 from portal.services.client import Care
 from portal.services.consents import (
@@ -18,14 +19,12 @@ from portal.services.consents import (
 )
 from portal.services.episodes import get_episode
 from portal.services.errors import (
-    BadResponse,
     CareError,
     Conflict,
     Invalid,
     NotFound,
     NotOffered,
     Refused,
-    Unavailable,
 )
 from portal.services.gather import gather, known
 from portal.services.records import ConsentForm, Episode
@@ -33,19 +32,25 @@ from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.drafting import LEFT_OUT, Filled, episode_id_of, from_form, from_template
 from portal.views.consents.standing import CREATORS, standing
-from portal.web import audit, unsent
+from portal.views.making import Drafts, Making
+from portal.web import unsent
 from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render, toast
-from portal.web.once import is_lost, key, settled
+from portal.web.htmx import redirect_to, render
 from portal.web.rules import said
 from portal.words import _
 
 bp = Blueprint("creating", __name__)
 
-_PURPOSE = "create-consent"
 _ROLES = set(CREATORS)
 _COPIES = 8
 _RECENT = 100
+_drafts = Drafts(
+    "consent",
+    Filled,
+    pages="consents.creating",
+    first="choose",
+    address=lambda id_: url_for("consents.show", consent_id=id_),
+)
 
 
 @bp.get("/new")
@@ -71,7 +76,7 @@ def choose(care: Care, person: Person) -> Response:
     else:
         assert template and episode
         filled = from_template(template, episode, person, forms)
-    operation = parts().operations.begin(person.sub, _PURPOSE, msgspec.to_builtins(filled))
+    operation = _drafts.begin(person, filled)
     return _fill(operation, _given_back(filled))
 
 
@@ -79,10 +84,10 @@ def choose(care: Care, person: Person) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 def change(care: Care, person: Person) -> Response:
     """Change what was filled in."""
-    operation = _operation(person)
+    operation = _drafts.open_operation(person)
     if isinstance(operation, Response):
         return operation
-    return _fill(operation, _given_back(_filled(operation)))
+    return _fill(operation, _given_back(_drafts.of(operation)))
 
 
 @bp.post("/new/fill")
@@ -90,24 +95,24 @@ def change(care: Care, person: Person) -> Response:
 @unsent.typed_text("title", "version", "procedure_date", "expires_on", "replaces", "signer-*")
 def fill(care: Care, person: Person) -> Response:
     """Keep what was filled in, and show the form as its signers will see it."""
-    operation = _operation(person)
+    operation = _drafts.open_operation(person)
     if isinstance(operation, Response):
         return operation
-    filled = _filled(operation).posted(request.form)
-    parts().operations.keep(person.sub, operation.id, msgspec.to_builtins(filled))
+    filled = _drafts.of(operation).posted(request.form)
+    _drafts.keep(person, operation, filled)
     if faults := filled.faults():
         return _fill(operation, filled, faults, status=422)
-    return redirect_to(url_for("consents.creating.preview", operation=operation.id))
+    return redirect_to(_drafts.preview_address(operation))
 
 
 @bp.get("/new/preview")
 @signed_in(Side.STAFF, roles=_ROLES)
 def preview(care: Care, person: Person) -> Response:
     """Show the form as its signers will see it."""
-    operation = _operation(person)
+    operation = _drafts.open_operation(person)
     if isinstance(operation, Response):
         return operation
-    filled = _filled(operation)
+    filled = _drafts.of(operation)
     if faults := filled.faults():
         return _fill(operation, filled, faults, status=422)
     form = filled.preview()
@@ -124,118 +129,66 @@ def preview(care: Care, person: Person) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 def create(care: Care, person: Person) -> Response:
     """Put the form to its signers, once."""
-    operation = _operation(person)
+    operation = _drafts.open_operation(person)
     if isinstance(operation, Response):
         return operation
-    filled = _filled(operation)
+    filled = _drafts.of(operation)
     if faults := filled.faults():
         return _fill(operation, filled, faults, status=422)
-    # What is there already looks the same as what a lost answer may have made: it is noted before.
-    before = all_consents(care, patient_id=filled.about.patient_id)
-    filled = msgspec.structs.replace(filled, known_ids=tuple(form.id for form in before))
-    parts().operations.keep(person.sub, operation.id, msgspec.to_builtins(filled))
-    if not parts().operations.claim(person.sub, operation.id):
-        again = _operation(person)
-        return again if isinstance(again, Response) else redirect_to(_preview_href(operation))
-    return _send(care, person, operation, filled)
-
-
-def _send(care: Care, person: Person, operation: Operation, filled: Filled) -> Response:
-    operations, draft = parts().operations, filled.draft()
-    try:
-        form = create_consent(care, draft, operation=key(operation.id, msgspec.json.encode(draft).decode()))
-    except (Unavailable, BadResponse):
-        operations.lose(person.sub, operation.id)
-        return _look(care, person, operation, filled)
-    except CareError as error:
-        operations.reopen(person.sub, operation.id)
-        audit.note("consent.create", "refused")
-        return _refused(operation, filled, error)
-    if form is None or form.id in filled.known_ids:
-        operations.lose(person.sub, operation.id)
-        return _look(care, person, operation, filled)
-    return _done(person, operation, form)
-
-
-def _refused(operation: Operation, filled: Filled, error: CareError) -> Response:
-    if isinstance(error, Invalid):
-        return _fill(operation, filled, _faults_named_by(error, filled), status=422)
-    if isinstance(error, Refused):
-        return _fill(operation, filled, [("title", said(error.code))], status=403)
-    if isinstance(error, Conflict):
-        return _fill(operation, filled, [("title", _("Someone changed this meanwhile"))], status=409)
-    raise error
-
-
-def _look(care: Care, person: Person, operation: Operation, filled: Filled) -> Response:
-    """No answer came: is the form in the clinic's record now?"""
-    try:
-        made = _made(care, filled)
-        is_readable = True
-    except (Unavailable, BadResponse):
-        made, is_readable = None, False
-    if made:
-        return _done(person, operation, made)
-    audit.note("consent.create", "unknown")
-    return _unconfirmed(operation, filled, is_readable=is_readable, status=503)
-
-
-def _made(care: Care, filled: Filled) -> ConsentForm | None:
-    forms = all_consents(care, patient_id=filled.about.patient_id)
-    return find_created((form for form in forms if form.id not in filled.known_ids), filled.draft())
-
-
-def _done(person: Person, operation: Operation, form: ConsentForm) -> Response:
-    parts().operations.finish(person.sub, operation.id, outcome=form.id)
-    audit.note("consent.create", "done", kind="consent", id_=form.id)
-    toast(_("The form was sent to its signers."))
-    return redirect_to(url_for("consents.show", consent_id=form.id))
+    return _making.send(care, person, operation, filled)
 
 
 @bp.get("/new/look")
 @signed_in(Side.STAFF, roles=_ROLES)
 def look(care: Care, person: Person) -> Response:
     """After a lost answer: look whether the form is there by now."""
-    id_ = request.args.get("operation", "")
-    operation = parts().operations.find(person.sub, id_, _PURPOSE)
-    if operation is None or operation.state in (State.OPEN, State.DONE):
-        found = _operation(person)
-        return found if isinstance(found, Response) else redirect_to(_preview_href(found))
-    filled = _filled(operation)
-    if made := _made(care, filled):
-        return _done(person, operation, made)
-    if not is_lost(operation):
-        return _unconfirmed(operation, filled, is_readable=True, status=200)
-    parts().operations.reopen(person.sub, operation.id)
-    toast(_("The form isn't in the clinic's record. You can send it again."), tone="attention")
-    return redirect_to(_preview_href(operation))
+    return _making.look_again(care, person)
 
 
-def _operation(person: Person) -> Operation | Response:
-    """The operation that is filled in; or where it ended, or the beginning when there is none of that id."""
-    id_ = request.values.get("operation", "")
-    operation = parts().operations.find(person.sub, id_, _PURPOSE)
-    if operation is None:
-        toast(
-            _("That page was from another visit, so it was not used. Please begin again."), tone="attention"
+class _Making(Making[Filled, ConsentForm]):
+    drafts = _drafts
+
+    def create(self, care: Care, draft: Filled, operation: str) -> ConsentForm | None:
+        return create_consent(care, draft.draft(), operation=operation)
+
+    def alike(self, care: Care, draft: Filled) -> Sequence[ConsentForm]:
+        return all_consents(care, patient_id=draft.about.patient_id)
+
+    def recognised(self, candidates: Sequence[ConsentForm], draft: Filled) -> ConsentForm | None:
+        return find_created(candidates, draft.draft())
+
+    def refused(self, care: Care, operation: Operation, draft: Filled, error: CareError) -> Response:
+        if isinstance(error, Invalid):
+            return _fill(operation, draft, _faults_named_by(error, draft), status=422)
+        if isinstance(error, Refused):
+            return _fill(operation, draft, [("title", said(error.code))], status=403)
+        if isinstance(error, Conflict):
+            return _fill(operation, draft, [("title", _("Someone changed this meanwhile"))], status=409)
+        raise error
+
+    def unconfirmed(self, operation: Operation, draft: Filled, *, is_readable: bool, status: int) -> Response:
+        return render(
+            "consents/new_unconfirmed.html",
+            status=status,
+            operation=operation,
+            filled=draft,
+            is_readable=is_readable,
         )
-        return redirect_to(url_for("consents.creating.choose"))
-    operation = settled(person, operation)
-    if operation.state is State.DONE:
-        return redirect_to(url_for("consents.show", consent_id=operation.outcome))
-    if operation.state is not State.OPEN:
-        return redirect_to(url_for("consents.creating.look", operation=operation.id))
-    return operation
+
+    def words_done(self) -> str:
+        return _("The form was sent to its signers.")
+
+    def words_gone(self) -> str:
+        return _("The form isn't in the clinic's record. You can send it again.")
+
+
+_making = _Making()
 
 
 def _given_back(filled: Filled) -> Filled:
     """The same with what was typed in a session that had ended."""
     given = unsent.given_back(url_for(".fill"))
     return filled.posted(given) if given else filled
-
-
-def _filled(operation: Operation) -> Filled:
-    return msgspec.convert(operation.data, Filled)
 
 
 def _episode(care: Care, typed: str) -> Episode | str:
@@ -303,19 +256,5 @@ def _fill(
     )
 
 
-def _unconfirmed(operation: Operation, filled: Filled, *, is_readable: bool, status: int) -> Response:
-    return render(
-        "consents/new_unconfirmed.html",
-        status=status,
-        operation=operation,
-        filled=filled,
-        is_readable=is_readable,
-    )
-
-
 def _templates() -> Templates:
     return load(parts().settings.consent_templates)
-
-
-def _preview_href(operation: Operation) -> str:
-    return url_for("consents.creating.preview", operation=operation.id)
