@@ -225,7 +225,8 @@ def _folder(master: int) -> Path:
     """Where the workers of this master write: a worker's environment as it was at its start is the master's."""
     found = [
         Path(line.rpartition(" ")[2]).parent
-        for line in Path(f"/proc/{_workers(master)[0]}/maps").read_text().splitlines()
+        for worker in _workers(master)  # one that has answered nobody yet has written nothing
+        for line in Path(f"/proc/{worker}/maps").read_text().splitlines()
         if "portal-metrics-" in line
     ]
     return found[0]
