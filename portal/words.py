@@ -66,8 +66,3 @@ def _(text: str, **values: object) -> str:
 def ngettext(one: str, many: str, num: int, **values: object) -> str:
     """Return the form of the text that fits the number `num`."""
     return catalogue().ngettext(one, many, num) % {"num": num, **values}
-
-
-def lazy(text: str) -> Any:
-    """Return the text so that it is translated when it is shown, for labels of forms."""
-    return _babel.lazy_gettext(text)
