@@ -15,7 +15,7 @@ FOLDER = ROOT / "portal" / "translations"
 LANGUAGES = ("es", "ar")
 _METHODS = [("**.py", "python"), ("**.html", "jinja2")]
 _OPTIONS = {"**.html": {"extensions": "jinja2.ext.do", "silent": "false"}}
-_KEYWORDS = {"_": None, "lazy": None, "gettext": None, "ngettext": (1, 2)}
+_KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2)}
 _PLACES = ("portal/web", "portal/views", "portal/services", "portal/signin", "templates")
 
 
