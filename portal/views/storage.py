@@ -347,7 +347,7 @@ def _status_words(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
     """The field's own terms; what is final says so."""
     if embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.STORED:
         return _("Stored (re-cryopreserved)")
-    words = clinical.spaced(str(status))
+    words = clinical.embryo_status_term(status)
     return _("%(status)s (final)", status=words) if EmbryoStorage.is_final(status) else words
 
 
@@ -397,7 +397,7 @@ def _retype(care: Care, person: Person, entry: Entry) -> Response | None:
         fragment="edit",
         status=200 if typed is None else 422,
         entry=entry,
-        wanted=clinical.spaced(str(wanted)),
+        wanted=clinical.embryo_status_term(wanted),
         differs=bool(wishes) and embryo.disposition not in wishes,
         carried=[*carried, *((field.name, field.data or "") for field in form)],
         typed=typed,

@@ -1,7 +1,7 @@
 """The clinic's terms in words that a person reads: stages, states, grades, results.
 
-Patients get plain words; staff get the field's own terms, as they came. A value that isn't known here is shown as
-it came.
+Patients get plain words; staff get the field's own terms. A value that isn't known here is shown as it came, and so
+is what staff typed themselves, such as a route.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def register(bp: Blueprint) -> None:
         ("treatment", treatment_name),
         ("outcome", outcome_name),
         ("embryo_status", embryo_status_name),
+        ("embryo_status_term", embryo_status_term),
         ("embryo_tone", embryo_status_tone),
         ("disposition", disposition_name),
         ("relationship", relationship_name),
@@ -42,6 +43,7 @@ def register(bp: Blueprint) -> None:
         ("pgt_call", pgt_call_name),
         ("grade_in_words", grade_in_words),
         ("channel", channel_name),
+        ("role", role_name),
         ("route", route_name),
         ("spaced", spaced),
     ):
@@ -52,6 +54,18 @@ def spaced(text: str) -> str:
     """Return a name from a list as words: `LutealSupport` becomes `Luteal support`."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).strip()
     return words[:1].upper() + words[1:].lower() if words else ""
+
+
+def role_name(role: str) -> str:
+    """Return what someone does at the clinic."""
+    names = {
+        "nurse": _("Nurse"),
+        "physician": _("Physician"),
+        "embryologist": _("Embryologist"),
+        "coordinator": _("Coordinator"),
+        "admin": _("Administrator"),
+    }
+    return names.get(role) or spaced(role)
 
 
 def route_name(route: str) -> str:
@@ -155,6 +169,21 @@ def embryo_status_name(status: EmbryoStatus) -> str:
         EmbryoStatus.DISCARDED: _("No longer stored"),
         EmbryoStatus.DONATED: _("Donated"),
         EmbryoStatus.SHIPPED_OUT: _("Moved to another clinic"),
+    }
+    return names.get(status) or _other(status)
+
+
+def embryo_status_term(status: EmbryoStatus) -> str:
+    """Return where an embryo is, in the terms of the laboratory."""
+    names = {
+        EmbryoStatus.STORED: _("Stored"),
+        EmbryoStatus.RESERVED: _("Reserved"),
+        EmbryoStatus.ON_HOLD: _("On hold"),
+        EmbryoStatus.THAWED: _("Thawed"),
+        EmbryoStatus.TRANSFERRED: _("Transferred"),
+        EmbryoStatus.DISCARDED: _("Discarded"),
+        EmbryoStatus.DONATED: _("Donated"),
+        EmbryoStatus.SHIPPED_OUT: _("Shipped out"),
     }
     return names.get(status) or _other(status)
 
