@@ -19,6 +19,8 @@ from portal import outbound
 from portal.careservice.ids import sample_id
 from portal.demo import PEOPLE
 from portal.outbound import OutboundError
+from portal.printing import CannotPrint
+from portal.web import printed
 from tests.browser.album import Album, Collector
 from tests.support.signing import change_record, consent, fresh_form
 from tests.support.stack import PASSWORD, PortalThread, free_port
@@ -259,6 +261,18 @@ def messages(stage: Stage) -> None:
     mine.submit(address="1 My Street", status=None)
 
 
+def printing(stage: Stage) -> None:
+    """No PDF can be made: at all, or because too many others are being made."""
+    for name, is_busy in (("amelia", False), ("nora", True)):
+
+        def cannot(*_: Any, is_busy: bool = is_busy) -> bytes:
+            raise CannotPrint("made for a test", is_busy=is_busy)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(printed, "pdf", cannot)
+            stage.person(name).get(f"{consent('amelia-treatment-2')}/receipt.pdf", status=503)
+
+
 def booking(stage: Stage) -> None:
     def link(days: float = 7) -> str:
         links = stage.portal.app.extensions["booking"].links
@@ -381,6 +395,7 @@ STATES: tuple[Callable[[Stage], None], ...] = (
     connections,
     relationships,
     messages,
+    printing,
     booking,
     errors,
     leaving,
