@@ -31,6 +31,7 @@ from portal.services.wire import Page
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.web import audit, bell
+from portal.web.filters import in_a_row
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.plain_text import plain_text
@@ -312,7 +313,7 @@ def _who(conversation: Conversation, person: Person) -> str:
     """The others in the thread, at most three by name."""
     names = _others(conversation, person)
     more = len(names) - 3
-    shown = ", ".join(names[:3])
+    shown = in_a_row(names[:3])
     return shown + " " + ngettext("and %(num)s more", "and %(num)s more", more) if more > 0 else shown
 
 

@@ -50,7 +50,7 @@ from portal.web import audit, clinical, language
 from portal.web.drawings.monitoring import monitoring_chart
 from portal.web.drawings.schedule import medication_grid, written_dose
 from portal.web.extensions import limit_files, limiter, person_or_address
-from portal.web.filters import local, now, today
+from portal.web.filters import in_a_row, local, now, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, wants
 from portal.words import _, for_each_language
@@ -520,7 +520,7 @@ class EpisodeView:
 
     def sizes(self, sizes: Sequence[float]) -> str:
         """Follicle sizes of one ovary, the largest first."""
-        return ", ".join(number(size) for size in sorted(sizes, reverse=True)) or "–"
+        return in_a_row(number(size) for size in sorted(sizes, reverse=True)) or "–"
 
     def date_of(self, day: int) -> date | None:
         """The date of a day of the plan."""

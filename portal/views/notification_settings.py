@@ -19,6 +19,7 @@ from portal.sessions import Person
 from portal.tenants import Side, time_zones
 from portal.views.notifications import kind_words
 from portal.web import audit, unsent
+from portal.web.filters import in_a_row
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.language import NAMES
@@ -228,7 +229,7 @@ def _differences(yours: NotificationSettings, saved: NotificationSettings) -> li
 
 def _ways(item: NotificationChoice) -> str:
     ways = [_channel_words(channel) for channel in _CHANNELS if getattr(item, channel)]
-    return ", ".join(ways) or _("Not at all")
+    return in_a_row(ways) or _("Not at all")
 
 
 def _hours(quiet: QuietHours | None) -> str:

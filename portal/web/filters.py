@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
 
@@ -16,13 +17,21 @@ from babel.dates import (
 from flask import Flask, g
 
 from portal.parts import parts
+from portal.web.language import direction
 from portal.words import language
 
 
 def init_app(app: Flask) -> None:
     """Make the filters known to templates."""
     app.jinja_env.filters.update(
-        day=day, date=long_date, time=clock_time, moment=moment, ago=ago, zone=zone_name, isodate=isodate
+        day=day,
+        date=long_date,
+        time=clock_time,
+        moment=moment,
+        ago=ago,
+        zone=zone_name,
+        isodate=isodate,
+        in_a_row=in_a_row,
     )
 
 
@@ -61,7 +70,7 @@ def clock_time(value: datetime) -> str:
 
 def moment(value: datetime) -> str:
     """`Fri 27 Nov, 09:30`, in the clinic's zone."""
-    return f"{day(value)}, {clock_time(value)}"
+    return f"{day(value)}{_comma()}{clock_time(value)}"
 
 
 def ago(value: datetime) -> str:
@@ -80,6 +89,20 @@ def zone_name(value: datetime | None = None) -> str:
 def isodate(value: date | datetime) -> str:
     """`2026-11-27`, in the clinic's zone."""
     return (local(value).date() if isinstance(value, datetime) else value).isoformat()
+
+
+def in_a_row(things: Iterable[str]) -> str:
+    """`Gonal-f, 225 IU`, with the language's comma; where it runs from right to left, so do the things.
+
+    Each is an isolate then (Unicode Standard Annex #9, FSI and PDI), else two Latin ones would run the other way.
+    """
+    if direction(language()) == "rtl":
+        things = [f"\u2068{thing}\u2069" for thing in things]
+    return _comma().join(things)
+
+
+def _comma() -> str:
+    return "، " if language() == "ar" else ", "
 
 
 def _this_year() -> int:

@@ -19,8 +19,8 @@ from portal.services.records import (
 )
 from portal.services.wire import Choice
 from portal.web.clinical import spaced
-from portal.web.language import direction
-from portal.words import _, for_each_language, language
+from portal.web.filters import in_a_row
+from portal.words import _, for_each_language
 
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
@@ -133,15 +133,10 @@ def names_of(signers: tuple[Signer, ...]) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Names in a row, the last after "and"; where the language runs from right to left, so do the names.
-
-    Each name is an isolate then (Unicode Standard Annex #9, FSI and PDI), else two Latin ones would run the other way.
-    """
-    if direction(language()) == "rtl":
-        names = [f"\u2068{name}\u2069" for name in names]
+    """Names in a row, the last after "and"."""
     if len(names) < 2:
-        return "".join(names)
-    return _("%(first)s and %(last)s", first=", ".join(names[:-1]), last=names[-1])
+        return in_a_row(names)
+    return _("%(first)s and %(last)s", first=in_a_row(names[:-1]), last=in_a_row(names[-1:]))
 
 
 def text_direction(text: str) -> str:

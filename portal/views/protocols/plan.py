@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from portal.services.records import Check, Medication, Protocol, ProtocolDraft, ProtocolStatus, ProtocolType
 from portal.web.clinical import treatment_name
+from portal.web.filters import in_a_row
 from portal.web.forms import Form, Values, a_date, day_of
 from portal.words import _
 
@@ -88,7 +89,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
         )
         parts = (self.drug_class, f"{self.dose} {self.unit}".strip(), self.route, self.time, days)
         rest = (self.stop_rule, self.instructions)
-        return ", ".join(part for part in (self.drug, *parts, *rest) if part)
+        return in_a_row(part for part in (self.drug, *parts, *rest) if part)
 
     def faults(self) -> dict[str, str]:
         """What is wrong, by column."""
@@ -135,7 +136,7 @@ class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def words(self) -> str:
         """The row as one line."""
-        return ", ".join(part for part in (_("day %(day)s", day=self.day), self.kind, self.note) if part)
+        return in_a_row(part for part in (_("day %(day)s", day=self.day), self.kind, self.note) if part)
 
     def faults(self) -> dict[str, str]:
         """What is wrong, by column."""
@@ -417,7 +418,7 @@ def _columns_changed(
     names = column_labels()
     columns = [name for name in type(after).__struct_fields__ if name in names]
     return [
-        Change(f"{label}, {names[name]}", getattr(before, name), getattr(after, name))
+        Change(in_a_row((label, names[name])), getattr(before, name), getattr(after, name))
         for name in columns
         if getattr(before, name) != getattr(after, name)
     ]
