@@ -16,6 +16,7 @@ import hashlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,8 @@ _MAPPED_BYTES = 16 * 1024**3
 """More than SQLite maps (2 GiB unless built otherwise): as much as it can."""
 
 _PAGE_BYTES = 8192
+_WAITS_SECONDS = 5.0
+"""For another process that writes."""
 
 
 class SqliteStore:
@@ -66,7 +69,7 @@ class SqliteStore:
         with self._answering():
             connection = self._connect()
             connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             self._prepare(connection)
             connection.close()
             Path(path).chmod(0o600)
@@ -181,7 +184,7 @@ class SqliteStore:
         return connection
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=5.0, isolation_level=None)
+        connection = sqlite3.connect(self._path, timeout=_WAITS_SECONDS, isolation_level=None)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
@@ -205,6 +208,23 @@ class SqliteStore:
             yield
         except sqlite3.Error as error:
             raise StoreDown(type(error).__name__) from error
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Keep a write-ahead log.
+
+    Two processes that make this of a new file in the same moment would wait for each other, so SQLite refuses one of
+    them at once instead of waiting as long as it does elsewhere: the wait is here.
+    """
+    give_up = time.monotonic() + _WAITS_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+        time.sleep(0.01)
 
 
 def key_of(name: str) -> int:

@@ -8,7 +8,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -145,3 +147,17 @@ def test_a_failed_write_leaves_no_transaction_behind(path: str) -> None:
     assert not connection.in_transaction
     connection.execute("PRAGMA max_page_count = 1000000")
     assert store.insert("b", b"x" * 8000, expires_at=until)
+
+
+def test_all_who_make_the_same_new_file_at_once_get_their_store(tmp_path: Path) -> None:
+    """As the workers of a machine do at its first start."""
+    for number in range(30):
+        path, together = str(tmp_path / f"{number}.db"), threading.Barrier(4)
+
+        def open_and_write(me: int, path: str = path, together: threading.Barrier = together) -> bool:
+            together.wait()
+            store = SqliteStore(path, time.time)
+            return store.insert(f"session:{me}", b"x", expires_at=time.time() + 60)
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(open_and_write, range(4))) == [True] * 4
