@@ -146,7 +146,13 @@ class Making(ABC, Generic[D, M]):
         try:
             sent = msgspec.json.encode(draft.draft()).decode()
             made = self.create(care, draft, key(operation.id, sent))
-        except (Unavailable, BadResponse):
+        except BadResponse:
+            made = None
+        except Unavailable as error:
+            if error.is_undone:
+                parts().operations.reopen(person.sub, operation.id)
+                audit.note(self._event, "not-sent")
+                raise
             made = None
         except CareError as error:
             parts().operations.reopen(person.sub, operation.id)

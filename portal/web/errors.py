@@ -168,6 +168,8 @@ def answer(what: Told, *, retry_after: float | None = None, href: str | None = N
                 actions.insert(0, {"label": _("Refresh this page"), "href": href})
             elif what.again and request.method == "GET":
                 actions.insert(0, {"label": _("Try again"), "href": request.full_path.rstrip("?")})
+            elif what.again and (behind := _page_behind()) != "/":
+                actions.insert(0, {"label": _("Go back and try again"), "href": behind})
             body = templates.render("errors/page.html", {**context, "actions": actions})
     except Exception:
         log.exception("error page failed")
@@ -177,6 +179,12 @@ def answer(what: Told, *, retry_after: float | None = None, href: str | None = N
     if retry_after is not None:
         response.headers["Retry-After"] = str(max(1, round(retry_after)))
     return response
+
+
+def _page_behind() -> str:
+    from portal.web.guard import page_behind
+
+    return page_behind()
 
 
 def _not_signed_in(error: NotSignedIn) -> Response:
@@ -192,11 +200,9 @@ def _not_signed_in(error: NotSignedIn) -> Response:
 
 
 def _csrf_failed(error: CSRFError) -> Response:
-    from portal.web.guard import page_behind
-
     is_kept = unsent.keep()
     audit.note(request.endpoint or "-", "csrf-refused")
-    return answer(_stale_page(is_kept=is_kept), href=page_behind())
+    return answer(_stale_page(is_kept=is_kept), href=_page_behind())
 
 
 def _failed(error: CareError) -> Response:

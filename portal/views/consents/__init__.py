@@ -66,7 +66,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         fragment="proof",
         form=form,
         own_hash=content_hash(form),
-        checks=checks(form, person) if "verify" in request.args else None,
+        checks=checks(care, form, person) if "verify" in request.args else None,
         signatures=in_order(form, person),
         is_ended=form.status in (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED),
     )

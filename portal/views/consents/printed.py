@@ -50,7 +50,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         attached=(_attached(form),),
         form=form,
         own_hash=content_hash(form),
-        checks=checks(form, person),
+        checks=checks(care, form, person),
         signatures=in_order(form, person),
         events=events(form),
         stamp=stamp(form),

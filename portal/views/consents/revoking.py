@@ -76,7 +76,9 @@ def _send(care: Care, person: Person, form: ConsentForm, operation: Operation, r
             stamp=form.concurrency_stamp,
             operation=key(operation.id, form.concurrency_stamp, reason),
         )
-    except (Unavailable, BadResponse):
+    except (Unavailable, BadResponse) as error:
+        if isinstance(error, Unavailable) and error.is_undone:
+            return _undone(person, form, operation, reason)
         return _look(care, person, form, operation)
     except CareError as error:
         operations.reopen(person.sub, operation.id)
@@ -98,6 +100,13 @@ def _refused(
     if isinstance(error, Refused):
         return _answer(newest, person, status=403, refusal=said(error.code))
     return _ask(newest, operation, reason, status=409, note="changed")
+
+
+def _undone(person: Person, form: ConsentForm, operation: Operation, reason: str) -> Response:
+    """The withdrawal surely did not reach the record: say so, and let it be sent again at once."""
+    parts().operations.reopen(person.sub, operation.id)
+    audit.note("consent.revoke", "not-sent", kind="consent", id_=form.id)
+    return _ask(form, operation, reason, status=503, note="undone")
 
 
 def _look(care: Care, person: Person, form: ConsentForm, operation: Operation) -> Response:

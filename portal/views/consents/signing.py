@@ -289,7 +289,9 @@ def _send(care: Care, signing: Signing) -> Response:
     operations, person, form = parts().operations, signing.person, signing.form
     try:
         signed = _sign_in_step(care, signing)
-    except (Unavailable, BadResponse):
+    except (Unavailable, BadResponse) as error:
+        if isinstance(error, Unavailable) and error.is_undone:
+            return _undone(signing)
         operations.lose(person.sub, signing.operation.id)
         audit.note("consent.sign", "unknown", kind="consent", id_=form.id)
         return _look(care, signing)
@@ -329,6 +331,13 @@ def _sign_in_step(care: Care, signing: Signing) -> ConsentForm:
                 raise
             shown = shown.with_stamp_of(form)
     raise AssertionError("unreachable")
+
+
+def _undone(signing: Signing) -> Response:
+    """The signature surely did not reach the record: say so, and let it be given again at once."""
+    parts().operations.reopen(signing.person.sub, signing.operation.id)
+    audit.note("consent.sign", "not-sent", kind="consent", id_=signing.form.id)
+    return _show(signing, Step.NAME, status=503, is_undone=True)
 
 
 def _done(signing: Signing) -> Response:
@@ -373,7 +382,13 @@ def _go(signing: Signing) -> Response:
 
 
 def _show(
-    signing: Signing, step: Step, *, status: int = 200, is_refused: bool = False, is_stale: bool = False
+    signing: Signing,
+    step: Step,
+    *,
+    status: int = 200,
+    is_refused: bool = False,
+    is_stale: bool = False,
+    is_undone: bool = False,
 ) -> Response:
     is_confirming = step is Step.NAME and not is_fresh(signing.person)
     return render(
@@ -385,6 +400,7 @@ def _show(
         expected=expected_name(signing.form, signing.person, signing.role),
         is_refused=is_refused,
         is_stale=is_stale,
+        is_undone=is_undone,
     )
 
 

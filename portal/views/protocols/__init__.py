@@ -80,7 +80,7 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
     except Conflict:
         return _changed_meanwhile(care, person, get_protocol(care, protocol.id))
     except (Unavailable, BadResponse) as error:
-        if isinstance(error, Unavailable) and error.outcome_known:
+        if isinstance(error, Unavailable) and error.is_undone:
             raise
         written = _read_after_loss(care, protocol.id)
     if written.status != to:

@@ -121,7 +121,7 @@ def _written(care: Care, protocol: Protocol, plan: Plan) -> Protocol:
     try:
         return update_protocol(care, protocol.id, protocol=plan.onto(protocol))
     except (Unavailable, BadResponse) as error:
-        if isinstance(error, Unavailable) and error.outcome_known:
+        if isinstance(error, Unavailable) and error.is_undone:
             raise
     try:
         newest = get_protocol(care, protocol.id)
