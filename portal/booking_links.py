@@ -36,13 +36,14 @@ class BookingLink:
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a link: the window that was asked for, and whether the clinic has confirmed it."""
+    """What became of a link: the window that was asked for, when, and whether the clinic has confirmed it."""
 
     state: State
     start: datetime
     end: datetime
     with_whom: str
     where: str = ""
+    asked_at: float = 0.0
 
 
 class _Signed(msgspec.Struct, frozen=True):

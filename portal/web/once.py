@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from portal.operations import Operation, State
 from portal.parts import parts
 from portal.sessions import Person
+
+T = TypeVar("T")
 
 _WAIT_SECONDS = 4.0
 _LOST_SECONDS = 20.0
@@ -19,21 +23,29 @@ def settled(person: Person, operation: Operation) -> Operation:
 
     What the caller holds may be older than another post's claim, so the operation is read anew first.
     """
+
+    def read() -> Operation:
+        return parts().operations.find(person.sub, operation.id, operation.purpose) or operation
+
+    return awaited(read, lambda newest: newest.state is State.PENDING and not is_lost(newest))
+
+
+def awaited(read: Callable[[], T], is_pending: Callable[[T], bool]) -> T:
+    """Return what is read once it isn't pending any more; as it is then, when that takes longer than a few seconds."""
     until = time.monotonic() + _WAIT_SECONDS
-    newest = _read(person, operation)
-    while newest.state is State.PENDING and not is_lost(newest) and time.monotonic() < until:
+    while is_pending(newest := read()) and time.monotonic() < until:
         time.sleep(0.05)
-        newest = _read(person, operation)
     return newest
-
-
-def _read(person: Person, operation: Operation) -> Operation:
-    return parts().operations.find(person.sub, operation.id, operation.purpose) or operation
 
 
 def is_lost(operation: Operation) -> bool:
     """Whether it was sent so long ago that the record, if it doesn't show it now, never will."""
-    return operation.state is not State.OPEN and parts().clock() - operation.changed_at > _LOST_SECONDS
+    return operation.state is not State.OPEN and is_long_ago(operation.changed_at)
+
+
+def is_long_ago(moment: float) -> bool:
+    """Whether what was sent then (in seconds of the epoch) has happened by now, or never will."""
+    return parts().clock() - moment > _LOST_SECONDS
 
 
 def key(*sent: str | None) -> str:

@@ -28,7 +28,7 @@ from portal.web import audit
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
 from portal.web.htmx import redirect_to, render
-from portal.web.once import key
+from portal.web.once import awaited, is_long_ago, key
 from portal.web.rules import said
 
 bp = Blueprint("booking", __name__, url_prefix="/book")
@@ -65,7 +65,7 @@ def _limit() -> str:
 def show(signed: str) -> Response:
     """Show the free times of the clinic's physicians, or what was booked by this link."""
     link = _link(signed)
-    if use := links().use_of(link):
+    if use := awaited(lambda: links().use_of(link), _is_under_way):
         return _used(signed, use)
     if links().is_expired(link):
         return render("booking/expired.html", status=410, link=link)
@@ -99,6 +99,7 @@ def book(signed: str) -> Response:
         end=window.end,
         with_whom=window.physician.name,
         where=window.physician.location_name or "",
+        asked_at=parts().clock(),
     )
     if not links().claim(link, use):
         return redirect_to(url_for(".show", signed=signed))
@@ -189,6 +190,11 @@ def _choose(
         note=note,
         is_missing=is_missing,
     )
+
+
+def _is_under_way(use: Use | None) -> bool:
+    """Whether the post that came first is being answered just now, so that it is worth waiting for it."""
+    return use is not None and use.state is State.PENDING and not is_long_ago(use.asked_at)
 
 
 def _used(signed: str, use: Use | None, *, status: int = 200) -> Response:
