@@ -1,7 +1,8 @@
 """Measures the main pages of the running product with Lighthouse, as a phone on a slow line sees them, signed in.
 
 `python -m tests.support.lighthouse [--least 100]`: prints performance, accessibility and best practices of each page,
-with what costs points, and fails below `--least`. It needs Node and Chromium; Lighthouse comes by npm, of one version.
+its largest contentful paint
+(LCP) and what costs points, and fails below `--least`. It needs Node and Chromium; Lighthouse comes by npm, of one version.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ def _measure(command: Path, work: Path, url: str, visitor: Visitor) -> dict[str,
 def _say(name: str, report: dict[str, Any]) -> int:
     """Print one page's points, and what costs some; return the fewest."""
     points = {about: round(report["categories"][about]["score"] * 100) for about in _ABOUT}
-    print(name, *(f"{about} {number}" for about, number in points.items()), sep="\t")
+    painted = report["audits"]["largest-contentful-paint"]["numericValue"]
+    print(name, *(f"{about} {number}" for about, number in points.items()), f"LCP {painted:.0f} ms", sep="\t")
     for about in _ABOUT:
         for reference in report["categories"][about]["auditRefs"]:
             audit = report["audits"][reference["id"]]
