@@ -24,7 +24,6 @@ from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
 from portal.demo import Plan
-from tests.support.stack import free_port
 
 REMOVED = None
 
@@ -224,18 +223,21 @@ class HostileServer:
 
 
 class CountingProxy:
-    """Passes requests on to `target_port`, counts them by path, and can hold one path's back."""
+    """Passes requests on to `target_port`, counts them by path, and can hold one path's back, or cut it off.
+
+    A path with a method before it (`POST /api/…`) means that method's requests alone.
+    """
 
     def __init__(self, target_port: int) -> None:
-        self.port = free_port()
-        self.origin = f"http://127.0.0.1:{self.port}"
         self.asked: list[str] = []
         self._target_port = target_port
         self._held = ""
         self._after = False
         self._dropped = False
         self._waiting, self._go_on = threading.Event(), threading.Event()
-        self._server = _Local(("127.0.0.1", self.port), _Handler)
+        self._server = _Local(("127.0.0.1", 0), _Handler)
+        self.port = self._server.server_address[1]
+        self.origin = f"http://127.0.0.1:{self.port}"
         self._server.answer = self._answer  # type: ignore[attr-defined]
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
@@ -243,7 +245,13 @@ class CountingProxy:
         self._thread.start()
 
     def count(self, path: str) -> int:
-        return self.asked.count(path)
+        return sum(_is_meant(path, asked) for asked in self.asked)
+
+    def lose(self, path: str, *, after: bool) -> None:
+        """Cut requests of this path off: before anybody hears of them, or `after` they were acted on."""
+        self.hold(path, after=after)
+        self._dropped = True
+        self._go_on.set()
 
     def hold(self, path: str, *, after: bool = False) -> None:
         """Keep requests of this path waiting; with `after`, act on them and keep the answer back."""
@@ -272,12 +280,10 @@ class CountingProxy:
         self._server.server_close()
 
     def _answer(self, handler: _Handler, body: bytes) -> None:
-        path = urlsplit(handler.path).path
-        self.asked.append(path)
-        held, after = path == self._held, self._after
-        if held and not after:
-            self._hold()
-        if held and self._dropped:
+        asked = f"{handler.command} {urlsplit(handler.path).path}"
+        self.asked.append(asked)
+        held, after = _is_meant(self._held, asked), self._after
+        if held and not after and self._is_dropped():
             handler.close_connection = True
             return
         upstream = HTTPConnection("127.0.0.1", self._target_port, timeout=20)
@@ -287,8 +293,9 @@ class CountingProxy:
         response = upstream.getresponse()
         read = response.read()
         upstream.close()
-        if held and after:
-            self._hold()
+        if held and after and self._is_dropped():
+            handler.close_connection = True
+            return
         handler.send_response(response.status)
         for name, value in response.getheaders():
             if name.lower() not in left_out:
@@ -297,9 +304,15 @@ class CountingProxy:
         handler.end_headers()
         handler.wfile.write(read)
 
-    def _hold(self) -> None:
+    def _is_dropped(self) -> bool:
+        """Hold a request until it may go on; tell whether it is cut off instead."""
         self._waiting.set()
         self._go_on.wait(30)
+        return self._dropped
+
+
+def _is_meant(path: str, asked: str) -> bool:
+    return path in (asked, asked.partition(" ")[2])
 
 
 def _laid_over(right: dict[str, Any], wrong: dict[str, Any]) -> dict[str, Any]:

@@ -38,17 +38,17 @@ def fresh_form(plan: Any) -> str:
     with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
         database.row_factory = sqlite3.Row
         source = sample_id("consent", "amelia-treatment-2")
-        _copy(
+        copy_rows(
             database,
             "consent_forms",
             {"id": source},
             {"id": id_, "status": "Pending", "effective_at": None, "supersedes_id": None, "file_id": None},
         )
-        _copy(database, "consent_signers", {"form_id": source}, {"form_id": id_})
+        copy_rows(database, "consent_signers", {"form_id": source}, {"form_id": id_})
     return f"/consents/{id_}"
 
 
-def _copy(
+def copy_rows(
     database: sqlite3.Connection, table: str, which: dict[str, str], changed: dict[str, str | None]
 ) -> None:
     ((column, value),) = which.items()

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import requests
 
-from portal.demo import tenants_file
+from tests.support.acts import ACTS, People, Ready, over_the_line
 from tests.support.hostile import CountingProxy
-from tests.support.signing import fresh_form, signatures, to_step
-from tests.support.stack import PASSWORD, CareService, PortalProcess
-from tests.support.visitor import Page, Visitor
+from tests.support.stack import CareService, PortalProcess
+
+FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,7 @@ def process(
 ) -> Iterator[PortalProcess]:
     folder = tmp_path_factory.mktemp("killed")
     tenants = folder / "tenants.toml"
-    text = tenants_file(service.plan)
-    tenants.write_text(text.replace(f'base_url = "{service.base_url}"', f'base_url = "{line.origin}"'))
+    tenants.write_text(over_the_line(service.plan, line))
     running = PortalProcess(
         service.plan, PORTAL_TENANTS=str(tenants), PORTAL_STORE_URL=f"sqlite:///{folder}/store.db"
     )
@@ -42,24 +41,22 @@ def process(
 
 
 @pytest.fixture(scope="module")
-def amelia(process: PortalProcess) -> Visitor:
-    visitor = Visitor(process.origin(), PASSWORD)
-    visitor.sign_in("amelia")
-    return visitor
+def people(process: PortalProcess) -> People:
+    return People(process.origin())
 
 
-def sign_and_kill(process: PortalProcess, line: CountingProxy, page: Page, form: str, *, acted: bool) -> None:
-    """Send the signature; kill every worker when the API has acted, or before it hears of it."""
+def send_and_kill(process: PortalProcess, line: CountingProxy, ready: Ready, *, acted: bool) -> None:
+    """Send the form; kill every worker when the API has acted, or before it hears of it."""
     lost: list[Exception] = []
 
     def send() -> None:
         try:
-            page.form(f"{form}/sign").submit(signature="Amelia Hart", status=None)
+            ready.send()
         except requests.ConnectionError as error:
             lost.append(error)
 
-    path = f"/api/care/consent-forms/{form.rpartition('/')[2]}/sign"
-    line.hold(path, after=acted)
+    line.asked.clear()
+    line.hold(ready.call, after=acted)
     sending = threading.Thread(target=send)
     sending.start()
     line.wait()
@@ -69,28 +66,24 @@ def sign_and_kill(process: PortalProcess, line: CountingProxy, page: Page, form:
     sending.join(30)
     line.drop()
     assert len(lost) == 1, "the browser got no answer"
-    assert line.count(path) == 1
+    assert line.count(ready.call) == 1
 
 
-def test_a_signature_that_arrived_shows_its_receipt(
-    process: PortalProcess, line: CountingProxy, amelia: Visitor, service: CareService
+@pytest.mark.parametrize("act", ACTS if FULL else ["sign", "create a consent", "merge", "book by a link"])
+def test_an_act_that_arrived_shows_its_receipt_or_says_that_nobody_knows(
+    process: PortalProcess, line: CountingProxy, people: People, service: CareService, act: str
 ) -> None:
-    form = fresh_form(service.plan)
-    page = to_step(amelia, form, "Sign this form")
-    sign_and_kill(process, line, page, form, acted=True)
-    again = page.form(f"{form}/sign").submit(signature="Amelia Hart")
-    assert again.path == f"{form}/receipt"
-    assert signatures(amelia, form) == ["Amelia Hart"]
-    assert line.count(f"/api/care/consent-forms/{form.rpartition('/')[2]}/sign") == 1
+    ready = ACTS[act](people, service.plan)
+    send_and_kill(process, line, ready, acted=True)
+    assert ready.send().heading == (ready.end if ready.is_found else ready.unsure)
+    assert line.count(ready.call) == 1
 
 
-def test_a_signature_that_did_not_arrive_is_said_to_be_unconfirmed_and_not_sent_twice(
-    process: PortalProcess, line: CountingProxy, amelia: Visitor, service: CareService
+@pytest.mark.parametrize("act", ACTS if FULL else ["book"])
+def test_an_act_that_did_not_arrive_is_said_to_be_unconfirmed_and_not_sent_twice(
+    process: PortalProcess, line: CountingProxy, people: People, service: CareService, act: str
 ) -> None:
-    form = fresh_form(service.plan)
-    page = to_step(amelia, form, "Sign this form")
-    sign_and_kill(process, line, page, form, acted=False)
-    again = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=202)
-    assert "couldn't confirm" in again.words
-    assert signatures(amelia, form) == []
-    assert line.count(f"/api/care/consent-forms/{form.rpartition('/')[2]}/sign") == 1
+    ready = ACTS[act](people, service.plan)
+    send_and_kill(process, line, ready, acted=False)
+    assert ready.send(202).heading == ready.unsure
+    assert line.count(ready.call) == 1

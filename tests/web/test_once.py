@@ -1,58 +1,133 @@
-"""What must happen once does, however often its form is sent: withdrawing a consent and making one."""
+"""What must happen once does, whatever becomes of the form that is sent and of the answer to it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.signing import consent, fresh_form, sign
-from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Form, Visitor
+from portal import outbound
+from tests.support.acts import ACTS, People, Ready, over_the_line
+from tests.support.hostile import CountingProxy
+from tests.support.stack import CareService, PortalThread, free_port
 
 AT_ONCE = 20
 
-
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    visitor: Visitor = portal.sign_in("amelia")
-    return visitor
+Refuse = Callable[[str], None]
 
 
 @pytest.fixture(scope="module")
-def nora(portal: PortalThread) -> Visitor:
-    visitor: Visitor = portal.sign_in("nora")
-    return visitor
+def line(service: CareService) -> Iterator[CountingProxy]:
+    """The way to the care API."""
+    proxy = CountingProxy(service.plan.service_port)
+    yield proxy
+    proxy.stop()
 
 
-def at_once(form: Form, **values: str) -> set[str]:
-    """Send the form twenty times at the same time; return the headings of the pages where that ends."""
-    fields = [(name, value) for name, value in form.fields() if name not in values] + list(values.items())
+@pytest.fixture(scope="module")
+def portal(
+    service: CareService, line: CountingProxy, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PortalThread]:
+    tenants: Path = tmp_path_factory.mktemp("once") / "tenants.toml"
+    tenants.write_text(over_the_line(service.plan, line))
+    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    yield running
+    running.stop()
 
-    def send(_: int) -> str:
-        return form.page.visitor.request("POST", form.action, data=fields).heading
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return set(pool.map(send, range(AT_ONCE)))
+@pytest.fixture(scope="module")
+def people(portal: PortalThread) -> People:
+    return People(portal.origin())
 
 
-def test_twenty_withdrawals_at_once_are_one_and_each_ends_at_it(
-    amelia: Visitor, service: CareService
+@pytest.fixture(params=ACTS)
+def ready(request: pytest.FixtureRequest, people: People, service: CareService) -> Ready:
+    """Each act at its last step, over records of its own."""
+    return ACTS[request.param](people, service.plan)
+
+
+@pytest.fixture(autouse=True)
+def whole_line(line: CountingProxy) -> Iterator[None]:
+    line.asked.clear()
+    yield
+    line.release()
+
+
+@pytest.fixture
+def refuse(line: CountingProxy, monkeypatch: pytest.MonkeyPatch) -> Refuse:
+    """Let a call of the care API meet a port where nobody listens."""
+
+    def cut(call: str) -> None:
+        send, nowhere = outbound.send, f"http://127.0.0.1:{free_port()}"
+
+        def sent(asked: outbound.Call, **how: bool) -> outbound.Answer:
+            if f"{asked.method} {urlsplit(asked.url).path}" == call:
+                asked = replace(asked, url=asked.url.replace(line.origin, nowhere))
+            return send(asked, **how)
+
+        monkeypatch.setattr(outbound, "send", sent)
+
+    return cut
+
+
+@pytest.mark.asvs("2.3.4")
+def test_of_twenty_posts_at_once_one_acts_and_all_end_where_it_does(
+    ready: Ready, line: CountingProxy
 ) -> None:
-    form = fresh_form(service.plan)
-    sign(amelia, form, "Amelia Hart")
-    page = amelia.get(f"{form}/revoke")
-    ends = at_once(page.form(f"{form}/revoke"), reason="Second thoughts")
-    assert ends == {"This consent is withdrawn"}
-    # Refreshed, and sent again from the page that Back shows: the same end.
-    again = page.form(f"{form}/revoke").submit(reason="Second thoughts")
-    assert again.heading == "This consent is withdrawn"
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ends = list(pool.map(lambda _: ready.send(), range(AT_ONCE)))
+    assert {(end.status, end.heading) for end in ends} == {(200, ready.end)}
+    assert len({end.url for end in ends}) == 1
+    # Refreshed, and sent once more from the page that Back shows: the same end.
+    end = ends[0]
+    assert end.visitor.get(end.url).heading == ready.end
+    assert ready.send(200).url == end.url
+    assert line.count(ready.call) == 1
 
 
-def test_twenty_new_forms_at_once_are_one_and_each_ends_at_it(nora: Visitor) -> None:
-    title = "Made once of twenty"
-    page = nora.get(f"/consents/new?copy={consent('amelia-treatment-2').rpartition('/')[2]}")
-    page = page.form("/consents/new/fill").submit(title=title)
-    assert at_once(page.form("/consents/new")) == {title}
-    assert page.form("/consents/new").submit().heading == title
-    assert len(nora.get(f"/consents?q={title}").select("tbody tr")) == 1
+def test_an_answer_that_is_lost_after_the_act_ends_at_the_receipt_or_at_honest_words(
+    ready: Ready, line: CountingProxy
+) -> None:
+    line.lose(ready.call, after=True)
+    told = ready.send()
+    line.release()
+    if ready.is_found:
+        assert (told.status, told.heading) == (200, ready.end)
+        assert told.visitor.get(told.url).heading == ready.end
+    else:
+        assert (told.status, told.heading) == (503, ready.unsure)
+    assert ready.send().heading == told.heading
+    assert line.count(ready.call) == 1
+
+
+def test_what_may_have_been_sent_is_said_to_be_unconfirmed_and_not_sent_again(
+    ready: Ready, line: CountingProxy
+) -> None:
+    line.lose(ready.call, after=False)
+    told = ready.send(503)
+    line.release()
+    assert told.heading == ready.unsure
+    again = ready.send()
+    assert again.heading == ready.unsure
+    assert again.status in (200, 202)
+    assert line.count(ready.call) == 1
+
+
+def test_what_surely_never_left_is_said_not_to_be_done_and_can_be_sent_at_once(
+    ready: Ready, line: CountingProxy, refuse: Refuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(ready.call)
+    told = ready.send(503)
+    assert ready.undone in told.words
+    assert "couldn't confirm" not in told.words and "isn't confirmed" not in told.words
+    assert line.count(ready.call) == 0
+    monkeypatch.undo()
+    if told.select("a.button") and ready.undone == told.heading:
+        told = told.follow("Go back and try again")
+    again = told.form(urlsplit(ready.form.action).path)
+    assert again.submit(**ready.values).heading == ready.end
+    assert line.count(ready.call) == 1
