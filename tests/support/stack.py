@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import socket
@@ -42,10 +43,26 @@ GENEROUS = {
 """Tests come from one address; the ones about limits set their own."""
 
 
+_kept: list[socket.socket] = []
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of this process's own until it ends: tests in other processes are never given the same.
+
+    It stays bound, without listening: calls there are refused, until a server takes it. Servers can, because they bind
+    with SO_REUSEADDR as this does.
+    """
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.bind(("127.0.0.1", 0))
+    _kept.append(keeper)
+    return keeper.getsockname()[1]
+
+
+@atexit.register
+def _give_back() -> None:
+    for keeper in _kept:
+        keeper.close()
 
 
 def plan(folder: Path) -> Plan:

@@ -50,10 +50,15 @@ class Stack:
         """Return status and Location of one request of its own connection."""
         connection = HTTPConnection("127.0.0.1", self.portal.port, timeout=60)
         host = self.portal.origin().removeprefix("http://")
-        connection.request("GET", path, headers={"Host": host, "Cookie": f"__Host-sid={cookie}"})
-        answer = connection.getresponse()
-        answer.read()
-        connection.close()
+        try:
+            connection.request("GET", path, headers={"Host": host, "Cookie": f"__Host-sid={cookie}"})
+            answer = connection.getresponse()
+            answer.read()
+        except OSError as error:
+            error.add_note(f"the portal's log ends: {self.portal.log.read_text()[-4000:]}")
+            raise
+        finally:
+            connection.close()
         return answer.status, answer.headers.get("Location", "")
 
     def change_tokens(self, cookie: str, change: Callable[[Tokens], Tokens]) -> None:
