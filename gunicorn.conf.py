@@ -1,6 +1,7 @@
 """How gunicorn runs the portal: sound defaults, each to be changed by a variable of the environment."""
 
 import ctypes
+import fcntl
 import os
 import shutil
 import subprocess
@@ -39,6 +40,7 @@ limit_request_line = 8190
 
 
 _LARGEST_SECRET = 16_384
+_HELD = ".held"
 _libc = ctypes.CDLL(None)
 _M_ARENA_MAX = -8  # mallopt(3)
 
@@ -53,7 +55,7 @@ class _Files:
     _COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="portal-files-", dir=_memory))
+        self.folder = _folder("portal-files-")
         self._copied = {name: Path(os.environ[name]) for name in self._COPIED if os.environ.get(name)}
         self._secrets = {
             name.removesuffix("_FILE"): Path(value)
@@ -97,6 +99,33 @@ class _Files:
         return True
 
 
+def _folder(prefix: str) -> Path:
+    """Make a folder whose lock lasts as long as this process, or a worker of it, lives (flock(2))."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=_HELD, dir=_memory))
+        fcntl.flock(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX)
+        if (
+            folder.exists()
+        ):  # it was there without its lock for a moment, in which another portal may have cleared it
+            return folder
+
+
+def _clear_left_behind() -> None:
+    """Remove the folders of portals that were killed: those that nobody holds."""
+    for folder in Path(_memory or tempfile.gettempdir()).glob(f"portal-*{_HELD}"):
+        try:
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:  # another's, or gone
+            continue
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(held)
+
+
 def _secret(file: Path) -> str | None:
     """The text of a small file; others are none of ours (SSL_CERT_FILE)."""
     try:
@@ -120,6 +149,7 @@ def _copy(source: Path, folder: Path) -> Path:
 
 def on_starting(server):
     """Stop before any worker starts when the settings are wrong."""
+    _clear_left_behind()
     server.files = _Files()
     if not server.files.read():
         shutil.rmtree(server.files.folder)
@@ -131,7 +161,7 @@ def when_ready(server):
 
     Without that gunicorn would stop them, find that no new one starts, and end.
     """
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="portal-metrics-", dir=_memory)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(_folder("portal-metrics-"))
     reload = server.reload
 
     def reload_if_good() -> None:
