@@ -94,7 +94,7 @@ def signatures(visitor: Any, form: str) -> list[str]:
 
 
 def change_record(plan: Any, form: str, *, clause: str | None = None, **columns: Any) -> None:
-    """Change a form behind the care API, as the clinic's own record system may."""
+    """Change a form behind the care API, as the clinic's own record system may, with a new mark unless one is given."""
     id_ = form.rpartition("/")[2]
     with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
         title, kind, version, body, statements = database.execute(
@@ -104,16 +104,35 @@ def change_record(plan: Any, form: str, *, clause: str | None = None, **columns:
             clauses = json.loads(body)
             clauses[0]["text"] = clause
             columns["body"] = json.dumps(clauses)
-            columns["content_hash"] = content_hash(
+            anew = content_hash(
                 title=title,
                 kind=kind,
                 version=version,
                 body=[Clause(**one) for one in clauses],
                 statements=[Statement(**one) for one in json.loads(statements)],
             )
+            columns.setdefault("content_hash", anew)
         columns["concurrency_stamp"] = uuid.uuid4().hex
         names = ", ".join(f"{name} = ?" for name in columns)
         database.execute(f"UPDATE consent_forms SET {names} WHERE id = ?", (*columns.values(), id_))  # noqa: S608
+
+
+def mark_of(plan: Any, form: str) -> str:
+    """The mark that the record holds of a form's text."""
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database:
+        asked = "SELECT content_hash FROM consent_forms WHERE id = ?"
+        return str(database.execute(asked, (form.rpartition("/")[2],)).fetchone()[0])
+
+
+def mark_all_in_another_way(plan: Any, patient_id: str) -> None:
+    """Give this patient's forms and their signatures marks as a record system with a way of its own makes them."""
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
+        for table, which in (
+            ("consent_forms", "patient_id = ?"),
+            ("consent_signatures", "form_id IN (SELECT id FROM consent_forms WHERE patient_id = ?)"),
+        ):
+            anew = f"UPDATE {table} SET content_hash = 'v2:' || substr(content_hash, 4) WHERE {which}"  # noqa: S608
+            assert database.execute(anew, (patient_id,)).rowcount
 
 
 def transfer_an_embryo_under(plan: Any, form: str) -> None:

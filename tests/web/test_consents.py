@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from portal.careservice.ids import sample_id
 from tests.support.signing import (
     NAMES,
     TREATMENT_OF_AMELIA,
@@ -14,6 +15,8 @@ from tests.support.signing import (
     consent,
     fresh_form,
     make_form,
+    mark_all_in_another_way,
+    mark_of,
     sign,
     signatures,
     transfer_an_embryo_under,
@@ -188,6 +191,24 @@ def test_verify_says_when_the_record_is_no_longer_what_was_signed(
     change_record(service.plan, form, clause="Something else altogether.")
     page = amelia.get(f"{form}/receipt?verify=1")
     assert "Does not match" in page.words and "Please tell the clinic" in page.words
+
+
+def test_verify_is_not_taken_in_by_a_mark_that_was_left_on_a_changed_text(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    sign(amelia, form, "Amelia Hart")
+    mark = mark_of(service.plan, form)
+    change_record(service.plan, form, clause="Something else altogether.", content_hash=mark)
+    page = amelia.get(f"{form}/receipt?verify=1")
+    assert "Does not match" in page.words and "As recorded" not in page.words
+
+
+def test_verify_says_that_it_cannot_tell_where_the_clinics_system_marks_texts_in_its_own_way(
+    portal: Any, service: Any
+) -> None:
+    mark_all_in_another_way(service.plan, sample_id("patient", "grace"))
+    page = portal.sign_in("grace").get(f"{consent('grace-storage')}/receipt?verify=1")
+    assert "As recorded" in page.words and "can't be made anew here" in page.words
+    assert "Matches" not in page.words and "Does not match" not in page.words
 
 
 def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
