@@ -24,7 +24,7 @@ from portal.services.records import Physician
 from portal.sessions import Person
 from portal.tenants import Side, time_zones
 from portal.web.drawings.week import Column, week
-from portal.web.filters import date_locale, now
+from portal.web.filters import date_locale, in_a_row, now
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.language import direction
@@ -173,7 +173,7 @@ class Member:
     def about(self) -> str:
         """Title, specialty and place in one line."""
         one = self.physician
-        return " · ".join(part for part in (one.title, one.specialty, one.location_name) if part)
+        return in_a_row((part for part in (one.title, one.specialty, one.location_name) if part), " · ")
 
     @property
     def works(self) -> bool:

@@ -31,7 +31,7 @@ from portal.services.wire import Page
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.web import audit, bell
-from portal.web.filters import in_a_row
+from portal.web.filters import in_a_row, isolate
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.plain_text import plain_text
@@ -324,7 +324,7 @@ def _others(conversation: Conversation, person: Person) -> list[str]:
 def _excerpt(message: Message, person: Person) -> str:
     text = " ".join(plain_text(message.body).split())[:160]
     if message.sender_id == person.sub:
-        return _("You: %(words)s", words=text)
+        return _("You: %(words)s", words=isolate(text))
     return text
 
 

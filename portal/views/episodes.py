@@ -45,7 +45,7 @@ from portal.services.wire import Page
 from portal.sessions import Person
 from portal.tenants import Side
 from portal.views.consents.standing import open_role
-from portal.views.consents.words import status_tone, status_word
+from portal.views.consents.words import listed, status_tone, status_word
 from portal.web import audit, clinical, language
 from portal.web.drawings.monitoring import monitoring_chart
 from portal.web.drawings.schedule import medication_grid, written_dose
@@ -360,7 +360,7 @@ class EpisodeView:
     def people(self) -> str:
         """Whose treatment it is, by full names."""
         names = [p.full_name for p in (self.episode.patient, self.episode.partner) if p and p.full_name]
-        return _("%(one)s and %(other)s", one=names[0], other=names[1]) if len(names) == 2 else "".join(names)
+        return listed(names)
 
     @property
     def is_own(self) -> bool:
@@ -639,7 +639,7 @@ def _dose(medication: Medication) -> Dose:
         medication.time or _("Any time"),
         medication.drug,
         written_dose(medication, number),
-        " · ".join(part for part in how if part),
+        in_a_row((part for part in how if part), " · "),
     )
 
 

@@ -32,6 +32,7 @@ def init_app(app: Flask) -> None:
         zone=zone_name,
         isodate=isodate,
         in_a_row=in_a_row,
+        isolate=isolate,
     )
 
 
@@ -91,14 +92,23 @@ def isodate(value: date | datetime) -> str:
     return (local(value).date() if isinstance(value, datetime) else value).isoformat()
 
 
-def in_a_row(things: Iterable[str]) -> str:
-    """`Gonal-f, 225 IU`, with the language's comma; where it runs from right to left, so do the things.
+def in_a_row(things: Iterable[str], between: str = "") -> str:
+    """`Gonal-f, 225 IU`, with the language's comma if not told otherwise; in Arabic it all runs from right to left.
 
-    Each is an isolate then (Unicode Standard Annex #9, FSI and PDI), else two Latin ones would run the other way.
+    There each thing is an isolate, else two Latin ones would run the other way; the mark in front says the direction of
+    the row to `<bdi>` and `dir="auto"`, which go by the first letter, be it in an isolate or not.
     """
-    if direction(language()) == "rtl":
-        things = [f"\u2068{thing}\u2069" for thing in things]
-    return _comma().join(things)
+    row = (between or _comma()).join(isolate(thing) for thing in things)
+    return f"\u200f{row}" if row and _is_rtl() else row
+
+
+def isolate(text: str) -> str:
+    """A name or words of someone's own, kept in their own direction (Unicode Standard Annex #9, FSI and PDI)."""
+    return f"\u2068{text}\u2069" if _is_rtl() else text
+
+
+def _is_rtl() -> bool:
+    return direction(language()) == "rtl"
 
 
 def _comma() -> str:
@@ -128,7 +138,8 @@ def _long(plain: date, locale: Locale) -> str:
 
 @lru_cache(maxsize=1440)
 def _time(plain: time, locale: Locale) -> str:
-    return format_time(plain, "short", locale=locale)
+    # Arabic has "a.m." and "p.m." behind a space, where a line shall not break.
+    return format_time(plain, "short", locale=locale).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _noon(plain: date) -> datetime:
