@@ -37,6 +37,11 @@ def test_the_nearest_comes_first_and_longer_reaches_are_longer() -> None:
     assert svg.index("Paid until 2026-12-09") < svg.index("You agreed until") < svg.index("The law allows")
 
 
+def test_the_day_stands_below_its_words_so_that_both_find_room_on_a_telephone() -> None:
+    texts = re.findall(r"<text [^>]*>([^<]+)</text>", draw(AGREED))
+    assert texts[-2:] == ["You agreed until", "2036-08-27"]
+
+
 def test_the_description_says_all_that_is_drawn() -> None:
     described = re.search(r"<desc[^>]*>(.*?)</desc>", draw(PAID, AGREED, Reach("Old", TODAY - timedelta(1))))
     assert described
@@ -62,7 +67,8 @@ def test_everything_stays_inside_the_picture_both_ways(days: int) -> None:
 
 def test_words_of_years_never_touch() -> None:
     svg = draw(PAID, AGREED, ALLOWED)
-    places = sorted(float(x) for x in re.findall(r'chart-axis" x="([\d.]+)"', svg))
+    years = r'chart-axis" x="([\d.]+)" y="[\d.]+"(?: text-anchor="\w+")?>'
+    places = sorted(float(x) for x in re.findall(years, svg))
     assert places
     assert all(after - before >= 50 for before, after in itertools.pairwise(places))
 

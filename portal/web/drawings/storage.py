@@ -18,7 +18,7 @@ from portal.words import _, ngettext
 
 _WIDTH = 480.0
 _START, _END = 4.0, 476.0
-_ROW = 46.0
+_ROW = 66.0
 _TOP = 6.0
 _DAYS = 365.25
 _YEARS = (1, 2, 5, 10, 20, 30, 40, 50, 75, 100)
@@ -106,14 +106,22 @@ def _row(
     write: Callable[[date], str],
     index: int,
 ) -> Markup:
-    """The words above, below them a bar from today; one that has passed is a hollow dot at today."""
+    """The words and the day above, below them a bar from today; one that has passed is a hollow dot at today.
+
+    Two lines, because in some languages the two don't find room side by side on a telephone; letters are larger there,
+    so the upper line keeps its distance in letters.
+    """
     days = (one.until - today).days
-    words = label(f"{one.words} {write(one.until)}", side(_START + 8), top + 16, class_="chart-label")
+    words = element(
+        "g",
+        element("text", one.words, class_="chart-axis", x=side(_START + 8), y=top + 44, dy="-1.25em"),
+        label(write(one.until), side(_START + 8), top + 44, class_="chart-label"),
+    )
     if days <= 0:
-        mark = element("circle", class_="chart-dot", cx=side(_START + 13), cy=top + 29, r=5, data_planned="")
+        mark = element("circle", class_="chart-dot", cx=side(_START + 13), cy=top + 56, r=5, data_planned="")
     else:
         edges = sorted((side(_START + 1), side(max(at(days / _DAYS), _START + 9))))
         mark = element(
-            "rect", class_="chart-bar", x=edges[0], y=top + 24, width=edges[1] - edges[0], height=10, rx=5
+            "rect", class_="chart-bar", x=edges[0], y=top + 51, width=edges[1] - edges[0], height=10, rx=5
         )
     return element("g", words, mark, class_=f"series-{min(index, 2) + 1}")
