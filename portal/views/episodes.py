@@ -519,8 +519,9 @@ class EpisodeView:
         return None if value is None else number(value)
 
     def sizes(self, sizes: Sequence[float]) -> str:
-        """Follicle sizes of one ovary, the largest first."""
-        return in_a_row(number(size) for size in sorted(sizes, reverse=True)) or "–"
+        """Follicle sizes of one ovary, the largest first; Spanish numbers have commas of their own, as in 4,5."""
+        between = "; " if str(get_locale()).startswith("es") else ""
+        return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
 
     def date_of(self, day: int) -> date | None:
         """The date of a day of the plan."""

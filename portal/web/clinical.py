@@ -57,7 +57,7 @@ def spaced(text: str) -> str:
 
 
 def role_name(role: str) -> str:
-    """Return what someone does at the clinic."""
+    """Return what someone does at the clinic; what isn't known here, such as a title of their own, as it came."""
     names = {
         "nurse": _("Nurse"),
         "physician": _("Physician"),
@@ -65,7 +65,7 @@ def role_name(role: str) -> str:
         "coordinator": _("Coordinator"),
         "admin": _("Administrator"),
     }
-    return names.get(role) or spaced(role)
+    return names.get(role.casefold(), role)
 
 
 def route_name(route: str) -> str:

@@ -1,0 +1,52 @@
+"""What Spanish needs that English doesn't: opening marks, commas in numbers, and the clinic's own terms in its words."""
+
+from __future__ import annotations
+
+import re
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+AMELIAS = f"/episodes/{sample_id('episode', 'amelia-1')}"
+GRACES = sample_id("episode", "grace-2")
+
+
+def speaking(portal: PortalThread, name: str) -> Visitor:
+    visitor = portal.sign_in(name)
+    visitor.post("/language", {"language": "es", "next": "/"})
+    return visitor
+
+
+def storage_of(code: str, decision: str = "") -> str:
+    return f"/storage/{sample_id('embryo', code)}{decision}?episode={GRACES}"
+
+
+def test_staff_read_an_embryos_state_and_its_next_ones_in_their_language(portal: PortalThread) -> None:
+    page = speaking(portal, "elif").get(storage_of("GO-3"))
+    offered = [label.get_text(strip=True) for label in page.select('label[for^="status"]')]
+    assert {
+        "Conservado",
+        "Reservado",
+        "Descartado (definitivo)",
+        "Enviado a otro centro (definitivo)",
+    } <= set(offered)
+    assert not re.search(r"\b(Stored|Reserved|Discarded|Shipped)\b", page.words)
+
+
+def test_roles_are_words_of_the_language(portal: PortalThread) -> None:
+    assert "Embriología" in speaking(portal, "elif").get("/me").words
+    team = speaking(portal, "amelia").get(AMELIAS + "/team").words
+    assert "Enfermería" in team and "Nurse" not in team
+
+
+def test_a_question_opens_with_its_mark(portal: PortalThread) -> None:
+    assert (
+        speaking(portal, "grace").get(storage_of("GO-3", "/keep")).heading == "¿Mantenerlo en conservación?"
+    )
+
+
+def test_sizes_with_a_comma_of_their_own_stand_apart_by_semicolons(portal: PortalThread) -> None:
+    cells = speaking(portal, "amelia").get(AMELIAS + "/monitoring").select('td[data-label^="Ovario"]')
+    assert any(re.search(r"\d,\d; \d", cell.get_text()) for cell in cells)
+    assert not any(", " in cell.get_text() for cell in cells)
