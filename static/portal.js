@@ -91,7 +91,7 @@
 
   document.addEventListener("click", async (event) => {
     closeMenus(event.target);
-    const hit = event.target.closest("[data-copy], [data-dismiss], [data-dialog], [data-print], [data-stay], [data-reload]");
+    const hit = event.target.closest("[data-copy], [data-dismiss], [data-dialog], [data-print], [data-stay], [data-sign-in]");
     if (!hit) return;
     if (hit.dataset.copy) {
       await navigator.clipboard.writeText(hit.dataset.copy);
@@ -106,7 +106,7 @@
       document.getElementById(hit.dataset.dialog).showModal();
     } else if ("print" in hit.dataset) print();
     else if ("stay" in hit.dataset) stay();
-    else location.reload();
+    else signInAgain();
   });
 
   // The focus doesn't leave with a toast: it goes back to the content, where the act was.
@@ -138,10 +138,21 @@
   const lasts = ends - Date.now();
   const part = (name) => $(`[data-session=${name}]`, dialog);
   const stay = async () => {
-    const answer = await fetch(location.href, { method: "HEAD", redirect: "manual" });
-    if (!answer.ok) return location.reload();
-    ends = Date.parse(answer.headers.get("Session-Expires-At")) || Date.now() + lasts;
+    const answer = await fetch("/", { method: "HEAD", redirect: "manual" });
+    const later = Date.parse(answer.headers.get("Session-Expires-At"));
+    if (!(later > Date.now())) return signInAgain();
+    ends = later;
     dialog.close();
+  };
+  // What was typed is handed in first, to be kept and not to be taken: it is there again after signing in.
+  let typed;
+  document.addEventListener("input", ({ target: { form } }) => {
+    if (form?.method === "post") typed = form;
+  });
+  const signInAgain = () => {
+    if (!typed?.isConnected) return location.reload();
+    typed.append(Object.assign(document.createElement("input"), { type: "hidden", name: "only-keep" }));
+    typed.submit();
   };
   if (dialog && lasts > 0) {
     document.addEventListener("htmx:after:request", (event) => {
@@ -149,17 +160,26 @@
       if (later > ends) ends = later;
     });
     dialog.addEventListener("cancel", (event) => {
-      if (part("warning").hidden) event.preventDefault();
+      event.preventDefault();
+      if (!part("warning").hidden) stay(); // Escape is from someone who is there
     });
     setInterval(() => {
       const left = Math.ceil((ends - Date.now()) / 1000);
       if (left > 120) return dialog.open && dialog.close();
       const over = left <= 0;
+      if (!over) {
+        $("[data-countdown]", dialog).textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+        if (left % 30 === 0) part("said").textContent = $("p", part("warning")).textContent;
+      }
+      if (dialog.open && over === part("warning").hidden) return;
       part("warning").hidden = over;
       part("ended").hidden = !over;
-      dialog.setAttribute("aria-labelledby", over ? "session-ended-title" : "session-warning-title");
-      if (!over) $("[data-countdown]", dialog).textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
-      if (!dialog.open && (over || left > 60 || left % 30 === 0)) dialog.showModal();
+      const told = `session-${over ? "ended" : "warning"}-`;
+      dialog.setAttribute("aria-labelledby", told + "title");
+      dialog.setAttribute("aria-describedby", told + "text");
+      // Opened anew, the dialog gives the focus to its one button and is read out.
+      dialog.close();
+      dialog.showModal();
     }, 1000);
   }
 

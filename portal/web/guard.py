@@ -94,7 +94,15 @@ def init_app(app: Flask) -> None:
             current_app.logger.error("endpoint without a mark: %s", endpoint)
             abort(404)
 
+    def keep_only() -> Response | None:
+        """A page whose session has ended hands in its form: to be kept, even if someone has signed in meanwhile."""
+        if request.method != "POST" or unsent.ONLY_KEEP not in request.form:
+            return None
+        unsent.keep()
+        return htmx.redirect_to(page_behind()) if session().person else to_sign_in()
+
     app.before_request(deny_by_default)
+    app.before_request(keep_only)
     app.after_request(_tell_end)
 
 

@@ -64,10 +64,32 @@ def test_what_was_typed_is_there_again_after_signing_in(
     expect(amelia.page.get_by_text(NOTICE)).to_have_count(0)
 
 
+def test_what_was_being_typed_when_the_page_saw_the_end_is_there_again(
+    visit: SignIn, leave_in: LeaveIn
+) -> None:
+    amelia = visit("amelia")
+    amelia.page.clock.install()
+    amelia.go("/me")
+    field = amelia.page.get_by_label("Preferred name")
+    saved = field.input_value()
+    field.fill("Ame, half typed")
+    leave_in(amelia, -60)
+    amelia.page.clock.fast_forward("30:10")
+    over = amelia.page.get_by_role("dialog", name="You are signed out")
+    expect(over.get_by_role("button", name="Sign in again")).to_be_focused()
+    amelia.page.keyboard.press("Enter")
+    amelia.sees(NOTICE)
+    expect(amelia.page).to_have_url(re.compile(r"/me$"))
+    expect(field).to_have_value("Ame, half typed")
+    amelia.follow("Show it as it is saved instead")
+    expect(field).to_have_value(saved)
+
+
 def test_two_minutes_before_the_end_the_page_says_so_and_lets_one_stay(
     visit: SignIn, leave_in: LeaveIn
 ) -> None:
     amelia = visit("amelia")
+    amelia.page.clock.install()
     amelia.go("/consents")
     dialog = amelia.page.get_by_role("dialog", name="Are you still there?")
     expect(dialog).to_have_count(0)
@@ -77,6 +99,45 @@ def test_two_minutes_before_the_end_the_page_says_so_and_lets_one_stay(
     expect(dialog.locator("[data-countdown]")).to_have_text(re.compile(r"^1:\d\d$"))
     dialog.get_by_role("button", name="Stay signed in").click()
     expect(dialog).to_have_count(0)
+    amelia.page.clock.run_for(10_000)
+    expect(dialog).to_have_count(0)
+    amelia.page.reload()
+    amelia.page.clock.run_for(10_000)
+    expect(dialog).to_have_count(0)
+
+
+@pytest.mark.parametrize("key", ["Enter", "Escape"])
+def test_the_warning_takes_the_focus_is_read_out_and_gives_the_focus_back(visit: SignIn, key: str) -> None:
+    amelia = visit("amelia")
+    amelia.page.clock.install()
+    amelia.go("/me")
+    field = amelia.page.get_by_label("Preferred name")
+    field.fill("Ame, in the middle of it")
+    amelia.page.clock.fast_forward("28:10")
+    dialog = amelia.page.get_by_role("dialog", name="Are you still there?")
+    expect(dialog).to_have_accessible_description(re.compile(r"you will be signed out in 1:\d\d"))
+    expect(dialog.get_by_role("button", name="Stay signed in")).to_be_focused()
+    amelia.page.clock.pause_at(amelia.page.evaluate("Date.now() / 1000 + 1"))
+    with amelia.page.expect_response(lambda answer: answer.request.method == "HEAD") as staying:
+        amelia.page.keyboard.press(key)
+    assert staying.value.headers["session-expires-at"]
+    expect(dialog).to_have_count(0)
+    expect(field).to_be_focused()
+    expect(field).to_have_value("Ame, in the middle of it")
+
+
+def test_a_warning_that_nobody_answers_is_said_again_and_becomes_the_end(visit: SignIn) -> None:
+    amelia = visit("amelia")
+    amelia.page.clock.install()
+    amelia.go("/me")
+    amelia.page.clock.fast_forward("28:57")
+    dialog = amelia.page.locator("#session-warning")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("status")).to_have_text(re.compile("signed out in 1:00"))
+    amelia.page.clock.fast_forward("01:01")
+    expect(dialog).to_have_accessible_name("You are signed out")
+    expect(dialog).to_have_accessible_description(re.compile("Sign in to go on from here"))
+    expect(dialog.get_by_role("button", name="Sign in again")).to_be_focused()
 
 
 @pytest.mark.asvs("14.3.1")

@@ -232,6 +232,32 @@ def test_what_was_typed_stands_in_the_form_after_signing_in_again(
     assert waiting(portal) == 0, "gone with signing out"
 
 
+@pytest.mark.parametrize("is_over", [True, False], ids=["over", "not over"])
+def test_what_a_page_hands_in_at_its_end_is_kept_and_never_taken(
+    portal: PortalThread, service: CareService, is_over: bool
+) -> None:
+    """Not even where the session goes on after all, such as by another tab."""
+    visitor = portal.sign_in("amelia")
+    form = fresh_form(service.plan)
+    handing_in = visitor.get(f"{form}/revoke").form(f"{form}/revoke")
+    if is_over:
+        expire(portal, visitor)
+    back = handing_in.submit(reason=SECRET, **{unsent.ONLY_KEEP: "1"})
+    assert (back.path, back.heading) == (f"{form}/revoke", "Withdraw this consent?")
+    assert NOTICE in back.words
+    assert held(form_of(back, form), "reason") == [SECRET]
+    assert back.form(f"{form}/revoke").submit().heading == "This consent is withdrawn"
+
+
+def test_another_site_hands_nothing_in(portal: PortalThread, service: CareService) -> None:
+    visitor = portal.sign_in("amelia")
+    form = fresh_form(service.plan)
+    fields = [*visitor.get(f"{form}/revoke").form(f"{form}/revoke").fields(), (unsent.ONLY_KEEP, "1")]
+    fields = [(name, SECRET if name == "reason" else value) for name, value in fields]
+    visitor.request("POST", f"{form}/revoke", data=fields, headers={"Origin": "https://evil.example"})
+    assert waiting(portal) == 0
+
+
 def test_every_form_with_text_says_what_is_kept_of_it(portal: PortalThread) -> None:
     """A new form must be marked, or stand here because nothing is typed into it (or to confirm an act alone)."""
     nothing_typed = {
