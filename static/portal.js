@@ -144,15 +144,29 @@
     ends = later;
     dialog.close();
   };
-  // What was typed is handed in first, to be kept and not to be taken: it is there again after signing in.
+  // What was typed is handed in, to be kept and not to be taken: it is there again after signing in, and for whoever left
+  // the page without sending it. (A link in the form leaves it by choice; a signature is given in one go.)
   let typed;
-  document.addEventListener("input", ({ target: { form } }) => {
-    if (form?.method === "post") typed = form;
+  const note = (field) => {
+    if (field?.form?.method === "post" && field.type !== "search") typed = field.form;
+  };
+  note($("#main [aria-invalid]"));
+  document.addEventListener("htmx:after:swap", () => typed || note($("#main [aria-invalid]")));
+  document.addEventListener("input", ({ target }) => note(target));
+  document.addEventListener("submit", ({ target }) => target === typed && (typed = null), true);
+  document.addEventListener("click", ({ target }) => typed?.contains(target.closest("a")) && (typed = null));
+  addEventListener("pagehide", () => {
+    if (!typed?.isConnected || typed.matches("[action*='/sign/']")) return;
+    const text = new URLSearchParams(new FormData(typed));
+    text.append("only-keep", "");
+    fetch(typed.action, { method: "POST", body: text, keepalive: true, redirect: "manual" });
   });
   const signInAgain = () => {
-    if (!typed?.isConnected) return location.reload();
-    typed.append(Object.assign(document.createElement("input"), { type: "hidden", name: "only-keep" }));
-    typed.submit();
+    const form = typed;
+    typed = null;
+    if (!form?.isConnected) return location.reload();
+    form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "only-keep" }));
+    form.submit();
   };
   if (dialog && lasts > 0) {
     document.addEventListener("htmx:after:request", (event) => {
@@ -185,9 +199,14 @@
 
   // Keys, for staff: "?" lists them, "/" searches, "g" and then a section's letter goes there.
   const list = $("[data-shortcuts]");
+  const keys = $("#use-keys");
   const links = {};
   if (list) {
     $(".rail-help").hidden = false;
+    keys.checked = !document.cookie.includes("__Host-keys=off");
+    keys.addEventListener("change", () => {
+      document.cookie = `__Host-keys=${keys.checked ? "on" : "off"}; Path=/; Secure; SameSite=Lax; Max-Age=31536000`;
+    });
     each("[data-key]", (link) => {
       const key = link.dataset.key;
       links[key] = link;
@@ -207,7 +226,7 @@
       const open = $("details[data-menu][open]");
       if (open) (open.open = false), $("summary", open).focus();
     }
-    if (!list || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+    if (!keys?.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
     if (event.key === "?") document.getElementById("shortcuts").showModal();
     else if (event.key === "/" && $("[type=search]")) event.preventDefault(), $("[type=search]").focus();
     else if (last === "g" && links[event.key]) links[event.key].click();

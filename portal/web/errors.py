@@ -26,7 +26,7 @@ from portal.services.errors import (
     Refused,
     Unavailable,
 )
-from portal.sessions import COOKIE
+from portal.sessions import COOKIE, Person
 from portal.signin.flow import Loop
 from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.store import StoreDown
@@ -129,7 +129,7 @@ def told(error: CareError) -> Told:
                 503,
                 _("That wasn't done"),
                 _("The clinic's system can't take this right now. Nothing was changed."),
-                _("Please try again in a minute. If it is urgent, call your clinic."),
+                _in_a_minute(),
                 again=True,
             )
         case Unavailable() | BadResponse():
@@ -137,7 +137,7 @@ def told(error: CareError) -> Told:
                 503 if isinstance(error, Unavailable) else 502,
                 _("This can't be shown right now"),
                 _("The clinic's system isn't answering. Your records are safe."),
-                _("Please try again in a minute. If it is urgent, call your clinic."),
+                _in_a_minute(),
                 again=True,
             )
         case _:
@@ -163,7 +163,8 @@ def answer(what: Told, *, retry_after: float | None = None, href: str | None = N
                 "errors/fragment.html", {**context, "target": htmx.target(), "href": href}
             )
         else:
-            actions = [{"label": _("Go to the home page"), "href": "/"}]
+            home = _("Go to the worklist") if _is_staff() else _("Go to the home page")
+            actions = [{"label": home, "href": "/"}]
             if href:
                 actions.insert(0, {"label": _("Refresh this page"), "href": href})
             elif what.again and request.method == "GET":
@@ -308,8 +309,22 @@ def _ours() -> Told:
         500,
         _("Something went wrong on our side"),
         _("This page can't be shown right now."),
-        _("Please try again in a few minutes. If it is urgent, call your clinic."),
+        _("Please try again in a few minutes.")
+        if _is_staff()
+        else _("Please try again in a few minutes. If it is urgent, call your clinic."),
     )
+
+
+def _in_a_minute() -> str:
+    if _is_staff():
+        return _("Please try again in a minute.")
+    return _("Please try again in a minute. If it is urgent, call your clinic.")
+
+
+def _is_staff() -> bool:
+    """Whether who is told is of the clinic, and has nobody to call there."""
+    person: Person | None = g.get("person")
+    return person is not None and person.is_staff
 
 
 def _identity_down() -> Told:

@@ -102,7 +102,13 @@ def _line(form: ConsentForm, person: Person) -> str:
             _("After you: %(names)s", names=names_of(later)) if later else _("Only your signature is missing")
         )
     if is_awaited(form, person):
-        return _("%(names)s signs first, then you", names=names_of(form.whose_turn()))
+        turn = form.whose_turn()
+        return ngettext(
+            "%(names)s signs first, then you",
+            "%(names)s sign first, then you",
+            len(turn),
+            names=names_of(turn),
+        )
     return _("Waiting for %(names)s", names=names_of(form.whose_turn()))
 
 

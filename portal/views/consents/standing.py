@@ -10,7 +10,7 @@ from portal.services.records import ConsentForm, ConsentStatus, Signature, Signe
 from portal.sessions import Person
 from portal.views.consents.words import names_of
 from portal.web.rules import said
-from portal.words import _
+from portal.words import _, ngettext
 
 FOR_THE_CLINIC = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
 """Roles in which the clinic's own people sign, or others who decide nothing for themselves."""
@@ -77,7 +77,12 @@ def why_not_sign(form: ConsentForm, person: Person) -> str:
     if form.status == ConsentStatus.DRAFT:
         return said("FormNotSent")
     if waiting := _before(form, person):
-        return _("%(names)s signs first; then it is your turn.", names=names_of(waiting))
+        return ngettext(
+            "%(names)s signs first; then it is your turn.",
+            "%(names)s sign first; then it is your turn.",
+            len(waiting),
+            names=names_of(waiting),
+        )
     if signed_by(form, person.sub):
         return said("AlreadySigned")
     return said("NotASigner")
