@@ -350,9 +350,12 @@ def choose(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.get("/<record:prospect_id>/merge/confirm")
 @signed_in(Side.STAFF, roles=ROLES)
 def confirm(care: Care, person: Person, prospect_id: str) -> Response:
-    """Say what follows, and ask once more."""
+    """Say what follows, and ask once more; Back from the receipt leads to it again."""
     merge_id = request.args.get("merge", "")
-    operation = _sent_operation(person, f"merge:{prospect_id}:{merge_id}")
+    purpose = f"merge:{prospect_id}:{merge_id}"
+    if done := _finished(person, purpose):
+        return _to_receipt(".merged", prospect_id, done, merge=merge_id)
+    operation = _sent_operation(person, purpose)
     if operation is None or operation.state is not State.OPEN:
         return redirect_to(url_for(".merge", prospect_id=prospect_id, merge=merge_id or None))
     return render(
