@@ -44,6 +44,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     with_whom: str
     where: str = ""
     asked_at: float = 0.0
+    window: str = ""
 
 
 class _Signed(msgspec.Struct, frozen=True):

@@ -100,6 +100,7 @@ def book(signed: str) -> Response:
         with_whom=window.physician.name,
         where=window.physician.location_name or "",
         asked_at=parts().clock(),
+        window=window.value,
     )
     if not links().claim(link, use):
         return redirect_to(url_for(".show", signed=signed))
@@ -201,7 +202,24 @@ def _used(signed: str, use: Use | None, *, status: int = 200) -> Response:
     """The receipt, or the honest word that the clinic hasn't confirmed it."""
     if use is not None and use.state is State.DONE:
         return render("booking/receipt.html", use=use, signed=signed)
-    return render("booking/unconfirmed.html", status=status, use=use, signed=signed)
+    return render(
+        "booking/unconfirmed.html",
+        status=status,
+        use=use,
+        is_free=_is_free(use) if use and use.window else None,
+        signed=signed,
+    )
+
+
+def _is_free(use: Use) -> bool | None:
+    """Whether the clinic's calendar still offers the time that was asked for; None when it can't be read."""
+    physician_id = use.window.partition("/")[2]
+    first_day = use.start.astimezone(g.tenant.time_zone).date()
+    try:
+        week = read_week(_care(), first_day=first_day, physician_id=physician_id, anybody=False)
+    except CareError:
+        return None
+    return week.window(use.window) is not None
 
 
 def _link(signed: str) -> BookingLink:
