@@ -85,6 +85,8 @@ def test_of_twenty_posts_at_once_one_acts_and_all_end_where_it_does(
     # Refreshed, and sent once more from the page that Back shows: the same end.
     end = ends[0]
     assert end.visitor.get(end.url).heading == ready.end
+    if "operation=" in ready.address:  # the page that Back asks for
+        assert end.visitor.get(ready.address).heading == ready.end
     assert ready.send(200).url == end.url
     assert line.count(ready.call) == 1
 
@@ -100,6 +102,7 @@ def test_an_answer_that_is_lost_after_the_act_ends_at_the_receipt_or_at_honest_w
         assert told.visitor.get(told.url).heading == ready.end
     else:
         assert (told.status, told.heading) == (503, ready.unsure)
+        assert "window" not in ready.values or "This time is taken or over." in told.words
     assert ready.send().heading == told.heading
     assert line.count(ready.call) == 1
 
@@ -111,6 +114,7 @@ def test_what_may_have_been_sent_is_said_to_be_unconfirmed_and_not_sent_again(
     told = ready.send(503)
     line.release()
     assert told.heading == ready.unsure
+    assert "window" not in ready.values or "This time is free." in told.words
     again = ready.send()
     assert again.heading == ready.unsure
     assert again.status in (200, 202)
