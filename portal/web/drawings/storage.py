@@ -18,7 +18,7 @@ from portal.words import _, ngettext
 
 _WIDTH = 480.0
 _START, _END = 4.0, 476.0
-_ROW = 66.0
+_ROW = 76.0
 _TOP = 6.0
 _DAYS = 365.25
 _YEARS = (1, 2, 5, 10, 20, 30, 40, 50, 75, 100)
@@ -114,14 +114,14 @@ def _row(
     days = (one.until - today).days
     words = element(
         "g",
-        element("text", one.words, class_="chart-axis", x=side(_START + 8), y=top + 44, dy="-1.25em"),
-        label(write(one.until), side(_START + 8), top + 44, class_="chart-label"),
+        element("text", one.words, class_="chart-axis", x=side(_START + 8), y=top + 50, dy="-1.25em"),
+        label(write(one.until), side(_START + 8), top + 50, class_="chart-label"),
     )
     if days <= 0:
-        mark = element("circle", class_="chart-dot", cx=side(_START + 13), cy=top + 56, r=5, data_planned="")
+        mark = element("circle", class_="chart-dot", cx=side(_START + 13), cy=top + 62, r=5, data_planned="")
     else:
         edges = sorted((side(_START + 1), side(max(at(days / _DAYS), _START + 9))))
         mark = element(
-            "rect", class_="chart-bar", x=edges[0], y=top + 51, width=edges[1] - edges[0], height=10, rx=5
+            "rect", class_="chart-bar", x=edges[0], y=top + 57, width=edges[1] - edges[0], height=10, rx=5
         )
     return element("g", words, mark, class_=f"series-{min(index, 2) + 1}")
