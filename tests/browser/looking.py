@@ -78,6 +78,16 @@ class Looker:
         self.page.set_viewport_size({"width": width, "height": height})
         return self.page.evaluate(_MEASURE)
 
+    def sideways(self, *widths: int) -> list[str]:
+        """At which of these widths the page scrolls sideways, and to how wide it is."""
+        found: list[str] = []
+        for width in widths:
+            self.page.set_viewport_size({"width": width, "height": 900})
+            wide = self.page.evaluate("() => document.documentElement.scrollWidth")
+            if wide > width:
+                found.append(f"{wide} px of {width}")
+        return found
+
     @contextmanager
     def spaced(self) -> Iterator[None]:
         """Letters, words, lines and paragraphs set wider (WCAG 2.2, 1.4.12)."""

@@ -33,7 +33,7 @@ class Seen:
 
     leaves: list[Leaf]
     faults: dict[str, list[str]] = field(
-        default_factory=lambda: {"axe": [], "320": [], "spaced": [], "large": []}
+        default_factory=lambda: {"axe": [], "320": [], "sideways": [], "spaced": [], "large": []}
     )
 
 
@@ -87,6 +87,7 @@ def _look(looking: Looker, leaf: Leaf, number: int, faults: dict[str, list[str]]
         looking.dress(theme, width)
         faults["axe"] += [f"{leaf.name} {theme} {width}: {fault}" for fault in looking.axe()]
     faults["320"] += [f"{leaf.name}: {fault}" for fault in looking.measure(320)]
+    faults["sideways"] += [f"{leaf.name}: {fault}" for fault in looking.sideways(600, 768, 1024, 1152, 1280)]
     with looking.spaced():
         faults["spaced"] += [f"{leaf.name}: {fault}" for fault in looking.measure(320)]
     with looking.enlarged():
@@ -99,6 +100,10 @@ def test_axe_finds_nothing(seen: Seen) -> None:
 
 def test_at_320_pixels_nothing_scrolls_sideways_is_cut_or_overlaps(seen: Seen) -> None:
     assert not seen.faults["320"], "\n".join(seen.faults["320"])
+
+
+def test_between_a_phone_and_a_desk_nothing_scrolls_sideways(seen: Seen) -> None:
+    assert not seen.faults["sideways"], "\n".join(seen.faults["sideways"])
 
 
 def test_letters_and_lines_set_wider_lose_nothing(seen: Seen) -> None:

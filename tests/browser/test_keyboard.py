@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -254,6 +255,30 @@ def test_the_list_of_keys_opens_by_a_question_mark_and_gives_the_focus_back(visi
     page.wait_for_url("**/consents")
     keys.press("/")
     expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+def test_the_keys_can_be_switched_off(visit: SignIn) -> None:
+    """WCAG 2.2, 2.1.4."""
+    page = visit("nora").page
+    keys = Keys(page)
+    keys.press("?")
+    keys.use("Use these keys in this browser", key="Space")
+    keys.press("Escape")
+    for path in ("/", "/consents"):
+        page.goto(urljoin(page.url, path))
+        keys.press("?")
+        keys.press("/")
+        keys.press("g")
+        keys.press("p")
+        expect(page.locator("dialog[open]")).to_have_count(0)
+        expect(page.get_by_role("searchbox")).not_to_be_focused()
+        expect(page).to_have_url(re.compile(f"{path}$"))
+    page.get_by_role("button", name=re.compile("^Shortcuts")).click()
+    keys.use("Use these keys in this browser", key="Space")
+    keys.press("Escape")
+    keys.press("g")
+    keys.press("p")
+    page.wait_for_url("**/protocols")
 
 
 def _stays_in_dialog_until_escape(page: Page, keys: Keys, id_: str) -> None:

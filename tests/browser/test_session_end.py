@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from portal.careservice.ids import sample_id
 from portal.sessions import SessionRecord, record_name
 from portal.store import open_store
 from portal.store.vault import Vault
@@ -18,6 +19,7 @@ from tests.support.stack import SECRETS, PortalProcess
 
 NOTICE = "Here is what you had typed. Nothing has been sent yet."
 IDLE = 30 * 60
+CASE = f"/cases/{sample_id('case', 'amelia')}/edit?episode={sample_id('episode', 'amelia-1')}"
 
 scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
 LeaveIn = Callable[[Seen, float], None]
@@ -83,6 +85,31 @@ def test_what_was_being_typed_when_the_page_saw_the_end_is_there_again(
     expect(field).to_have_value("Ame, half typed")
     amelia.follow("Show it as it is saved instead")
     expect(field).to_have_value(saved)
+
+
+def test_what_is_typed_waits_for_whoever_leaves_its_page(visit: SignIn) -> None:
+    nora = visit("nora")
+    nora.go(CASE)
+    notes = nora.page.get_by_label(re.compile("^Notes"))
+    before = notes.input_value()
+    typed = "Typed, and then the telephone rang"
+    notes.fill(typed)
+    nora.section("Protocols")
+    expect(nora.page).to_have_url(re.compile("/protocols$"))
+    nora.page.go_back()
+    nora.sees(NOTICE)
+    expect(notes).to_have_value(typed)
+    nora.press("Save case")
+    expect(nora.page.get_by_text("The case is saved.")).to_be_visible()
+
+    nora.go(CASE)
+    expect(nora.page.get_by_text(NOTICE)).to_have_count(0)
+    notes.fill(before)
+    nora.follow("Go back")
+    expect(nora.page).to_have_url(re.compile("/episodes/"))
+    nora.go(CASE)
+    expect(notes).to_have_value(typed)
+    expect(nora.page.get_by_text(NOTICE)).to_have_count(0)
 
 
 def test_two_minutes_before_the_end_the_page_says_so_and_lets_one_stay(
