@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from flask import Blueprint, Response, abort, current_app, g, jsonify, make_response
+from flask import Blueprint, Response, abort, current_app, g, jsonify, make_response, request
 
 from portal.parts import parts
 from portal.views.episodes import is_rtl
 from portal.views.pieces import pieces
+from portal.web import static
+from portal.web.compression import best
 from portal.web.htmx import render
+
+_FOR_EVER = 10 * 365 * 24 * 3600
 
 bp = Blueprint("look", __name__)
 
 
-@bp.get("/tenant.css")
-def tenant_css() -> Response:
-    """Return the clinic's accent as custom properties (no inline style is needed, or allowed)."""
-    css = f":root{{--accent:{g.tenant.accent};--on-accent:{g.tenant.on_accent}}}"
-    response = make_response(
-        css, {"Content-Type": "text/css; charset=utf-8", "Cache-Control": "public, max-age=3600"}
-    )
-    response.add_etag()
+@bp.get("/static/<version>/styles-<accent>.css")
+def sheet(version: str, accent: str) -> Response:
+    """Return the style sheet in the clinic's colours, for ever: all that it is made of stands in its address."""
+    tenant = g.tenant
+    if version != current_app.config["STATIC_VERSION"] or f"#{accent}" != tenant.accent:
+        abort(404)
+    encoding = best(request.headers.get("Accept-Encoding", ""))
+    response = make_response(static.sheet(tenant.accent, tenant.on_accent, encoding))
+    response.content_type = "text/css; charset=utf-8"
+    response.cache_control.public = response.cache_control.immutable = True
+    response.cache_control.max_age = _FOR_EVER
+    response.vary.add("Accept-Encoding")
+    if encoding:
+        response.content_encoding = encoding
     return response
 
 
@@ -36,9 +46,9 @@ def styles() -> Response:
 @bp.get("/portal.webmanifest")
 def manifest() -> Response:
     """Return the web-app manifest; nothing is stored offline."""
-    static = current_app.jinja_env.globals["static"]
+    address = cast("Any", current_app.jinja_env.globals["static"])
     icons = [
-        {"src": cast("Any", static)(f"brand/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
+        {"src": address(f"brand/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
         for size in (192, 512)
     ]
     response = jsonify(

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import zlib
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import brotli
 from flask import Flask, Response, request
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
+
+Encoding = Literal["br", "gzip"]
 
 _brotli = cast("Any", brotli)
 _TYPES = frozenset({"text/html", "text/css", "application/json", "application/manifest+json"})
@@ -46,7 +48,7 @@ def _compress(response: Response) -> Response:
     if len(body) < _SMALLEST:
         return response
     response.vary.add("Accept-Encoding")
-    encoding = _best(request.headers.get("Accept-Encoding", ""))
+    encoding = best(request.headers.get("Accept-Encoding", ""))
     if encoding is None:
         return response
     response.set_data(_encoded(body, encoding))
@@ -58,16 +60,24 @@ def _compress(response: Response) -> Response:
 
 
 @lru_cache(512)
-def _best(accepted: str) -> str | None:
-    """The encoding to use for an `Accept-Encoding` header: brotli where it is as welcome as gzip."""
+def best(accepted: str) -> Encoding | None:
+    """Return the encoding to use for an `Accept-Encoding` header: brotli where it is as welcome as gzip."""
     offered = parse_accept_header(accepted[:200], Accept)
-    qualities = {name: offered.quality(name) for name in ("br", "gzip")}
-    best = max(qualities, key=lambda name: qualities[name])
-    return best if qualities[best] > 0 else None
+    encodings: tuple[Encoding, ...] = ("br", "gzip")
+    qualities: dict[Encoding, float] = {one: offered.quality(one) for one in encodings}
+    wanted = max(encodings, key=lambda one: qualities[one])
+    return wanted if qualities[wanted] > 0 else None
 
 
-def _encoded(body: bytes, encoding: str) -> bytes:
+def packed(body: bytes, encoding: Encoding | None) -> bytes:
+    """Return what is kept and sent often, as small as it gets; None leaves it as it is."""
+    return _encoded(body, encoding, brotli_quality=11, gzip_level=9) if encoding else body
+
+
+def _encoded(
+    body: bytes, encoding: Encoding, *, brotli_quality: int = _BROTLI, gzip_level: int = _GZIP
+) -> bytes:
     if encoding == "br":
-        return _brotli.compress(body, mode=_brotli.MODE_TEXT, quality=_BROTLI, lgwin=_WINDOW)
-    packing = zlib.compressobj(_GZIP, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+        return _brotli.compress(body, mode=_brotli.MODE_TEXT, quality=brotli_quality, lgwin=_WINDOW)
+    packing = zlib.compressobj(gzip_level, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     return packing.compress(body) + packing.flush()

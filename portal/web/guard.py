@@ -40,7 +40,7 @@ PUBLIC = frozenset(
             "sign_in.back_channel",
         ),
         *(
-            "look.tenant_css",
+            "look.sheet",
             "look.manifest",
             "look.styles",
             "language.choose",

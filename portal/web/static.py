@@ -1,7 +1,7 @@
 """Static files under an address that changes with their content, so that browsers keep them for ever.
 
-Pages load one script and one sheet, `scripts.js` and `styles.css`, made from their sources without comments and spaces: a
-first visit on a slow network waits for each request and each kilobyte. `python -m portal.web.static` makes and
+Pages load one script and one sheet, made from their sources without comments and spaces: a first visit on a slow network
+waits for each request and each kilobyte. So the clinic's colours are no sheet of their own but the end of that one. `python -m portal.web.static` makes and
 compresses them when the portal is installed; a start makes again what changed since.
 """
 
@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 from wsgiref.headers import Headers
@@ -19,14 +20,19 @@ from wsgiref.headers import Headers
 from flask import Flask
 from whitenoise import WhiteNoise
 
+from portal.web.compression import Encoding, packed
+
 FOLDER = Path(__file__).parents[2] / "static"
+_CLINICS = 128
+"""Whose sheets are kept compressed: 11 kB each; every browser asks once a release."""
 
 
 def init_app(app: Flask) -> None:
     """Serve the folder by WhiteNoise (pre-compressed siblings included) and make `static()` known to templates."""
     make()
     _drop_stale_copies()
-    prefix = f"static/{_digest()}"
+    app.config["STATIC_VERSION"] = version()
+    prefix = f"static/{app.config['STATIC_VERSION']}"
     app.wsgi_app = WhiteNoise(  # pyright: ignore[reportAttributeAccessIssue]
         app.wsgi_app,
         root=str(FOLDER),
@@ -41,6 +47,23 @@ def make() -> None:
     """Write the script and the sheet that pages load, if they aren't what their sources are now."""
     _write("scripts.js", f"{_read('vendor/htmx.js').strip()}\n{_short_script(_read('portal.js'))}")
     _write("styles.css", _short_sheet(_read("portal.css")))
+
+
+def version() -> str:
+    """Return what stands in the addresses of static files now, made from their content."""
+    content = hashlib.sha256()
+    for file in sorted(FOLDER.rglob("*")):
+        if file.is_file() and file.suffix not in (".gz", ".br"):
+            content.update(file.relative_to(FOLDER).as_posix().encode())
+            content.update(file.read_bytes())
+    return content.hexdigest()[:12]
+
+
+@lru_cache(_CLINICS)
+def sheet(accent: str, on_accent: str, encoding: Encoding | None) -> bytes:
+    """Return the sheet with a clinic's colours (`#rrggbb`; no inline style is needed, or allowed), in this encoding."""
+    text = f"{_read('styles.css')}:root{{--accent:{accent};--on-accent:{on_accent}}}"
+    return packed(text.encode(), encoding)
 
 
 def _read(name: str) -> str:
@@ -73,15 +96,6 @@ def _drop_stale_copies() -> None:
         if not source.exists() or source.stat().st_mtime > copy.stat().st_mtime:
             with suppress(OSError):
                 copy.unlink()
-
-
-def _digest() -> str:
-    content = hashlib.sha256()
-    for file in sorted(FOLDER.rglob("*")):
-        if file.is_file() and file.suffix not in (".gz", ".br"):
-            content.update(file.relative_to(FOLDER).as_posix().encode())
-            content.update(file.read_bytes())
-    return content.hexdigest()[:12]
 
 
 def _always(path: str, url: str) -> bool:

@@ -64,7 +64,7 @@ def calls_for(app: Any, path: str) -> int:
     return counted
 
 
-@pytest.mark.parametrize("path", ["/signed-out", "/tenant.css", "/healthz", "/readyz"])
+@pytest.mark.parametrize("path", ["/signed-out", "/portal.webmanifest", "/healthz", "/readyz"])
 def test_a_request_is_the_same_work_among_a_thousand_clinics(tmp_path: Path, path: str) -> None:
     apps = [create_app(settings(tmp_path, count), clock=lambda: 1_000_000.0) for count in (2, 1000)]
     few, many = (calls_for(app, path) for app in apps)

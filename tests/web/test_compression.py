@@ -63,7 +63,7 @@ def test_a_page_is_a_third_of_its_size(amelia: Visitor) -> None:
 
 
 def test_small_answers_files_and_static_files_stay_as_they_are(amelia: Visitor) -> None:
-    for path in ("/tenant.css", "/healthz", "/notifications/bell"):
+    for path in ("/portal.webmanifest", "/healthz", "/notifications/bell"):
         response, _body = raw(amelia, path, "br, gzip")
         assert "Content-Encoding" not in response.headers, path
     page = amelia.get("/consents")

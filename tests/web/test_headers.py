@@ -23,7 +23,7 @@ FIXED = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-SHARED = {"look.tenant_css", "look.manifest"}
+SHARED = {"look.sheet", "look.manifest"}
 """What is the same for everyone, and may be kept."""
 
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'self'"

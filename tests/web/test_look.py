@@ -13,9 +13,32 @@ from tests.support.visitor import Visitor
 
 def test_each_clinic_has_its_own_colour(portal: PortalThread) -> None:
     for tenant, colour in (("riverside", "#0b6e4f"), ("harbour", "#1f4e8c")):
-        answer = portal.visitor(tenant).request("GET", "/tenant.css")
-        assert colour in answer.response.text
+        visitor = portal.visitor(tenant)
+        (link,) = visitor.get("/signed-out").select("link[rel=stylesheet]")
+        answer = visitor.request("GET", str(link["href"]))
+        assert answer.response.text.endswith(f":root{{--accent:{colour};--on-accent:#ffffff}}")
         assert answer.headers["Content-Type"].startswith("text/css")
+
+
+@pytest.mark.parametrize("encoding", ["br", "gzip", "identity"])
+def test_the_sheet_comes_as_small_as_the_browser_takes_it(portal: PortalThread, encoding: str) -> None:
+    visitor = portal.visitor()
+    (link,) = visitor.get("/signed-out").select("link[rel=stylesheet]")
+    answer = visitor.request("GET", str(link["href"]), headers={"Accept-Encoding": encoding})
+    assert answer.headers.get("Content-Encoding", "identity") == encoding
+    assert "Accept-Encoding" in answer.headers["Vary"]
+    assert (
+        int(answer.headers["Content-Length"]) < {"br": 12_000, "gzip": 13_500, "identity": 60_000}[encoding]
+    )
+    assert "@layer" in answer.response.text and "/*" not in answer.response.text
+
+
+def test_a_sheet_of_another_release_or_another_clinic_is_not_there(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    (link,) = visitor.get("/signed-out").select("link[rel=stylesheet]")
+    address = str(link["href"])
+    visitor.request("GET", address.replace("0b6e4f", "1f4e8c"), status=404)
+    visitor.request("GET", re.sub(r"static/\w+", "static/0123456789ab", address), status=404)
 
 
 def test_the_manifest_names_the_clinic_and_icons_that_exist(portal: PortalThread) -> None:

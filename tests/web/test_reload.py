@@ -44,7 +44,7 @@ class Running:
                 Ask("POST", "/sign-out/back-channel", 400, form, b"logout_token=forged"),
                 Ask("GET", "/signed-out", 200),
                 Ask("POST", "/sign-out/back-channel", 400, form, b"logout_token=forged"),
-                Ask("GET", "/tenant.css", 200),
+                Ask("GET", "/portal.webmanifest", 200),
             ],
         )
 

@@ -34,7 +34,7 @@ def test_public_pages_and_forms_store_nothing(portal: PortalThread) -> None:
         assert visitor.get("/signed-out").soup.html["lang"] == "es"  # type: ignore[index]
         visitor.get("/no/such/page", status=404)
         visitor.request("GET", "/", status=303, follow=False)
-        visitor.get("/tenant.css")
+        visitor.get("/portal.webmanifest")
         assert {one.name for one in visitor.http.cookies} == {csrf.VISITOR_COOKIE, "__Host-language"}
     assert stored(portal) == before
 
@@ -51,7 +51,7 @@ def test_a_visitors_form_cookie_is_bound_to_host_and_out_of_reach_of_scripts(por
 def test_the_form_cookie_comes_once_and_with_forms_alone(portal: PortalThread) -> None:
     visitor = portal.visitor()
     assert "Set-Cookie" not in visitor.get("/healthz").headers
-    assert "Set-Cookie" not in visitor.get("/tenant.css").headers
+    assert "Set-Cookie" not in visitor.get("/portal.webmanifest").headers
     visitor.get("/signed-out")
     assert "Set-Cookie" not in visitor.get("/signed-out").headers
 
