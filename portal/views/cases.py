@@ -97,7 +97,7 @@ def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]
             moves,
             radios=True,
             known={str(status): clinical.care_status_name(status) for status in CareStatus},
-            wrong=_("Its present state doesn't allow this step."),
+            wrong=_("Its present state doesn’t allow this step."),
         ),
         "closed_reason": text(_("Why it is closed"), kind="textarea", longest=_LONG),
         "physician_id": choice(
@@ -135,7 +135,7 @@ def _physicians(care: Care, episode: Episode) -> Choices:
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
     found = {one.id: one.name for one in page.items if one.is_active} if page else team
-    hint = None if page else _("The clinic's physicians can't be listed right now.")
+    hint = None if page else _("The clinic’s physicians can’t be listed right now.")
     return Choices([("", _("Nobody")), *sorted(found.items(), key=lambda pair: pair[1].casefold())], hint)
 
 

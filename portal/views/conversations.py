@@ -93,7 +93,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
         toast(
             _("Marked as read.")
             if announced
-            else _("There was nothing to mark; the clinic's system keeps this count itself."),
+            else _("There was nothing to mark; the clinic’s system keeps this count itself."),
             tone="success" if announced else "info",
         )
         return redirect_to(url_for(".show", conversation_id=conversation_id))
@@ -354,7 +354,7 @@ def _reply(address: ReplyAddress) -> Reply:
 def _consequences() -> list[str]:
     return [
         _("It leaves your inbox. You can still read it under Archived."),
-        _("It can't be put back into the inbox by hand; a new message in it may bring it back."),
+        _("It can’t be put back into the inbox by hand; a new message in it may bring it back."),
         _("Nothing changes for the others in the conversation."),
     ]
 

@@ -188,5 +188,5 @@ def _is_at(directory: Directory, place: str) -> bool:
 
 def _closed_words(place: Place | None) -> str:
     if place is None:
-        return _("That folder isn't there any more. Choose another.")
-    return _("It can't go there: %(why)s.", why=place.closed)
+        return _("That folder isn’t there any more. Choose another.")
+    return _("It can’t go there: %(why)s.", why=place.closed)

@@ -653,7 +653,7 @@ def _ending(episode: Episode) -> tuple[str, str]:
         case Outcome.NO_PREGNANCY:
             return (
                 _("This treatment has ended"),
-                _("We are sorry that it didn't lead to a pregnancy. There is no hurry; whenever you want to talk, "
+                _("We are sorry that it didn’t lead to a pregnancy. There is no hurry; whenever you want to talk, "
                   "your care team is there."),
             )  # fmt: skip
         case Outcome.NO_TRANSFER:

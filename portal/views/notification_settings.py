@@ -125,7 +125,7 @@ class Filled:
         language = form.get("language", "")
         errors += _quiet_errors(start, end, zone)
         if language and language not in {*g.tenant.languages, current.language}:
-            errors.append(("language", _("Choose one of the clinic's languages.")))
+            errors.append(("language", _("Choose one of the clinic’s languages.")))
         quiet = QuietHours(start=start, end=end, time_zone=zone) if start or end else None
         settings = msgspec.structs.replace(
             current,
@@ -141,10 +141,10 @@ class Filled:
         found: list[tuple[str, str]] = []
         for field in error.fields:
             if field.startswith("quiet_hours"):
-                found.append(("start", _("The clinic's system doesn't accept these quiet hours.")))
+                found.append(("start", _("The clinic’s system doesn’t accept these quiet hours.")))
             elif field.startswith("language"):
-                found.append(("language", _("The clinic's system doesn't accept this language.")))
-        found = found or [("matrix", _("The clinic's system doesn't accept one of these choices."))]
+                found.append(("language", _("The clinic’s system doesn’t accept this language.")))
+        found = found or [("matrix", _("The clinic’s system doesn’t accept one of these choices."))]
         return Filled(self.settings, self.start, self.end, self.zone, tuple(dict.fromkeys(found)))
 
 
@@ -168,7 +168,7 @@ def _locked_errors(current: NotificationSettings, chosen: dict[str, set[str]]) -
     return [
         (
             "matrix",
-            _("“%(kind)s” can't be changed: your clinic always sends these.", kind=kind_words(item.type)),
+            _("“%(kind)s” can’t be changed: your clinic always sends these.", kind=kind_words(item.type)),
         )
         for item in current.items
         if item.locked
@@ -239,7 +239,7 @@ def _hours(quiet: QuietHours | None) -> str:
 
 
 def _language(code: str | None) -> str:
-    return NAMES.get(code, code) if code else _("The portal's language")
+    return NAMES.get(code, code) if code else _("The portal’s language")
 
 
 def _channel_words(channel: str) -> str:

@@ -183,7 +183,7 @@ def _linked(link: str) -> str | Answer:
 
 
 def _elsewhere() -> Answer:
-    return Answer(422, _("This link leads elsewhere. Paste one of this clinic's portal, or an id."))
+    return Answer(422, _("This link leads elsewhere. Paste one of this clinic’s portal, or an id."))
 
 
 def _looked_up(care: Care, id_: str) -> str | Answer:
@@ -200,7 +200,7 @@ def _looked_up(care: Care, id_: str) -> str | Answer:
             return _address(kind, id_)
     if any(not isinstance(a, NotFound | NotAllowed | NotOffered | Refused) for a in answers):
         return Answer(
-            503, _("The clinic's system isn't answering, so it can't be looked up. Choose its kind.")
+            503, _("The clinic’s system isn’t answering, so it can’t be looked up. Choose its kind.")
         )
     return Answer(
         404,

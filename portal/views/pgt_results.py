@@ -126,7 +126,7 @@ def _meaning(call: PgtCall | None) -> tuple[str, str]:
         case PgtCall.SEGMENTAL:
             return (
                 _("A part of a chromosome was missing or doubled in the cells that were tested."),
-                _("How much that matters depends on the part, and can't be read from the word alone. ")
+                _("How much that matters depends on the part, and can’t be read from the word alone. ")
                 + few_cells,
             )
         case PgtCall.UNAFFECTED:
@@ -149,7 +149,7 @@ def _meaning(call: PgtCall | None) -> tuple[str, str]:
         case PgtCall.BALANCED:
             return (
                 _("The chromosomes were complete in amount: nothing missing, nothing doubled."),
-                _("It doesn't always tell whether the embryo carries the rearrangement itself. ") + few_cells,
+                _("It doesn’t always tell whether the embryo carries the rearrangement itself. ") + few_cells,
             )
         case PgtCall.UNBALANCED:
             return (

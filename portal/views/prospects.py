@@ -436,7 +436,7 @@ def _merge_refused(prospect_id: str, merge_id: str, error: CareError) -> Respons
         merge_id=merge_id,
         reason=said(error.code)
         if isinstance(error, Refused)
-        else _("One of the two isn't at this clinic, or isn't there any more."),
+        else _("One of the two isn’t at this clinic, or isn’t there any more."),
     )
 
 
@@ -495,7 +495,7 @@ def _ask_for_other(care: Care, prospect_id: str, given: str) -> Response:
     if given == prospect_id:
         error = said("SameRecord")
     elif given:
-        error = _("This is no id. Copy it from the record in the clinic's system.")
+        error = _("This is no id. Copy it from the record in the clinic’s system.")
     return render(
         "prospects/merge_with.html",
         status=422 if error else 200,

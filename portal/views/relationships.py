@@ -179,4 +179,4 @@ def _stale() -> str:
 
 
 def _unconfirmed() -> str:
-    return _("The clinic's system didn't confirm this. Its record, read just now, still shows this person.")
+    return _("The clinic’s system didn’t confirm this. Its record, read just now, still shows this person.")

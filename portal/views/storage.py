@@ -239,7 +239,7 @@ def _consequences(embryo: EmbryoStorage, wanted: Disposition) -> list[str]:
                 _("Storage is paid until %(day)s. That date moves on when the next payment has arrived.", day=long_date(paid))
                 if paid
                 else _("The clinic tells you what storage costs and until when it is paid."),
-                _("How long you agreed to storage doesn't change by this. Where it ends soon, the clinic sends you a form to renew it."),
+                _("How long you agreed to storage doesn’t change by this. Where it ends soon, the clinic sends you a form to renew it."),
                 changeable,
             ]  # fmt: skip
         case Disposition.TRANSPORT:
@@ -251,27 +251,27 @@ def _consequences(embryo: EmbryoStorage, wanted: Disposition) -> list[str]:
         case Disposition.DONATE_RESEARCH:
             return [
                 _(
-                    "The embryo is used in a research project, and can't be transferred to anybody afterwards."
+                    "The embryo is used in a research project, and can’t be transferred to anybody afterwards."
                 ),
                 _("The form that was signed says which research is allowed."),
                 _(
-                    "Once it has been handed over, this can't be undone. Until then you can change your mind here."
+                    "Once it has been handed over, this can’t be undone. Until then you can change your mind here."
                 ),
             ]
         case Disposition.DONATE_PATIENT:
             return [
                 _(
-                    "The embryo may be transferred to someone you don't know, and a child may be born from it."
+                    "The embryo may be transferred to someone you don’t know, and a child may be born from it."
                 ),
                 _("The law says what such a child may learn about you. The clinic offers counselling first."),
                 _(
-                    "Once it has been handed over, this can't be undone. Until then you can change your mind here."
+                    "Once it has been handed over, this can’t be undone. Until then you can change your mind here."
                 ),
             ]
         case _:
             return [
-                _("The clinic takes the embryo out of storage, and it can't be used any more."),
-                _("This can't be undone once it is done. Until then you can change your mind here."),
+                _("The clinic takes the embryo out of storage, and it can’t be used any more."),
+                _("This can’t be undone once it is done. Until then you can change your mind here."),
                 _("If you want to talk first, your care team is there. There is no hurry."),
             ]
 
@@ -331,7 +331,7 @@ def _inventory_fields(embryo: EmbryoStorage) -> Fields:
             moves,
             radios=True,
             known={str(status): _status_words(embryo, status) for status in EmbryoStatus},
-            wrong=_("Its present state doesn't allow this step."),
+            wrong=_("Its present state doesn’t allow this step."),
         ),
         "location_facility": text(_("Facility"), longest=100),
         "location_tank": text(_("Tank"), longest=40),

@@ -210,7 +210,7 @@ def outcome(result: Saved[R] | Filled | Comparison) -> str:
 def kept_elsewhere() -> str:
     """Say that the clinic's own system keeps this one record (501 about a record)."""
     return _(
-        "The clinic keeps this record in another system, so it can't be changed here. Please ask the clinic to change it."
+        "The clinic keeps this record in another system, so it can’t be changed here. Please ask the clinic to change it."
     )
 
 
@@ -277,7 +277,7 @@ def _written(editing: Editing[R], record: R, wanted: Values) -> Saved[R] | Fille
     if now == wanted or (not is_lost and now != before):  # an API may write what it got in its own way
         return Saved(newest, is_changed=True)
     note = _(
-        "The clinic's system didn't confirm this, and its record, read just now, doesn't show it. You can send it again."
+        "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it. You can send it again."
     )
     return _again(editing, newest, editing.form(newest, wanted), status=503, note=note)
 
@@ -297,9 +297,9 @@ def _refused(editing: Editing[R], record: R, wanted: Values, error: Invalid | Re
         return _again(editing, record, form, status=403, note=said(error.code))
     names = [name.replace(".", "_") for name in error.fields]
     for name in (name for name in names if name in form):
-        form.add_error(name, _("The clinic's system doesn't accept this."))
+        form.add_error(name, _("The clinic’s system doesn’t accept this."))
     if not form.errors:
-        form.add_error(None, _("The clinic's system doesn't accept something of this. Nothing was changed."))
+        form.add_error(None, _("The clinic’s system doesn’t accept something of this. Nothing was changed."))
     return _again(editing, record, form, status=422)
 
 

@@ -70,21 +70,21 @@ def told(error: CareError) -> Told:
         case NotAllowed():
             return Told(
                 403,
-                _("You can't open this"),
-                _("Your role at this clinic doesn't include this page or this action."),
+                _("You can’t open this"),
+                _("Your role at this clinic doesn’t include this page or this action."),
                 _("If you think it should, ask the clinic."),
             )
         case Refused():
             return Told(
                 403,
-                _("That can't be done now"),
+                _("That can’t be done now"),
                 said(error.code),
                 _("Nothing was changed. Go back and look at it as it is now."),
             )
         case NotFound():
             return Told(
                 404,
-                _("We can't find that"),
+                _("We can’t find that"),
                 _("It may have been removed, may not be ready yet, or may belong to someone else."),
                 _("Check the address, or start again from the home page."),
             )
@@ -99,44 +99,44 @@ def told(error: CareError) -> Told:
         case Invalid():
             return Told(
                 400,
-                _("The clinic's system didn't accept that"),
-                _("Something in what was sent isn't right. Nothing was changed."),
+                _("The clinic’s system didn’t accept that"),
+                _("Something in what was sent isn’t right. Nothing was changed."),
                 _("Go back, check what you entered and try again."),
             )
         case NotOffered(about_record=True):
             return Told(
                 501,
                 _("This record is kept elsewhere"),
-                _("The clinic keeps this record in another system, so it can't be shown or changed here."),
+                _("The clinic keeps this record in another system, so it can’t be shown or changed here."),
                 _("Ask the clinic and they will help you."),
             )
         case NotOffered():
             return Told(
                 501,
-                _("Your clinic doesn't offer this here"),
-                _("This part of the portal isn't used by your clinic."),
+                _("Your clinic doesn’t offer this here"),
+                _("This part of the portal isn’t used by your clinic."),
                 _("Ask the clinic and they will help you."),
             )
         case Unavailable(outcome_known=False):
             return Told(
                 503,
-                _("We couldn't confirm that"),
-                _("The clinic's system didn't answer, so we don't know whether it was done."),
+                _("We couldn’t confirm that"),
+                _("The clinic’s system didn’t answer, so we don’t know whether it was done."),
                 _("Open the record and see how it stands before you try again."),
             )
         case Unavailable(is_undone=True):
             return Told(
                 503,
-                _("That wasn't done"),
-                _("The clinic's system can't take this right now. Nothing was changed."),
+                _("That wasn’t done"),
+                _("The clinic’s system can’t take this right now. Nothing was changed."),
                 _in_a_minute(),
                 again=True,
             )
         case Unavailable() | BadResponse():
             return Told(
                 503 if isinstance(error, Unavailable) else 502,
-                _("This can't be shown right now"),
-                _("The clinic's system isn't answering. Your records are safe."),
+                _("This can’t be shown right now"),
+                _("The clinic’s system isn’t answering. Your records are safe."),
                 _in_a_minute(),
                 again=True,
             )
@@ -246,8 +246,8 @@ def _http(error: HTTPException) -> Response | HTTPException:
             response = answer(
                 Told(
                     405,
-                    _("That doesn't work this way"),
-                    _("This address can't be used like that."),
+                    _("That doesn’t work this way"),
+                    _("This address can’t be used like that."),
                     _start_again(),
                 )
             )
@@ -258,8 +258,8 @@ def _http(error: HTTPException) -> Response | HTTPException:
             return answer(
                 Told(
                     code or 500,
-                    _("That didn't work"),
-                    _("The page couldn't understand what was sent. Nothing was changed."),
+                    _("That didn’t work"),
+                    _("The page couldn’t understand what was sent. Nothing was changed."),
                     _start_again(),
                 )
             )
@@ -308,7 +308,7 @@ def _ours() -> Told:
     return Told(
         500,
         _("Something went wrong on our side"),
-        _("This page can't be shown right now."),
+        _("This page can’t be shown right now."),
         _("Please try again in a few minutes.")
         if _is_staff()
         else _("Please try again in a few minutes. If it is urgent, call your clinic."),
@@ -330,8 +330,8 @@ def _is_staff() -> bool:
 def _identity_down() -> Told:
     return Told(
         503,
-        _("Signing in isn't possible right now"),
-        _("The sign-in service isn't answering."),
+        _("Signing in isn’t possible right now"),
+        _("The sign-in service isn’t answering."),
         _("Please try again in a minute. If it is urgent, call your clinic."),
         again=True,
     )
@@ -340,8 +340,8 @@ def _identity_down() -> Told:
 def _loop() -> Told:
     return Told(
         400,
-        _("Signing in doesn't work here"),
-        _("You came back from signing in several times, and this browser still doesn't keep you signed in."),
+        _("Signing in doesn’t work here"),
+        _("You came back from signing in several times, and this browser still doesn’t keep you signed in."),
         _("Allow cookies for this address, close other tabs of the portal, then go to the home page."),
     )
 

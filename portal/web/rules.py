@@ -11,7 +11,7 @@ def said(code: str) -> str:
         case "AlreadySigned":
             return _("You have signed this form already.")
         case "NotASigner":
-            return _("This form doesn't ask for your signature.")
+            return _("This form doesn’t ask for your signature.")
         case "OutOfOrder":
             return _("Someone else signs first; it will be your turn after them.")
         case "ContentChanged":
@@ -23,11 +23,11 @@ def said(code: str) -> str:
         case "FormSuperseded" | "Superseded":
             return _("A newer version of this form has taken its place.")
         case "WitnessIsSigner":
-            return _("A witness can't be someone who signs the form for themselves.")
+            return _("A witness can’t be someone who signs the form for themselves.")
         case "ClinicianNotStaff":
-            return _("Only the clinic's own staff sign as clinician.")
+            return _("Only the clinic’s own staff sign as clinician.")
         case "FormNotSent":
-            return _("The clinic hasn't sent this form yet.")
+            return _("The clinic hasn’t sent this form yet.")
         case "FormActedUpon" | "ActedUpon":
             return _("The treatment that this form allows has already happened.")
         case "FieldNotYours":
@@ -39,7 +39,7 @@ def said(code: str) -> str:
         case "RelationshipInUse":
             return _("A consent in force or a stored embryo depends on it.")
         case "MoveIntoDescendant":
-            return _("A folder can't be moved into itself or a folder inside it.")
+            return _("A folder can’t be moved into itself or a folder inside it.")
         case "DuplicateName":
             return _("There is a folder of that name already.")
         case "SyncRunning":
@@ -55,10 +55,10 @@ def said(code: str) -> str:
         case "SlotInThePast":
             return _("That time is over.")
         case "PhysicianNotAvailable":
-            return _("That physician can't be booked.")
+            return _("That physician can’t be booked.")
         case "ProspectClosed":
             return _("This enquiry is closed.")
         case "IllegalTransition":
-            return _("Its present state doesn't allow this step.")
+            return _("Its present state doesn’t allow this step.")
         case _:
-            return _("A rule of the clinic doesn't allow this now.")
+            return _("A rule of the clinic doesn’t allow this now.")

@@ -32,7 +32,7 @@ class Ready:
     call: str
     end: str
     unsure: str
-    undone: str = "That wasn't done"
+    undone: str = "That wasn’t done"
     values: dict[str, str] = field(default_factory=dict[str, str])
     is_found: bool = True
 
@@ -75,7 +75,7 @@ def _sign(people: People, plan: Plan) -> Ready:
         page.form(f"{form}/sign"),
         call=f"POST /api/care/consent-forms/{_id_in(form)}/sign",
         end="Receipt",
-        unsure="We couldn't confirm your signature yet",
+        unsure="We couldn’t confirm your signature yet",
         undone="Nothing was signed",
         values={"signature": "Amelia Hart"},
     )
@@ -88,7 +88,7 @@ def _revoke(people: People, plan: Plan) -> Ready:
         people("amelia").get(f"{form}/revoke").form(f"{form}/revoke"),
         call=f"POST /api/care/consent-forms/{_id_in(form)}/revoke",
         end="This consent is withdrawn",
-        unsure="We couldn't confirm the withdrawal yet",
+        unsure="We couldn’t confirm the withdrawal yet",
         undone="Nothing was withdrawn",
         values={"reason": "Second thoughts"},
     )
@@ -103,7 +103,7 @@ def _create_consent(people: People, plan: Plan) -> Ready:
         page.form("/consents/new"),
         call="POST /api/care/consent-forms",
         end=title,
-        unsure="We couldn't confirm the new form yet",
+        unsure="We couldn’t confirm the new form yet",
     )
 
 
@@ -117,7 +117,7 @@ def _create_protocol(people: People, plan: Plan) -> Ready:
         page.form("/protocols/new/create"),
         call="POST /api/care/fertility-protocols",
         end=name,
-        unsure="We couldn't confirm the new protocol yet",
+        unsure="We couldn’t confirm the new protocol yet",
     )
 
 
@@ -130,7 +130,7 @@ def _merge(people: People, plan: Plan) -> Ready:
         page.form(f"/prospects/{kept}/merge/confirm"),
         call=f"POST /api/prospect/records/{kept}/merge/{merged}",
         end="The two enquiries are one now",
-        unsure="The merge isn't confirmed",
+        unsure="The merge isn’t confirmed",
         is_found=False,
     )
 
@@ -143,7 +143,7 @@ def _book(people: People, plan: Plan) -> Ready:
         page.form(f"/prospects/{prospect}/book"),
         call=f"POST /api/prospect/records/{prospect}/book-window",
         end="The window is booked",
-        unsure="The booking isn't confirmed",
+        unsure="The booking isn’t confirmed",
         values={"window": _first_window(page)},
         is_found=False,
     )
@@ -160,7 +160,7 @@ def _book_by_link(people: People, plan: Plan) -> Ready:
         page.form(link),
         call=f"POST /api/prospect/records/{prospect}/book-window",
         end="Your visit is booked",
-        unsure="We couldn't confirm your booking",
+        unsure="We couldn’t confirm your booking",
         values={"window": _first_window(page)},
         is_found=False,
     )

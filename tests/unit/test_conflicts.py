@@ -217,7 +217,7 @@ def test_what_is_wrong_keeps_what_was_typed(app: Flask, api: Api) -> None:
 def test_a_rule_that_refuses_is_told_in_words_and_keeps_what_was_typed(app: Flask, api: Api) -> None:
     api.fails = [Refused("IllegalTransition")]
     filled = send(app, api, opened(app, api), title="Mine")
-    assert (filled.status, filled.note) == (403, "Its present state doesn't allow this step.")
+    assert (filled.status, filled.note) == (403, "Its present state doesn’t allow this step.")
     assert filled.form.value("title") == "Mine"
 
 
@@ -269,7 +269,7 @@ def test_an_act_that_the_record_does_not_show_is_not_called_saved(
     filled = send(app, api, opened(app, api), title="New")
     assert isinstance(filled, Filled)
     assert filled.status == 503
-    assert "didn't confirm" in filled.note
+    assert "didn’t confirm" in filled.note
     assert filled.form.value("title") == "New"
 
 

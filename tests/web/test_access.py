@@ -19,7 +19,7 @@ STAFF = {
     "colin": "coordinator",
     "ada": "admin",
 }
-REFUSED = "Your role at this clinic doesn't include this page or this action."
+REFUSED = "Your role at this clinic doesn’t include this page or this action."
 
 
 def test_the_table_is_what_the_marks_give(portal: PortalThread) -> None:

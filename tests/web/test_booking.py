@@ -106,7 +106,7 @@ def test_twenty_posts_by_one_link_book_one_time(portal: PortalThread, link: Link
         forms += [(page.form(path), windows(page)[n]) for n in range(5)]
     with ThreadPoolExecutor(10) as pool:
         ends = list(pool.map(lambda pair: pair[0].submit(window=pair[1], status=None), forms))
-    assert {end.heading for end in ends} <= {"Your visit is booked", "We couldn't confirm your booking"}
+    assert {end.heading for end in ends} <= {"Your visit is booked", "We couldn’t confirm your booking"}
     left = windows(portal.visitor().get(week(link(), weeks=2)))
     physician_free_again = [value for _form, value in forms if value not in left]
     assert len(set(physician_free_again)) <= 1
@@ -137,14 +137,14 @@ def test_a_closed_enquiry_is_told_kindly_and_the_link_is_not_used_up(anybody: Vi
     path = link(RUTH)
     form = anybody.get(week(path)).form(path)
     page = form.submit(window=windows(form.page)[0], status=403)
-    assert "This link can't be used any more" in page.heading
+    assert "This link can’t be used any more" in page.heading
     assert anybody.get(path).heading == "Book your first visit"
 
 
 def test_an_enquiry_that_is_gone_is_told_kindly(anybody: Visitor, link: Link) -> None:
     path = link(sample_id("prospect", "nobody"))
     form = anybody.get(week(path)).form(path)
-    assert "can't be used" in form.submit(window=windows(form.page)[0], status=404).heading
+    assert "can’t be used" in form.submit(window=windows(form.page)[0], status=404).heading
 
 
 @pytest.mark.asvs("8.4.1")
@@ -154,7 +154,7 @@ def test_another_clinics_host_does_not_know_the_link(portal: PortalThread, link:
 
 def test_a_clinic_without_a_calendar_says_so(portal: PortalThread, link: Link) -> None:
     page = portal.visitor("harbour").get(link(clinic="harbour"), status=501)
-    assert "doesn't offer this here" in page.words
+    assert "doesn’t offer this here" in page.words
 
 
 @pytest.mark.parametrize("signed", ["nonsense", "a.b", "%C3%A9", "x" * 3000])
@@ -203,7 +203,7 @@ def test_a_lost_answer_is_told_as_it_is_and_the_link_does_not_book_again(
     path = link()
     form = anybody.get(week(path)).form(path)
     page = form.submit(window=windows(form.page)[0], status=503)
-    assert page.heading == "We couldn't confirm your booking"
+    assert page.heading == "We couldn’t confirm your booking"
     assert form.submit(window=windows(form.page)[1]).heading == page.heading
     assert calls == [TOMASZ]
 

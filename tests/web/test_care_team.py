@@ -123,7 +123,7 @@ def test_an_older_copy_says_when_it_was_read_and_without_one_the_page_says_so(tm
         other = victor.get(
             "/care-team?week=" + parse_qs(urlsplit(page.link("Later")).query)["week"][0], status=503
         )
-        assert "can't be shown right now" in other.words
+        assert "can’t be shown right now" in other.words
     finally:
         portal.stop()
         service.stop()

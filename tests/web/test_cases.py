@@ -68,7 +68,7 @@ def test_an_end_needs_its_reason(nora: Visitor, service: CareService, status: st
 @pytest.mark.parametrize("status", ["Planned", "Waitlist", "Nonsense", ""])
 def test_a_move_that_is_not_legal_is_refused_in_words(nora: Visitor, status: str) -> None:
     page = send(nora.get(EDIT), expect=422, status=status)
-    assert "Its present state doesn't allow this step." in page.words
+    assert "Its present state doesn’t allow this step." in page.words
 
 
 def test_a_physician_is_chosen_from_the_clinics_own(nora: Visitor, service: CareService) -> None:
@@ -96,7 +96,7 @@ def test_other_roles_are_refused_and_see_no_link(portal: PortalThread, who: str)
 
 def test_another_clinics_case_is_not_there(portal: PortalThread) -> None:
     omar = portal.sign_in("omar")
-    assert omar.get(EDIT, status=404).heading == "We can't find that"
+    assert omar.get(EDIT, status=404).heading == "We can’t find that"
     omar.get(f"{ACTION}?episode={sample_id('episode', 'maya-1')}", status=404)
 
 
@@ -120,7 +120,7 @@ def test_two_editors_see_both_and_a_move_that_became_illegal_is_not_made(
     assert "Moved abroad" in both.words
     chosen = {**dict(both.form(ACTION).fields()), "keep-status": "mine"}
     refused = nora.post(EDIT, chosen, status=422)
-    assert "Its present state doesn't allow this step." in refused.words
+    assert "Its present state doesn’t allow this step." in refused.words
     assert dict(refused.form(ACTION).fields())["diagnosis"] == "Mine"
     saved = nora.post(EDIT, {**chosen, "keep-status": "now"})
     assert "The case is saved." in saved.text

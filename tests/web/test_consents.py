@@ -152,7 +152,7 @@ def test_forms_of_others_other_clinics_and_none_are_the_same_404(amelia: Any, id
         "odd": "/consents/%27%3Bdrop",
     }[id_]
     page = amelia.get(address + rest, status=404)
-    assert page.heading == "We can't find that"
+    assert page.heading == "We can’t find that"
 
 
 def test_acting_on_the_form_of_another_is_a_404_too(amelia: Any) -> None:
@@ -207,7 +207,7 @@ def test_verify_says_that_it_cannot_tell_where_the_clinics_system_marks_texts_in
 ) -> None:
     mark_all_in_another_way(service.plan, sample_id("patient", "grace"))
     page = portal.sign_in("grace").get(f"{consent('grace-storage')}/receipt?verify=1")
-    assert "As recorded" in page.words and "can't be made anew here" in page.words
+    assert "As recorded" in page.words and "can’t be made anew here" in page.words
     assert "Matches" not in page.words and "Does not match" not in page.words
 
 

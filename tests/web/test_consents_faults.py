@@ -147,10 +147,10 @@ def test_a_signature_that_never_arrived_is_said_honestly_and_can_be_given_again(
     page = to_step(amelia, form, "Sign this form")
     line.cut("/sign", fault)
     unknown = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=503)
-    assert "We couldn't confirm your signature yet" in unknown.words
+    assert "We couldn’t confirm your signature yet" in unknown.words
     assert "your signature is not in the record" in unknown.words
     again = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=202)
-    assert "couldn't confirm" in again.words, "not sent a second time while the first may still arrive"
+    assert "couldn’t confirm" in again.words, "not sent a second time while the first may still arrive"
     line.mend()
     portal.clock.advance(30)
     page = unknown.follow("Look again")
@@ -214,8 +214,8 @@ def test_pages_say_what_cannot_be_shown_and_never_show_it_as_empty(
     ):
         line.cut(at, 503)
         page = visitor.get(path, status=503)
-        assert "This can't be shown right now" in page.words and "Nothing to sign" not in page.words
+        assert "This can’t be shown right now" in page.words and "Nothing to sign" not in page.words
     line.cut("/consent-forms", 503)
     page = nora.get("/consents/new")
-    assert "The clinic's forms can't be shown right now" in page.words
+    assert "The clinic’s forms can’t be shown right now" in page.words
     assert "Consent to freezing and storage of embryos" in page.words, "templates are still there"

@@ -252,7 +252,7 @@ def test_a_change_of_the_text_is_shown_and_reading_starts_again(amelia: Any, for
         ({"status": "Revoked"}, "This consent has been withdrawn."),
         ({"expires_at": "2020-01-01 00:00:00.000000"}, "The time to sign this form is over."),
         ({"status": "Superseded"}, "A newer version of this form has taken its place."),
-        ({"status": "Draft"}, "The clinic hasn't sent this form yet."),
+        ({"status": "Draft"}, "The clinic hasn’t sent this form yet."),
     ],
     ids=["revoked", "expired", "superseded", "draft"],
 )
@@ -268,7 +268,7 @@ def test_a_form_that_ended_meanwhile_is_shown_with_the_reason(
 
 def test_someone_who_is_no_signer_is_told_so(portal: Any, form: str) -> None:
     refused = portal.sign_in("ada").get(f"{form}/sign", status=403)
-    assert "doesn't ask for your signature" in refused.words
+    assert "doesn’t ask for your signature" in refused.words
 
 
 def test_a_session_that_ended_comes_back_to_the_step_with_everything_kept(portal: Any, form: str) -> None:

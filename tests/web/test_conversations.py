@@ -105,7 +105,7 @@ def test_own_messages_stand_at_the_own_side(amelia: Visitor, nora: Visitor) -> N
 def test_another_patients_conversation_is_the_same_as_none(amelia: Visitor, path: str) -> None:
     others = amelia.get(f"/conversations/{GRACES}{path}", status=404)
     none = amelia.get(f"/conversations/no-such-thing{path}", status=404)
-    assert others.heading == none.heading == "We can't find that"
+    assert others.heading == none.heading == "We can’t find that"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_another_patients_conversation_is_the_same_as_none(amelia: Visitor, path
     ],
 )
 def test_another_patients_records_can_not_be_acted_on(amelia: Visitor, act: str) -> None:
-    assert amelia.post(act, status=404).heading == "We can't find that"
+    assert amelia.post(act, status=404).heading == "We can’t find that"
 
 
 def test_an_archived_message_is_folded_away_and_undo_brings_it_back(amelia: Visitor) -> None:
@@ -199,7 +199,7 @@ def test_archiving_a_conversation_says_what_follows_first_and_promises_no_undo(p
     page = grace.get(f"/conversations/{GRACES}")
     assert page.link("Archive conversation") == f"/conversations/{GRACES}/archive"
     page = page.follow("Archive conversation")
-    assert "It can't be put back into the inbox by hand" in page.words
+    assert "It can’t be put back into the inbox by hand" in page.words
     page = page.form(f"/conversations/{GRACES}/archive").submit()
     assert page.path == "/conversations"
     toast = page.soup.select_one("#toasts .toast")
@@ -233,7 +233,7 @@ def left_alone(tmp_path: Path) -> Iterator[Visitor]:
 def test_a_stopped_care_service_is_told_in_words_and_never_as_an_empty_inbox(left_alone: Visitor) -> None:
     for path in ("/conversations", "/conversations?archived=1", f"/conversations/{SCAN}", "/notifications"):
         page = left_alone.get(path, status=503)
-        assert page.heading == "This can't be shown right now"
+        assert page.heading == "This can’t be shown right now"
         assert "Your records are safe" in page.words
         assert "There are no" not in page.words
     assert left_alone.get("/me/devices").heading == "Signed-in devices"

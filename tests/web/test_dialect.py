@@ -282,7 +282,7 @@ def test_a_missing_required_field_is_a_502_that_names_no_value(people: Any, prox
 
     with proxy.speaking(change=change):
         page = people("amelia").get(consent("amelia-treatment-2"), status=502)
-    assert "This can't be shown right now" in page.words
+    assert "This can’t be shown right now" in page.words
     assert "Dolores" not in page.text
     assert "title" not in page.words
 
@@ -293,7 +293,7 @@ def test_a_failure_is_told_in_our_words_whatever_its_form(
 ) -> None:
     with proxy.speaking(errors=form):
         page = people("amelia").get(f"/episodes/{GRACES}", status=404)
-        assert page.heading == "We can't find that"
+        assert page.heading == "We can’t find that"
         page = people("amelia").get(f"/relationships/{DANIEL}/remove?episode={AMELIAS}")
         told = page.form(f"/relationships/{DANIEL}").submit(status=None)
         assert told.status in (403, 422)
@@ -310,7 +310,7 @@ def test_a_module_that_the_clinic_lacks_is_told_kindly_and_leaves_the_sections(
         assert "/care-team" in sections(nora.get("/consents"))
         for path in ("/care-team", "/conversations"):
             page = nora.get(path, status=501)
-            assert page.heading == "Your clinic doesn't offer this here"
+            assert page.heading == "Your clinic doesn’t offer this here"
             assert path not in sections(page)
         home = nora.get("/")
         assert not sections(home) & {"/care-team", "/conversations"}

@@ -84,7 +84,7 @@ def test_the_list_has_what_goes_on_first_and_words_a_loss_gently(grace: Any) -> 
     page = grace.get("/episodes")
     assert [a["href"] for a in page.select("article h2 a")] == [GRACE, EARLIER]
     words = grace.get(EARLIER).words
-    assert "We are sorry that it didn't lead to a pregnancy" in words and "fail" not in words.lower()
+    assert "We are sorry that it didn’t lead to a pregnancy" in words and "fail" not in words.lower()
 
 
 def test_the_chart_stands_beside_a_table_of_the_same_facts(amelia: Any) -> None:

@@ -201,7 +201,7 @@ def test_a_page_says_what_it_cannot_show(
         assert page.status == 200, "needs nothing of the API"
     elif page.status == 200:
         said = page.select('[data-state="failed"], [data-state="not-offered"], [data-state="stale"]')
-        assert said or "can't be listed right now" in page.words or unhurt(path, which, fault), (
+        assert said or "can’t be listed right now" in page.words or unhurt(path, which, fault), (
             f"shown as if nothing had failed: {page.words[:400]}"
         )
     elif fault == "401":

@@ -137,7 +137,7 @@ def test_what_cannot_be_shown_is_said_and_offered_again(stopped: Any) -> None:
     assert page.heading == "Hello, Amelia"
     for region in ("consents", "messages", "treatment", "news"):
         failed = page.soup.select_one(f"#{region} [data-state=failed]")
-        assert failed is not None and "can't be shown right now" in failed.get_text(" ")
+        assert failed is not None and "can’t be shown right now" in failed.get_text(" ")
         again = failed.select_one("a")
         assert again is not None and again["href"] == "/" and again["hx-target"] == f"#{region}"
     assert "Nothing to do" not in page.words

@@ -832,7 +832,7 @@ def refused(portal: PortalThread, *, status: int = 400) -> None:
     visitor = portal.visitor()
     page = sign_in(visitor)
     assert page.status == status, page.words[:400]
-    assert page.heading in ("You couldn't be signed in", "Signing in isn't possible right now")
+    assert page.heading in ("You couldn’t be signed in", "Signing in isn’t possible right now")
     if page.path == "/sign-in/callback":
         assert page.link("Sign in again") == "/"
     assert person_of(visitor) is None

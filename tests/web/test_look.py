@@ -61,7 +61,7 @@ def test_static_files_are_kept_for_ever_and_change_address_with_their_content(po
 
 def test_the_living_page_shows_in_the_demo_alone(portal: PortalThread, elsewhere: Visitor) -> None:
     assert portal.visitor().get("/styles").status == 200
-    assert elsewhere.get("/styles", status=404).heading == "We can't find that"
+    assert elsewhere.get("/styles", status=404).heading == "We can’t find that"
 
 
 def test_the_living_page_shows_every_piece_there_is() -> None:

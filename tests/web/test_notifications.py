@@ -115,7 +115,7 @@ def test_opening_is_no_get_and_anothers_is_the_same_as_none(amelia: Visitor, gra
         assert amelia.get(f"/notifications/{other}/{act}", status=None).status in (404, 405)
         theirs = amelia.post(f"/notifications/{other}/{act}", status=404)
         none = amelia.post(f"/notifications/no-such-thing/{act}", status=404)
-        assert theirs.heading == none.heading == "We can't find that"
+        assert theirs.heading == none.heading == "We can’t find that"
 
 
 def test_one_is_read_and_unread_again_and_the_bell_tells_it_at_once(amelia: Visitor) -> None:
@@ -200,7 +200,7 @@ def test_the_bell_keeps_silent_when_the_care_service_does(tmp_path: Path) -> Non
     page = amelia.get("/notifications", status=503)
     assert "Your records are safe" in page.words and "no notifications" not in page.words
     assert bell_of(page) == before
-    assert amelia.get(SETTINGS, status=503).heading == "This can't be shown right now"
+    assert amelia.get(SETTINGS, status=503).heading == "This can’t be shown right now"
     portal.stop()
 
 
@@ -262,7 +262,7 @@ def test_bad_quiet_hours_are_linked_to_their_field_and_nothing_is_lost(grace: Vi
 def test_changing_a_locked_kind_is_refused_in_words(grace: Visitor) -> None:
     _, form = settings(grace)
     page = form.submit(sms=["ConsentRevoked"], status=422)
-    assert "“Consents withdrawn” can't be changed: your clinic always sends these." in page.words
+    assert "“Consents withdrawn” can’t be changed: your clinic always sends these." in page.words
     assert page.soup.select_one('.error-summary a[href="#matrix"]')
 
 

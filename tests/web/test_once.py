@@ -127,7 +127,7 @@ def test_what_surely_never_left_is_said_not_to_be_done_and_can_be_sent_at_once(
     refuse(ready.call)
     told = ready.send(503)
     assert ready.undone in told.words
-    assert "couldn't confirm" not in told.words and "isn't confirmed" not in told.words
+    assert "couldn’t confirm" not in told.words and "isn’t confirmed" not in told.words
     assert line.count(ready.call) == 0
     monkeypatch.undo()
     if told.select("a.button") and ready.undone == told.heading:

@@ -81,7 +81,7 @@ def test_other_roles_are_refused_and_see_no_link(portal: PortalThread, who: str)
 )
 def test_what_the_episode_does_not_hold_is_not_there(nora: Visitor, address: str) -> None:
     page = nora.get(address, status=404)
-    assert page.heading == "We can't find that"
+    assert page.heading == "We can’t find that"
     nora.post(address, {}, status=404)
 
 

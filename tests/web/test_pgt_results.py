@@ -71,7 +71,7 @@ def test_words_that_the_portal_strikes_are_named_for_those_who_listen(
 
 def test_a_result_before_its_release_is_not_there_for_patients(grace: Visitor, elif_: Visitor) -> None:
     hidden, unknown = grace.get(address("GO-6"), status=404), grace.get("/pgt-results/nothing", status=404)
-    assert hidden.heading == unknown.heading == "We can't find that"
+    assert hidden.heading == unknown.heading == "We can’t find that"
     assert len(hidden.words) == len(unknown.words)
     assert "Not released" in elif_.get(address("GO-6")).words
 
@@ -89,7 +89,7 @@ def test_an_api_that_shows_it_too_early_does_not_make_the_portal_show_it(
 
 def test_another_patients_result_is_not_there(portal: PortalThread) -> None:
     for who in ("amelia", "daniel", "maya", "omar"):
-        assert portal.sign_in(who).get(address("GO-1"), status=404).heading == "We can't find that"
+        assert portal.sign_in(who).get(address("GO-1"), status=404).heading == "We can’t find that"
 
 
 def test_the_episode_leads_to_it_and_it_leads_on(grace: Visitor) -> None:

@@ -158,7 +158,7 @@ def test_others_than_those_who_see_to_enquiries_are_refused(
 
 def test_where_the_clinic_has_no_calendar_it_is_said(person: Callable[[str], Visitor]) -> None:
     page = person("omar").get(f"/prospects/{INES}/book", status=501)
-    assert "Your clinic doesn't offer this here" in page.words
+    assert "Your clinic doesn’t offer this here" in page.words
 
 
 # ── the link ────────────────────────────────────────────────────────────────────────────────────────────
@@ -260,7 +260,7 @@ def test_a_lost_answer_to_a_booking_is_told_as_it_is_and_never_sent_again(
     form = colin.get(week(NOOR, weeks=4)).form(f"/prospects/{NOOR}/book")
     chosen = windows(form.page)[0]
     page = form.submit(window=chosen, status=503)
-    assert "isn't confirmed" in page.heading
+    assert "isn’t confirmed" in page.heading
     assert "This time is free" in page.words
     assert form.submit(window=chosen, status=202).heading == page.heading
     again = colin.get(f"/prospects/{NOOR}/book")
@@ -285,7 +285,7 @@ def test_a_lost_answer_to_a_merge_is_told_as_it_is_and_never_sent_again(
     monkeypatch.setattr(prospects, "merge_prospects", lost)
     page = colin.get(f"/prospects/{TOMASZ}/merge?merge={NOOR}").form(f"/prospects/{TOMASZ}/merge").submit()
     confirm = page.form(f"/prospects/{TOMASZ}/merge/confirm")
-    assert "isn't confirmed" in confirm.submit(status=503).heading
-    assert "isn't confirmed" in confirm.submit(status=202).heading
-    assert "isn't confirmed" in colin.get(f"/prospects/{TOMASZ}/merge?merge={NOOR}").heading
+    assert "isn’t confirmed" in confirm.submit(status=503).heading
+    assert "isn’t confirmed" in confirm.submit(status=202).heading
+    assert "isn’t confirmed" in colin.get(f"/prospects/{TOMASZ}/merge?merge={NOOR}").heading
     assert calls == [TOMASZ]

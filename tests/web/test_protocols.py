@@ -214,7 +214,7 @@ def test_only_legal_moves_are_offered_and_others_are_refused_in_words(nora):
     assert "Activate" in page.words
     assert "Put on hold" not in page.words
     refused = nora.post(f"{page.path}/status", {"status": "Completed"}, status=403)
-    assert "Its present state doesn't allow this step." in refused.words
+    assert "Its present state doesn’t allow this step." in refused.words
     page = page.form(f"{page.path}/status").submit()
     assert "The protocol is now: Active." in page.soup.get_text()
     ending = page.follow("Complete")

@@ -50,7 +50,7 @@ def test_a_rule_that_forbids_it_is_told_in_words(amelia: Visitor, service: CareS
 def test_another_persons_relationship_is_not_there(portal: PortalThread, service: CareService) -> None:
     for who, episode in (("daniel", EPISODE), ("grace", EPISODE), ("grace", GRACES), ("maya", EPISODE)):
         visitor = portal.sign_in(who)
-        assert visitor.get(address(CONTACT, episode), status=404).heading == "We can't find that"
+        assert visitor.get(address(CONTACT, episode), status=404).heading == "We can’t find that"
         visitor.post(address(CONTACT, episode), {"operation": "x"}, status=404)
     assert is_there(service, CONTACT)
 
@@ -122,5 +122,5 @@ def test_staff_remove_from_the_episode_and_come_back_to_it(
 
 
 def test_what_never_was_is_not_there(amelia: Visitor) -> None:
-    assert amelia.get("/relationships/nothing/remove", status=404).heading == "We can't find that"
+    assert amelia.get("/relationships/nothing/remove", status=404).heading == "We can’t find that"
     amelia.post("/relationships/nothing/remove", {}, status=404)

@@ -373,7 +373,7 @@ def test_with_the_care_service_gone_pages_say_so_and_signing_out_works(
     assert page.path == "/signed-out"
     page = visitor.get("/", status=None)
     assert page.status == 503
-    assert "Signing in isn't possible right now" in page.words
+    assert "Signing in isn’t possible right now" in page.words
 
 
 @pytest.mark.parametrize(
@@ -381,4 +381,4 @@ def test_with_the_care_service_gone_pages_say_so_and_signing_out_works(
 )
 def test_a_strange_address_is_a_page_not_found(portal: PortalThread, path: str) -> None:
     page = portal.sign_in("amelia").get(path, status=404)
-    assert page.heading == "We can't find that"
+    assert page.heading == "We can’t find that"

@@ -92,7 +92,7 @@ def test_another_patients_embryo_is_not_there(portal: PortalThread, path: str) -
     amelia = portal.sign_in("amelia")
     for where in (f"/storage/{embryo('GO-3')}{path}", f"/storage/{embryo('GO-3')}{path}?episode={EPISODE}"):
         page, unknown = amelia.get(where, status=404), amelia.get("/storage/nothing", status=404)
-        assert page.heading == unknown.heading == "We can't find that"
+        assert page.heading == unknown.heading == "We can’t find that"
         assert len(page.words) == len(unknown.words)
 
 
@@ -244,7 +244,7 @@ def test_a_final_move_without_the_signed_form_is_refused_in_words(
 def test_a_move_that_is_not_legal_is_refused_in_words(elif_: Visitor) -> None:
     for status in ("Transferred", "Nonsense"):
         page = send(elif_.get(address("GO-1")), address("GO-1"), expect=422, status=status)
-        assert "Its present state doesn't allow this step." in page.words
+        assert "Its present state doesn’t allow this step." in page.words
 
 
 def test_two_editors_see_both_and_a_choice_does_not_skip_the_code(

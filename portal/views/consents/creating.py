@@ -179,7 +179,7 @@ class _Making(Making[Filled, ConsentForm]):
         return _("The form was sent to its signers.")
 
     def words_gone(self) -> str:
-        return _("The form isn't in the clinic's record. You can send it again.")
+        return _("The form isn’t in the clinic’s record. You can send it again.")
 
 
 _making = _Making()
@@ -195,7 +195,7 @@ def _episode(care: Care, typed: str) -> Episode | str:
     """The episode of an id or link, or why it can't be had."""
     id_ = episode_id_of(typed)
     try:
-        return get_episode(care, id_) if id_ else _("Paste the treatment's id, or the address of its page")
+        return get_episode(care, id_) if id_ else _("Paste the treatment’s id, or the address of its page")
     except NotFound:
         return _("There is no treatment with this id at your clinic")
     except NotOffered:
@@ -216,9 +216,9 @@ def _faults_named_by(error: Invalid, filled: Filled) -> list[tuple[str, str]]:
             "signer-"
         ):
             field = "title"
-        found.append((field, _("The clinic's system doesn't accept this; please check it")))
+        found.append((field, _("The clinic’s system doesn’t accept this; please check it")))
     return list(dict.fromkeys(found)) or [
-        ("title", _("The clinic's system didn't accept the form; please check it"))
+        ("title", _("The clinic’s system didn’t accept the form; please check it"))
     ]
 
 

@@ -118,7 +118,7 @@ class Filled(msgspec.Struct, frozen=True, kw_only=True):
                 )
             )
         if self.procedure_date and _day(self.procedure_date) is None:
-            found.append(("procedure_date", _("Give the procedure's date as a date, such as 2026-11-27")))
+            found.append(("procedure_date", _("Give the procedure’s date as a date, such as 2026-11-27")))
         expires = _day(self.expires_on)
         if self.expires_on and expires is None:
             found.append(("expires_on", _("Give the last day for signing as a date, such as 2026-11-27")))

@@ -96,7 +96,7 @@ def why_not_revoke(form: ConsentForm, person: Person) -> str | None:
         return said("FormNotSent")
     roles = {s.role for s in form.required_signers if s.person_id == person.sub}
     if not person.is_staff and roles and roles <= FOR_THE_CLINIC:
-        return _("Those who sign for the clinic or as a witness can't withdraw a consent.")
+        return _("Those who sign for the clinic or as a witness can’t withdraw a consent.")
     return None
 
 

@@ -72,7 +72,7 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
     if protocol.status == to:
         return _moved(protocol)
     if to not in protocol.next_statuses:
-        return _page(care, person, protocol, status=403, note=_("Its present state doesn't allow this step."))
+        return _page(care, person, protocol, status=403, note=_("Its present state doesn’t allow this step."))
     if request.form.get("stamp", "") != (protocol.concurrency_stamp or ""):
         return _changed_meanwhile(care, person, protocol)
     try:
@@ -85,7 +85,7 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
         written = _read_after_loss(care, protocol.id)
     if written.status != to:
         audit.note("protocol.status", "unknown", kind="protocol", id_=protocol.id)
-        note = _("The clinic's system didn't confirm this, and its record, read just now, doesn't show it.")
+        note = _("The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it.")
         return _page(care, person, written, status=503, note=note)
     audit.note("protocol.status", "done", kind="protocol", id_=protocol.id)
     return _moved(written)

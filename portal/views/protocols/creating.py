@@ -196,7 +196,7 @@ class _Making(Making[Begun, Protocol]):
         return _("The protocol is created.")
 
     def words_gone(self) -> str:
-        return _("The protocol isn't in the clinic's record. You can create it again.")
+        return _("The protocol isn’t in the clinic’s record. You can create it again.")
 
 
 _making = _Making()
@@ -215,11 +215,11 @@ def _of_episode(care: Care, typed: str) -> _Of | str:
         return _Of()
     id_ = episode_id_of(typed)
     if not id_:
-        return _("Paste the treatment's id, or the address of its page.")
+        return _("Paste the treatment’s id, or the address of its page.")
     try:
         episode = get_episode(care, id_)
     except NotFound:
         return _("There is no treatment with this id at your clinic.")
     except NotOffered:
-        return _("This treatment is kept in another system, so it can't be planned here.")
+        return _("This treatment is kept in another system, so it can’t be planned here.")
     return _Of(episode.patient.id, episode.patient.full_name, episode.id)

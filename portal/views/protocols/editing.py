@@ -150,7 +150,7 @@ def _refused(
 
 def faults_named_by(error: Invalid) -> dict[str, str]:
     """The API's faults by the ids of our fields; what isn't on the page stands at the name."""
-    sentence = _("The clinic's system doesn't accept this; please check it.")
+    sentence = _("The clinic’s system doesn’t accept this; please check it.")
     found: dict[str, str] = {}
     for name in error.fields:
         path = name.split(".")
@@ -210,7 +210,7 @@ def physician_choices(care: Care, current: str) -> Choices:
     )
     if current and current not in dict(found):
         found.append((current, _("As it is now (%(id)s…)", id=current[:8])))
-    hint = None if page else _("The clinic's physicians can't be listed right now.")
+    hint = None if page else _("The clinic’s physicians can’t be listed right now.")
     return Choices([("", _("Nobody")), *found], hint)
 
 
@@ -263,7 +263,7 @@ def _compare(protocol: Protocol, comparison: Comparison) -> Response:
 
 
 def _ended(protocol: Protocol) -> Response:
-    toast(_("This protocol has ended, so it can't be changed any more."), tone="attention")
+    toast(_("This protocol has ended, so it can’t be changed any more."), tone="attention")
     return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
 
 
