@@ -55,6 +55,7 @@ def make_app(name: str) -> Flask:
         date=lambda value: format_date(_date(value), "long"),
         care_status=lambda status: gettext("Under way") if status == "Active" else status,
         care_tone=lambda status: "accent" if status == "Active" else "neutral",
+        in_a_row=lambda things, between=", ": between.join(things),
     )
     env.filters, env.tests = _Named(env.filters, str), _Named(env.tests, lambda value: False)
     env.undefined = _Nothing
