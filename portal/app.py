@@ -37,6 +37,7 @@ from portal.web import (
     logs,
     routing,
     static,
+    templates,
     templating,
     unsent,
 )
@@ -91,6 +92,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
     typed.learn()
+    templates.prepare(app, {tenant.languages[0] for tenant in settings.tenants.by_key.values()})
     if hops := settings.proxy_hops:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
     return app

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import cycle
 from pathlib import Path
@@ -124,6 +125,13 @@ def init_app(app: Flask) -> None:
     env.globals.update(_=_said, gettext=_said, ngettext=_counted)
     env.filters["urlencode"] = _quoted
     app.extensions[_EXTENSION] = {}
+
+
+def prepare(app: Flask, languages: Iterable[str]) -> None:
+    """Compile now what all pages of these languages are made of, so that nobody's first page waits for it."""
+    with app.app_context():
+        for language in languages:
+            environment(language)
 
 
 def render(name: str, context: dict[str, Any]) -> str:
