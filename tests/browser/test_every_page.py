@@ -20,7 +20,7 @@ from portal.web import templates
 from tests.browser import states
 from tests.browser.album import LANGUAGES, Album, Leaf
 from tests.browser.looking import Looker, Theme, looker
-from tests.support.stack import ROOT, CareService, PortalThread
+from tests.support.stack import ROOT, CareService, PortalThread, plan
 
 IS_FULL = os.environ.get("CARE_TEST_FULL") == "1"
 NAMES = [name for people in PEOPLE.values() for name, _ in people]
@@ -38,11 +38,23 @@ class Seen:
 
 
 @pytest.fixture(scope="module", params=LANGUAGES if IS_FULL else [MIXED])
-def album(
-    request: pytest.FixtureRequest, service: CareService, portal: PortalThread
-) -> tuple[Album, set[str]]:
+def language(request: pytest.FixtureRequest) -> str:
+    """The language of all pages, or MIXED when each person has one of their own."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def service(language: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CareService]:
+    """The care service with fresh sample records for each language: a walk signs, withdraws and books."""
+    running = CareService(plan(tmp_path_factory.mktemp(f"care-{language}")))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def album(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
     """All pages, in one language or each person in one of their own."""
-    return collected(portal, request.param)
+    return collected(portal, language)
 
 
 def collected(portal: PortalThread, language: str) -> tuple[Album, set[str]]:

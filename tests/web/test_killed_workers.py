@@ -85,5 +85,5 @@ def test_an_act_that_did_not_arrive_is_said_to_be_unconfirmed_and_not_sent_twice
 ) -> None:
     ready = ACTS[act](people, service.plan)
     send_and_kill(process, line, ready, acted=False)
-    assert ready.send(202).heading == ready.unsure
+    assert ready.send().heading == ready.unsure
     assert line.count(ready.call) == 1
