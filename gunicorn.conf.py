@@ -104,9 +104,8 @@ def _folder(prefix: str) -> Path:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=_HELD, dir=_memory))
         fcntl.flock(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX)
-        if (
-            folder.exists()
-        ):  # it was there without its lock for a moment, in which another portal may have cleared it
+        # It was there without its lock for a moment, in which another portal may have cleared it.
+        if folder.exists():
             return folder
 
 

@@ -1,10 +1,10 @@
 """What was typed into a form that could not be taken, given back to the person who typed it.
 
 A form may be sent after its session ended, or from a page that was made in an earlier one; a page that sees its session
-end hands in its form only for that (`ONLY_KEEP`). Then the text of its known
-fields waits, encrypted in the store, for an hour: under the person, the clinic and the form's address, so that nobody
-else is ever shown it. When that person is signed in and opens the form's page, the page holds what was typed and says
-that nothing has been sent. It goes when the form is sent, and when the person signs out.
+end, or is left, hands in its form only for that (`ONLY_KEEP`). Then the text of its known fields waits, encrypted in
+the store, for an hour: under the person, the clinic and the form's address, so that nobody else is ever shown it. When
+that person is signed in and opens the form's page, the page holds what was typed and says that nothing has been sent.
+It goes when the form is sent, and when the person signs out.
 
 A form's handler names the fields (`typed_text`); the handler of its page asks for them (`given_back`).
 """
@@ -39,7 +39,7 @@ _MOST = 5
 """Forms that wait for one person at a time."""
 
 ONLY_KEEP = "only-keep"
-"""A field that says: keep what was typed, and do nothing else with the form (portal.js, when the session has ended)."""
+"""A field that says: keep what was typed, and do nothing else with the form (portal.js)."""
 
 _LEAVE = "as-saved"
 """In a page's address: show the record as it is, not what was typed."""

@@ -1,8 +1,8 @@
 """Measures the main pages of the running product with Lighthouse, as a phone on a slow line sees them, signed in.
 
-`python -m tests.support.lighthouse [--least 100]`: prints performance, accessibility and best practices of each page,
-its largest contentful paint
-(LCP) and what costs points, and fails below `--least`. It needs Node and Chromium; Lighthouse comes by npm, of one version.
+`python -m tests.support.lighthouse [--least 100]`: prints performance, accessibility and best practices of each page, its
+largest contentful paint (LCP) and what costs points, and fails below `--least`. It needs Node and Chromium; Lighthouse
+comes by npm, of one version.
 """
 
 from __future__ import annotations
