@@ -9,6 +9,14 @@
     if (event.persisted && "signedIn" in body.dataset) location.reload();
   });
 
+  // What a home screen needs is fetched when the page is there: before, it would slow it down.
+  addEventListener("load", () => setTimeout(() => {
+    const manifest = document.createElement("link");
+    manifest.rel = "manifest";
+    manifest.href = "/portal.webmanifest";
+    document.head.append(manifest);
+  }, 1000));
+
   // An error summary takes the focus, on a new page and after a swap.
   // A swap that takes away what had the focus gives it to its like in the new region (the same address, the same
   // place in the same row), else to the region's heading, or the region.

@@ -1,7 +1,8 @@
 """What every answer carries, set in one place (OWASP ASVS 5.0 V3; Content Security Policy Level 3).
 
 What is the same for all is added around the whole application, so that static files and answers that no handler
-made have it too; the policy, with its nonce, is made for each answer of a handler.
+made have it too; the policy, with its nonce, is made for each page of a handler. What only pages heed is left out of
+the rest: with a first visit it would be half a kilobyte for each file.
 
 The policy is strict: a nonce for the script, no inline script or style, Trusted Types with htmx's policy
 alone, forms that post here or to the clinic's identity server.
@@ -23,6 +24,12 @@ _FIXED = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+"""What an answer has that doesn't say otherwise itself."""
+
+_PAGE = {
     "Permissions-Policy": ", ".join(
         [
             *(
@@ -44,10 +51,8 @@ _FIXED = {
             "clipboard-write=(self)",
         ]
     ),
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
 }
-"""What an answer has that doesn't say otherwise itself."""
+"""And what a page has besides; no other answer can use a camera."""
 
 _SECURE = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
 _POLICY = (
@@ -73,7 +78,7 @@ def init_app(app: Flask) -> None:
 
 
 def _set(response: Response) -> Response:
-    if "Content-Security-Policy" not in response.headers:
+    if response.mimetype == "text/html" and "Content-Security-Policy" not in response.headers:
         tenant = g.get("tenant")
         identity = f" {tenant.auth_origin}" if tenant else ""
         response.headers["Content-Security-Policy"] = _POLICY.format(nonce=nonce(), identity=identity)
@@ -87,8 +92,9 @@ def _everywhere(inner: WSGIApplication) -> WSGIApplication:
         wanted = _FIXED | _SECURE if environ["wsgi.url_scheme"] == "https" else _FIXED
 
         def begin(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
-            given = {name.lower() for name, _ in headers}
-            more = [(name, value) for name, value in wanted.items() if name.lower() not in given]
+            given = {name.lower(): value for name, value in headers}
+            all_wanted = wanted | _PAGE if given.get("content-type", "").startswith("text/html") else wanted
+            more = [(name, value) for name, value in all_wanted.items() if name.lower() not in given]
             return start_response(status, [*headers, *more], *error)
 
         return inner(environ, begin)

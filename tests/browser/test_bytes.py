@@ -64,6 +64,17 @@ def test_a_first_visit_is_small_and_so_is_each_next_page(
     assert sum(one.size for one in again) <= NEXT_PAGE, told(again)
 
 
+def test_what_a_home_screen_needs_comes_after_the_page(fresh: Page, stack: PortalProcess) -> None:
+    sent: list[str] = []
+    fresh.on("request", lambda request: sent.append(request.url))
+    fresh.goto(stack.origin())
+    assert not [url for url in sent if url.endswith(".webmanifest")]
+    fresh.wait_for_selector("link[rel=manifest]", state="attached")
+    manifest = fresh.context.new_cdp_session(fresh).send("Page.getAppManifest")
+    assert not manifest["errors"]
+    assert "Riverside Fertility" in manifest["data"]
+
+
 def test_a_part_of_a_page_is_smaller_still(fresh: Page, stack: PortalProcess) -> None:
     recorder = Recorder(fresh)
     recorder.during(lambda: fresh.goto(f"{stack.origin()}/episodes/{EPISODE}"))

@@ -50,13 +50,14 @@ class Collector:
         self.statuses.add(answer.status_code)
         for name, value in FIXED.items():
             assert headers.getlist(name) == [value], f"{where}: {name} is {headers.getlist(name)}"
-        (permissions,) = headers.getlist("Permissions-Policy")
-        assert "camera=()" in permissions, where
-        assert "*" not in permissions, where
+        is_page = answer.headers.get("Content-Type", "").startswith("text/html")
+        permissions = headers.getlist("Permissions-Policy")
+        assert len(permissions) == is_page, where
+        assert all("camera=()" in one and "*" not in one for one in permissions), where
         (policy,) = headers.getlist("Content-Security-Policy")
         if policy not in (SANDBOX, ALONE):
             strict = STRICT.fullmatch(policy)
-            assert strict, f"{where}: {policy}"
+            assert strict and is_page, f"{where}: {policy}"
             self.nonces.append(strict[1])
         assert "unsafe" not in policy, where
         if not is_shared or answer.status_code >= 400:
