@@ -1,8 +1,8 @@
 """Measures the main pages of the running product with Lighthouse, as a phone on a slow line sees them, signed in.
 
-`python -m tests.support.lighthouse [--least 100]`: prints performance, accessibility and best practices of each page, its
-largest contentful paint (LCP) and what costs points, and fails below `--least`. It needs Node and Chromium; Lighthouse
-comes by npm, of one version.
+`python -m tests.support.lighthouse [--least 100] [--times 3]`: prints performance, accessibility and best practices of each
+page, its largest contentful paint (LCP) and what costs points, and fails below `--least`. Of several measurements of a page
+it takes the one with the median LCP. It needs Node and Chromium; Lighthouse comes by npm, of one version.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _PAGES = {
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the main pages with Lighthouse.")
     parser.add_argument("--least", type=int, default=100)
-    least = parser.parse_args().least
+    parser.add_argument("--times", type=int, default=3)
+    chosen = parser.parse_args()
     missing = [name for name in ("node", "npm") if not shutil.which(name)]
     if missing:
         print(f"This needs {' and '.join(missing)}: install Node and run it again.", file=sys.stderr)
@@ -52,12 +53,15 @@ def main() -> int:
             amelia = Visitor(portal.origin(), PASSWORD)
             amelia.sign_in("amelia")
             reports = {
-                name: _measure(command, work, portal.origin() + path, amelia) for name, path in _PAGES.items()
+                name: _median(
+                    [_measure(command, work, portal.origin() + path, amelia) for _ in range(chosen.times)]
+                )
+                for name, path in _PAGES.items()
             }
         finally:
             portal.stop()
             service.stop()
-    return 1 if min(_say(name, report) for name, report in reports.items()) < least else 0
+    return 1 if min(_say(name, report) for name, report in reports.items()) < chosen.least else 0
 
 
 def _lighthouse(folder: Path) -> Path:
@@ -85,26 +89,44 @@ def _measure(command: Path, work: Path, url: str, visitor: Visitor) -> dict[str,
     cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.http.cookies)
     headers, report = work / "headers.json", work / "report.json"
     headers.write_text(json.dumps({"Cookie": cookies}))
-    subprocess.run(
+    _run(
         [
             *(str(command), url, "--quiet", "--output=json", f"--output-path={report}"),
             f"--only-categories={','.join(_ABOUT)}",
             f"--extra-headers={headers}",
             "--chrome-flags=--headless=new --no-sandbox --host-resolver-rules='MAP *.localhost 127.0.0.1'",
-        ],
-        check=True,
-        env={**os.environ, **({"CHROME_PATH": path} if (path := chromium()) else {})},
+        ]
     )
     found: dict[str, Any] = json.loads(report.read_text())
     assert re.sub(r"[?#].*", "", found["finalDisplayedUrl"]) == url, f"led to {found['finalDisplayedUrl']}"
     return found
 
 
+def _run(command: list[str]) -> None:
+    """Run it, a second time if it fails: Lighthouse sometimes misses the start of the page in its own trace."""
+    environment = {**os.environ, **({"CHROME_PATH": path} if (path := chromium()) else {})}
+    if subprocess.run(command, env=environment, capture_output=True).returncode:
+        subprocess.run(command, env=environment, check=True)
+
+
+def _median(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    return sorted(reports, key=_painted)[len(reports) // 2]
+
+
+def _painted(report: dict[str, Any]) -> float:
+    """When the page's largest part is painted, in ms."""
+    return report["audits"]["largest-contentful-paint"]["numericValue"]
+
+
 def _say(name: str, report: dict[str, Any]) -> int:
     """Print one page's points, and what costs some; return the fewest."""
     points = {about: round(report["categories"][about]["score"] * 100) for about in _ABOUT}
-    painted = report["audits"]["largest-contentful-paint"]["numericValue"]
-    print(name, *(f"{about} {number}" for about, number in points.items()), f"LCP {painted:.0f} ms", sep="\t")
+    print(
+        name,
+        *(f"{about} {number}" for about, number in points.items()),
+        f"LCP {_painted(report):.0f} ms",
+        sep="\t",
+    )
     for about in _ABOUT:
         for reference in report["categories"][about]["auditRefs"]:
             audit = report["audits"][reference["id"]]
