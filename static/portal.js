@@ -9,13 +9,17 @@
     if (event.persisted && "signedIn" in body.dataset) location.reload();
   });
 
-  // What a home screen needs is fetched when the page is there: before, it would slow it down.
-  addEventListener("load", () => setTimeout(() => {
+  // What isn't needed to see the page comes when it is painted: htmx (until then links and forms work as they do
+  // without scripts), and what a home screen needs.
+  const vendored = new URL("vendor/htmx.js", document.currentScript.src);
+  new PerformanceObserver(async (_, observer) => {
+    observer.disconnect();
+    await import(vendored);
     const manifest = document.createElement("link");
     manifest.rel = "manifest";
     manifest.href = "/portal.webmanifest";
     document.head.append(manifest);
-  }, 1000));
+  }).observe({ type: "paint", buffered: true });
 
   // An error summary takes the focus, on a new page and after a swap.
   // A swap that takes away what had the focus gives it to its like in the new region (the same address, the same
@@ -57,6 +61,11 @@
       alike(focused, region)?.focus();
       if (document.activeElement === body) focusOn(region.closest("main") ? $("h1, h2, h3", region) || region : region);
     }
+  });
+
+  // The answer to one act may replace the region that another's is meant for: that goes into what stands there now.
+  document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
+    if (ctx.target?.isConnected === false) ctx.target = document.getElementById(ctx.target.id) || ctx.target;
   });
 
   // "portal:look" says that someone is looking (the bell listens): on coming back, and each 30 s while in sight.

@@ -45,7 +45,7 @@ def init_app(app: Flask) -> None:
 
 def make() -> None:
     """Write the script and the sheet that pages load, if they aren't what their sources are now."""
-    _write("scripts.js", f"{_read('vendor/htmx.js').strip()}\n{_short_script(_read('portal.js'))}")
+    _write("scripts.js", _short_script(_read("portal.js")))
     _write("styles.css", _short_sheet(_read("portal.css")))
 
 

@@ -7,6 +7,7 @@ from playwright.sync_api import sync_playwright
 from tests.bench.answers import EPISODE
 from tests.bench.measures import Row, Size
 from tests.bench.parts import Bench
+from tests.browser.pages import ready
 from tests.support.machine import chromium
 from tests.support.wire import Received, Recorder
 
@@ -33,6 +34,7 @@ def first_and_next(bench: Bench, size: Size) -> list[Row]:
             for path in (f"/episodes/{EPISODE}", "/consents", "/conversations", "/notifications", "/")
         ]
         page.goto(f"{origin}/episodes/{EPISODE}")
+        ready(page)
 
         def open_tab() -> None:
             with page.expect_response(lambda answer: "/timeline" in answer.url):

@@ -12,6 +12,15 @@ from tests.support.stack import PASSWORD
 Words = str | re.Pattern[str]
 
 
+def ready(page: Page) -> None:
+    """Wait until htmx has come, which is when the page is painted; where there are scripts.
+
+    People may be quicker: then links and forms load whole pages. But these tests are about what htmx does.
+    """
+    if page.evaluate("matchMedia('(scripting: enabled)').matches && document.scripts.length"):
+        page.wait_for_selector("link[rel=manifest]", state="attached")
+
+
 class Seen:
     """Any page, in this browser; elements are found by role and name, as people and screen readers find them."""
 
@@ -21,6 +30,7 @@ class Seen:
         self.page = page
         self.origin = origin
         expect(page.get_by_role("heading", level=1)).to_have_text(self.HEADING)
+        ready(page)
 
     @property
     def main(self) -> Locator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import SignIn
 from tests.browser.pages import Consent, signs
@@ -82,6 +82,26 @@ def test_messages_are_archived_and_brought_back(visit: SignIn, javascript: bool)
     thread.undo()
     thread.is_told("Message restored.")
     expect(thread.messages.get_by_role("button", name=re.compile("^Archive"))).to_have_count(before)
+
+
+def test_an_act_is_told_though_another_came_in_between(visit: SignIn) -> None:
+    """The first answer replaces the region that the second is meant for; none is lost, whichever comes first."""
+    amelia = visit("amelia")
+    held: list[Route] = []
+    amelia.page.route("**/archive", lambda route: held.append(route))
+    thread = amelia.messages().open(re.compile("After yesterday"))
+    with_archive = thread.messages.get_by_role("button", name=re.compile("^Archive"))
+    before = with_archive.count()
+    assert before >= 2, "the sample's thread has two messages"
+    for place, asked in ((0, 1), (1, 2)):
+        with_archive.nth(place).click()
+        while len(held) < asked:
+            amelia.page.wait_for_timeout(20)
+    for route in held:
+        route.continue_()
+    toasts = amelia.page.locator("#toasts").get_by_text("Message archived.")
+    expect(toasts).to_have_count(2)
+    expect(with_archive).to_have_count(before - 2)
 
 
 def test_notifications_go_to_zero_and_the_bell_with_them(visit: SignIn) -> None:

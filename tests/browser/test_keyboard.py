@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import SignIn
 from tests.browser.keys import Keys, Stop
-from tests.browser.pages import Receipt
+from tests.browser.pages import Receipt, ready
 
 EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
 THREAD = f"/conversations/{sample_id('conversation', 'amelia-scan')}"
@@ -162,6 +162,7 @@ def test_an_error_takes_the_focus_and_leads_to_its_field(visit: SignIn) -> None:
     page = visit("daniel").page
     home = page.url
     page.goto(home + "me")
+    ready(page)
     keys = Keys(page)
     keys.to(re.compile("^E-mail address"))
     page.keyboard.press("ControlOrMeta+a")
@@ -171,6 +172,7 @@ def test_an_error_takes_the_focus_and_leads_to_its_field(visit: SignIn) -> None:
 
     nora = visit("nora").page
     nora.goto(home + "open")
+    ready(nora)
     keys = Keys(nora)
     keys.use("Open")
     _summary_leads_to_its_field(nora, keys)

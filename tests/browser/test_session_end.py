@@ -100,7 +100,7 @@ def test_what_is_typed_waits_for_whoever_leaves_its_page(visit: SignIn) -> None:
     nora.sees(NOTICE)
     expect(notes).to_have_value(typed)
     nora.press("Save case")
-    expect(nora.page.get_by_text("The case is saved.")).to_be_visible()
+    expect(nora.page.locator("#toasts").get_by_text("The case is saved.")).to_be_visible()
 
     nora.go(CASE)
     expect(nora.page.get_by_text(NOTICE)).to_have_count(0)
