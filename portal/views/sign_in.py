@@ -135,7 +135,8 @@ def _answer() -> dict[str, str]:
 
 
 def _failed(status: int = 400) -> Response:
-    return make_response(templates.render("sign_in/failed.html", {}), status)
+    keeps_cookies = BROWSER_COOKIE in request.cookies
+    return make_response(templates.render("sign_in/failed.html", {"keeps_cookies": keeps_cookies}), status)
 
 
 def _origin() -> str:

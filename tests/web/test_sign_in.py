@@ -157,6 +157,16 @@ def test_a_forged_answer_offers_to_sign_in_again(portal: PortalThread, answer: s
     assert page.link("Sign in again") == "/"
 
 
+def test_whoever_keeps_no_cookies_is_told_so(portal: PortalThread) -> None:
+    """Signing in again would only lead here again."""
+    without = portal.visitor().request("GET", "/sign-in/callback?state=x&code=y", status=400)
+    assert "Allow cookies for this address" in without.text
+    visitor = portal.visitor()
+    visitor.get("/", status=None)
+    interrupted = visitor.request("GET", "/sign-in/callback?state=x&code=y", status=400)
+    assert "The sign-in was interrupted" in interrupted.text
+
+
 @pytest.mark.asvs("10.1.2", "10.2.1")
 def test_an_answer_works_once_and_in_its_own_browser_alone(portal: PortalThread) -> None:
     visitor = portal.visitor()
