@@ -21,11 +21,11 @@ from typing import Any, cast
 from flask import Flask, current_app
 from flask.templating import Environment
 from jinja2 import StrictUndefined, nodes
-from jinja2.compiler import CodeGenerator
+from jinja2.compiler import CodeGenerator, optimizeconst
 from jinja2.filters import do_urlencode
 from jinja2.runtime import Macro
 from jinja2.visitor import NodeTransformer
-from markupsafe import Markup, escape
+from markupsafe import Markup, _escape_inner, escape  # pyright: ignore[reportPrivateUsage, reportPrivateImportUsage]
 
 from portal import words
 
@@ -41,19 +41,32 @@ _compiling = threading.Lock()
 
 
 def _written(value: object) -> str:
-    return value if type(value) is Markup else escape(value)
+    """What stands on the page for a value: escaped, unless it is markup. It is only joined, so it needn't be Markup."""
+    if type(value) is Markup:
+        return value
+    return _escape_inner(value) if type(value) is str else escape(value)
+
+
+def _joined(values: Iterable[object]) -> str:
+    """Jinja's `~`: markup, with all else escaped, as soon as one of the values is markup."""
+    texts = [value if isinstance(value, str) else str(value) for value in values]
+    if Markup in map(type, texts):
+        return Markup("".join(map(_written, texts)))  # noqa: S704 (each is markup or escaped)
+    return "".join(texts)
 
 
 class _Generator(CodeGenerator):
     """Writes the calls of macros in `ui`, and of functions that want no context, as plain calls of Python."""
 
     environment: PortalEnvironment
+    _to_write: nodes.Node | None = None
+    """The expression whose result goes straight onto the page."""
 
     def visit_Call(  # noqa: N802 (Jinja's name)
         self, node: nodes.Call, frame: Any, forward_caller: bool = False
     ) -> None:
         if (function := self._macro(node, forward_caller)) is not None:
-            self.write(f"Markup({function}(")
+            self.write(f"({function}(" if node is self._to_write else f"Markup({function}(")
             self._write_arguments(node, frame, forward_caller)
             self.write("))")
         elif _is_plain(node.node):
@@ -64,9 +77,18 @@ class _Generator(CodeGenerator):
         else:
             super().visit_Call(node, frame, forward_caller=forward_caller)
 
+    @optimizeconst
+    def visit_Concat(self, node: nodes.Concat, frame: Any) -> None:  # noqa: N802 (Jinja's name)
+        self.write("environment.joined((")
+        for one in node.nodes:
+            self.visit(one, frame)
+            self.write(", ")
+        self.write("))")
+
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         """What is markup already, as a macro's result always is, needs no escaping; whatever else is written does."""
         if isinstance(node, nodes.Call) and self._macro(node, forward_caller=False):
+            self._to_write = node
             self.write("(")
         else:
             self.write("environment.written(")
@@ -105,7 +127,7 @@ class PortalEnvironment(Environment):
     language: str | None = None
     ui = SimpleNamespace()
     """The macros of templates/ui."""
-    written = staticmethod(_written)
+    written, joined = staticmethod(_written), staticmethod(_joined)
 
     def make_globals(self, d: Any) -> Any:
         """A plain dictionary, which each context copies at once; Jinja's chain of two is copied key by key."""
