@@ -1,8 +1,10 @@
 """Static files under an address that changes with their content, so that browsers keep them for ever.
 
-Pages load one script and one sheet, made from their sources without comments and spaces: a first visit on a slow network
-waits for each request and each kilobyte. So the clinic's colours are no sheet of their own but the end of that one. `python -m portal.web.static` makes and
-compresses them when the portal is installed; a start makes again what changed since.
+Pages are painted with one script and one sheet, made from their sources without comments and spaces: a first visit on a
+slow network waits for each request and each kilobyte. So the clinic's colours are no sheet of their own but the end of
+that one, and htmx with its extensions, another file, is fetched by the script when the page is painted.
+`python -m portal.web.static` makes and compresses them when the portal is installed; a start makes again what changed
+since.
 """
 
 from __future__ import annotations
