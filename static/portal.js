@@ -30,6 +30,13 @@
   };
   const summary = $("#main [data-focus]");
   if (summary) focusOn(summary);
+  // The tab in hand is in sight, where the style sheet's scroll-initial-target isn't known (Safari, Firefox).
+  const showTab = (root) => CSS.supports("scroll-initial-target", "nearest") || root.querySelectorAll(".tabs [aria-current]").forEach((tab) => {
+    const strip = tab.closest(".tabs");
+    const [{ left, right }, at] = [strip.getBoundingClientRect(), tab.getBoundingClientRect()];
+    strip.scrollLeft += (at.left + at.right - left - right) / 2;
+  });
+  showTab(body);
   let focused;
   document.addEventListener("htmx:before:swap", (event) => {
     const { sourceElement, target } = event.detail.ctx;
@@ -52,6 +59,7 @@
     const target = event.detail.ctx.target;
     const region = (target?.id && document.getElementById(target.id)) || target;
     if (!region?.isConnected) return;
+    showTab(region);
     // Only what changes inside a region that stays is read out: a new region's own words are said there.
     const news = $("[data-say]", region);
     if (news) $("#said").textContent = news.innerText;
