@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Route, expect
 
+from portal.careservice.ids import sample_id
 from tests.browser.conftest import SignIn
 from tests.browser.pages import Consent, signs
 
@@ -102,6 +103,26 @@ def test_an_act_is_told_though_another_came_in_between(visit: SignIn) -> None:
     toasts = amelia.page.locator("#toasts").get_by_text("Message archived.")
     expect(toasts).to_have_count(2)
     expect(with_archive).to_have_count(before - 2)
+
+
+def test_the_tab_in_hand_is_in_sight_on_a_phone(visit: SignIn) -> None:
+    """Also where the sheet's `scroll-initial-target` isn't known, as in Safari and Firefox."""
+    amelia = visit("amelia", width=390, height=844)
+    page = amelia.page
+    page.add_init_script("CSS.supports = () => false")
+    page.route("**/styles-*.css", _without_initial_targets)
+    amelia.go(f"/episodes/{sample_id('episode', 'amelia-1')}/team")
+    tabs = page.get_by_role("navigation", name="Parts of this treatment")
+    expect(tabs.get_by_role("link", name="Care team")).to_be_in_viewport(ratio=1)
+    tabs.get_by_role("link", name="Today").click()
+    expect(page.get_by_role("link", name="Today", exact=True)).to_be_in_viewport(ratio=1)
+
+
+def _without_initial_targets(route: Route) -> None:
+    answer = route.fetch()
+    sheet = answer.text()
+    assert "scroll-initial-target" in sheet
+    route.fulfill(response=answer, body=sheet.replace("scroll-initial-target", "x-initial-target"))
 
 
 def test_notifications_go_to_zero_and_the_bell_with_them(visit: SignIn) -> None:
