@@ -9,12 +9,12 @@
     if (event.persisted && "signedIn" in body.dataset) location.reload();
   });
 
-  // What isn't needed to see the page comes when it is painted: htmx (until then links and forms work as they do
-  // without scripts), and what a home screen needs.
+  // What isn't needed to see the page comes when it is painted: htmx (until then, and if the line breaks, links and
+  // forms work as they do without scripts), and what a home screen needs.
   const vendored = new URL("vendor/htmx.js", document.currentScript.src);
   new PerformanceObserver(async (_, observer) => {
     observer.disconnect();
-    await import(vendored);
+    await import(vendored).catch(() => {});
     const manifest = document.createElement("link");
     manifest.rel = "manifest";
     manifest.href = "/portal.webmanifest";

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Self
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from tests.support.stack import PASSWORD
 
@@ -17,7 +17,13 @@ def ready(page: Page) -> None:
 
     People may be quicker: then links and forms load whole pages. But these tests are about what htmx does.
     """
-    if page.evaluate("matchMedia('(scripting: enabled)').matches && document.scripts.length"):
+    question = "matchMedia('(scripting: enabled)').matches && document.scripts.length"
+    try:
+        has_scripts = page.evaluate(question)
+    except Error:  # the page left in the middle of it, for the one that is meant
+        page.wait_for_load_state()
+        has_scripts = page.evaluate(question)
+    if has_scripts:
         page.wait_for_selector("link[rel=manifest]", state="attached")
 
 
