@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from flask import Flask, g
 from jinja2 import UndefinedError
-from markupsafe import Markup
+from jinja2.runtime import markup_join
+from markupsafe import Markup, escape
 
 from portal.web import templates
 from portal.web.templates import PortalEnvironment
@@ -76,3 +78,18 @@ def test_what_is_not_there_is_an_error_and_never_empty(app: Flask) -> None:
     ):
         with pytest.raises(UndefinedError):
             shown(source)
+
+
+class _Drawn:
+    def __html__(self) -> str:
+        return "<b>drawn</b>"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_what_is_written_and_joined_is_escaped_as_jinja_does(count: int) -> None:
+    """Whatever stands beside whatever: text of others, markup, numbers, nothing."""
+    values = ("<a&'\">", Markup("<b>"), 3, None, _Drawn(), True, ["<x>"])
+    for some in product(values, repeat=count):
+        joined, theirs = PortalEnvironment.joined(some), markup_join(some)
+        assert (joined, type(joined)) == (theirs, type(theirs))
+        assert all(PortalEnvironment.written(one) == escape(one) for one in (*some, joined))
