@@ -13,13 +13,14 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTypeStubs]
 
-from portal.careservice import database, send
+from portal.careservice import database
 from portal.careservice.app import create_app
+from portal.careservice.bootstrap import bootstrap
 from portal.careservice.identity import keys
 from portal.careservice.migrations import OlderDatabase
-from portal.careservice.prepare import prepare
 from portal.careservice.sample.people import secrets_from_environment
 from portal.careservice.settings import Lifetimes, Settings
+from portal.careservice.webhooks import sender
 from portal.careservice.webhooks.signature import key_of, new_secret
 
 
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["send"]:
-        return send.main(words[1:])
+        return sender.main(words[1:])
     given = _parser().parse_args(words)
     if given.command == "rotate-keys":
         return _rotate_keys(given.database)
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     settings = _settings(given)
     engine = database.connect(settings.database_url)
     try:
-        prepare(engine, settings)
+        bootstrap(engine, settings)
     except OlderDatabase as error:
         print(f"{error} (--database {given.database})", file=sys.stderr)
         return 2

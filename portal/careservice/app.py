@@ -9,9 +9,10 @@ from flask import Flask
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from portal.careservice import clock, database, openapi
+from portal.careservice import clock, database
 from portal.careservice.api import blueprints
 from portal.careservice.identity import endpoints, server
+from portal.careservice.openapi.document import serve
 from portal.careservice.settings import Settings
 from portal.careservice.settings import init_app as init_settings
 
@@ -34,7 +35,7 @@ def create_app(
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     _learn_types(msgspec.Struct)
-    app.add_url_rule("/openapi.json", view_func=openapi.serve)
+    app.add_url_rule("/openapi.json", "openapi", view_func=serve)
     app.add_url_rule("/healthz", view_func=healthz)
     app.add_url_rule("/favicon.ico", "favicon", view_func=no_icon)
     return app

@@ -25,7 +25,7 @@ def _no_origins() -> Mapping[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetimes:
-    """How long each thing that the identity server gives out is good for (README: assumptions)."""
+    """How long each thing that the identity server gives out is good for (docs/assumptions.md)."""
 
     access_token: timedelta = timedelta(hours=1)
     id_token: timedelta = timedelta(minutes=20)

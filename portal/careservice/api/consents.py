@@ -13,8 +13,11 @@ from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.paging import Page, containing, cut
 from portal.careservice.api.records import AuditedRecord, Record, shown
-from portal.careservice.domain import consents
-from portal.careservice.domain.consents import Clause, ConsentForm, NewForm, NewSignature, Statement
+from portal.careservice.domain.consents import creation, forms, signing, withdrawal
+from portal.careservice.domain.consents.content import Clause, Statement
+from portal.careservice.domain.consents.creation import NewForm
+from portal.careservice.domain.consents.forms import ConsentForm
+from portal.careservice.domain.consents.signing import NewSignature
 from portal.careservice.domain.enumerations import ConsentStatus, SignatureMethod, SignerRole, SigningOrder
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import Act
@@ -100,7 +103,7 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
     """The forms that the caller may see, by PatientId, CaseId, EpisodeId, Status and Filter."""
     query = payload.query()
     moment = clock.now()
-    chosen = consents.visible(caller.actor).join(ConsentForm.patient)
+    chosen = forms.visible(caller.actor).join(ConsentForm.patient)
     for name, column in (
         ("PatientId", ConsentForm.patient_id),
         ("CaseId", ConsentForm.case_id),
@@ -111,20 +114,20 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
             chosen = chosen.where(column == wanted)
     status = query.choice("Status", ConsentStatus)
     if status is not None:
-        chosen = chosen.where(consents.status_column(moment) == status.value)
+        chosen = chosen.where(forms.status_column(moment) == status.value)
     chosen = containing(
         chosen,
         query,
         (ConsentForm.title, ConsentForm.kind, Patient.first_name, Patient.last_name, Patient.mrn),
     )
-    total, forms = cut(
+    total, found = cut(
         database.session(),
         query,
-        consents.without_body(consents.with_people(chosen)),
-        sortable={**SORTABLE, "status": consents.status_column(moment)},
+        forms.without_body(forms.with_people(chosen)),
+        sortable={**SORTABLE, "status": forms.status_column(moment)},
         default=(ConsentForm.creation_time.desc(), ConsentForm.id),
     )
-    return Page(total_count=total, items=[_record(form, with_body=False) for form in forms])
+    return Page(total_count=total, items=[_record(form, with_body=False) for form in found])
 
 
 @api.post("/api/care/consent-forms")
@@ -133,7 +136,7 @@ def create_consent_form(caller: Caller) -> ConsentFormRecord:
     """A new form, sent to its signers at once."""
     new = payload.body(NewForm)
     new.expires_at = payload.utc(new.expires_at)
-    form = consents.create(database.session(), caller.actor, new)
+    form = creation.create(database.session(), caller.actor, new)
     return _saved(form)
 
 
@@ -141,7 +144,7 @@ def create_consent_form(caller: Caller) -> ConsentFormRecord:
 @endpoint(Act.READ_CONSENTS, MODULE)
 def get_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """One form, whole."""
-    return _record(consents.find(database.session(), caller.actor, form_id))
+    return _record(forms.find(database.session(), caller.actor, form_id))
 
 
 @api.post("/api/care/consent-forms/<form_id>/sign")
@@ -149,9 +152,9 @@ def get_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
 def sign_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """The form with the caller's signature."""
     session = database.session()
-    form = consents.find(session, caller.actor, form_id)
+    form = forms.find(session, caller.actor, form_id)
     new, stamp = payload.stamped(NewSignature)
-    return _saved(consents.sign(session, caller.actor, form, new, stamp))
+    return _saved(signing.sign(session, caller.actor, form, new, stamp))
 
 
 @api.post("/api/care/consent-forms/<form_id>/revoke")
@@ -159,9 +162,9 @@ def sign_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
 def revoke_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """The form withdrawn."""
     session = database.session()
-    form = consents.find(session, caller.actor, form_id)
+    form = forms.find(session, caller.actor, form_id)
     revocation, stamp = payload.stamped(Revocation)
-    return _saved(consents.revoke(session, caller.actor, form, revocation.reason, stamp))
+    return _saved(withdrawal.revoke(session, caller.actor, form, revocation.reason, stamp))
 
 
 def _saved(form: ConsentForm) -> ConsentFormRecord:

@@ -17,9 +17,10 @@ from portal.careservice.api.patients import PatientRecord
 from portal.careservice.api.protocols import ProtocolRecord
 from portal.careservice.api.records import Record, shown
 from portal.careservice.api.relationships import RelationshipRecord
-from portal.careservice.domain import consents, conversations, documents, episodes, pgt_results, protocols
+from portal.careservice.domain import conversations, documents, episodes, pgt_results, protocols
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents import ConsentForm
+from portal.careservice.domain.consents import forms
+from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import (
     CareStatus,
@@ -208,14 +209,14 @@ def _embryos(session: Session, actor: Actor, episode: Episode) -> tuple[list[Emb
 
 def _consent_forms(session: Session, actor: Actor, episode: Episode) -> list[ConsentSummary]:
     moment = clock.now()
-    forms = session.scalars(
-        consents.without_body(consents.visible(actor))
+    found = session.scalars(
+        forms.without_body(forms.visible(actor))
         .where(ConsentForm.episode_id == episode.id)
         .order_by(ConsentForm.creation_time.desc(), ConsentForm.id)
     )
     return [
         ConsentSummary(id=form.id, title=form.title, kind=form.kind, status=form.status_at(moment))
-        for form in forms
+        for form in found
     ]
 
 

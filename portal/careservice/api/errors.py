@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.exceptions import HTTPException, InternalServerError, MethodNotAllowed, NotFound
 
-from portal.careservice.domain import texts
+from portal.careservice.domain import translations
 from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule
 
 PREFIX = "ClientelePortal:"
@@ -66,7 +66,7 @@ def handle(blueprint: Blueprint) -> None:
 
 def language() -> str:
     """The language of messages, by the request's Accept-Language."""
-    return request.accept_languages.best_match(texts.LANGUAGES, "en") or "en"
+    return request.accept_languages.best_match(translations.LANGUAGES, "en") or "en"
 
 
 def _not_signed_in(_error: NotSignedIn) -> Response:
@@ -121,7 +121,9 @@ def _answer(
     code: str | None = None,
     validation_errors: list[ValidationError] | None = None,
 ) -> Response:
-    error = Error(code=code, message=texts.error(name, language()), validation_errors=validation_errors)
+    error = Error(
+        code=code, message=translations.error(name, language()), validation_errors=validation_errors
+    )
     body = msgspec.json.encode(ErrorBody(error=error))
     response = Response(body, status=status, mimetype="application/json")
     response.headers["Content-Language"] = language()

@@ -1,6 +1,6 @@
 """Webhook: inbound SMS, inbound e-mail, payment provider (care API specification §4).
 
-No bearer token: a signature over the raw body (Standard Webhooks; README: assumptions) says whose call it is.
+No bearer token: a signature over the raw body (Standard Webhooks; docs/assumptions.md) says whose call it is.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from portal.careservice import clock, database
 from portal.careservice.api.endpoint import api
 from portal.careservice.api.payload import bytes_up_to
-from portal.careservice.domain import inbound
+from portal.careservice.domain.inbound import deliveries, email, payments, sms
 from portal.careservice.settings import current_settings
-from portal.careservice.webhooks import forms
+from portal.careservice.webhooks import payloads
 from portal.careservice.webhooks.signature import signed_id
 
 SMS_BYTES = 64 * 1024
@@ -37,7 +37,7 @@ def receive_sms() -> Response:
     """An SMS becomes a message."""
     return _receive(
         SMS_BYTES,
-        lambda session, body, kind: inbound.take_text_message(session, forms.text_message(body, kind)),
+        lambda session, body, kind: sms.take_text_message(session, payloads.text_message(body, kind)),
     )
 
 
@@ -45,7 +45,7 @@ def receive_sms() -> Response:
 def receive_email() -> Response:
     """An e-mail becomes a message, its attachments files."""
     return _receive(
-        EMAIL_BYTES, lambda session, body, kind: inbound.take_mail(session, forms.mail(body, kind))
+        EMAIL_BYTES, lambda session, body, kind: email.take_mail(session, payloads.mail(body, kind))
     )
 
 
@@ -56,8 +56,8 @@ def receive_payment() -> Response:
 
 
 def _payment(session: Session, body: bytes, content_type: str) -> str | None:
-    event = forms.payment_event(body, content_type)
-    return inbound.take_payment(session, event) if isinstance(event, forms.PaymentEvent) else None
+    event = payloads.payment_event(body, content_type)
+    return payments.take_payment(session, event) if isinstance(event, payloads.PaymentEvent) else None
 
 
 def _receive(most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
@@ -69,12 +69,12 @@ def _receive(most: int, take: Callable[[Session, bytes, str], str | None]) -> Re
     if webhook_id is None:
         return Response(status=401)
     session = database.session()
-    delivery = inbound.recall(session, webhook_id)
+    delivery = deliveries.recall(session, webhook_id)
     if isinstance(delivery, bytes):
         return _json(delivery)
     try:
         taken = take(session, body, request.content_type or "")
-    except forms.TooLarge:
+    except payloads.TooLarge:
         return Response(status=413)
     delivery.answer = msgspec.json.encode(Receipt(accepted=taken is not None, id=taken))
     session.flush()

@@ -9,9 +9,10 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import consents, conversations, episodes
+from portal.careservice.domain import conversations, episodes
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited
+from portal.careservice.domain.consents import forms
 from portal.careservice.domain.pgt_results import RELEASED, PgtResult
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
 
@@ -88,8 +89,8 @@ def find_file(session: Session, actor: Actor, file_id: str) -> File:
 def _reaches(session: Session, actor: Actor, file: File) -> bool:
     if file.episode_id is not None and episodes.is_reached(session, actor, file.episode_id):
         return True
-    consent = consents.visible(actor).where(consents.ConsentForm.file_id == file.id)
-    if session.scalars(consents.without_body(consent).limit(1)).first() is not None:
+    consent = forms.visible(actor).where(forms.ConsentForm.file_id == file.id)
+    if session.scalars(forms.without_body(consent).limit(1)).first() is not None:
         return True
     return conversations.attaches(session, actor, file.id)
 

@@ -13,6 +13,7 @@ from portal.careservice.database import Base, Id
 from portal.careservice.domain import episodes, patients
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
+from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.enumerations import ConsentStatus, Disposition, EmbryoStatus
 from portal.careservice.domain.rules import NotThere, Refused, Rule, require_stamp
 
@@ -150,9 +151,6 @@ def _require_move(session: Session, embryo: EmbryoStorage, wanted: EmbryoStatus)
 
 
 def _has_disposition_consent(session: Session, embryo: EmbryoStorage) -> bool:
-    # Imported here because consents are built upon embryos.
-    from portal.careservice.domain.consents import ConsentForm
-
     signed = select(ConsentForm.id).where(
         ConsentForm.tenant_id == embryo.tenant_id,
         ConsentForm.patient_id == embryo.patient_id,

@@ -1,4 +1,4 @@
-"""The words that records are kept in; each one's integer is its place in its class, from 0 (README: assumptions)."""
+"""The words that records are kept in; each one's integer is its place in its class, from 0 (docs/assumptions.md)."""
 
 from __future__ import annotations
 

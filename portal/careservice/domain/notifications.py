@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import conversations, people, texts
+from portal.careservice.domain import conversations, people, translations
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Severity
@@ -100,7 +100,7 @@ STAFF_DEFAULTS: tuple[Preference, ...] = (
 NEVER_CHOSEN = datetime(2000, 1, 1, tzinfo=UTC)
 """What stands for the creation time of settings that nobody made."""
 
-_LOCALES = frozenset(texts.LANGUAGES)
+_LOCALES = frozenset(translations.LANGUAGES)
 
 
 def announce(
@@ -121,7 +121,7 @@ def announce(
     recipients = sorted(set(who))
     languages = people.locales(session, recipients) | _languages(session, recipients)
     for person_id in recipients:
-        title, body = texts.notice(words or kind, languages.get(person_id, "en"))
+        title, body = translations.notice(words or kind, languages.get(person_id, "en"))
         session.add(
             Notification(
                 id=new_id(),

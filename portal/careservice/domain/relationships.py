@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents import ConsentForm, live_at
+from portal.careservice.domain.consents.forms import ConsentForm, live_at
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import ConsentStatus, EmbryoStatus
 from portal.careservice.domain.episodes import Episode

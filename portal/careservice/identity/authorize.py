@@ -14,15 +14,15 @@ from sqlalchemy.orm import Session
 from portal.careservice import database
 from portal.careservice.clock import now
 from portal.careservice.identity import sessions
-from portal.careservice.identity.asking import (
+from portal.careservice.identity.authorization_request import (
     KNOWN,
-    Asked,
     RefusedRequest,
+    ValidatedRequest,
     answer_address,
-    check,
-    posted,
+    posted_request,
     refusal,
     single_values,
+    validate,
 )
 from portal.careservice.identity.pages import bp, go, page, set_cookie
 from portal.careservice.identity.server import address_with_code, authenticate_client, code_grant, server
@@ -59,7 +59,7 @@ def push() -> Response:
     """Keep an authorization request for its client, to be used once (RFC 9126 §2)."""
     session = database.session()
     try:
-        form = posted()
+        form = posted_request()
         client = authenticate_client(form, "par")
         parameters = _known(form.form)
         if "request_uri" in form.form or "request" in form.form:
@@ -78,14 +78,14 @@ def push() -> Response:
     return response
 
 
-def grant(asked: Asked, here: SignIn) -> Response:
+def grant(asked: ValidatedRequest, here: SignIn) -> Response:
     """Back to the client with a code for the person who is signed in."""
     return go(answer_address(address_with_code(asked, here), {}))
 
 
-def checked(session: Session, parameters: Mapping[str, str]) -> Asked:
+def checked(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest:
     """The good authorization request in `parameters`; raises RefusedRequest."""
-    asked = check(session, parameters)
+    asked = validate(session, parameters)
     try:
         code_grant(asked)
     except OAuth2Error as error:
@@ -138,14 +138,14 @@ def _known(given: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name in KNOWN}
 
 
-def _is_enough(here: SignIn, asked: Asked) -> bool:
+def _is_enough(here: SignIn, asked: ValidatedRequest) -> bool:
     """Whether the sign-in of this browser answers the request without another password."""
     if here.person.tenant_id != asked.tenant.id or asked.prompts & {"login", "select_account"}:
         return False
     return asked.max_age is None or now() - here.auth_time <= timedelta(seconds=asked.max_age)
 
 
-def _ask_to_sign_in(session: Session, asked: Asked) -> Response:
+def _ask_to_sign_in(session: Session, asked: ValidatedRequest) -> Response:
     browser = request.cookies.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
     handle = _keep(session, {**asked.parameters, "browser": digest(browser)}, _WAIT, is_pushed=False)
     response = go(f"/sign-in?request={handle}")

@@ -8,7 +8,7 @@ from portal.careservice import database
 from portal.careservice.identity.keys import ALGORITHM, verification_keys
 from portal.careservice.identity.pages import bp
 from portal.careservice.identity.tokens import AUDIENCE
-from portal.careservice.identity.words import LANGUAGES
+from portal.careservice.identity.translations import LANGUAGES
 from portal.careservice.settings import current_settings
 
 SCOPES = ("openid", "profile", "email", "roles", "offline_access", AUDIENCE)

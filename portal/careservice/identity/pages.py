@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from portal.careservice import database
 from portal.careservice.identity.tables import Tenant
-from portal.careservice.identity.words import say, speak
+from portal.careservice.identity.translations import choose_language, translate
 from portal.careservice.settings import current_settings
 
 bp = Blueprint("identity", __name__)
@@ -66,10 +66,10 @@ def page(
 
     Browsers hold a form's redirects to `form-action` too, so the client's origin has to be in it.
     """
-    language = speak(locales or request.values.get("ui_locales", ""))
+    language = choose_language(locales or request.values.get("ui_locales", ""))
     direction = "rtl" if language == "ar" else "ltr"
     body = render_template(
-        f"identity/{template}", tenant=tenant, language=language, direction=direction, _=say, **context
+        f"identity/{template}", tenant=tenant, language=language, direction=direction, _=translate, **context
     )
     response = make_response(body, status)
     targets = f"'self' {origin(leads_to)}" if leads_to else "'self'"

@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
-from portal.careservice.identity.asking import Asked, OAuthRequest, posted
+from portal.careservice.identity.authorization_request import OAuthRequest, ValidatedRequest, posted_request
 from portal.careservice.identity.tables import (
     AuthorizationCode,
     Client,
@@ -57,7 +57,7 @@ class OAuthServer(AuthorizationServer):
         return database.session().get(Client, client_id) if client_id.isprintable() else None
 
     def create_oauth2_request(self, request: Any) -> OAuthRequest:
-        return request if isinstance(request, OAuthRequest) else posted()
+        return request if isinstance(request, OAuthRequest) else posted_request()
 
     def token_answer(self) -> Response:
         """The answer to the posted token request (RFC 6749 §5)."""
@@ -100,14 +100,14 @@ def authenticate_client(form: OAuthRequest, endpoint: str) -> Client:
     return cast("Client", server.authenticate_client(form, _METHODS, endpoint))
 
 
-def code_grant(asked: Asked) -> CodeGrant:
+def code_grant(asked: ValidatedRequest) -> CodeGrant:
     """Authlib's grant for a good authorization request; raises OAuth2Error when scope or challenge isn't."""
     grant = cast("CodeGrant", server.get_authorization_grant(OAuthRequest(asked.parameters)))
     grant.validate_authorization_request()
     return grant
 
 
-def address_with_code(asked: Asked, here: SignIn) -> str:
+def address_with_code(asked: ValidatedRequest, here: SignIn) -> str:
     """The client's address with a code for the person who is signed in, and the client's `state`."""
     grant = code_grant(asked)
     _, _, headers = grant.create_authorization_response(asked.redirect_uri, here)
@@ -122,7 +122,7 @@ def revoke_family(session: Session, grant_id: str) -> None:
 
 
 class _S256(CodeChallenge):
-    """PKCE as S256 alone (RFC 9700 §2.1.1); that a request has it at all, `asking.check` sees to."""
+    """PKCE as S256 alone (RFC 9700 §2.1.1); that a request has it at all, `authorization_request.validate` sees to."""
 
     SUPPORTED_CODE_CHALLENGE_METHOD = ["S256"]  # noqa: RUF012 (Authlib's name and type)
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from portal.careservice import database
 from portal.careservice.clock import now
 from portal.careservice.identity import passwords, sessions
-from portal.careservice.identity.asking import Asked, RefusedRequest
+from portal.careservice.identity.authorization_request import RefusedRequest, ValidatedRequest
 from portal.careservice.identity.authorize import checked, grant, refuse, waiting_request
 from portal.careservice.identity.pages import bp, origin, page, set_cookie
 from portal.careservice.identity.tables import AuthorizationRequest, FailedSignIn, Person
@@ -78,7 +78,7 @@ def sign_in() -> Response:
     return response
 
 
-def _person(session: Session, asked: Asked, username: str, password: str) -> Person | None:
+def _person(session: Session, asked: ValidatedRequest, username: str, password: str) -> Person | None:
     """The active person of the client's clinic with this name and password."""
     found = session.scalar(
         select(Person).where(
@@ -111,7 +111,7 @@ def _parameters(waiting: AuthorizationRequest) -> dict[str, str]:
 
 def _page(
     session: Session,
-    asked: Asked,
+    asked: ValidatedRequest,
     handle: str,
     username: str,
     *,
@@ -133,7 +133,7 @@ def _page(
     )
 
 
-def _sample_people(session: Session, asked: Asked) -> list[Person]:
+def _sample_people(session: Session, asked: ValidatedRequest) -> list[Person]:
     """Whom the page may name: nobody, unless this is a demo."""
     if not current_settings().demo:
         return []

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.identity import sessions
-from portal.careservice.identity.asking import RefusedRequest, single_values, with_parameters
+from portal.careservice.identity.authorization_request import RefusedRequest, single_values, with_parameters
 from portal.careservice.identity.authorize import refuse
 from portal.careservice.identity.pages import bp, drop_cookie, go, page
 from portal.careservice.identity.tables import Client, SignIn, digest

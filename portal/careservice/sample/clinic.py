@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
 
-from portal.careservice.domain.consents import ConsentForm, Signature, Signer, content_hash
+from portal.careservice.domain.consents.content import content_hash
+from portal.careservice.domain.consents.forms import ConsentForm, Signature, Signer
 from portal.careservice.domain.conversations import (
     Attachment,
     Conversation,
@@ -30,7 +31,7 @@ from portal.careservice.domain.enumerations import (
     SignerRole,
     SigningOrder,
 )
-from portal.careservice.domain.inbound import AddressKind, InboundAddress
+from portal.careservice.domain.inbound.addresses import AddressKind, InboundAddress
 from portal.careservice.domain.notifications import Notification
 from portal.careservice.domain.patients import Address, EmergencyContact, Patient
 from portal.careservice.ids import sample_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portal.careservice.domain.consents import Clause, Statement
+from portal.careservice.domain.consents.content import Clause, Statement
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.database import Base
 from portal.careservice.domain.cases import CareCase
-from portal.careservice.domain.consents import ConsentForm, Signature, Signer, content_hash
+from portal.careservice.domain.consents.content import content_hash
+from portal.careservice.domain.consents.forms import ConsentForm, Signature, Signer
 from portal.careservice.domain.conversations import Conversation, Message, Participant
 from portal.careservice.domain.embryos import EmbryoStorage, Location
 from portal.careservice.domain.enumerations import (

@@ -1,33 +1,25 @@
-"""Patients, cases, relationships, embryos, results, protocols, folders, files, physicians, enquiries, EMR."""
+"""Patients, cases, relationships, protocols, folders, files, EMR endpoints."""
 
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import (
     AMELIA_EPISODE,
-    CONSENTS,
     EPISODES,
     GRACE_EPISODE,
     Api,
     code,
-    form,
     members,
     patient,
-    sign,
-    signer,
 )
 
 FILE = "/api/file-management/file-descriptor/content"
 MOVE = "/api/document-management/directory-descriptor/move"
-PHYSICIANS = "/api/calendar/resources/physicians"
 PROTOCOLS = "/api/care/fertility-protocols"
 AUDIT = ("id", "creationTime", "creatorId", "lastModificationTime", "lastModifierId")
 ZOFIA_EPISODE = sample_id("episode", "zofia-1")
@@ -114,86 +106,6 @@ def test_a_relationship_goes_once_unless_something_depends_on_it(api: Api) -> No
     gone = api("grace", "DELETE", contact)
     assert (gone.status_code, gone.content) == (204, b"")
     assert api("grace", "DELETE", contact).status_code == 404
-
-
-# Embryos
-
-
-def embryo(api: Api, who: str, name: str, episode: str = ZOFIA_EPISODE) -> dict[str, Any]:
-    found = api.get(who, f"{EPISODES}/{episode}")["embryos"]
-    return next(item for item in found if item["embryoCode"] == name)
-
-
-def put(api: Api, who: str, record: dict[str, Any], **changes: Any) -> Any:
-    wanted = {key: record[key] for key in ("status", "location", "storageExpiresAt", "disposition", "notes")}
-    body = {**wanted, "concurrencyStamp": record["concurrencyStamp"], **changes}
-    return api(who, "PUT", f"/api/care/embryo-storage/{record['id']}", body)
-
-
-def test_embryos_make_legal_moves_only(api: Api) -> None:
-    record = embryo(api, "elif", "ZW-2")
-    assert code(put(api, "elif", record, status="Transferred")) == "ClientelePortal:IllegalTransition"
-    for status in ("Stored", "OnHold", "Stored", "Thawed", "Stored", "Thawed", "Transferred"):
-        record = put(api, "elif", record, status=status).json()
-        assert record["status"] == status
-    assert code(put(api, "elif", record, status="Stored")) == "ClientelePortal:IllegalTransition"
-    assert put(api, "nora", record, status="Stored").content == b""
-
-
-def test_discarding_needs_a_signed_decision_and_no_hold(api: Api) -> None:
-    record = embryo(api, "elif", "ZW-1")
-    assert code(put(api, "elif", record, status="Discarded")) == "ClientelePortal:DispositionConsentMissing"
-    assert (
-        code(put(api, "elif", record, disposition="Discard")) == "ClientelePortal:DispositionConsentMissing"
-    )
-    decision = api("nora", "POST", CONSENTS, form(
-        patientId=sample_id("patient", "background-0"), partnerId=None, episodeId=ZOFIA_EPISODE,
-        kind="Disposition", requiredSigners=[signer("Clinician", "victor")],
-    )).json()  # fmt: skip
-    assert sign(api, "victor", decision, "Clinician").json()["status"] == "Signed"
-    held = put(api, "elif", record, status="OnHold").json()
-    assert code(put(api, "elif", held, status="Discarded")) == "ClientelePortal:EmbryoOnHold"
-    assert code(put(api, "elif", held, disposition="DonatePatient")) == "ClientelePortal:EmbryoOnHold"
-    stored = put(api, "elif", held, status="Stored").json()
-    assert put(api, "elif", stored, status="Discarded", location=None).json()["status"] == "Discarded"
-
-
-def test_patients_say_the_disposition_alone(api: Api) -> None:
-    record = embryo(api, "grace", "GO-2", GRACE_EPISODE)
-    assert code(put(api, "grace", record, status="Reserved")) == "ClientelePortal:FieldNotYours"
-    assert code(put(api, "grace", record, storageExpiresAt="2090-01-01")) == "ClientelePortal:FieldNotYours"
-    changed = put(api, "grace", record, disposition=0).json()
-    assert (changed["disposition"], changed["location"]) == ("Undecided", None)
-    assert embryo(api, "elif", "GO-2", GRACE_EPISODE)["location"]["tank"] == "T4"
-    assert code(put(api, "grace", record, disposition=1)) == "ClientelePortal:ConcurrencyConflict"
-    assert put(api, "amelia", changed, disposition=1).status_code == 404
-    only = {"disposition": "ContinueStorage", "concurrencyStamp": changed["concurrencyStamp"]}
-    assert api("grace", "PUT", f"/api/care/embryo-storage/{changed['id']}", only).status_code == 200
-
-
-# Genetic tests
-
-
-def result_path(name: str) -> str:
-    return f"/api/care/pgt-results/{sample_id('pgt-result', name)}"
-
-
-@pytest.mark.parametrize("who", ["grace", "elif", "nora"])
-def test_sex_and_sex_chromosomes_never_show(api: Api, who: str) -> None:
-    for name in ("GO-2", "GO-4", "GO-5"):
-        result = api.get(who, result_path(name))
-        assert (result["sex"], result["sexDisclosed"]) == (None, False)
-        comment = result["comment"] or ""
-        assert not any(word in comment for word in ("XX", "XY", "female", "chromosome X"))
-        assert not any(found["chromosome"] in ("X", "Y") for found in result["abnormalities"])
-    assert api.get(who, result_path("GO-4"))["mosaicPercent"] == 32
-
-
-def test_a_result_is_not_there_before_its_release(api: Api) -> None:
-    assert api("grace", "GET", result_path("GO-6")).status_code == 404
-    assert api.get("elif", result_path("GO-6"))["status"] == "Reported"
-    assert api("amelia", "GET", result_path("GO-1")).status_code == 404
-    assert api("omar", "GET", result_path("GO-1")).status_code == 404
 
 
 # Protocols
@@ -318,98 +230,6 @@ def test_files_are_reached_by_those_whom_they_concern(api: Api) -> None:
         assert api(who, "GET", FILE, id=copy).status_code == 404
     large = api("daniel", "GET", FILE, id=sample_id("file", "amelia-timelapse"))
     assert len(large.content) > 3_000_000
-
-
-# Physicians and enquiries
-
-
-def free_window(api: Api, physician: str, hour: int) -> dict[str, Any]:
-    """A half hour of a working day that nothing takes yet."""
-    found = api.get("colin", PHYSICIANS, MaxResultCount=100)["items"]
-    record = next(item for item in found if item["id"] == sample_id("physician", physician))
-    zone = ZoneInfo(record["timeZone"])
-    days = {hours["dayOfWeek"] for hours in record["workingHours"]}
-    start = datetime.now(zone).replace(hour=hour, minute=0, second=0, microsecond=0) + timedelta(days=30)
-    while start.strftime("%A") not in days:
-        start += timedelta(days=1)
-    return {
-        "physicianId": record["id"],
-        "locationId": record["locationId"],
-        "start": start.astimezone(UTC).isoformat(),
-        "end": (start + timedelta(minutes=30)).astimezone(UTC).isoformat(),
-        "timeZone": record["timeZone"],
-        "appointmentType": "First consultation",
-    }
-
-
-def book(api: Api, who: str, window: dict[str, Any], prospect: str = "noor", **query: Any) -> Any:
-    return api(
-        who, "POST", f"/api/prospect/records/{sample_id('prospect', prospect)}/book-window", window, **query
-    )
-
-
-def test_a_window_is_booked_once(api: Api) -> None:
-    window = free_window(api, "kenji", 10)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: book(api, "colin", window), range(8)))
-    booked = [answer.json() for answer in answers if answer.status_code == 200]
-    assert len(booked) == 1
-    assert {code(answer) for answer in answers if answer.status_code != 200} == {"ClientelePortal:SlotTaken"}
-    assert booked[0]["status"] == "Booked"
-    busy = api.get("colin", PHYSICIANS, From=window["start"][:10], Filter="Kenji")["items"][0]["busy"]
-    assert booked[0]["start"] in [item["start"] for item in busy]
-
-
-def test_a_window_lies_ahead_and_in_working_hours(api: Api) -> None:
-    window = free_window(api, "leila", 15)
-    past = {**window, "start": "2020-01-06T10:00:00Z", "end": "2020-01-06T10:30:00Z"}
-    assert code(book(api, "nora", past)) == "ClientelePortal:SlotInThePast"
-    night = free_window(api, "leila", 22)
-    assert code(book(api, "nora", night)) == "ClientelePortal:OutsideWorkingHours"
-    assert members(book(api, "nora", {**window, "end": window["start"]})) == ["end"]
-    assert members(book(api, "nora", {**window, "timeZone": "Mars/Base"})) == ["timeZone"]
-    assert members(book(api, "nora", {**window, "physicianId": "x"})) == ["physicianId"]
-    assert code(book(api, "nora", window, "ruth")) == "ClientelePortal:ProspectClosed"
-
-
-def test_the_public_page_books_by_client_credentials(api: Api) -> None:
-    window = free_window(api, "siobhan", 11)
-    answer = book(api, "riverside-service", window, "tomasz", __tenant="riverside")
-    assert answer.status_code == 200, answer.text
-    assert book(api, "riverside-service", window, "tomasz").status_code == 403
-    assert book(api, "victor", window).content == b""
-    assert book(api, "omar", window).status_code == 501
-
-
-def test_physicians_show_their_week_and_what_takes_them(api: Api) -> None:
-    found = api.get("amelia", PHYSICIANS, MaxResultCount=100)["items"]
-    assert len(found) == 4
-    victor = next(item for item in found if item["id"] == sample_id("physician", "victor"))
-    assert victor["workingHours"][0] == {"dayOfWeek": "Monday", "start": "09:00", "end": "12:30"}
-    assert victor["busy"]
-    none = api.get("amelia", PHYSICIANS, From="2001-01-01", To="2001-01-08")["items"]
-    assert not any(item["busy"] for item in none)
-    place = sample_id("location", "Harbourside")
-    assert api.get("amelia", PHYSICIANS, LocationId=place)["totalCount"] == 1
-
-
-def merge(api: Api, who: str, one: str, other: str, body: Any = None) -> Any:
-    first, second = sample_id("prospect", one), sample_id("prospect", other)
-    return api(who, "POST", f"/api/prospect/records/{first}/merge/{second}", body)
-
-
-def test_two_records_of_one_person_become_one(api: Api) -> None:
-    assert code(merge(api, "ada", "ines", "ines")) == "ClientelePortal:SameRecord"
-    assert members(merge(api, "ada", "ines", "ines-again", {"fieldChoices": {"shoeSize": "merged"}}))
-    assert merge(api, "victor", "ines", "ines-again").content == b""
-    answer = merge(
-        api, "ada", "ines", "ines-again", {"fieldChoices": {"email": sample_id("prospect", "ines-again")}}
-    )
-    survivor = answer.json()
-    assert (survivor["firstName"], survivor["email"]) == ("Inês", "ines.goncalves@mail.example")
-    assert survivor["phoneNumber"] == "+44 7700 900411"
-    assert code(merge(api, "ada", "ines", "ines-again")) == "ClientelePortal:AlreadyMerged"
-    assert code(merge(api, "ada", "ines-again", "ruth")) == "ClientelePortal:AlreadyMerged"
 
 
 # EMR endpoints

@@ -12,11 +12,11 @@ from flask import Flask
 
 from portal.careservice import clock, database
 from portal.careservice.app import create_app
+from portal.careservice.bootstrap import bootstrap
 from portal.careservice.domain.policies import ClinicPolicy
 from portal.careservice.identity.tables import Client, Grant, Person
 from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import new_id, sample_id
-from portal.careservice.prepare import prepare
 from portal.careservice.settings import Settings
 from tests.careservice.api.calls import CONSENTS, form, signature
 from tests.support.postgres import database_url
@@ -67,7 +67,7 @@ def clinic(tmp_path: Path) -> Iterator[Clinic]:
         },
     )
     engine = database.connect(settings.database_url)
-    prepare(engine, settings)
+    bootstrap(engine, settings)
     now: Callable[[], datetime] = lambda: made.moment  # noqa: E731 - it has to see the clinic made below
     made = Clinic(create_app(settings, engine=engine, time=now), datetime.now(UTC))
     yield made

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from portal.careservice.identity import words
+from portal.careservice.identity import translations
 from tests.careservice.identity.identity_server import IdentityServer, answer_in
 
 
@@ -45,9 +45,9 @@ def test_the_page_speaks_the_language_that_the_client_asks_for(
 
 
 def test_every_word_of_the_pages_is_translated() -> None:
-    folder = Path(words.__file__).parents[1] / "templates" / "identity"
+    folder = Path(translations.__file__).parents[1] / "templates" / "identity"
     said = {text for file in folder.glob("*.html") for text in re.findall(r'_\("([^"]+)"', file.read_text())}
-    assert said and not said - words.WORDS.keys()
+    assert said and not said - translations.TRANSLATIONS.keys()
 
 
 def test_its_headers_let_nothing_else_in(server: IdentityServer) -> None:

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import func, select
 
 from portal.careservice import database
-from portal.careservice.domain.consents import ConsentForm
+from portal.careservice.bootstrap import bootstrap
+from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.patients import Patient
 from portal.careservice.identity.tables import Person, Tenant
-from portal.careservice.prepare import prepare
 from portal.careservice.sample.people import PEOPLE, SECRET_VARIABLES
 from portal.careservice.settings import Settings
 from tests.careservice.api.calls import CONSENTS, Api
@@ -46,7 +46,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
     )
     engine = database.connect(url)
     began = time.monotonic()
-    prepare(engine, settings)
+    bootstrap(engine, settings)
     seconds = time.monotonic() - began
     engine.dispose()
     running = CareService(where, "--database", url, "--sample", "large")

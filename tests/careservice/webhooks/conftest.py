@@ -11,9 +11,9 @@ import pytest
 import requests
 
 from portal.careservice.ids import new_id
-from portal.careservice.send import multipart
+from portal.careservice.webhooks.sender import multipart
 from portal.careservice.webhooks.signature import new_secret, sign
-from portal.demo import Plan
+from portal.demo.stack import Plan
 from tests.careservice.api.calls import Api
 from tests.support.postgres import database_url
 from tests.support.stack import SECRETS, CareService, free_port

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import new_id, sample_id
-from portal.careservice.send import main as send
+from portal.careservice.webhooks.sender import main as send
 from tests.careservice.api.calls import GRACE_EPISODE
 from tests.careservice.webhooks.conftest import NEW_SECRET
 

@@ -1,4 +1,4 @@
-"""The words of the identity server's few pages, in the languages that the clinics speak."""
+"""The texts of the identity server's pages, in the languages that the clinics speak."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from flask import g, request
 
 LANGUAGES = ("en", "es", "ar")
 
-WORDS: dict[str, tuple[str, str]] = {
+TRANSLATIONS: dict[str, tuple[str, str]] = {
     "Clinic sign-in": ("Acceso a la clínica", "تسجيل الدخول إلى العيادة"),
     "Error": ("Error", "خطأ"),
     "Sign in": ("Iniciar sesión", "تسجيل الدخول"),
@@ -67,15 +67,15 @@ WORDS: dict[str, tuple[str, str]] = {
 """In English, and in the order of the other languages."""
 
 
-def speak(wanted: str) -> str:
+def choose_language(wanted: str) -> str:
     """Choose the page's language: the first of `wanted` (OpenID Connect Core §3.1.2.1, ui_locales), else the browser's."""
     asked = [*wanted.split(), *request.accept_languages.values()]
     g.language = next((tag[:2].lower() for tag in asked if tag[:2].lower() in LANGUAGES), LANGUAGES[0])
     return g.language
 
 
-def say(text: str, **values: object) -> str:
+def translate(text: str, **values: object) -> str:
     """Return the text in the page's language, with `%(name)s` filled in."""
     place = LANGUAGES.index(g.language)
-    said = WORDS[text][place - 1] if place and text in WORDS else text
-    return said % values if values else said
+    translated = TRANSLATIONS[text][place - 1] if place and text in TRANSLATIONS else text
+    return translated % values if values else translated

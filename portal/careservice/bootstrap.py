@@ -1,4 +1,4 @@
-"""Makes a database ready: the newest schema, a signing key, and the sample clinics where they are asked for."""
+"""Bootstraps a database: the newest schema, a signing key, and the sample clinics where they are wanted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from portal.careservice.sample import large, people, records
 from portal.careservice.settings import Settings
 
 
-def prepare(engine: Engine, settings: Settings, clock: Clock = system_clock) -> None:
+def bootstrap(engine: Engine, settings: Settings, clock: Clock = system_clock) -> None:
     """Bring the database to where the service can start; data that is there already is kept."""
     migrations.upgrade(engine)
     with database.new_session(engine) as session:

@@ -56,7 +56,7 @@ class RefusedRequest(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ValidatedRequest:
     """A good authorization request; `max_age` in seconds."""
 
     client: Client
@@ -99,12 +99,12 @@ def single_values(given: MultiDict[str, str]) -> dict[str, str]:
     return given.to_dict()
 
 
-def posted() -> OAuthRequest:
+def posted_request() -> OAuthRequest:
     """The posted form with the client's credentials; raises InvalidRequestError."""
     return OAuthRequest(single_values(request.form), _credentials(request.headers.get("Authorization", "")))
 
 
-def check(session: Session, parameters: Mapping[str, str]) -> Asked:
+def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest:
     """The authorization request in `parameters` (OpenID Connect Core §3.1.2.2); raises RefusedRequest.
 
     Only once client and address are known to be good does an error go back to the client.
@@ -136,10 +136,12 @@ def check(session: Session, parameters: Mapping[str, str]) -> Asked:
     tenant = session.get_one(Tenant, client.tenant_id)
     if _tenant_names(parameters) - {tenant.name}:
         raise refused("invalid_request", "The client does not work for that tenant.")
-    return Asked(client, tenant, parameters, prompts, int(max_age) if max_age is not None else None)
+    return ValidatedRequest(
+        client, tenant, parameters, prompts, int(max_age) if max_age is not None else None
+    )
 
 
-def refusal(error: OAuth2Error, asked: Asked) -> RefusedRequest:
+def refusal(error: OAuth2Error, asked: ValidatedRequest) -> RefusedRequest:
     """Authlib's error as this request's."""
     return RefusedRequest(str(error.error), str(error.description or ""), asked.parameters)
 

@@ -1,4 +1,4 @@
-"""Short texts that the service itself writes, in the languages that the clinics speak."""
+"""Notices and error messages that the service itself writes, in the languages that the clinics speak."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Consent forms: what they say, who signs them, how they are made, signed and withdrawn."""

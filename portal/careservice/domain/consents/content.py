@@ -1,0 +1,43 @@
+"""What a consent form says to its signers, and the hash that says it is that."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+import rfc8785
+
+ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+ClauseText = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
+
+
+class Clause(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """One part of a form's body, with a summary in plain words where there is one."""
+
+    id: ShortText
+    heading: ShortText
+    text: ClauseText
+    summary: ClauseText | None = None
+
+
+class Statement(msgspec.Struct, rename="camel", kw_only=True):
+    """One thing that a signer says they have understood or agree to."""
+
+    id: ShortText
+    text: ClauseText
+
+
+def content_hash(
+    *, title: str, kind: str, version: str, body: Sequence[Clause], statements: Sequence[Statement]
+) -> str:
+    """SHA-256 (lower-case hex) of the canonical JSON (RFC 8785) of what a signer reads."""
+    content: dict[str, Any] = {
+        "title": title,
+        "kind": kind,
+        "version": version,
+        "body": msgspec.to_builtins(body),
+        "statements": msgspec.to_builtins(statements),
+    }
+    return hashlib.sha256(rfc8785.dumps(content)).hexdigest()

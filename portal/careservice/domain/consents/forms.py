@@ -1,0 +1,188 @@
+"""Consent forms as they are kept, and which of them a person may see."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, and_, case, or_, select
+from sqlalchemy.orm import Mapped, Session, defer, joinedload, mapped_column, relationship, selectinload
+from sqlalchemy.sql import ColumnElement, Select
+
+from portal.careservice.database import Base, Id
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.columns import Audited, Structs, one_of
+from portal.careservice.domain.consents.content import Clause, Statement
+from portal.careservice.domain.enumerations import ConsentStatus, SignatureMethod, SignerRole, SigningOrder
+from portal.careservice.domain.patients import Patient, is_mine
+from portal.careservice.domain.rules import NotThere, Refused, Rule
+from portal.careservice.ids import new_id
+
+LIVE = (
+    ConsentStatus.DRAFT,
+    ConsentStatus.PENDING,
+    ConsentStatus.PARTIALLY_SIGNED,
+    ConsentStatus.SIGNED,
+)
+OPEN = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+"""The states in which a form waits for signatures, and in which time can end it."""
+
+
+class ConsentForm(Audited, Base):
+    """One version of a form, put to the people who have to sign it.
+
+    `status` is as kept; time may have ended the form since, so ask `status_at`.
+    """
+
+    __tablename__ = "consent_forms"
+    __table_args__ = (Index("ix_consent_forms_list", "tenant_id", "creation_time"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(36))
+    patient_id: Mapped[str] = mapped_column(ForeignKey("patients.id"), index=True)
+    partner_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
+    case_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    episode_id: Mapped[str | None] = mapped_column(String(36), index=True)
+    title: Mapped[str]
+    kind: Mapped[str]
+    version: Mapped[str]
+    status: Mapped[ConsentStatus] = mapped_column(one_of(ConsentStatus))
+    body: Mapped[list[Clause]] = mapped_column(Structs(list[Clause]))
+    statements: Mapped[list[Statement]] = mapped_column(Structs(list[Statement]))
+    signing_order: Mapped[SigningOrder] = mapped_column(one_of(SigningOrder))
+    content_hash: Mapped[str] = mapped_column(String(64))
+    file_id: Mapped[str | None] = mapped_column(String(36))
+    sent_at: Mapped[datetime | None]
+    effective_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+    revoke_reason: Mapped[str | None]
+    revoked_by_id: Mapped[str | None] = mapped_column(String(36))
+    expires_at: Mapped[datetime | None]
+    supersedes_id: Mapped[str | None] = mapped_column(String(36))
+    superseded_by_id: Mapped[str | None] = mapped_column(String(36))
+    procedure_date: Mapped[date | None] = mapped_column(index=True)
+
+    patient: Mapped[Patient] = relationship(foreign_keys=[patient_id])
+    required_signers: Mapped[list[Signer]] = relationship(order_by="Signer.position")
+    signatures: Mapped[list[Signature]] = relationship(order_by="Signature.signed_at")
+
+    @property
+    def patient_name(self) -> str:
+        """The name of the patient whom the form is about."""
+        return self.patient.name
+
+    def status_at(self, moment: datetime) -> ConsentStatus:
+        """Where the form stands at `moment`: what waits for signatures past its expiry is Expired."""
+        if self.status in OPEN and self.expires_at is not None and self.expires_at <= moment:
+            return ConsentStatus.EXPIRED
+        return self.status
+
+    def has_signature_of(self, person_id: str) -> bool:
+        """Whether this person has signed, in any role."""
+        return any(signature.person_id == person_id for signature in self.signatures)
+
+    def names(self, person_id: str) -> bool:
+        """Whether this person is to sign, in any role."""
+        return any(signer.person_id == person_id for signer in self.required_signers)
+
+    def next_signers(self) -> list[Signer]:
+        """Those whose turn it is: all who haven't signed or, in sequence, those who come first among them."""
+        waiting = [signer for signer in self.required_signers if not self.has_signature_of(signer.person_id)]
+        if self.signing_order == SigningOrder.ANY or not waiting:
+            return waiting
+        first = min(signer.order for signer in waiting)
+        return [signer for signer in waiting if signer.order == first]
+
+
+class Signer(Base):
+    """A person who has to sign a form; `order` counts only where the order is Sequential."""
+
+    __tablename__ = "consent_signers"
+    __table_args__ = (UniqueConstraint("form_id", "role", "person_id"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    form_id: Mapped[str] = mapped_column(ForeignKey("consent_forms.id"), index=True)
+    position: Mapped[int]
+    role: Mapped[SignerRole] = mapped_column(one_of(SignerRole))
+    person_id: Mapped[str] = mapped_column(String(36), index=True)
+    name: Mapped[str]
+    order: Mapped[int]
+
+
+class Signature(Base):
+    """A signature given; one a person and form, which the database itself sees to."""
+
+    __tablename__ = "consent_signatures"
+    __table_args__ = (UniqueConstraint("form_id", "person_id"),)
+
+    id: Mapped[Id] = mapped_column(primary_key=True, default=new_id)
+    form_id: Mapped[str] = mapped_column(ForeignKey("consent_forms.id"), index=True)
+    role: Mapped[SignerRole] = mapped_column(one_of(SignerRole))
+    person_id: Mapped[str] = mapped_column(String(36))
+    name: Mapped[str]
+    signed_at: Mapped[datetime]
+    method: Mapped[SignatureMethod] = mapped_column(one_of(SignatureMethod))
+    language: Mapped[str | None]
+    content_hash: Mapped[str] = mapped_column(String(64))
+    typed: Mapped[str]
+
+
+def status_column(moment: datetime) -> ColumnElement[Any]:
+    """`ConsentForm.status_at(moment)` for the database."""
+    ended_by_time = and_(ConsentForm.status.in_(OPEN), ConsentForm.expires_at <= moment)
+    return case((ended_by_time, ConsentStatus.EXPIRED.value), else_=ConsentForm.status)
+
+
+def live_at(moment: datetime) -> ColumnElement[bool]:
+    """The condition that picks forms which no end has come to by `moment`."""
+    ended_by_time = and_(ConsentForm.status.in_(OPEN), ConsentForm.expires_at <= moment)
+    return and_(ConsentForm.status.in_(LIVE), or_(ConsentForm.expires_at.is_(None), ~ended_by_time))
+
+
+def visible(actor: Actor) -> Select[ConsentForm]:
+    """The forms that `actor` may see: staff their clinic's, patients those about or naming them."""
+    chosen = select(ConsentForm).where(ConsentForm.tenant_id == actor.tenant_id)
+    if actor.is_staff:
+        return chosen
+    sub = actor.person_id
+    return chosen.where(
+        or_(
+            ConsentForm.patient_id.in_(select(Patient.id).where(is_mine(sub))),
+            ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == sub)),
+        )
+    )
+
+
+def with_people(chosen: Select[ConsentForm]) -> Select[ConsentForm]:
+    """The same forms, loaded with patients, signers and signatures, in a fixed number of queries."""
+    return chosen.options(
+        joinedload(ConsentForm.patient),
+        selectinload(ConsentForm.required_signers),
+        selectinload(ConsentForm.signatures),
+    )
+
+
+def without_body(chosen: Select[ConsentForm]) -> Select[ConsentForm]:
+    """The same forms, their bodies left in the database."""
+    return chosen.options(defer(ConsentForm.body, raiseload=True))
+
+
+def find(session: Session, actor: Actor, form_id: str) -> ConsentForm:
+    """The form with everything, if `actor` may see it."""
+    form = session.scalars(with_people(visible(actor)).where(ConsentForm.id == form_id)).one_or_none()
+    if form is None:
+        raise NotThere
+    return form
+
+
+_ENDS: dict[ConsentStatus, Rule] = {
+    ConsentStatus.REVOKED: Rule.FORM_REVOKED,
+    ConsentStatus.EXPIRED: Rule.FORM_EXPIRED,
+    ConsentStatus.SUPERSEDED: Rule.FORM_SUPERSEDED,
+}
+
+
+def require_not_ended(status: ConsentStatus) -> None:
+    """Refuse to act upon a form that was revoked, has expired or was superseded."""
+    if status in _ENDS:
+        raise Refused(_ENDS[status])

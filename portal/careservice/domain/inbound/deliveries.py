@@ -1,0 +1,45 @@
+"""Calls that were taken, so that one delivered twice has its effect once."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import LargeBinary, String, delete
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from portal.careservice.clock import now
+from portal.careservice.database import Base
+
+KEPT_FOR = timedelta(days=30)
+"""How long a delivery's answer is kept; senders give up long before."""
+
+
+class Delivery(Base):
+    """A call that was taken, by its `webhook-id`, and what it was answered."""
+
+    __tablename__ = "webhook_deliveries"
+
+    webhook_id: Mapped[str] = mapped_column(String(200), primary_key=True)
+    answer: Mapped[bytes] = mapped_column(LargeBinary)
+    received_at: Mapped[datetime] = mapped_column(index=True)
+
+
+def recall(session: Session, webhook_id: str) -> bytes | Delivery:
+    """The answer that this delivery got before, or a `Delivery` to keep its answer in.
+
+    Two at once: the second waits in the database for the first to end, and then finds its answer.
+    """
+    moment = now()
+    session.execute(delete(Delivery).where(Delivery.received_at < moment - KEPT_FOR))
+    kept = session.get(Delivery, webhook_id)
+    if kept is None:
+        taken = Delivery(webhook_id=webhook_id, answer=b"", received_at=moment)
+        try:
+            with session.begin_nested():
+                session.add(taken)
+        except IntegrityError:
+            kept = session.get_one(Delivery, webhook_id, populate_existing=True)
+        else:
+            return taken
+    return kept.answer

@@ -1,0 +1,53 @@
+"""Inbound e-mail."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.enumerations import Channel
+from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of, mailbox_of, own_mailbox
+from portal.careservice.domain.inbound.senders import by_email, enquiry, writer_of
+from portal.careservice.domain.inbound.threads import add_message, answered, begin, by_reply_address, newest
+from portal.careservice.webhooks.payloads import Mail
+
+
+def take_mail(session: Session, mail: Mail) -> str | None:
+    """Put an e-mail into the conversation that it answers, its sender's newest one, or a new one.
+
+    Its reply address names the conversation or, where its sender takes part in it, In-Reply-To does. Returns the
+    message's id, None where no clinic has the address.
+    """
+    tenant_id = clinic_of(session, AddressKind.EMAIL, [mailbox_of(address) for address in mail.to])
+    if tenant_id is None:
+        return None
+    sender = by_email(session, tenant_id, mail.sender)
+    conversation = (
+        by_reply_address(session, tenant_id, mail.to)
+        or answered(session, tenant_id, mail.answers, sender)
+        or newest(session, tenant_id, sender)
+    )
+    if conversation is None and not sender:
+        first, _, last = mail.sender_name.rpartition(" ")
+        sender = [
+            enquiry(session, tenant_id, first_name=first, last_name=last, email=mail.sender, source="E-mail")
+        ]
+    if conversation is None:
+        conversation = begin(
+            session,
+            tenant_id,
+            sender[0],
+            subject=mail.subject or "E-mail",
+            channel=Channel.EMAIL,
+            reply_email=own_mailbox(session, tenant_id, mail.to),
+        )
+    writer = writer_of(conversation, sender)
+    return add_message(
+        session,
+        conversation,
+        writer,
+        mail.sender_name,
+        Channel.EMAIL,
+        mail.text,
+        external_id=mail.message_id,
+        uploads=mail.uploads,
+    )

@@ -1,0 +1,124 @@
+"""Payments that their provider tells of; one for storage moves on until when embryos are paid."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import String, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from portal.careservice.clock import now
+from portal.careservice.database import Base, Id
+from portal.careservice.domain import notifications, people
+from portal.careservice.domain.embryos import MOVES, EmbryoStorage
+from portal.careservice.domain.enumerations import Severity
+from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of
+from portal.careservice.domain.inbound.senders import person_id
+from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.rules import Invalid
+from portal.careservice.webhooks.payloads import PaymentEvent
+
+_SEE_TO_PAYMENTS = frozenset({"coordinator", "admin", "embryologist"})
+_MOST_MONTHS = 120
+
+
+class Payment(Base):
+    """A payment as its provider last told; `amount` in the currency's smallest unit."""
+
+    __tablename__ = "payments"
+
+    id: Mapped[str] = mapped_column(String(200), primary_key=True)
+    tenant_id: Mapped[Id] = mapped_column(primary_key=True)
+    amount: Mapped[int]
+    currency: Mapped[str] = mapped_column(String(3))
+    succeeded: Mapped[bool]
+    told_at: Mapped[datetime]
+
+
+def take_payment(session: Session, event: PaymentEvent) -> str | None:
+    """Note a payment's end; one for storage moves on until when its embryos are paid. Returns the payment's id.
+
+    None where the account is no clinic's, or the payment was told of before.
+    """
+    paid = event.data.object
+    account = event.account or str(paid.metadata.get("account", ""))
+    tenant_id = clinic_of(session, AddressKind.PAYMENT, [account.lower()])
+    if tenant_id is None:
+        return None
+    if paid.amount < 0 or len(paid.currency) != 3 or not 0 < len(paid.id) <= 200:
+        raise Invalid("An amount, a currency of three letters and an id are needed.", "data.object")
+    succeeded = event.type == "payment.succeeded"
+    known = session.get(Payment, (paid.id, tenant_id))
+    if known is not None and (known.succeeded or not succeeded):
+        return None
+    payment = known or Payment(id=paid.id, tenant_id=tenant_id)
+    payment.amount, payment.currency = paid.amount, paid.currency.upper()
+    payment.succeeded, payment.told_at = succeeded, now()
+    session.add(payment)
+    embryos = _paid_for(session, tenant_id, paid.metadata)
+    if succeeded and paid.metadata.get("purpose") == "storage":
+        _extend(embryos, _months(paid.metadata))
+    _tell_of_payment(session, tenant_id, payment, paid.metadata, embryos)
+    return paid.id
+
+
+def _paid_for(session: Session, tenant_id: str, metadata: dict[str, Any]) -> list[EmbryoStorage]:
+    """The embryos that a payment names (`embryoStorageIds`, between commas) or all of its patient's (`patientId`)."""
+    named = [part.strip().lower() for part in str(metadata.get("embryoStorageIds", "")).split(",")]
+    chosen = select(EmbryoStorage).where(EmbryoStorage.tenant_id == tenant_id)
+    if any(named):
+        chosen = chosen.where(EmbryoStorage.id.in_(named))
+    else:
+        chosen = chosen.where(EmbryoStorage.patient_id == str(metadata.get("patientId", "")))
+    return list(session.scalars(chosen.order_by(EmbryoStorage.embryo_code, EmbryoStorage.id)))
+
+
+def _months(metadata: dict[str, Any]) -> int:
+    months = str(metadata.get("months", "12"))
+    if not (months.isascii() and months.isdigit() and len(months) < 4 and 1 <= int(months) <= _MOST_MONTHS):
+        raise Invalid(f"This is a whole number from 1 to {_MOST_MONTHS}.", "data.object.metadata.months")
+    return int(months)
+
+
+def _extend(embryos: Iterable[EmbryoStorage], months: int) -> None:
+    for embryo in embryos:
+        if MOVES[embryo.status]:
+            embryo.storage_expires_at = _later(embryo.storage_expires_at or now(), months)
+            embryo.touch(None)
+
+
+def _later(moment: datetime, months: int) -> datetime:
+    """The same day of the month so many months on, or the last of a month that is shorter."""
+    years, month = divmod(moment.month - 1 + months, 12)
+    year, month = moment.year + years, month + 1
+    if year > 9999:
+        raise Invalid("This time can't be reckoned with.", "data.object.metadata.months")
+    return moment.replace(year=year, month=month, day=min(moment.day, monthrange(year, month)[1]))
+
+
+def _tell_of_payment(
+    session: Session,
+    tenant_id: str,
+    payment: Payment,
+    metadata: dict[str, Any],
+    embryos: Sequence[EmbryoStorage],
+) -> None:
+    patient_ids = {embryo.patient_id for embryo in embryos} or {str(metadata.get("patientId", ""))}
+    patients = session.scalars(
+        select(Patient).where(Patient.tenant_id == tenant_id, Patient.id.in_(patient_ids))
+    ).all()
+    notifications.announce(
+        session,
+        tenant_id=tenant_id,
+        who=[
+            *(person_id(patient) for patient in patients),
+            *people.staff_with(session, tenant_id, _SEE_TO_PAYMENTS),
+        ],
+        kind="PaymentReceived" if payment.succeeded else "PaymentFailed",
+        entity=("Episode", embryos[0].episode_id) if embryos else ("Payment", None),
+        severity=Severity.SUCCESS if payment.succeeded else Severity.WARNING,
+        data={"paymentId": payment.id, "amount": payment.amount, "currency": payment.currency},
+    )

@@ -1,0 +1,33 @@
+"""Inbound text messages."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.enumerations import Channel
+from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of, without_spaces
+from portal.careservice.domain.inbound.senders import by_number, enquiry, writer_of
+from portal.careservice.domain.inbound.threads import add_message, begin, newest
+from portal.careservice.webhooks.payloads import TextMessage
+
+
+def take_text_message(session: Session, sms: TextMessage) -> str | None:
+    """Put an SMS into its sender's newest conversation, or a new one; returns the message's id.
+
+    None where the number it was sent to is no clinic's.
+    """
+    number = without_spaces(sms.to)
+    tenant_id = clinic_of(session, AddressKind.SMS, [number])
+    if tenant_id is None:
+        return None
+    sender = by_number(session, tenant_id, without_spaces(sms.sender))
+    conversation = newest(session, tenant_id, sender)
+    if not sender:
+        sender = [enquiry(session, tenant_id, last_name=sms.sender, phone_number=sms.sender, source="SMS")]
+    if conversation is None:
+        conversation = begin(
+            session, tenant_id, sender[0], subject="Text message", channel=Channel.SMS, reply_sms=number
+        )
+    body = sms.body if not sms.media else f"{sms.body}\n[Pictures not received: {sms.media}]".strip()
+    writer = writer_of(conversation, sender)
+    return add_message(session, conversation, writer, sms.sender, Channel.SMS, body, external_id=sms.sid)

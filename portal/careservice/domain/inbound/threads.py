@@ -1,0 +1,188 @@
+"""Which conversation an inbound message belongs to, and adding it there."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from portal.careservice.clock import now
+from portal.careservice.domain import notifications, people
+from portal.careservice.domain.conversations import Attachment, Conversation, Message, Participant
+from portal.careservice.domain.documents import File, FileContent
+from portal.careservice.domain.enumerations import Channel, MessageSide
+from portal.careservice.domain.inbound.senders import Sender, Writer, person_id
+from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.permissions import STAFF
+from portal.careservice.domain.prospects import Prospect
+from portal.careservice.ids import new_id
+from portal.careservice.webhooks.payloads import Upload
+
+_ANSWER_MESSAGES = frozenset({"nurse", "coordinator"})
+
+
+def _with(sender: Sequence[Sender]) -> Any:
+    ids = [one.id for one in sender]
+    return or_(
+        Conversation.patient_id.in_(ids),
+        Conversation.prospect_id.in_(ids),
+        Conversation.id.in_(
+            select(Participant.conversation_id).where(
+                Participant.person_id.in_([person_id(one) for one in sender])
+            )
+        ),
+    )
+
+
+def newest(session: Session, tenant_id: str, sender: Sequence[Sender]) -> Conversation | None:
+    """The conversation with one of `sender` in which something was written last."""
+    if not sender:
+        return None
+    return session.scalars(
+        select(Conversation)
+        .where(Conversation.tenant_id == tenant_id, _with(sender))
+        .order_by(Conversation.last_message_at.desc(), Conversation.id)
+        .limit(1)
+    ).first()
+
+
+def by_reply_address(session: Session, tenant_id: str, addresses: Iterable[str]) -> Conversation | None:
+    """The conversation that one of `addresses` is the reply address of."""
+    return session.scalars(
+        select(Conversation)
+        .where(Conversation.tenant_id == tenant_id, func.lower(Conversation.reply_email).in_(list(addresses)))
+        .order_by(Conversation.last_message_at.desc(), Conversation.id)
+        .limit(1)
+    ).first()
+
+
+def answered(
+    session: Session, tenant_id: str, answers: Sequence[str], sender: Sequence[Sender]
+) -> Conversation | None:
+    """The conversation of one of the messages answered: known by its own id or by the one it came with."""
+    if not (answers and sender):
+        return None
+    own = [local for local in (answer.partition("@")[0] for answer in answers) if _is_id(local)]
+    return session.scalars(
+        select(Conversation)
+        .join(Message, Message.conversation_id == Conversation.id)
+        .where(
+            Conversation.tenant_id == tenant_id,
+            _with(sender),
+            or_(Message.id.in_(own), Message.external_id.in_(answers)),
+        )
+        .order_by(Message.sent_at.desc(), Message.id)
+        .limit(1)
+    ).first()
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
+
+
+def begin(
+    session: Session,
+    tenant_id: str,
+    sender: Sender,
+    *,
+    subject: str,
+    channel: Channel,
+    reply_sms: str | None = None,
+    reply_email: str | None = None,
+) -> Conversation:
+    """A new conversation with `sender`; an e-mail\'s gets a reply address of its own."""
+    conversation_id = new_id()
+    if reply_email is not None:
+        local, _, domain = reply_email.partition("@")
+        reply_email = f"{local}+{conversation_id.replace('-', '')}@{domain}"
+    writer = Writer(sender)
+    conversation = Conversation(
+        id=conversation_id,
+        tenant_id=tenant_id,
+        subject=subject,
+        patient_id=sender.id if isinstance(sender, Patient) else None,
+        prospect_id=sender.id if isinstance(sender, Prospect) else None,
+        channel=channel,
+        reply_email=reply_email,
+        reply_sms=reply_sms,
+        last_message_at=now(),
+        participants=[
+            Participant(position=0, person_id=writer.person_id, name=writer.name, role=writer.role)
+        ],
+    )
+    session.add(conversation)
+    session.flush()
+    return conversation
+
+
+def add_message(
+    session: Session,
+    conversation: Conversation,
+    writer: Writer | None,
+    stranger: str,
+    channel: Channel,
+    body: str,
+    *,
+    external_id: str | None,
+    uploads: Sequence[Upload] = (),
+) -> str:
+    """Add a message and tell those who answer; returns its id. `stranger` is its sender\'s name without a `writer`."""
+    moment = now()
+    message = Message(
+        id=new_id(),
+        conversation_id=conversation.id,
+        sender_id=writer.person_id if writer else None,
+        sender_name=writer.name if writer else stranger,
+        side=MessageSide.INBOUND,
+        channel=channel,
+        body=body,
+        sent_at=moment,
+        external_id=external_id,
+        attachments=[
+            _attach(session, conversation.tenant_id, position, upload)
+            for position, upload in enumerate(uploads)
+        ],
+    )
+    session.add(message)
+    # A newer message brings the thread back to those who had archived it.
+    conversation.last_message_at = max(conversation.last_message_at, moment)
+    notifications.announce(
+        session,
+        tenant_id=conversation.tenant_id,
+        who=_staff_of(session, conversation),
+        kind="MessageReceived",
+        words="MessageFromOutside",
+        entity=("Conversation", conversation.id),
+    )
+    return message.id
+
+
+def _attach(session: Session, tenant_id: str, position: int, upload: Upload) -> Attachment:
+    file = File(
+        id=new_id(),
+        tenant_id=tenant_id,
+        name=upload.name,
+        media_type=upload.media_type,
+        size=len(upload.content),
+        sha256=hashlib.sha256(upload.content).hexdigest(),
+    )
+    session.add(file)
+    session.flush()
+    session.add(FileContent(file_id=file.id, content=upload.content))
+    return Attachment(
+        position=position, file_id=file.id, name=file.name, media_type=file.media_type, size=file.size
+    )
+
+
+def _staff_of(session: Session, conversation: Conversation) -> set[str]:
+    """Those who answer messages, and whoever of the staff takes part."""
+    staff = set(people.staff_with(session, conversation.tenant_id, STAFF))
+    answering = set(people.staff_with(session, conversation.tenant_id, _ANSWER_MESSAGES))
+    return answering | (staff & {participant.person_id for participant in conversation.participants})

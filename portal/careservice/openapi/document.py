@@ -1,0 +1,208 @@
+"""The OpenAPI 3.1 document at `/openapi.json`: the care API specification's 32 endpoints as this service has them.
+
+Made from the endpoints' own types. Each operation names the section of the specification that it comes from;
+what the specification doesn't show carries `x-assumed: true`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+from flask import Response, current_app
+
+from portal.careservice.api.endpoint import Declared, declared
+from portal.careservice.domain.permissions import ALLOWED, SERVICE_CLIENTS
+from portal.careservice.openapi.operations import ID, OPERATIONS, Json, Operation, query_parameter
+from portal.careservice.openapi.schemas import REF, all_schemas, schema_of, schema_of_answer
+from portal.careservice.openapi.webhook_operations import webhook_operation
+from portal.careservice.settings import current_settings
+
+_PARAMETER = re.compile(r"<(?:\w+:)?\w+>|\{\w+\}")
+_CODES: dict[str, tuple[int, ...]] = {
+    "G1": (200, 400, 401, 403, 404, 500, 501),
+    "G2": (200, 204, 400, 401, 403, 404, 500, 501),
+    "G3": (200,),
+    "G0": (),
+}
+"""The codes that the specification documents, by group of endpoints (its §4)."""
+_MEANINGS = {
+    200: "OK",
+    204: "No Content: it is gone",
+    206: "Partial Content: the range asked for",
+    304: "Not Modified: If-None-Match names what there is",
+    400: "Bad Request: malformed; `validationErrors` names the members",
+    401: "Unauthorized: no good token",
+    403: "Forbidden: empty where the permission is missing, else the rule that refuses, by `error.code`",
+    404: "Not Found: absent, of another clinic, not this person's, or not released",
+    413: "Content Too Large",
+    416: "Range Not Satisfiable",
+    500: "Internal Server Error",
+    501: "Not Implemented: the clinic doesn't use this, or its own EMR keeps the record",
+}
+
+
+def serve() -> Response:
+    """The document of the running service."""
+    body = _encoded(current_settings().issuer)
+    return Response(body, mimetype="application/json", headers={"Cache-Control": "public, max-age=300"})
+
+
+@cache
+def _encoded(issuer: str) -> bytes:
+    return msgspec.json.encode(document(issuer))
+
+
+def document(issuer: str) -> Json:
+    """The whole document for the service at `issuer`; asks the running app for its routes."""
+    functions = _functions()
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Clinic Care Portal API",
+            "version": "1",
+            "description": "Everything marked `x-assumed` is this service's own decision, where the "
+            "specification shows nothing. `x-spec-section` names the section of the specification.",
+        },
+        "servers": [{"url": issuer}],
+        "tags": [{"name": name} for name in dict.fromkeys(_tag(functions, key) for key in OPERATIONS)],
+        "paths": _paths(functions),
+        "components": {
+            "schemas": all_schemas(functions),
+            "securitySchemes": _security_schemes(issuer),
+        },
+    }
+
+
+def _functions() -> dict[tuple[str, str], str]:
+    """The name of the function that answers each operation, by method and the specification's path."""
+    by_shape = {(method, _PARAMETER.sub("{}", path)): (method, path) for method, path in OPERATIONS}
+    found: dict[tuple[str, str], str] = {}
+    for rule in current_app.url_map.iter_rules():
+        if not rule.endpoint.startswith("api."):
+            continue
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:
+            key = by_shape[method, _PARAMETER.sub("{}", rule.rule)]
+            found[key] = rule.endpoint.removeprefix("api.")
+    return found
+
+
+def _tag(functions: Mapping[tuple[str, str], str], key: tuple[str, str]) -> str:
+    told = declared.get(functions[key])
+    return told.module if told else "Webhook"
+
+
+def _paths(functions: Mapping[tuple[str, str], str]) -> Json:
+    paths: Json = {}
+    for (method, path), operation in OPERATIONS.items():
+        name = functions[method, path]
+        told = declared.get(name)
+        described: Json = {
+            "operationId": name,
+            "summary": operation.purpose,
+            "tags": [_tag(functions, (method, path))],
+            "x-spec-section": "4",
+        }
+        if told is None:
+            described |= webhook_operation(path)
+        else:
+            described |= _endpoint(method, path, operation, told)
+        paths.setdefault(path, {})[method.lower()] = described
+    return paths
+
+
+def _endpoint(method: str, path: str, operation: Operation, told: Declared) -> Json:
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": {**ID, "x-assumed": True}}
+        for name in re.findall(r"\{(\w+)\}", path)
+    ]
+    parameters += operation.query
+    if told.act in SERVICE_CLIENTS:
+        parameters.append(
+            query_parameter(
+                "__tenant", {"type": "string", "description": "the clinic, for a token without one"}
+            )
+        )
+    described: Json = {
+        "description": _words(told),
+        "parameters": parameters,
+        "security": [{"openIdConnect": ["ClientelePortal"]}, {"oauth2": ["ClientelePortal"]}],
+        "responses": _responses(method, operation.group, told.answers),
+    }
+    if operation.takes is not None:
+        described["requestBody"] = {
+            "required": operation.body_required,
+            "content": {"application/json": {"schema": schema_of(operation)}},
+            "x-assumed": True,
+        }
+    return described
+
+
+def _words(told: Declared) -> str:
+    who = f"For: {', '.join(sorted(ALLOWED[told.act]))}"
+    servers = ", and servers of the clinic (Client Credentials)" if told.act in SERVICE_CLIENTS else ""
+    # In words alone: as a parameter it would seem free to be sent twice with different bodies.
+    key = " The header Idempotency-Key is honoured for 24 hours." if told.idempotent else ""
+    return f"{who}{servers}.{key}"
+
+
+def _responses(method: str, group: str, answers: Any) -> Json:
+    is_file = answers is Response
+    codes = {*_CODES["G1"], *_CODES[group]}
+    if method == "GET":
+        codes |= {206, 304, 416} if is_file else {304}
+    responses: Json = {}
+    for code in sorted(codes):
+        response: Json = {"description": _MEANINGS[code]}
+        if code not in _CODES[group]:
+            response["x-assumed"] = True
+        if code in (200, 206) and answers is not type(None):
+            content: Json = (
+                {"application/json": {"schema": schema_of_answer(answers)}} if not is_file else {"*/*": {}}
+            )
+            response["content"] = content
+        if code in (400, 403, 404, 500, 501):
+            content = {"application/json": {"schema": {"$ref": REF.format(name="ErrorBody")}}}
+            empty: Json = (
+                {"text/plain": {"schema": {"type": "string", "maxLength": 0}}} if code == 403 else {}
+            )
+            response["content"] = content | empty
+        if code == 401:
+            response["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}, "x-assumed": True}}
+        responses[str(code)] = response
+    return responses
+
+
+def _security_schemes(issuer: str) -> Json:
+    scopes = {"ClientelePortal": "The care API", "offline_access": "A refresh token"}
+    return {
+        "openIdConnect": {
+            "type": "openIdConnect",
+            "openIdConnectUrl": f"{issuer}/.well-known/openid-configuration",
+            "x-spec-section": "5",
+        },
+        "oauth2": {
+            "type": "oauth2",
+            "flows": {
+                "authorizationCode": {
+                    "authorizationUrl": f"{issuer}/connect/authorize",
+                    "tokenUrl": f"{issuer}/connect/token",
+                    "refreshUrl": f"{issuer}/connect/token",
+                    "scopes": scopes,
+                },
+                "clientCredentials": {"tokenUrl": f"{issuer}/connect/token", "scopes": scopes},
+            },
+            "x-spec-section": "5",
+        },
+        "webhookSignature": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "webhook-signature",
+            "description": "Standard Webhooks: `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`.",
+            "x-spec-section": "5",
+            "x-assumed": True,
+        },
+    }

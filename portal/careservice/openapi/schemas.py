@@ -1,0 +1,89 @@
+"""The shapes of requests and answers, made from the endpoints' own types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, cast
+
+import msgspec
+from flask import Response
+
+from portal.careservice.api import webhooks
+from portal.careservice.api.endpoint import declared
+from portal.careservice.api.errors import ErrorBody
+from portal.careservice.api.payload import Stamped
+from portal.careservice.domain import enumerations
+from portal.careservice.openapi.operations import OPERATIONS, Json, Operation, position_in
+from portal.careservice.webhooks.payloads import PaymentEvent
+
+REF = "#/components/schemas/{name}"
+"""The address of a shape within the document."""
+
+
+def all_schemas(functions: Mapping[tuple[str, str], str]) -> Json:
+    """Every shape by name; a request may give an enumeration as an integer too, an answer never does."""
+    answered = _components(
+        [
+            *(told.answers for told in map(declared.get, functions.values()) if told is not None),
+            *(ErrorBody, webhooks.Receipt),
+        ]
+    )
+    asked = _components([*(one.takes for one in OPERATIONS.values() if one.takes is not None), PaymentEvent])
+    words = {kind.__name__: kind for kind in _enumerations() if kind.__name__ in asked}
+    wider = {REF.format(name=name): REF.format(name=f"{name}OrInteger") for name in words}
+    schemas = answered | {
+        name: schema if name in words else _redirected(schema, wider)
+        for name, schema in asked.items()
+        if name not in answered
+    }
+    for name, kind in words.items():
+        schemas[f"{name}OrInteger"] = {"anyOf": [{"$ref": REF.format(name=name)}, position_in(kind)]}
+    for operation in OPERATIONS.values():
+        if operation.stamped:
+            schemas[f"Stamped{operation.takes.__name__}"] = _stamped(schemas[operation.takes.__name__])
+    return {name: {**schemas[name], "x-assumed": True} for name in sorted(schemas)}
+
+
+def _components(shapes: Iterable[Any]) -> Json:
+    wanted = [shape for shape in shapes if shape not in (Response, type(None))]
+    return msgspec.json.schema_components(wanted, ref_template=REF)[1]
+
+
+def _enumerations() -> list[type[StrEnum]]:
+    kinds = vars(enumerations).values()
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)]
+
+
+def _redirected(schema: Any, to: Mapping[str, str]) -> Any:
+    if isinstance(schema, dict):
+        members = cast("Json", schema)
+        return {
+            name: to.get(value, value) if name == "$ref" else _redirected(value, to)
+            for name, value in members.items()
+        }
+    if isinstance(schema, list):
+        return [_redirected(item, to) for item in cast("list[Any]", schema)]
+    return schema
+
+
+def _stamped(schema: Json) -> Json:
+    stamp = _components([Stamped])["Stamped"]
+    return {
+        **schema,
+        "title": f"Stamped{schema['title']}",
+        "properties": schema["properties"] | stamp["properties"],
+        "required": [*schema.get("required", []), *stamp["required"]],
+    }
+
+
+def schema_of(operation: Operation) -> Json:
+    """The shape of an operation's body."""
+    name = operation.takes.__name__
+    return {"$ref": REF.format(name=f"Stamped{name}" if operation.stamped else name)}
+
+
+def schema_of_answer(answers: Any) -> Json:
+    """The shape that an endpoint's function returns."""
+    (schema,), _ = msgspec.json.schema_components([answers], ref_template=REF)
+    return schema

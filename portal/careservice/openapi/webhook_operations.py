@@ -1,0 +1,82 @@
+"""The three operations that outside senders call, which have a signature in place of a token."""
+
+from __future__ import annotations
+
+from portal.careservice.openapi.operations import Json
+from portal.careservice.openapi.schemas import REF
+
+_TEXT: Json = {"type": "string"}
+_WEBHOOK_BODIES: dict[str, Json] = {
+    "/smsinbound": {
+        "application/x-www-form-urlencoded": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "MessageSid": {"type": "string", "minLength": 1, "maxLength": 64},
+                    "From": {"type": "string", "minLength": 1, "maxLength": 40},
+                    "To": {"type": "string", "minLength": 1, "maxLength": 40},
+                    "Body": _TEXT,
+                    "NumMedia": {"type": "integer", "minimum": 0, "maximum": 999},
+                },
+                "required": ["MessageSid", "From", "To", "Body"],
+            }
+        }
+    },
+    "/emailinbound": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    **dict.fromkeys(("from", "to", "subject", "text", "html", "headers"), _TEXT),
+                    "envelope": {
+                        "type": "string",
+                        "description": 'JSON: {"to": [addresses], "from": address}',
+                    },
+                    "attachments": {"type": "integer", "description": "how many files attachment1 … are"},
+                    "attachment1": {"type": "string", "contentMediaType": "application/octet-stream"},
+                },
+                "required": ["from", "to"],
+            }
+        }
+    },
+    "/api/payment/webhook/payment-provider": {
+        "application/json": {"schema": {"$ref": REF.format(name="PaymentEvent")}}
+    },
+}
+
+
+def webhook_operation(path: str) -> Json:
+    """What the document says of the operation at `path`."""
+    error: Json = {"application/json": {"schema": {"$ref": REF.format(name="ErrorBody")}}}
+    receipt: Json = {"application/json": {"schema": {"$ref": REF.format(name="Receipt")}}}
+    meanings = {
+        200: ("Taken, or of no effect (`accepted` false); the same for the same webhook-id", receipt),
+        400: ("Bad Request: malformed", error),
+        401: ("Unauthorized: no good signature, or one older than five minutes", None),
+        413: ("Content Too Large", None),
+        500: ("Internal Server Error", None),
+    }
+    return {
+        "description": "No bearer token: a signature over the raw body (Standard Webhooks) says whose call it is.",
+        "x-assumed": True,
+        "parameters": [
+            {
+                "name": name,
+                "in": "header",
+                "required": True,
+                "schema": {"type": "string", "pattern": pattern},
+                "x-assumed": True,
+            }
+            for name, pattern in (("webhook-id", "^[!-~]{1,200}$"), ("webhook-timestamp", "^[0-9]{1,12}$"))
+        ],
+        "security": [{"webhookSignature": []}],
+        "requestBody": {"required": True, "content": _WEBHOOK_BODIES[path], "x-assumed": True},
+        "responses": {
+            str(code): {
+                "description": meaning,
+                "x-assumed": True,
+                **({"content": content} if content else {}),
+            }
+            for code, (meaning, content) in meanings.items()
+        },
+    }

@@ -1,0 +1,98 @@
+"""Embryos in storage, and the results of their genetic tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.careservice.api.calls import (
+    CONSENTS,
+    EPISODES,
+    GRACE_EPISODE,
+    Api,
+    code,
+    form,
+    sign,
+    signer,
+)
+
+ZOFIA_EPISODE = sample_id("episode", "zofia-1")
+
+
+def embryo(api: Api, who: str, name: str, episode: str = ZOFIA_EPISODE) -> dict[str, Any]:
+    found = api.get(who, f"{EPISODES}/{episode}")["embryos"]
+    return next(item for item in found if item["embryoCode"] == name)
+
+
+def put(api: Api, who: str, record: dict[str, Any], **changes: Any) -> Any:
+    wanted = {key: record[key] for key in ("status", "location", "storageExpiresAt", "disposition", "notes")}
+    body = {**wanted, "concurrencyStamp": record["concurrencyStamp"], **changes}
+    return api(who, "PUT", f"/api/care/embryo-storage/{record['id']}", body)
+
+
+def test_embryos_make_legal_moves_only(api: Api) -> None:
+    record = embryo(api, "elif", "ZW-2")
+    assert code(put(api, "elif", record, status="Transferred")) == "ClientelePortal:IllegalTransition"
+    for status in ("Stored", "OnHold", "Stored", "Thawed", "Stored", "Thawed", "Transferred"):
+        record = put(api, "elif", record, status=status).json()
+        assert record["status"] == status
+    assert code(put(api, "elif", record, status="Stored")) == "ClientelePortal:IllegalTransition"
+    assert put(api, "nora", record, status="Stored").content == b""
+
+
+def test_discarding_needs_a_signed_decision_and_no_hold(api: Api) -> None:
+    record = embryo(api, "elif", "ZW-1")
+    assert code(put(api, "elif", record, status="Discarded")) == "ClientelePortal:DispositionConsentMissing"
+    assert (
+        code(put(api, "elif", record, disposition="Discard")) == "ClientelePortal:DispositionConsentMissing"
+    )
+    decision = api("nora", "POST", CONSENTS, form(
+        patientId=sample_id("patient", "background-0"), partnerId=None, episodeId=ZOFIA_EPISODE,
+        kind="Disposition", requiredSigners=[signer("Clinician", "victor")],
+    )).json()  # fmt: skip
+    assert sign(api, "victor", decision, "Clinician").json()["status"] == "Signed"
+    held = put(api, "elif", record, status="OnHold").json()
+    assert code(put(api, "elif", held, status="Discarded")) == "ClientelePortal:EmbryoOnHold"
+    assert code(put(api, "elif", held, disposition="DonatePatient")) == "ClientelePortal:EmbryoOnHold"
+    stored = put(api, "elif", held, status="Stored").json()
+    assert put(api, "elif", stored, status="Discarded", location=None).json()["status"] == "Discarded"
+
+
+def test_patients_say_the_disposition_alone(api: Api) -> None:
+    record = embryo(api, "grace", "GO-2", GRACE_EPISODE)
+    assert code(put(api, "grace", record, status="Reserved")) == "ClientelePortal:FieldNotYours"
+    assert code(put(api, "grace", record, storageExpiresAt="2090-01-01")) == "ClientelePortal:FieldNotYours"
+    changed = put(api, "grace", record, disposition=0).json()
+    assert (changed["disposition"], changed["location"]) == ("Undecided", None)
+    assert embryo(api, "elif", "GO-2", GRACE_EPISODE)["location"]["tank"] == "T4"
+    assert code(put(api, "grace", record, disposition=1)) == "ClientelePortal:ConcurrencyConflict"
+    assert put(api, "amelia", changed, disposition=1).status_code == 404
+    only = {"disposition": "ContinueStorage", "concurrencyStamp": changed["concurrencyStamp"]}
+    assert api("grace", "PUT", f"/api/care/embryo-storage/{changed['id']}", only).status_code == 200
+
+
+# Genetic tests
+
+
+def result_path(name: str) -> str:
+    return f"/api/care/pgt-results/{sample_id('pgt-result', name)}"
+
+
+@pytest.mark.parametrize("who", ["grace", "elif", "nora"])
+def test_sex_and_sex_chromosomes_never_show(api: Api, who: str) -> None:
+    for name in ("GO-2", "GO-4", "GO-5"):
+        result = api.get(who, result_path(name))
+        assert (result["sex"], result["sexDisclosed"]) == (None, False)
+        comment = result["comment"] or ""
+        assert not any(word in comment for word in ("XX", "XY", "female", "chromosome X"))
+        assert not any(found["chromosome"] in ("X", "Y") for found in result["abnormalities"])
+    assert api.get(who, result_path("GO-4"))["mosaicPercent"] == 32
+
+
+def test_a_result_is_not_there_before_its_release(api: Api) -> None:
+    assert api("grace", "GET", result_path("GO-6")).status_code == 404
+    assert api.get("elif", result_path("GO-6"))["status"] == "Reported"
+    assert api("amelia", "GET", result_path("GO-1")).status_code == 404
+    assert api("omar", "GET", result_path("GO-1")).status_code == 404

@@ -1,0 +1,106 @@
+"""Physicians' calendars, and enquiries: booking a window, merging two records of one person."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from portal.careservice.ids import sample_id
+from tests.careservice.api.calls import (
+    Api,
+    code,
+    members,
+)
+
+PHYSICIANS = "/api/calendar/resources/physicians"
+
+
+def free_window(api: Api, physician: str, hour: int) -> dict[str, Any]:
+    """A half hour of a working day that nothing takes yet."""
+    found = api.get("colin", PHYSICIANS, MaxResultCount=100)["items"]
+    record = next(item for item in found if item["id"] == sample_id("physician", physician))
+    zone = ZoneInfo(record["timeZone"])
+    days = {hours["dayOfWeek"] for hours in record["workingHours"]}
+    start = datetime.now(zone).replace(hour=hour, minute=0, second=0, microsecond=0) + timedelta(days=30)
+    while start.strftime("%A") not in days:
+        start += timedelta(days=1)
+    return {
+        "physicianId": record["id"],
+        "locationId": record["locationId"],
+        "start": start.astimezone(UTC).isoformat(),
+        "end": (start + timedelta(minutes=30)).astimezone(UTC).isoformat(),
+        "timeZone": record["timeZone"],
+        "appointmentType": "First consultation",
+    }
+
+
+def book(api: Api, who: str, window: dict[str, Any], prospect: str = "noor", **query: Any) -> Any:
+    return api(
+        who, "POST", f"/api/prospect/records/{sample_id('prospect', prospect)}/book-window", window, **query
+    )
+
+
+def test_a_window_is_booked_once(api: Api) -> None:
+    window = free_window(api, "kenji", 10)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: book(api, "colin", window), range(8)))
+    booked = [answer.json() for answer in answers if answer.status_code == 200]
+    assert len(booked) == 1
+    assert {code(answer) for answer in answers if answer.status_code != 200} == {"ClientelePortal:SlotTaken"}
+    assert booked[0]["status"] == "Booked"
+    busy = api.get("colin", PHYSICIANS, From=window["start"][:10], Filter="Kenji")["items"][0]["busy"]
+    assert booked[0]["start"] in [item["start"] for item in busy]
+
+
+def test_a_window_lies_ahead_and_in_working_hours(api: Api) -> None:
+    window = free_window(api, "leila", 15)
+    past = {**window, "start": "2020-01-06T10:00:00Z", "end": "2020-01-06T10:30:00Z"}
+    assert code(book(api, "nora", past)) == "ClientelePortal:SlotInThePast"
+    night = free_window(api, "leila", 22)
+    assert code(book(api, "nora", night)) == "ClientelePortal:OutsideWorkingHours"
+    assert members(book(api, "nora", {**window, "end": window["start"]})) == ["end"]
+    assert members(book(api, "nora", {**window, "timeZone": "Mars/Base"})) == ["timeZone"]
+    assert members(book(api, "nora", {**window, "physicianId": "x"})) == ["physicianId"]
+    assert code(book(api, "nora", window, "ruth")) == "ClientelePortal:ProspectClosed"
+
+
+def test_the_public_page_books_by_client_credentials(api: Api) -> None:
+    window = free_window(api, "siobhan", 11)
+    answer = book(api, "riverside-service", window, "tomasz", __tenant="riverside")
+    assert answer.status_code == 200, answer.text
+    assert book(api, "riverside-service", window, "tomasz").status_code == 403
+    assert book(api, "victor", window).content == b""
+    assert book(api, "omar", window).status_code == 501
+
+
+def test_physicians_show_their_week_and_what_takes_them(api: Api) -> None:
+    found = api.get("amelia", PHYSICIANS, MaxResultCount=100)["items"]
+    assert len(found) == 4
+    victor = next(item for item in found if item["id"] == sample_id("physician", "victor"))
+    assert victor["workingHours"][0] == {"dayOfWeek": "Monday", "start": "09:00", "end": "12:30"}
+    assert victor["busy"]
+    none = api.get("amelia", PHYSICIANS, From="2001-01-01", To="2001-01-08")["items"]
+    assert not any(item["busy"] for item in none)
+    place = sample_id("location", "Harbourside")
+    assert api.get("amelia", PHYSICIANS, LocationId=place)["totalCount"] == 1
+
+
+def merge(api: Api, who: str, one: str, other: str, body: Any = None) -> Any:
+    first, second = sample_id("prospect", one), sample_id("prospect", other)
+    return api(who, "POST", f"/api/prospect/records/{first}/merge/{second}", body)
+
+
+def test_two_records_of_one_person_become_one(api: Api) -> None:
+    assert code(merge(api, "ada", "ines", "ines")) == "ClientelePortal:SameRecord"
+    assert members(merge(api, "ada", "ines", "ines-again", {"fieldChoices": {"shoeSize": "merged"}}))
+    assert merge(api, "victor", "ines", "ines-again").content == b""
+    answer = merge(
+        api, "ada", "ines", "ines-again", {"fieldChoices": {"email": sample_id("prospect", "ines-again")}}
+    )
+    survivor = answer.json()
+    assert (survivor["firstName"], survivor["email"]) == ("Inês", "ines.goncalves@mail.example")
+    assert survivor["phoneNumber"] == "+44 7700 900411"
+    assert code(merge(api, "ada", "ines", "ines-again")) == "ClientelePortal:AlreadyMerged"
+    assert code(merge(api, "ada", "ines-again", "ruth")) == "ClientelePortal:AlreadyMerged"
