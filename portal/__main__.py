@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -40,14 +41,20 @@ def main() -> int:
 
 
 def _demo(given: argparse.Namespace) -> int:
-    from portal import demo, demo_scale
-    from portal.demo_parts import DemoError
+    if find_spec("portal.demo") is None or find_spec("portal.careservice") is None:
+        print(
+            "The demo isn't part of the image: run `make demo` in a checkout of the repository.",
+            file=sys.stderr,
+        )
+        return 2
+    from portal.demo import scale, stack
+    from portal.demo.processes import DemoError
 
     try:
         if given.scale:
-            demo_scale.run(portal_port=given.portal_port, service_port=given.service_port)
+            scale.run(portal_port=given.portal_port, service_port=given.service_port)
         else:
-            demo.run(portal_port=given.portal_port, service_port=given.service_port, data=given.data)
+            stack.run(portal_port=given.portal_port, service_port=given.service_port, data=given.data)
     except DemoError as error:
         print(error, file=sys.stderr)
         return 2
@@ -62,7 +69,7 @@ def _serve() -> NoReturn:
 
 def _check(*, settings_alone: bool) -> int:
     """Gunicorn waits for the settings' own check at each start and reload, so that it loads nothing else."""
-    from portal.settings import Settings, SettingsError
+    from portal.config.settings import Settings, SettingsError
 
     try:
         settings = Settings.from_env(os.environ)
@@ -71,7 +78,7 @@ def _check(*, settings_alone: bool) -> int:
         return 2
     if settings_alone:
         return 0
-    from portal.check import run
+    from portal.operate.check import run
 
     return run(settings)
 
@@ -80,9 +87,9 @@ def _audit_verify(paths: list[Path]) -> int:
     """Judge the audit records; return 0 when all hold, 1 when one doesn't, 2 when they couldn't be read."""
     import time
 
-    from portal.anchors import Anchors
-    from portal.audit_verify import report, verify
-    from portal.settings import Settings, SettingsError
+    from portal.audit.checkpoints import Anchors
+    from portal.audit.verify import report, verify
+    from portal.config.settings import Settings, SettingsError
     from portal.store import StoreDown, open_store
 
     try:

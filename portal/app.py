@@ -10,21 +10,22 @@ from typing import Any
 from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from portal import outbound, typed
-from portal.anchors import Anchors
-from portal.audit import Audit
-from portal.breaker import Breakers
+from portal import decoders
+from portal.audit.checkpoints import Anchors
+from portal.audit.trail import Audit
 from portal.clock import Clock
-from portal.operations import Operations
-from portal.parts import Parts
-from portal.readiness import Readiness
-from portal.services.offered import Offered
-from portal.services.references import References
-from portal.sessions import Sessions
-from portal.settings import Settings
+from portal.config.settings import Settings
+from portal.context import Context
+from portal.http import transport
+from portal.http.circuit_breaker import Breakers
+from portal.operate.readiness import Readiness
+from portal.services.capabilities import Offered
+from portal.services.reference_cache import ReferenceCache
+from portal.signin.discovery import Providers
 from portal.signin.flow import SignIn
-from portal.signin.provider import Providers
 from portal.signin.tokens import Refresher
+from portal.state.operations import Operations
+from portal.state.sessions import Sessions
 from portal.store import open_store
 from portal.store.vault import Vault
 from portal.views import blueprints
@@ -33,12 +34,13 @@ from portal.web import (
     errors,
     guard,
     headers,
-    language,
+    locale_selector,
     logs,
+    pages,
     routing,
     static,
+    template_globals,
     templates,
-    templating,
     unsent,
 )
 from portal.web.extensions import babel, csrf, limiter
@@ -58,15 +60,17 @@ class Portal(Flask):
 
     def url_for(self, endpoint: str, **values: Any) -> str:
         """Return the address within this portal; one that depends on the request is built anew."""
-        if endpoint.startswith(".") or any(name.startswith("_") for name in values) or request.script_root:
+        if any(name.startswith("_") for name in values) or request.script_root:
             return super().url_for(endpoint, **values)
+        if endpoint.startswith("."):  # within the blueprint of this request
+            endpoint = f"{request.blueprint}{endpoint}" if request.blueprint else endpoint[1:]
         return self._address(endpoint, **values)
 
 
 def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     """Return the portal as a WSGI application."""
     if settings.ca_file:
-        outbound.trust(settings.ca_file)
+        transport.trust(settings.ca_file)
     app = Portal(__name__, template_folder=str(ROOT / "templates"), static_folder=None)
     app.config.from_mapping(
         SECRET_KEY=settings.secret_keys[0],
@@ -82,27 +86,28 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     routing.init_app(app)
     guard.init_app(app)
     unsent.init_app(app)
-    babel.init_app(app, locale_selector=language.choose)
+    babel.init_app(app, locale_selector=locale_selector.choose)
     csrf.init_app(app)
     limiter.init_app(app)
     static.init_app(app)
     headers.init_app(app)
-    templating.init_app(app)
+    template_globals.init_app(app)
     errors.init_app(app)
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
-    typed.learn()
+    pages.refuse_collisions(app.jinja_env.globals)
+    decoders.learn()
     templates.prepare(app, {tenant.languages[0] for tenant in settings.tenants.by_key.values()})
     if hops := settings.proxy_hops:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
     return app
 
 
-def _parts(settings: Settings, clock: Clock) -> Parts:
-    vault = Vault(open_store(settings.store_url, clock), settings.secret_keys)
+def _parts(settings: Settings, clock: Clock) -> Context:
+    vault = Vault(open_store(settings.store_url, clock), settings.secret_keys, clock)
     sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
     providers = Providers(settings.timeouts, clock, settings.breaker)
-    return Parts(
+    return Context(
         settings=settings,
         clock=clock,
         vault=vault,
@@ -110,9 +115,7 @@ def _parts(settings: Settings, clock: Clock) -> Parts:
         providers=providers,
         sign_in=SignIn(vault, providers, settings.timeouts, clock),
         refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
-        references=References(
-            vault.store, url=settings.cache_url, secret_keys=settings.secret_keys, clock=clock
-        ),
+        references=ReferenceCache(vault, settings.secret_keys, clock, settings.cache_url),
         breakers=Breakers(settings.breaker, clock),
         offered=Offered(vault, clock),
         operations=Operations(vault, clock),

@@ -6,10 +6,9 @@ verifier wait in one record for each browser, bound to it by a short-lived cooki
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -20,13 +19,14 @@ from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 
 from portal.clock import Clock
+from portal.config.settings import Timeouts
+from portal.config.tenants import Tenant
 from portal.services.errors import Unavailable
-from portal.sessions import Person, Tokens
-from portal.settings import Timeouts
-from portal.signin.provider import Metadata, Provider, ProviderDown, ProviderRefused, Providers, with_query
+from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
-from portal.store.vault import Held, Vault
-from portal.tenants import Tenant
+from portal.state.sessions import Person, Tokens
+from portal.store.names import hashed_name
+from portal.store.vault import Vault
 
 BROWSER_COOKIE = "__Host-signin"
 FRESH_SECONDS = 300
@@ -57,7 +57,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool
 
 
-class Browser(msgspec.Struct, kw_only=True):
+class Browser(msgspec.Struct, frozen=True, kw_only=True):
     """What is under way in one browser, and when it last came back."""
 
     under_way: list[Transaction]
@@ -225,8 +225,8 @@ class SignIn:
 
     def _userinfo(self, metadata: Metadata, response: Mapping[str, Any], sub: str) -> dict[str, Any]:
         """Return the claims of the UserInfo endpoint, if they are of the same person (Core §5.3.2)."""
-        from portal import outbound
-        from portal.outbound import Call, OutboundError
+        from portal.http import transport
+        from portal.http.transport import Call, OutboundError
 
         headers = [
             ("Authorization", f"Bearer {response.get('access_token')}"),
@@ -240,7 +240,7 @@ class SignIn:
             timeout=self._timeouts.read,
         )
         try:
-            answer = outbound.send(call, alone=True)
+            answer = transport.send(call, alone=True)
             claims = msgspec.json.decode(answer.body, type=dict[str, Any]) if answer.status == 200 else {}
         except (OutboundError, msgspec.DecodeError, RecursionError) as error:
             raise Unavailable("userinfo") from error
@@ -268,44 +268,53 @@ class SignIn:
 
     def _remember(self, cookie: str, transaction: Transaction) -> None:
         now = self._clock()
-        name = _browser_name(cookie)
-        while True:
-            held = self._vault.get(name, Browser)
-            browser = held.value if held else Browser(under_way=[], returns=[])
+
+        def begin(browser: Browser) -> Browser:
             if len([at for at in browser.returns if now - at < _LOOP_SECONDS]) >= _LOOP_RETURNS:
-                self._vault.delete(name)
                 raise Loop
-            browser.under_way = [*browser.under_way[-(_AT_MOST - 1) :], transaction]
-            if self._write(name, held, browser):
-                return
+            under_way = [*browser.under_way[-(_AT_MOST - 1) :], transaction]
+            return msgspec.structs.replace(browser, under_way=under_way)
+
+        try:
+            self._update(cookie, begin, initial=Browser(under_way=[], returns=[]))
+        except Loop:
+            self.forget(cookie)
+            raise
 
     def _take(self, cookie: str | None, state: str) -> Transaction | None:
-        if not cookie or not state:
+        """Take the sign-in of this state out of those under way in the browser, so that one answer alone finds it."""
+        held = self._vault.get(_browser_name(cookie), Browser) if cookie else None
+        transaction = _of_state(held.value.under_way, state) if held else None
+        if not cookie or transaction is None:
             return None
-        name = _browser_name(cookie)
         now = self._clock()
-        while (held := self._vault.get(name, Browser)) is not None:
-            browser = held.value
-            found = [
-                one for one in browser.under_way if secrets.compare_digest(one.state.encode(), state.encode())
-            ]
-            if not found:
-                return None
-            browser.under_way.remove(found[0])
-            browser.returns = [*(at for at in browser.returns if now - at < _LOOP_SECONDS), now]
-            if self._write(name, held, browser):
-                return found[0] if now - found[0].started_at < _LIFETIME else None
-        return None
 
-    def _write(self, name: str, held: Held[Browser] | None, browser: Browser) -> bool:
+        def take(browser: Browser) -> Browser | None:
+            if transaction not in browser.under_way:
+                return None
+            under_way = [one for one in browser.under_way if one != transaction]
+            returns = [*(at for at in browser.returns if now - at < _LOOP_SECONDS), now]
+            return Browser(under_way=under_way, returns=returns)
+
+        is_taken = self._update(cookie, take) is not None
+        return transaction if is_taken and now - transaction.started_at < _LIFETIME else None
+
+    def _update(
+        self, cookie: str, change: Callable[[Browser], Browser | None], *, initial: Browser | None = None
+    ) -> Browser | None:
         expires_at = self._clock() + _LIFETIME
-        if held is None:
-            return self._vault.insert(name, browser, expires_at=expires_at)
-        return self._vault.replace(name, browser, version=held.version, expires_at=expires_at)
+        return self._vault.update(
+            _browser_name(cookie), Browser, change, initial=initial, expires_at=expires_at
+        )
+
+
+def _of_state(under_way: list[Transaction], state: str) -> Transaction | None:
+    of_state = (one for one in under_way if secrets.compare_digest(one.state.encode(), state.encode()))
+    return next(of_state, None)
 
 
 def _browser_name(cookie: str) -> str:
-    return "browser:" + hashlib.sha256(cookie.encode()).hexdigest()
+    return hashed_name("browser", cookie)
 
 
 def _person(tenant: Tenant, metadata: Metadata, claims: Mapping[str, Any]) -> Person:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import secrets
 import threading
@@ -13,12 +12,12 @@ import msgspec
 import requests
 
 from portal.clock import Clock
-from portal.sessions import Person, Sessions, Tokens
-from portal.settings import Timeouts
-from portal.signin.provider import Provider, ProviderDown, ProviderRefused, Providers, with_query
+from portal.config.settings import Timeouts
+from portal.config.tenants import Tenant
+from portal.signin.discovery import Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.tokens import LEEWAY, SignInFailed, Time, decode, oauth_session
+from portal.state.sessions import Person, Sessions, Tokens
 from portal.store.vault import Vault
-from portal.tenants import Tenant
 
 log = logging.getLogger("portal")
 
@@ -127,7 +126,7 @@ class BackChannel:
             raise SignInFailed("logout token: not a logout token")
         if not (claims.sub or claims.sid):
             raise SignInFailed("logout token: names no session")
-        used = hashlib.sha256(f"{tenant.key}\0{claims.jti}".encode()).hexdigest()
-        if not self.vault.insert(f"jti:{used}", True, expires_at=now + 2 * _RECENT):
+        used = self.vault.name("jti", tenant.key, claims.jti)
+        if not self.vault.insert(used, True, expires_at=now + 2 * _RECENT):
             raise SignInFailed("logout token: used before")
         return self.sessions.end_tagged(issuer=issuer, tenant=tenant.key, sub=claims.sub, sid=claims.sid)

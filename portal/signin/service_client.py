@@ -17,17 +17,17 @@ import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 
-from portal import adapter
 from portal.clock import Clock
-from portal.outbound import Answer
+from portal.config.settings import Timeouts
+from portal.config.tenants import Client, Tenant
+from portal.http import requests_adapter
+from portal.http.transport import Answer
 from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import NotSignedIn, Unavailable
-from portal.sessions import Tokens
-from portal.settings import Timeouts
-from portal.signin.provider import Provider, ProviderDown, ProviderRefused
+from portal.signin.discovery import Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import ByKey, SignInFailed, read_tokens, readable
-from portal.tenants import Client, Tenant
+from portal.state.sessions import Tokens
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ class ServiceBearer:
             )
             if self._client.key:
                 cast("Any", session).register_client_auth_method(ByKey(self._client.key, metadata.issuer))
-            adapter.mount(session, self._timeouts)
+            requests_adapter.mount(session, self._timeouts)
             cast("Any", session).register_compliance_hook("access_token_response", readable)
             with self._provider.token_call():
                 answer = cast("Any", session).fetch_token(address, grant_type="client_credentials")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import random
 import re
 import secrets
@@ -25,13 +26,14 @@ from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 
-from portal import adapter, metrics
-from portal.client_key import ClientKey
 from portal.clock import Clock
+from portal.config.client_keys import ClientKey
+from portal.config.settings import Timeouts
+from portal.config.tenants import Client, Tenant
+from portal.http import requests_adapter
+from portal.operate import metrics
 from portal.services.errors import NotSignedIn, Unavailable
-from portal.sessions import Session, Sessions, Tokens
-from portal.settings import Timeouts
-from portal.signin.provider import (
+from portal.signin.discovery import (
     ALGORITHMS,
     PRIVATE_KEY_JWT,
     Metadata,
@@ -39,7 +41,7 @@ from portal.signin.provider import (
     ProviderDown,
     ProviderRefused,
 )
-from portal.tenants import Client, Tenant
+from portal.state.sessions import Session, Sessions, Tokens
 
 LEEWAY = 30
 """Seconds that the two clocks may differ."""
@@ -73,7 +75,7 @@ def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **sett
     )
     if client.key:
         cast("Any", session).register_client_auth_method(ByKey(client.key, metadata.issuer))
-    adapter.mount(session, timeouts)
+    requests_adapter.mount(session, timeouts)
     for answer in ("access_token_response", "refresh_token_response"):
         cast("Any", session).register_compliance_hook(answer, readable)
     return session
@@ -118,8 +120,11 @@ def readable(response: requests.Response) -> requests.Response:
     lifetime = _whole_seconds(answer.pop("expires_in", None))
     if lifetime is not None:
         answer["expires_in"] = lifetime
-    response._content = msgspec.json.encode(answer)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-    return response
+    checked = requests.Response()
+    checked.status_code, checked.headers = response.status_code, response.headers
+    checked.request, checked.encoding = response.request, "utf-8"
+    checked.raw = io.BytesIO(msgspec.json.encode(answer))
+    return checked
 
 
 def read_tokens(
@@ -286,25 +291,25 @@ class Refresher:
             self._store_locks.unlock(lock, owner)
 
     def _newer(self, session: str, seen: Tokens) -> Tokens | None:
-        held = self._sessions.tokens_of(session)
-        if held is None:
+        tokens = self._sessions.tokens_of(session)
+        if tokens is None:
             raise NotSignedIn
-        return held.value if held.value.access_token != seen.access_token else None
+        return tokens if tokens.access_token != seen.access_token else None
 
     def _fetch(
         self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
     ) -> Tokens:
-        held = self._sessions.tokens_of(session)
-        if held is None:
+        before = self._sessions.tokens_of(session)
+        if before is None:
             raise NotSignedIn
-        if not held.value.refresh_token:
+        if not before.refresh_token:
             return self._over(session)
         try:
             metadata = provider.metadata()
             client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
             with provider.token_call():
-                answer = client.refresh_token(metadata.token_endpoint, refresh_token=held.value.refresh_token)
-            tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=held.value)
+                answer = client.refresh_token(metadata.token_endpoint, refresh_token=before.refresh_token)
+            tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=before)
         except OAuthError as error:
             if error.error != "invalid_grant":
                 return self._later(seen, error.error or "oauth error", refused=refused)
@@ -312,7 +317,7 @@ class Refresher:
             return newer or self._over(session)
         except (requests.RequestException, ValueError, ProviderDown, ProviderRefused, SignInFailed) as error:
             return self._later(seen, type(error).__name__, refused=refused)
-        if not self._sessions.replace_tokens(session, held, tokens):
+        if not self._sessions.replace_tokens(session, before, tokens):
             raise NotSignedIn
         metrics.refreshed("renewed")
         return tokens

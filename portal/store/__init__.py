@@ -7,9 +7,9 @@ alone may release. `portal.store.sqlite` keeps them in a file, for one machine; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from portal.clock import Clock
 
@@ -69,6 +69,31 @@ class Store(Protocol):
     def ping(self) -> None:
         """Return when the store answers."""
         ...
+
+
+Change: TypeAlias = Callable[[Record | None], tuple[bytes, float] | None]
+"""What to write over a record (None: there is none): value and expiry in seconds since 1970; None writes nothing."""
+
+
+def update(store: Store, name: str, change: Change, *, tags: Iterable[str] = ()) -> bytes | None:
+    """Write what `change` makes of the record, and return it; None when it left the record as it is.
+
+    Compare-and-set: `change` runs again when somebody else wrote meanwhile, so no update is ever lost, and it must not
+    do anything but return the new value. `tags` are those of a record that is created. Raises StoreDown.
+    """
+    while True:
+        record = store.get(name)
+        changed = change(record)
+        if changed is None:
+            return None
+        value, expires_at = changed
+        is_written = (
+            store.insert(name, value, expires_at=expires_at, tags=tags)
+            if record is None
+            else store.replace(name, value, version=record.version, expires_at=expires_at)
+        )
+        if is_written:
+            return value
 
 
 def open_store(url: str, clock: Clock) -> Store:

@@ -1,25 +1,22 @@
 """Typed records, encrypted before they reach the store.
 
-AES-256-GCM (NIST SP 800-38D) with a fresh nonce for each write and the record's name as associated data, so that
-a value copied under another name does not open. The first four bytes name the key: the first configured key
-seals, every configured key opens, which is how keys are rotated.
+Each value is sealed (`portal.store.sealer`) and bound to its record's name, so that one copied under another name does
+not open.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from portal import typed
-from portal.store import Record, Store
+from portal import decoders
+from portal.clock import Clock
+from portal.store import Record, Store, update
+from portal.store.names import Names
+from portal.store.sealer import Sealer
 
 T = TypeVar("T")
 
@@ -33,14 +30,26 @@ class Held(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Vault:
-    """The store, with values of msgspec types instead of bytes."""
+    """The store, with values of msgspec types instead of bytes, and with names that tell nothing."""
 
-    def __init__(self, store: Store, secret_keys: tuple[str, ...]) -> None:
+    def __init__(self, store: Store, secret_keys: tuple[str, ...], clock: Clock = time.time) -> None:
         self.store = store
-        self._ciphers = {_key_id(key): AESGCM(_derive(key)) for key in secret_keys}
-        self._first = _key_id(secret_keys[0])
+        self._names = Names(store, secret_keys, clock)
+        self._sealer = Sealer(secret_keys, "store")
         self._encoder = msgspec.msgpack.Encoder()
         self._decoders: dict[type, msgspec.msgpack.Decoder[object]] = {}
+
+    def name(self, kind: str, *parts: str) -> str:
+        """Return the name of the record of this kind about these things, which can't be guessed without the store's key."""
+        return self._names.name(kind, *parts)
+
+    def tags(self, kind: str, *parts: str) -> list[str]:
+        """Return the tags that let `tagged` find a record by these things."""
+        return self._names.tags(kind, *parts)
+
+    def tagged(self, kind: str, *parts: str) -> list[str]:
+        """Return the names of the live records that carry the tag."""
+        return self._names.tagged(kind, *parts)
 
     def get(self, name: str, into: type[T]) -> Held[T] | None:
         """Return the record, or None when it is absent, forged or sealed with a key that is gone."""
@@ -53,13 +62,12 @@ class Vault:
 
     def open(self, name: str, record: Record, into: type[T]) -> Held[T] | None:
         """Decrypt and decode one record."""
-        cipher = self._ciphers.get(record.value[:4])
-        if cipher is None:
+        plain = self._sealer.open(record.value, name.encode())
+        if plain is None:
             return None
         try:
-            plain = cipher.decrypt(record.value[4:16], record.value[16:], name.encode())
             value = self._decoder(into).decode(plain)
-        except (InvalidTag, msgspec.DecodeError):
+        except msgspec.DecodeError:
             return None
         return Held(value, record.version, record.expires_at)
 
@@ -67,9 +75,42 @@ class Vault:
         """Create the record; False when one of that name exists."""
         return self.store.insert(name, self._seal(name, value), expires_at=expires_at, tags=tags)
 
-    def replace(self, name: str, value: object, *, version: int, expires_at: float) -> bool:
-        """Write over `version`; False when the record changed or is gone."""
-        return self.store.replace(name, self._seal(name, value), version=version, expires_at=expires_at)
+    def update(
+        self,
+        name: str,
+        into: type[T],
+        change: Callable[[T], T | None],
+        *,
+        initial: T | None = None,
+        expires_at: float | Callable[[T], float] | None = None,
+        tags: Iterable[str] = (),
+    ) -> T | None:
+        """Write what `change` makes of the record, and return it; None when nothing was written.
+
+        `change` returns None to leave the record as it is. It runs again when somebody else wrote meanwhile
+        (compare-and-set), so it must not do anything but return the new value, not alter the one that it is given.
+        Where there is no record, or none that opens, `change` is given `initial`, and `tags` are those of the new one;
+        without `initial` nothing is written. `expires_at` (seconds since 1970) may depend on the new value; left out,
+        it stays as it was.
+        """
+        written: T | None = None
+
+        def change_sealed(record: Record | None) -> tuple[bytes, float] | None:
+            nonlocal written
+            held = self.open(name, record, into) if record else None
+            before = held.value if held else initial
+            written = None if before is None else change(before)
+            if written is None:
+                return None
+            until = expires_at(written) if callable(expires_at) else expires_at
+            if until is None:
+                if record is None:
+                    raise ValueError(f"when does a new record of {name.partition(':')[0]} expire?")
+                until = record.expires_at
+            return self._seal(name, written), until
+
+        update(self.store, name, change_sealed, tags=tags)
+        return written
 
     def take(self, name: str, into: type[T]) -> T | None:
         """Read and remove in one step."""
@@ -82,21 +123,11 @@ class Vault:
         return self.store.delete(*names)
 
     def _seal(self, name: str, value: object) -> bytes:
-        nonce = os.urandom(12)
-        sealed = self._ciphers[self._first].encrypt(nonce, self._encoder.encode(value), name.encode())
-        return self._first + nonce + sealed
+        return self._sealer.seal(self._encoder.encode(value), name.encode())
 
     def _decoder(self, into: type[T]) -> msgspec.msgpack.Decoder[T]:
         decoder = self._decoders.get(into)
         if decoder is None:
-            with typed.making:
+            with decoders.making:
                 decoder = self._decoders[into] = msgspec.msgpack.Decoder(into)
         return decoder  # pyright: ignore[reportReturnType]  # keyed by its own type
-
-
-def _key_id(key: str) -> bytes:
-    return hashlib.sha256(b"key id" + key.encode()).digest()[:4]
-
-
-def _derive(key: str) -> bytes:
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"portal store").derive(key.encode())

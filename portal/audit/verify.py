@@ -1,0 +1,212 @@
+"""Do the audit files still say what was written? Every chain is recomputed and compared with its anchor.
+
+Reads chain files, and logs in which audit lines stand among others (`PORTAL_AUDIT=stderr`). A line is found by how
+it begins, so that what a log collector writes before it does no harm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from portal.audit.checkpoints import Anchor
+from portal.audit.trail import BEGIN
+
+_FIRST = b'{"audit":'
+
+
+class Verdict(StrEnum):
+    """What became of a chain."""
+
+    GOOD = "good"
+    UNVOUCHED = "unvouched"
+    BROKEN = "BROKEN"
+    TRUNCATED = "TRUNCATED"
+    MISSING = "MISSING"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One chain: where it stands, what became of it, and that in words."""
+
+    where: str
+    verdict: Verdict
+    words: str
+
+    @property
+    def is_bad(self) -> bool:
+        return self.verdict in (Verdict.BROKEN, Verdict.TRUNCATED, Verdict.MISSING)
+
+
+def verify(paths: Iterable[Path], anchors: Iterable[Anchor]) -> list[Finding]:
+    """Judge every chain that stands in these files or folders, or that an anchor says should stand there.
+
+    Raises OSError when a file can't be read.
+    """
+    by_chain = {anchor.chain: anchor for anchor in anchors}
+    read: dict[str, _Reading] = {}
+    unreadable: list[Finding] = []
+    for file in _files(paths):
+        unreadable += _read(file, read, by_chain)
+    found = [one.finding() for _, one in sorted(read.items())]
+    lost = [_missing(anchor) for name, anchor in sorted(by_chain.items()) if name not in read]
+    return [*found, *unreadable, *lost]
+
+
+def report(findings: Sequence[Finding]) -> str:
+    """Say it in lines: one for each chain, then what to do."""
+    lines = [f"{one.verdict:<9}  {one.where}: {one.words}" for one in findings]
+    bad = sum(one.is_bad for one in findings)
+    unvouched = sum(one.verdict is Verdict.UNVOUCHED for one in findings)
+    lines += [
+        "",
+        f"{len(findings)} chains: {len(findings) - bad - unvouched} good, {unvouched} unvouched, {bad} bad.",
+    ]
+    if bad:
+        lines.append(
+            "Something was changed or removed after it was written, or a folder was not given. Keep the files as "
+            "they are, take a copy, and find out who could write to them and when; a backup or a log collector's "
+            "copy shows what is missing."
+        )
+    if unvouched:
+        lines.append(
+            "Unvouched: each line follows from the one before, but the store holds no anchor (it is too old, the "
+            "process ended before its first, or the store was emptied): lines may be missing at the end."
+        )
+    return "\n".join(lines)
+
+
+class _Line(msgspec.Struct):
+    chain: str
+    line: int
+    before: str
+    at: str = ""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One chain as far as it was read."""
+
+    anchor: Anchor | None
+    files: list[str] = field(default_factory=list[str])
+    lines: int = 0
+    head: str = BEGIN
+    last_at: str = ""
+    fault: str = ""
+
+    def take(self, line: _Line, text: bytes, where: str) -> None:
+        if self.fault:
+            return
+        self.fault = self._fault(line, where)
+        self.lines, self.head, self.last_at = self.lines + 1, hashlib.sha256(text).hexdigest(), line.at
+        anchor = self.anchor
+        if not self.fault and anchor and self.lines == anchor.lines and self.head != anchor.head:
+            self.fault = (
+                f"broken at line {self.lines} ({where}): it isn't the line that was anchored on "
+                f"{_moment(anchor.at)}; this one, or all up to it, were written anew"
+            )
+
+    def _fault(self, line: _Line, where: str) -> str:
+        expected = self.lines + 1
+        if line.line > expected:
+            gone = (
+                f"line {expected} is"
+                if line.line == expected + 1
+                else f"lines {expected} to {line.line - 1} are"
+            )
+            return f"broken at line {expected} ({where}): {gone} missing before line {line.line}"
+        if line.line < expected:
+            return (
+                f"broken at line {expected} ({where}): line {line.line} stands here: added, copied or moved"
+            )
+        if line.before != self.head:
+            before = f"line {self.lines}" if self.lines else "the beginning"
+            return (
+                f"broken at line {max(1, self.lines)} ({where}): line {expected} doesn't follow from {before}; "
+                "one of the two was changed"
+            )
+        return ""
+
+    def finding(self) -> Finding:
+        verdict, words = self._judged()
+        return Finding(", ".join(self.files), verdict, words)
+
+    def _judged(self) -> tuple[Verdict, str]:
+        anchor = self.anchor
+        if self.fault:
+            return (
+                Verdict.BROKEN,
+                f"{self.fault}. What stands before that line holds; from it on nothing is proven.",
+            )
+        held = f"{self.lines} lines, the last of {self.last_at}"
+        if anchor is None:
+            return Verdict.UNVOUCHED, held
+        if self.lines < anchor.lines:
+            return Verdict.TRUNCATED, (
+                f"{held}; but {anchor.lines} were written by {_moment(anchor.at)}: "
+                f"the last {anchor.lines - self.lines} are gone"
+            )
+        if anchor.closed and self.lines > anchor.lines:
+            return Verdict.BROKEN, (
+                f"broken at line {anchor.lines + 1}: the process ended with line {anchor.lines} on "
+                f"{_moment(anchor.at)}; what follows was added"
+            )
+        if self.lines > anchor.lines:
+            return Verdict.GOOD, f"{held}; anchored up to line {anchor.lines} on {_moment(anchor.at)}"
+        return Verdict.GOOD, f"{held}; anchored whole"
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(path.glob("*.jsonl"))
+        else:
+            yield path
+
+
+def _read(file: Path, read: dict[str, _Reading], anchors: dict[str, Anchor]) -> list[Finding]:
+    """Add the file's audit lines to their chains; return what can't be said of any chain."""
+    found: list[Finding] = []
+    is_chain = file.stem.startswith("audit-") and file.suffix == ".jsonl"
+    with file.open("rb") as stream:
+        for number, raw in enumerate(stream, 1):
+            text = raw.rstrip(b"\n")
+            begin = text.find(_FIRST)
+            line = _decoded(text[begin:]) if begin >= 0 else None
+            if line is None:
+                is_being_written = not raw.endswith(b"\n")
+                if is_chain and not is_being_written and not found:
+                    words = f"broken at line {number}: it can't be read as an audit line"
+                    found.append(Finding(str(file), Verdict.BROKEN, words))
+                continue
+            reading = read.setdefault(line.chain, _Reading(anchors.get(line.chain)))
+            if str(file) not in reading.files:
+                reading.files.append(str(file))
+            reading.take(line, text[begin:], f"{file.name}:{number}")
+    return found
+
+
+def _decoded(text: bytes) -> _Line | None:
+    try:
+        return msgspec.json.decode(text, type=_Line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _missing(anchor: Anchor) -> Finding:
+    return Finding(
+        anchor.chain,
+        Verdict.MISSING,
+        f"{anchor.lines} lines were written on host {anchor.host} to {anchor.target} by {_moment(anchor.at)}, "
+        "but stand in none of the files given: removed, emptied, or in a folder that was not named",
+    )
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(" ", "seconds")

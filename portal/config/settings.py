@@ -1,0 +1,254 @@
+"""Settings: the environment, checked once, as one frozen value.
+
+Every fault is named at once, so that a wrong deployment is mended in one go (`python -m portal check`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from portal.config.tenants import Side, Tenants, TenantsError, load_tenants, read_secret
+
+_T = TypeVar("_T")
+_RATE = re.compile(r"\d+ per (\d+ )?(second|minute|hour|day)")
+
+
+class SettingsError(Exception):
+    """The portal cannot start so; `faults` holds one line for each thing to mend."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """How long a session lives, in seconds: without use, and at the most."""
+
+    idle: int
+    absolute: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Limits of outbound calls, in seconds: to connect, for one whole call, for all calls of a page."""
+
+    connect: float = 2.0
+    read: float = 8.0
+    page: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that an operator decides."""
+
+    tenants: Tenants
+    secret_keys: tuple[str, ...] = field(repr=False)
+    store_url: str
+    cache_url: str = "memory:"
+    proxy_hops: int = 0
+    log: str = "json"
+    limit_sign_in: str = "30 per minute"
+    limit_signing: str = "30 per minute"
+    limit_booking: str = "10 per minute"
+    limit_printing: str = "10 per minute"
+    limit_files: str = "300 per minute"
+    audit: str = "stderr"
+    breaker: int = 5
+    metrics_token: str | None = field(default=None, repr=False)
+    audit_days: int = 400
+    ca_file: str | None = None
+    consent_templates: Path | None = None
+    timeouts: Timeouts = Timeouts()
+    sessions: Mapping[Side, SessionLimits] = field(
+        default_factory=lambda: {
+            Side.PATIENT: SessionLimits(idle=30 * 60, absolute=12 * 3600),
+            Side.STAFF: SessionLimits(idle=15 * 60, absolute=8 * 3600),
+        }
+    )
+    demo: bool = False
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read `PORTAL_…` (README: configuration); raise SettingsError naming every fault."""
+        return _read(os.environ if environ is None else environ)
+
+
+def _read(environ: Mapping[str, str]) -> Settings:
+    faults: list[str] = []
+
+    def checked(name: str, default: _T, convert: Callable[[str], _T], what: str) -> _T:
+        text = read_secret(name, environ)
+        if text is None or text == "":
+            return default
+        try:
+            return convert(text)
+        except ValueError:
+            faults.append(f"{name}: is {what} (found {text!r})")
+            return default
+
+    def one_of(*words: str) -> Callable[[str], str]:
+        def convert(text: str) -> str:
+            if text not in words:
+                raise ValueError
+            return text
+
+        return convert
+
+    keys = _secret_keys(environ, faults)
+    store_url = _store_url(environ, faults)
+    tenants = _tenants(environ, faults)
+
+    def limits(side: str, idle: int, absolute: int) -> SessionLimits:
+        return SessionLimits(
+            idle=checked(f"PORTAL_SESSION_IDLE_{side}", idle, _seconds, "a number of seconds"),
+            absolute=checked(f"PORTAL_SESSION_ABSOLUTE_{side}", absolute, _seconds, "a number of seconds"),
+        )
+
+    settings = Settings(
+        tenants=tenants,
+        secret_keys=keys,
+        store_url=store_url,
+        cache_url=checked("PORTAL_CACHE_URL", "memory:", _cache_url, "memory: or redis://host:port/database"),
+        proxy_hops=checked("PORTAL_PROXY_HOPS", 0, _count, "a number of proxies, 0 or more"),
+        log=checked("PORTAL_LOG", "json", one_of("json", "text"), "json or text"),
+        limit_sign_in=checked("PORTAL_LIMIT_SIGN_IN", "30 per minute", _rate, "a rate such as 30 per minute"),
+        limit_signing=checked("PORTAL_LIMIT_SIGNING", "30 per minute", _rate, "a rate such as 30 per minute"),
+        limit_booking=checked("PORTAL_LIMIT_BOOKING", "10 per minute", _rate, "a rate such as 10 per minute"),
+        limit_printing=checked(
+            "PORTAL_LIMIT_PRINTING", "10 per minute", _rate, "a rate such as 10 per minute"
+        ),
+        limit_files=checked("PORTAL_LIMIT_FILES", "300 per minute", _rate, "a rate such as 300 per minute"),
+        audit=environ.get("PORTAL_AUDIT") or "stderr",
+        breaker=checked("PORTAL_BREAKER", 5, _failures, "a number of failures from 0 to 100"),
+        metrics_token=_metrics_token(environ, faults),
+        audit_days=checked("PORTAL_AUDIT_DAYS", 400, _seconds, "a number of days"),
+        ca_file=checked("PORTAL_CA_FILE", None, _authorities, "a PEM file of certificate authorities"),
+        consent_templates=_beside(Path(environ.get("PORTAL_TENANTS", ""))),
+        timeouts=Timeouts(
+            connect=checked("PORTAL_TIMEOUT_CONNECT", 2.0, _duration, "a number of seconds over 0"),
+            read=checked("PORTAL_TIMEOUT_READ", 8.0, _duration, "a number of seconds over 0"),
+            page=checked("PORTAL_TIMEOUT_PAGE", 10.0, _duration, "a number of seconds over 0"),
+        ),
+        sessions={
+            Side.PATIENT: limits("PATIENT", 30 * 60, 12 * 3600),
+            Side.STAFF: limits("STAFF", 15 * 60, 8 * 3600),
+        },
+        demo=checked(
+            "PORTAL_DEMO", False, lambda text: {"1": True, "0": False}[one_of("1", "0")(text)], "1 or 0"
+        ),
+    )
+    if faults:
+        raise SettingsError(faults)
+    return settings
+
+
+def _secret_keys(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:
+    keys = tuple(
+        key.strip() for key in (read_secret("PORTAL_SECRET_KEYS", environ) or "").split(",") if key.strip()
+    )
+    if not keys:
+        faults.append(
+            "PORTAL_SECRET_KEYS: is missing; make one with "
+            "python -c 'import secrets; print(secrets.token_urlsafe(48))'"
+        )
+    if any(len(key) < 32 for key in keys):
+        faults.append("PORTAL_SECRET_KEYS: each key has 32 characters at least")
+    return keys
+
+
+def _metrics_token(environ: Mapping[str, str], faults: list[str]) -> str | None:
+    token = read_secret("PORTAL_METRICS_TOKEN", environ)
+    if token is not None and (len(token) < 16 or not token.isascii()):
+        faults.append("PORTAL_METRICS_TOKEN: has 16 characters of ASCII at least")
+    return token
+
+
+def _store_url(environ: Mapping[str, str], faults: list[str]) -> str:
+    url = read_secret("PORTAL_STORE_URL", environ) or ""
+    parts = urlsplit(url)
+    if not url:
+        faults.append(
+            "PORTAL_STORE_URL: is missing; sqlite:////var/lib/portal/store.db or redis://host:6379/0"
+        )
+    elif parts.scheme == "sqlite":
+        folder = Path(url.removeprefix("sqlite:///")).parent
+        if not url.startswith("sqlite:///") or not folder.is_dir() or not os.access(folder, os.W_OK):
+            faults.append(f"PORTAL_STORE_URL: the folder {folder} must exist and be writable")
+    elif parts.scheme not in ("redis", "rediss") or not parts.hostname:
+        faults.append(
+            f"PORTAL_STORE_URL: is sqlite:///path or redis://host:port/database (found scheme {parts.scheme!r})"
+        )
+    return url
+
+
+def _tenants(environ: Mapping[str, str], faults: list[str]) -> Tenants:
+    path = environ.get("PORTAL_TENANTS", "")
+    if not path:
+        faults.append("PORTAL_TENANTS: is missing; the path of the tenants file (README: configuration)")
+        return Tenants({}, {})
+    try:
+        return load_tenants(Path(path), environ)
+    except TenantsError as error:
+        faults += error.faults
+        return Tenants({}, {})
+
+
+def _beside(tenants: Path) -> Path:
+    """The folder of a clinic's own consent templates: beside the tenants file, or within the folder of them."""
+    return (tenants if tenants.is_dir() else tenants.parent) / "consent-templates"
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _failures(text: str) -> int:
+    number = _count(text)
+    if number > 100:
+        raise ValueError
+    return number
+
+
+def _seconds(text: str) -> int:
+    number = int(text)
+    if number <= 0:
+        raise ValueError
+    return number
+
+
+def _authorities(text: str) -> str:
+    try:
+        ssl.create_default_context(cafile=text)
+    except OSError as error:  # not there, not to be read, or no certificate in it (ssl.SSLError)
+        raise ValueError from error
+    return text
+
+
+def _duration(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 3600:
+        raise ValueError
+    return number
+
+
+def _rate(text: str) -> str:
+    if not _RATE.fullmatch(text):
+        raise ValueError
+    return text
+
+
+def _cache_url(text: str) -> str:
+    if text != "memory:" and urlsplit(text).scheme not in ("redis", "rediss"):
+        raise ValueError
+    return text

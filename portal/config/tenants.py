@@ -1,0 +1,380 @@
+"""Clinics: which host belongs to whom, how its people sign in, and how it looks.
+
+One TOML file names every tenant (README: configuration). It is read once, at start, and every fault in it
+is named with its key, so that an operator mends the file in one go.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, available_timezones
+
+from portal.config.client_keys import ClientKey, read_client_key
+
+LANGUAGES = ("en", "es", "ar")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
+_COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
+_LOGO = re.compile(r"[a-z0-9][a-z0-9._-]*\.svg", re.IGNORECASE)
+_SCOPE = "openid profile email roles offline_access ClientelePortal"
+
+
+class Side(StrEnum):
+    """The two kinds of people: those who are cared for, and those who care."""
+
+    PATIENT = "patient"
+    STAFF = "staff"
+
+
+class TenantsError(Exception):
+    """The tenants file cannot be used; `faults` holds one line for each thing to mend."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A registration at the identity server (RFC 6749 §2)."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    key: ClientKey | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which values of which claim make a person a patient or staff."""
+
+    claim: str = "role"
+    patient: frozenset[str] = frozenset({"patient"})
+    staff: frozenset[str] = frozenset()
+
+    def side(self, held: frozenset[str]) -> Side | None:
+        """Return the side that these claim values give, staff first, or None when they give none."""
+        if held & self.staff:
+            return Side.STAFF
+        return Side.PATIENT if held & self.patient else None
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """One clinic."""
+
+    key: str
+    hosts: tuple[str, ...]
+    name: str
+    base_url: str
+    auth_url: str
+    scope: str
+    client: Client
+    authorize_params: Mapping[str, str]
+    tenant_claim: str | None
+    tenant_id: str | None
+    roles: Roles
+    service_client: Client | None
+    time_zone: ZoneInfo
+    languages: tuple[str, ...]
+    accent: str
+    on_accent: str
+    logo: str | None
+    idempotency: bool
+    id_token_hint: bool
+    identity_origins: tuple[str, ...]
+
+    @property
+    def auth_origin(self) -> str:
+        """The identity server's origin, for `form-action` and the outbound allow-list."""
+        parts = urlsplit(self.auth_url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenants:
+    """All clinics by key and by host."""
+
+    by_key: Mapping[str, Tenant]
+    by_host: Mapping[str, Tenant]
+
+    def at(self, host: str) -> Tenant | None:
+        """Return the tenant of a `Host` header's value, or None when no clinic answers there."""
+        return self.by_host.get(host.lower())
+
+
+@cache
+def time_zones() -> frozenset[str]:
+    """The names of all time zones (IANA), looked for once: it takes a walk through hundreds of files."""
+    return frozenset(available_timezones())
+
+
+def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
+    """Read the tenants file, or a folder of such files; raise TenantsError naming every fault."""
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    if not files:
+        raise TenantsError([f"{path}: no .toml file in this folder"])
+    reader = _Reader(environ)
+    for file in files:
+        reader.read(file)
+    if not reader.tenants and not reader.faults:
+        reader.faults.append(f"{path}: no [tenants.<key>] in it")
+    if reader.faults:
+        raise TenantsError(reader.faults)
+    by_host = {host: tenant for tenant in reader.tenants.values() for host in tenant.hosts}
+    return Tenants(by_key=reader.tenants, by_host=by_host)
+
+
+def read_secret(name: str, environ: Mapping[str, str]) -> str | None:
+    """Return the secret in variable `name`, or in the file that `name_FILE` points at, or None."""
+    if value := environ.get(name):
+        return value
+    file = environ.get(f"{name}_FILE")
+    if file and Path(file).is_file():
+        return Path(file).read_text(encoding="utf-8").strip() or None
+    return None
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the WCAG 2.2 contrast ratio (1 to 21) of two `#rrggbb` colours."""
+
+    def luminance(colour: str) -> float:
+        channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+_Table = dict[str, object]
+
+
+class _Reader:
+    """Turns tables of TOML into tenants and collects what is wrong with them."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.environ = environ
+        self.tenants: dict[str, Tenant] = {}
+        self.faults: list[str] = []
+        self._hosts: dict[str, str] = {}
+
+    def read(self, file: Path) -> None:
+        try:
+            document = cast("_Table", tomllib.loads(file.read_text(encoding="utf-8")))
+        except OSError as error:
+            self.faults.append(f"{file}: cannot be read ({error.strerror})")
+            return
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            self.faults.append(f"{file}: is not TOML ({error})")
+            return
+        care = self._table(document, "care", "")
+        for key, value in self._table(document, "tenants", "").items():
+            where = f"tenants.{key}"
+            if not isinstance(value, dict):
+                self.faults.append(f"{where}: is a table ([{where}])")
+            elif key in self.tenants:
+                self.faults.append(f"{where}: is there twice")
+            else:
+                before = len(self.faults)
+                tenant = self._tenant(key, where, cast("_Table", value), care)
+                if len(self.faults) == before:
+                    self.tenants[key] = tenant
+
+    def _tenant(self, key: str, where: str, table: _Table, care: _Table) -> Tenant:
+        known = {
+            *(
+                "hosts",
+                "name",
+                "client_id",
+                "client_secret_env",
+                "client_key_env",
+                "authorize_params",
+                "tenant_claim",
+                "tenant_id",
+            ),
+            *("time_zone", "languages", "accent", "logo", "idempotency", "id_token_hint", "identity_origins"),
+            *("base_url", "auth_url", "scope", "roles", "service_client"),
+        }
+        self.faults += [f"{where}.{unknown}: is no setting of a tenant" for unknown in table.keys() - known]
+        shared = {**care, **table}
+        accent = self._text(table, "accent", where, default="#0b6e4f").lower()
+        tenant_claim = self._text(table, "tenant_claim", where, default="") or None
+        tenant_id = self._text(table, "tenant_id", where, default="") or None
+        if (tenant_claim is None) != (tenant_id is None):
+            self.faults.append(f"{where}.tenant_id: goes together with tenant_claim")
+        scope = self._text(shared, "scope", where, default=_SCOPE)
+        if "openid" not in scope.split():
+            self.faults.append(f"{where}.scope: must hold openid, else no ID token can be checked")
+        return Tenant(
+            key=key,
+            hosts=self._host_names(table, where, key),
+            name=self._text(table, "name", where),
+            base_url=self._address(shared, "base_url", where),
+            auth_url=self._address(shared, "auth_url", where),
+            scope=scope,
+            client=self._client(table, where),
+            authorize_params=self._params(table, where),
+            tenant_claim=tenant_claim,
+            tenant_id=tenant_id,
+            roles=self._roles(self._table(table, "roles", where), f"{where}.roles"),
+            service_client=(
+                self._client(self._table(table, "service_client", where), f"{where}.service_client")
+                if "service_client" in table
+                else None
+            ),
+            time_zone=self._zone(table, where),
+            languages=self._languages(table, where),
+            accent=accent,
+            on_accent=self._on_accent(accent, where),
+            logo=self._logo(table, where),
+            idempotency=self._flag(shared, "idempotency", where),
+            id_token_hint=self._flag(shared, "id_token_hint", where),
+            identity_origins=tuple(self._texts(shared, "identity_origins", where, default=[])),
+        )
+
+    def _table(self, table: _Table, key: str, where: str) -> _Table:
+        value = table.get(key, {})
+        if isinstance(value, dict):
+            return cast("_Table", value)
+        self.faults.append(f"{where}.{key}: is a table".lstrip("."))
+        return {}
+
+    def _text(self, table: _Table, key: str, where: str, default: str | None = None) -> str:
+        value = table.get(key, default)
+        if isinstance(value, str) and (value.strip() or default == ""):
+            return value.strip()
+        self.faults.append(
+            f"{where}.{key}: {'is missing' if value is None else 'is a text that is not empty'}"
+        )
+        return ""
+
+    def _texts(self, table: _Table, key: str, where: str, default: list[str] | None = None) -> list[str]:
+        value = table.get(key, default)
+        if isinstance(value, list):
+            items = cast("list[object]", value)
+            if all(isinstance(item, str) and item for item in items):
+                return [str(item) for item in items]
+        self.faults.append(f"{where}.{key}: {'is missing' if value is None else 'is a list of texts'}")
+        return []
+
+    def _flag(self, table: _Table, key: str, where: str) -> bool:
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            self.faults.append(f"{where}.{key}: is true or false")
+        return value is True
+
+    def _address(self, table: _Table, key: str, where: str) -> str:
+        value = self._text(table, key, where)
+        parts = urlsplit(value)
+        if value and (
+            parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment
+        ):
+            self.faults.append(f"{where}.{key}: is an http or https address without query (found {value!r})")
+        return value.rstrip("/")
+
+    def _host_names(self, table: _Table, where: str, key: str) -> tuple[str, ...]:
+        hosts = tuple(host.lower() for host in self._texts(table, "hosts", where))
+        if "hosts" in table and not hosts:
+            self.faults.append(f"{where}.hosts: names at least one host")
+        for host in hosts:
+            if not _HOST.fullmatch(host):
+                self.faults.append(
+                    f"{where}.hosts: {host!r} is no host name (with a port where it is not 80 or 443)"
+                )
+            elif (other := self._hosts.setdefault(host, key)) != key:
+                self.faults.append(f"{where}.hosts: {host!r} belongs to {other} already")
+        return hosts
+
+    def _client(self, table: _Table, where: str) -> Client:
+        client_id = self._text(table, "client_id", where)
+        key = self._client_key(table, where)
+        variable = self._text(
+            table, "client_secret_env", where, default="" if "client_key_env" in table else None
+        )
+        secret = read_secret(variable, self.environ) if variable else None
+        if variable and secret is None:
+            self.faults.append(
+                f"{where}.client_secret_env: set {variable} (or {variable}_FILE) in the environment"
+            )
+        return Client(client_id, secret or "", key)
+
+    def _client_key(self, table: _Table, where: str) -> ClientKey | None:
+        """The key to sign in with at the identity server, where one is named instead of a secret, or besides."""
+        if "client_key_env" not in table:
+            return None
+        variable = self._text(table, "client_key_env", where)
+        pem = read_secret(variable, self.environ) if variable else None
+        key = read_client_key(pem) if pem else None
+        if variable and key is None:
+            self.faults.append(
+                f"{where}.client_key_env: set {variable} (or {variable}_FILE) to a private key as PEM: "
+                "RSA of 2048 bits or more, or EC on P-256"
+            )
+        return key
+
+    def _params(self, table: _Table, where: str) -> Mapping[str, str]:
+        params = self._table(table, "authorize_params", where)
+        reserved = {"client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "code_challenge"}
+        for name, value in params.items():
+            if not isinstance(value, str) or name in reserved:
+                self.faults.append(
+                    f"{where}.authorize_params.{name}: is a text, and none that the portal sets itself"
+                )
+        return {name: str(value) for name, value in params.items()}
+
+    def _roles(self, table: _Table, where: str) -> Roles:
+        roles = Roles(
+            claim=self._text(table, "claim", where, default="role"),
+            patient=frozenset(self._texts(table, "patient", where, default=["patient"])),
+            staff=frozenset(
+                self._texts(
+                    table,
+                    "staff",
+                    where,
+                    default=["nurse", "physician", "embryologist", "coordinator", "admin"],
+                )
+            ),
+        )
+        if both := sorted(roles.patient & roles.staff):
+            self.faults.append(f"{where}.staff: {', '.join(both)} cannot be patient and staff")
+        return roles
+
+    def _zone(self, table: _Table, where: str) -> ZoneInfo:
+        name = self._text(table, "time_zone", where, default="UTC")
+        if name in time_zones():
+            return ZoneInfo(name)
+        if name:
+            self.faults.append(f"{where}.time_zone: {name!r} is no IANA time zone such as Europe/London")
+        return ZoneInfo("UTC")
+
+    def _languages(self, table: _Table, where: str) -> tuple[str, ...]:
+        languages = self._texts(table, "languages", where, default=["en"])
+        for language in languages:
+            if language not in LANGUAGES:
+                self.faults.append(f"{where}.languages: {language!r} is none of {', '.join(LANGUAGES)}")
+        return tuple(languages) or ("en",)
+
+    def _on_accent(self, accent: str, where: str) -> str:
+        if not _COLOUR.fullmatch(accent):
+            self.faults.append(f"{where}.accent: is a colour as #rrggbb (found {accent!r})")
+            return "#ffffff"
+        on_accent = max(("#ffffff", "#14171a"), key=lambda text: contrast(accent, text))
+        if contrast(accent, "#ffffff") < 3:
+            self.faults.append(
+                f"{where}.accent: {accent} has a contrast of {contrast(accent, '#ffffff'):.1f} with white; "
+                "choose a darker one (3.0 at least, so that buttons are seen; 4.5 to be text)"
+            )
+        return on_accent
+
+    def _logo(self, table: _Table, where: str) -> str | None:
+        logo = self._text(table, "logo", where, default="")
+        if logo and not _LOGO.fullmatch(logo):
+            self.faults.append(f"{where}.logo: is the plain name of an .svg file in static/brand")
+        return logo or None

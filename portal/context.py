@@ -1,0 +1,53 @@
+"""The parts that one portal process is made of, put together once by `portal.app.create_app`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from flask import current_app
+
+from portal.audit.trail import Audit
+from portal.clock import Clock
+from portal.config.settings import Settings
+from portal.http.circuit_breaker import Breakers
+from portal.operate.readiness import Readiness
+from portal.services.capabilities import Offered
+from portal.services.reference_cache import ReferenceCache
+from portal.signin.discovery import Providers
+from portal.signin.flow import SignIn
+from portal.signin.tokens import Refresher
+from portal.state.operations import Operations
+from portal.state.sessions import Session, Sessions
+from portal.store.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Everything that lives as long as the process."""
+
+    settings: Settings
+    clock: Clock
+    vault: Vault
+    sessions: Sessions
+    providers: Providers
+    sign_in: SignIn
+    refresher: Refresher
+    references: ReferenceCache
+    breakers: Breakers
+    offered: Offered
+    operations: Operations
+    readiness: Readiness
+    audit: Audit
+
+
+def context() -> Context:
+    """Return the parts of the running application."""
+    return cast("Context", current_app.extensions["portal"])
+
+
+def session() -> Session:
+    """Return this request's session with its portal side (Flask's `session` is the same object)."""
+    from flask import session as flask_session
+
+    return cast("Session", cast("object", flask_session._get_current_object()))  # pyright: ignore[reportUnknownMemberType, reportPrivateUsage, reportAttributeAccessIssue]

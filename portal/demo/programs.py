@@ -1,0 +1,118 @@
+"""Programs that a demo or the tests need of the system: found, or installed by apt where this is root."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal import printing
+from portal.demo.processes import DemoError
+
+_POLICY = Path("/usr/sbin/policy-rc.d")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Something that the system must have, and the Debian packages that bring it."""
+
+    name: str
+    packages: tuple[str, ...]
+    is_met: Callable[[], bool]
+
+
+PANGO = Requirement("Pango", printing.PACKAGES, lambda: printing.fault() is None)
+"""What PDF documents need."""
+
+
+def program(name: str) -> Requirement:
+    """Return the requirement of a program whose package has the same name."""
+    return Requirement(name, (name,), lambda: find(name) is not None)
+
+
+def install_missing(*requirements: Requirement) -> list[Requirement]:
+    """Install what is missing, all of it at once, where this is root; return what is missing still."""
+    missing = [one for one in requirements if not one.is_met()]
+    if missing and install(*(package for one in missing for package in one.packages)):
+        return [one for one in missing if not one.is_met()]
+    return missing
+
+
+def request_to_install(missing: Sequence[Requirement]) -> str:
+    """Return one line that names what is missing and the command that installs it."""
+    names = " and ".join(one.name for one in missing)
+    packages = " ".join(package for one in missing for package in one.packages)
+    are, them = ("is", "it") if len(missing) == 1 else ("are", "them")
+    return f"{names} {are} needed: install {them} (apt-get install {packages}) and start this again."
+
+
+def find(name: str) -> str | None:
+    """Return the path of a program, also where only root's path leads to it, or None."""
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin:/sbin")
+
+
+def path_of(name: str) -> str:
+    """Return the path of a program that is needed. Raises DemoError when it isn't there."""
+    found = find(name)
+    if found is None:
+        raise DemoError(request_to_install([program(name)]))
+    return found
+
+
+def install(*packages: str) -> bool:
+    """Install Debian packages without starting their services; False where it isn't possible."""
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return False
+    print(f"Installing {', '.join(packages)} by apt …", flush=True)
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = 0
+    with _services_left_alone():
+        for command in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
+            done = subprocess.run(
+                ["apt-get", "-qq", *command],  # noqa: S607
+                check=False,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+            ).returncode
+    return done == 0
+
+
+def account(name: str) -> str | None:
+    """Return the account to run a server as: `name` when this is root, else None, which is whoever runs this.
+
+    Raises DemoError when there is no such account.
+    """
+    if os.geteuid() != 0:
+        return None
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        raise DemoError(f"The account {name} is missing: install its Debian package anew.") from None
+    return name
+
+
+def folder_of(user: str | None, folder: Path) -> Path:
+    """Make a folder that this account alone may look into, and return it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if user is not None:
+        shutil.chown(folder, user, user)
+    return folder
+
+
+@contextmanager
+def _services_left_alone() -> Generator[None]:
+    """Keep packages from starting a service of the system beside ours (Debian policy §9.3.3.2)."""
+    if _POLICY.exists():
+        yield
+        return
+    _POLICY.write_text("#!/bin/sh\nexit 101\n", encoding="ascii")
+    _POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        _POLICY.unlink()

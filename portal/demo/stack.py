@@ -1,0 +1,233 @@
+"""`make demo`: the care service and the portal, each in its own process, with two clinics and sample people."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import socket
+import sys
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+from portal.demo.processes import DemoError, Process, answers, until_ctrl_c
+from portal.demo.programs import PANGO, install_missing
+
+# The care service's sample records have the same ids on every machine, made from this namespace.
+_SAMPLES = uuid5(NAMESPACE_URL, "urn:clinic-portal:sample")
+
+PEOPLE = {
+    "riverside": [
+        ("amelia", "patient, in the middle of stimulation"),
+        ("daniel", "patient, Amelia's partner"),
+        ("grace", "patient with frozen embryos and a PGT report"),
+        ("nora", "nurse"),
+        ("victor", "physician"),
+        ("elif", "embryologist"),
+        ("colin", "coordinator"),
+        ("ada", "administrator"),
+    ],
+    "harbour": [("maya", "patient"), ("omar", "nurse")],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where everything is."""
+
+    portal_port: int
+    service_port: int
+    data: Path
+    secrets: dict[str, str]
+
+    @property
+    def service(self) -> str:
+        return f"http://127.0.0.1:{self.service_port}"
+
+    def tenant_at(self, host: str) -> str:
+        return next(tenant for tenant in PEOPLE if host in self.hosts(tenant))
+
+    def hosts(self, tenant: str) -> list[str]:
+        extra = [f"localhost:{self.portal_port}"] if tenant == "riverside" else []
+        return [f"{tenant}.localhost:{self.portal_port}", *extra]
+
+
+def run(*, portal_port: int, service_port: int, data: Path | None) -> None:
+    """Run until Ctrl-C. Raises DemoError with one clear line when it can't start."""
+    check_ports(portal_port, service_port)
+    with _folder(data) as folder:
+        plan = Plan(portal_port, service_port, folder, secrets_of(folder))
+        tenants = folder / "tenants.toml"
+        tenants.write_text(tenants_file(plan), encoding="utf-8")
+        with until_ctrl_c() as processes:
+            # One after the other: a worker that asks for the metadata too early would remember that for a second.
+            processes.start(service_process(plan, service_command(plan)))
+            processes.start(
+                portal_process(portal_environment(plan, tenants), folder / "portal.log", portal_port)
+            )
+            where = f"{folder}{'' if data else ' (gone when you stop; --data DIR keeps it)'}"
+            notes = [
+                f"PDF documents need {one.name}: {', '.join(one.packages)}." for one in install_missing(PANGO)
+            ]
+            print(welcome(plan, f"Data: {where}", *notes), flush=True)
+            processes.watch()
+
+
+def check_ports(portal_port: int, service_port: int) -> None:
+    """Raise DemoError when one of them is taken."""
+    for port, option in ((portal_port, "--portal-port"), (service_port, "--service-port")):
+        _check_port(port, option)
+
+
+def _check_port(port: int, option: str) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OverflowError as error:
+            raise DemoError(f"{option}: {port} is no port number (1 to 65535)") from error
+        except OSError as error:
+            raise DemoError(
+                f"Port {port} is taken: stop what uses it, or choose another with {option}."
+            ) from error
+
+
+@contextmanager
+def _folder(data: Path | None) -> Generator[Path]:
+    if data is None:
+        with tempfile.TemporaryDirectory(prefix="portal-demo-", ignore_cleanup_errors=True) as made:
+            yield Path(made)
+        return
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (data / ".writable").touch()
+        (data / ".writable").unlink()
+    except OSError as error:
+        raise DemoError(
+            f"{data} can't be written to ({error.strerror}): choose another folder with --data."
+        ) from error
+    yield data.resolve()
+
+
+def secrets_of(folder: Path) -> dict[str, str]:
+    """Return the secrets of this demo: made at its first start and kept with its data."""
+    file = folder / "secrets.json"
+    kept: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    names = (
+        *("RIVERSIDE_CLIENT_SECRET", "RIVERSIDE_SERVICE_SECRET"),
+        *("HARBOUR_CLIENT_SECRET", "HARBOUR_SERVICE_SECRET"),
+        "PORTAL_SECRET_KEYS",
+    )
+    made = {name: kept.get(name) or secrets.token_urlsafe(36) for name in names}
+    webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+    made["CARE_WEBHOOK_SECRETS"] = kept.get("CARE_WEBHOOK_SECRETS") or webhook_secret
+    password = os.environ.get("PORTAL_DEMO_PASSWORD") or kept.get("PORTAL_DEMO_PASSWORD")
+    made["PORTAL_DEMO_PASSWORD"] = password or secrets.token_urlsafe(9)
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(made), encoding="utf-8")
+    return made
+
+
+def tenants_file(plan: Plan) -> str:
+    """Return the tenants file of the two sample clinics."""
+    clinics = {
+        "riverside": ("Riverside Fertility", "Europe/London", "#0b6e4f"),
+        "harbour": ("Harbour Fertility Centre", "Europe/Madrid", "#1f4e8c"),
+    }
+    tables = [f'[care]\nbase_url = "{plan.service}"\nauth_url = "{plan.service}"\nidempotency = true\n']
+    tables += [_tenant(plan, key, *look) for key, look in clinics.items()]
+    return "\n".join(tables)
+
+
+def _tenant(plan: Plan, key: str, name: str, zone: str, accent: str) -> str:
+    return f"""
+[tenants.{key}]
+hosts = {json.dumps(plan.hosts(key))}
+name = "{name}"
+client_id = "{key}-portal"
+client_secret_env = "{key.upper()}_CLIENT_SECRET"
+authorize_params = {{ acr_values = "tenant:{key}" }}
+tenant_claim = "tenantid"
+tenant_id = "{uuid5(_SAMPLES, f"tenant:{key}")}"
+time_zone = "{zone}"
+languages = ["en", "es", "ar"]
+accent = "{accent}"
+logo = "{key}.svg"
+
+[tenants.{key}.roles]
+claim = "role"
+patient = ["patient"]
+staff = ["nurse", "physician", "embryologist", "coordinator", "admin"]
+
+[tenants.{key}.service_client]
+client_id = "{key}-service"
+client_secret_env = "{key.upper()}_SERVICE_SECRET"
+"""
+
+
+def service_command(plan: Plan, database: str | None = None) -> list[str]:
+    """Return the command that runs the care service, over a file beside the data where no database is given."""
+    command = [
+        *(sys.executable, "-m", "portal.careservice"),
+        *("--database", database or f"sqlite:///{plan.data / 'care.db'}"),
+        *("--host", "127.0.0.1", "--port", str(plan.service_port), "--issuer", plan.service),
+        *("--sample", "small", "--demo"),
+    ]
+    for tenant in PEOPLE:
+        for host in plan.hosts(tenant):
+            command += ["--portal-origin", f"{tenant}=http://{host}"]
+    return command
+
+
+def service_process(plan: Plan, command: list[str]) -> Process:
+    """Return the care service, to be started."""
+    return Process(
+        "care service",
+        command,
+        plan.data / "care-service.log",
+        answers(f"{plan.service}/healthz"),
+        plan.secrets,
+    )
+
+
+def portal_process(environment: Mapping[str, str], log: Path, port: int) -> Process:
+    """Return a portal under gunicorn, to be started."""
+    command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
+    return Process("portal", command, log, answers(f"http://127.0.0.1:{port}/readyz"), environment)
+
+
+def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
+    """Return the portal's part of the environment (README: configuration)."""
+    return {
+        **plan.secrets,
+        "PORTAL_BIND": f"127.0.0.1:{plan.portal_port}",
+        "PORTAL_TENANTS": str(tenants),
+        "PORTAL_STORE_URL": f"sqlite:///{plan.data / 'store.db'}",
+        "PORTAL_AUDIT": str(plan.data / "audit"),
+        "PORTAL_DEMO": "1",
+    }
+
+
+def welcome(plan: Plan, *more: str) -> str:
+    """Return what is shown when it runs: addresses, people, their password, and `more` lines."""
+    port = plan.portal_port
+    lines = ["", "The portal runs:"]
+    for tenant, people in PEOPLE.items():
+        lines += ["", f"  http://{tenant}.localhost:{port}"]
+        lines += [f"    {name:<8} {what}" for name, what in people]
+    lines += [
+        "",
+        f"  Password for everyone: {plan.secrets['PORTAL_DEMO_PASSWORD']}",
+        "",
+        f"  http://localhost:{port} is Riverside too. The care service is at {plan.service}.",
+        f"  Its webhooks take what is signed with {plan.secrets['CARE_WEBHOOK_SECRETS']}",
+        *(f"  {line}" for line in more),
+        "  Stop with Ctrl-C.",
+        "",
+    ]
+    return "\n".join(lines)

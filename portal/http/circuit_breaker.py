@@ -1,0 +1,144 @@
+"""Circuit breakers: what failed again and again is left in peace for a moment, instead of letting everyone wait for it.
+
+One for each upstream and group of its endpoints, so that a calendar that is down takes no consent form away. A way
+opens (nothing is sent) after so many failures in a row, or twice as many among the last four times as many calls; for
+a second at first, at most eight, each ±20 % so that processes don't come back together. Then one read is let through
+as a probe: it closes the breaker or opens it for twice as long. A person's act is never the probe; it is refused, and
+known not to have been sent, until a read has gone well.
+
+In the memory of each process, on purpose: a process sees within a few calls what its upstream is like, so sharing it
+would put the store on the path of every call to learn a little earlier what one learns anyway; and what only one
+machine's network does wrong must not close the others.
+
+Own code because the libraries for it (pybreaker, circuitbreaker, purgatory) probe with whatever call comes next, an act
+too, and hold a lock around the call or bring an event loop; what is needed is less than their adapters would be.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import Final
+
+from portal.clock import Clock
+from portal.operate import metrics
+
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 8.0
+"""In seconds, before jitter."""
+
+_JITTER = 0.2
+_FORGOTTEN = 60.0
+"""A failure says nothing any more when none came for so many seconds."""
+
+
+class Open(Exception):
+    """The call is not sent; `seconds` says in how long to try again."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("held back")
+        self.seconds = seconds
+
+
+class Breaker:
+    """One group of an upstream's endpoints; `failures` in a row open it, 0 never does.
+
+    Ask `admit` before a call; tell `good` or `bad` after it. A call that goes well takes no lock.
+    """
+
+    def __init__(self, upstream: str, group: str, failures: int, clock: Clock = time.time) -> None:
+        self._upstream = upstream
+        self._group = group
+        self._failures = failures
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._history = 0  # the last calls as bits, the newest lowest; a 1 is a failure
+        self._failed_at = 0.0
+        self._pause = 0.0  # 0 while closed
+        self._paused_at = 0.0
+        self._pauses = 0
+        self._is_probing = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether every call goes through."""
+        return not self._pause
+
+    def admit(self, *, is_read: bool) -> None:
+        """Return if the call may be sent; raise Open if not."""
+        if not self._pause:
+            return
+        with self._lock:
+            waited = self._clock() - self._paused_at
+            is_over = not 0 <= waited < self._pause  # so a clock that was set back ends it too
+            if is_read and is_over:
+                # This call is the probe. The others wait for it, or if nothing is heard of it for another pause.
+                self._is_probing, self._paused_at = True, self._clock()
+                return
+            metrics.held_back(self._group)
+            raise Open(0.0 if is_over else self._pause - waited)
+
+    def good(self) -> None:
+        """Hear that a call was answered, be it by a refusal."""
+        if self._history:
+            self._history = (self._history << 1) & ((1 << 4 * self._failures) - 1)
+        if self._pause:
+            with self._lock:
+                self._close()
+
+    def bad(self) -> None:
+        """Hear that a call failed."""
+        if not self._failures:
+            return
+        with self._lock:
+            now = self._clock()
+            if not self._pause:
+                self._remember_failure(now)
+                if self._is_enough():
+                    self._open(now)
+            elif self._is_probing:
+                self._open(now)
+
+    def _remember_failure(self, now: float) -> None:
+        before = self._history if 0 <= now - self._failed_at < _FORGOTTEN else 0
+        self._history = (before << 1 | 1) & ((1 << 4 * self._failures) - 1)
+        self._failed_at = now
+
+    def _is_enough(self) -> bool:
+        in_a_row = (1 << self._failures) - 1
+        return self._history & in_a_row == in_a_row or self._history.bit_count() >= 2 * self._failures
+
+    def _open(self, now: float) -> None:
+        if not self._pause:
+            metrics.opened(self._upstream, self._group)
+        pause = min(FIRST_PAUSE * 2**self._pauses, LONGEST_PAUSE)
+        self._pause = pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 (jitter)
+        self._pauses = min(self._pauses + 1, 8)
+        self._paused_at, self._is_probing = now, False
+
+    def _close(self) -> None:
+        if self._pause:
+            metrics.closed(self._upstream, self._group)
+        self._history, self._pause, self._pauses, self._is_probing = 0, 0.0, 0, False
+
+
+class Breakers:
+    """The breakers of one process."""
+
+    def __init__(self, failures: int = 5, clock: Clock = time.time) -> None:
+        self._failures = failures
+        self._clock = clock
+        self._made: dict[tuple[str, str], Breaker] = {}
+
+    def of(self, upstream: str, group: str) -> Breaker:
+        """Return the breaker of this group at this upstream (its address)."""
+        breaker = self._made.get((upstream, group))
+        if breaker is None:
+            made = Breaker(upstream, group, self._failures, self._clock)
+            breaker = self._made.setdefault((upstream, group), made)
+        return breaker
+
+
+NEVER = Breaker("", "", 0)
+"""Lets everything through: for groups without a read, where nothing but a person's act could be the probe."""

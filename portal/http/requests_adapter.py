@@ -1,0 +1,105 @@
+"""The portal's HTTP client in the shape that `requests` expects.
+
+Authlib's OAuth client and requests-cache bring a `requests` session of their own. With this adapter mounted
+both go through `portal.http.transport`, so that every limit of it holds for them too. Both are used while a lock is
+held, so their calls are sent alone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import requests
+from requests.adapters import BaseAdapter
+from requests.structures import CaseInsensitiveDict
+from urllib3 import HTTPHeaderDict, HTTPResponse
+
+from portal.config.settings import Timeouts
+from portal.http import transport
+from portal.http.transport import Answer, Call, OutboundError
+
+_OWN = {"connection", "accept-encoding", "content-length"}
+
+
+class CurlAdapter(BaseAdapter):
+    """Sends prepared requests through libcurl; raises requests' own ConnectionError and Timeout.
+
+    `send_call` is what sends them at last, where that is not `transport.send` itself.
+    """
+
+    def __init__(
+        self,
+        timeouts: Timeouts,
+        *,
+        max_bytes: int = 1024 * 1024,
+        send_call: Callable[[Call], Answer] | None = None,
+    ) -> None:
+        super().__init__()
+        self._send_call = send_call or _send_alone
+        self._timeouts = timeouts
+        self._max_bytes = max_bytes
+
+    def send(
+        self,
+        request: requests.PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        verify: bool | str = True,
+        cert: Any = None,
+        proxies: Mapping[str, str] | None = None,
+    ) -> requests.Response:
+        body = request.body
+        call = Call(
+            method=request.method or "GET",
+            url=request.url or "",
+            headers=[
+                (str(name), value if isinstance(value, str) else value.decode("latin-1"))
+                for name, value in request.headers.items()
+                if str(name).lower() not in _OWN
+            ],
+            body=body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else None,
+            connect_timeout=self._timeouts.connect,
+            timeout=self._timeouts.read,
+            max_bytes=self._max_bytes,
+        )
+        try:
+            answer = self._send_call(call)
+        except OutboundError as error:
+            if error.reason == "timed out":
+                raise requests.Timeout(error.reason, request=request) from error
+            raise requests.ConnectionError(error.reason, request=request) from error
+        response = requests.Response()
+        response.status_code = answer.status
+        response.headers = CaseInsensitiveDict(answer.headers)
+        response.url = request.url or ""
+        response.request = request
+        response.encoding = "utf-8"
+        response.raw = HTTPResponse(
+            io.BytesIO(answer.body),
+            headers=HTTPHeaderDict(answer.headers),
+            status=answer.status,
+            preload_content=False,
+            decode_content=False,
+            request_method=request.method,
+            request_url=request.url,
+        )
+        return response
+
+    def close(self) -> None:
+        """Nothing to close: connections belong to the thread, not to the session."""
+
+
+def _send_alone(call: Call) -> Answer:
+    return transport.send(call, alone=True)
+
+
+def mount(session: Any, timeouts: Timeouts) -> None:
+    """Make a `requests` session send through this client alone, with nothing taken from the environment."""
+    adapter = CurlAdapter(timeouts)
+    session.trust_env = False
+    session.max_redirects = 0
+    session.adapters.clear()
+    session.mount("https://", adapter)
+    session.mount("http://", adapter)

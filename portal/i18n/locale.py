@@ -1,0 +1,35 @@
+"""The one current language: of the request, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import flask_babel
+from flask import g
+
+DEFAULT = "en"
+"""The language in which the portal's words are written."""
+
+_RIGHT_TO_LEFT = frozenset({"ar", "he", "fa", "ur"})
+_babel = cast("Any", flask_babel)
+
+
+def language() -> str:
+    """Return the language of this request as a tag (BCP 47); outside of one the language that words are written in."""
+    try:
+        return g.language
+    except AttributeError:
+        g.language = str(_babel.get_locale() or DEFAULT)
+        return g.language
+    except RuntimeError:  # no request
+        return DEFAULT
+
+
+def direction() -> str:
+    """Return `rtl` where the current language is written from right to left, else `ltr` (HTML's `dir`)."""
+    return "rtl" if is_rtl() else "ltr"
+
+
+def is_rtl() -> bool:
+    """Whether the current language is written from right to left."""
+    return language().partition("_")[0].partition("-")[0] in _RIGHT_TO_LEFT

@@ -1,0 +1,295 @@
+"""`python -m portal check`: is everything there that the portal needs, and if not, what is to be done?
+
+Settings first; then what they name, over the network: the store, each identity server and each care API once. One line
+for each thing; every fault says what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import requests
+from authlib.integrations.base_client import OAuthError
+from redis import Redis, RedisError
+from redis.exceptions import ResponseError
+
+from portal import printing
+from portal.config.settings import Settings, Timeouts
+from portal.config.tenants import Client, Tenant, contrast
+from portal.http import transport
+from portal.http.transport import Answer, Call, OutboundError
+from portal.services.endpoints import LIST_CONSENTS
+from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
+from portal.signin.tokens import LEEWAY, oauth_session
+from portal.store import Store, StoreDown, open_store
+
+_TRIED_FOR = 60.0
+_LEAST_FREE = 200
+"""Megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: what, what was found, and what to do where that isn't right."""
+
+    what: str
+    found: str
+    todo: str = ""
+    is_fault: bool = False
+
+    def __str__(self) -> str:
+        word = "FAULT" if self.is_fault else "note " if self.todo else "ok   "
+        return f"{word} {self.what}: {self.found}" + (f". {self.todo}" if self.todo else "")
+
+
+def run(settings: Settings) -> int:
+    """Print what is found; return 0, or 2 when there is something to mend."""
+    has_fault = False
+    for finding in findings(settings):
+        print(finding, file=sys.stderr if finding.is_fault else sys.stdout, flush=True)
+        has_fault = has_fault or finding.is_fault
+    return 2 if has_fault else 0
+
+
+def findings(settings: Settings) -> Iterator[Finding]:
+    """Look at one thing after the other, each upstream once however many clinics share it."""
+    tenants = list(settings.tenants.by_key.values())
+    yield _settings(settings)
+    yield from _colours(tenants)
+    yield from _store(settings)
+    yield _audit(settings)
+    yield _printing()
+    for auth_url, origins in sorted({(one.auth_url, one.identity_origins) for one in tenants}):
+        there = [one for one in tenants if (one.auth_url, one.identity_origins) == (auth_url, origins)]
+        provider = Provider(auth_url, origins, settings.timeouts, time.time, 0)
+        yield from _identity(there, provider, settings.timeouts)
+    for base_url in sorted({one.base_url for one in tenants}):
+        yield from _care_api(base_url, settings.timeouts)
+
+
+def _settings(settings: Settings) -> Finding:
+    clinics, hosts = len(settings.tenants.by_key), len(settings.tenants.by_host)
+    return Finding("settings", f"{clinics} clinics at {hosts} hosts")
+
+
+def _colours(tenants: list[Tenant]) -> Iterator[Finding]:
+    """The start refuses an accent that can't be seen; one that is faint as text is said here."""
+    faint = [one for one in tenants if contrast(one.accent, "#ffffff") < 4.5]
+    for tenant in faint:
+        ratio = f"contrast of {tenant.accent} with white is {contrast(tenant.accent, '#ffffff'):.1f}"
+        yield Finding(
+            f"tenants.{tenant.key}.accent", ratio, "Choose a darker one: 4.5 and more is easy to read as text"
+        )
+    if not faint:
+        yield Finding("accents", "every contrast with white is 4.5 or more")
+
+
+def _printing() -> Finding:
+    """The portal works without: who asks for a PDF is shown the page to print."""
+    why = printing.fault()
+    if why is None:
+        return Finding("PDF documents", "can be made")
+    packages = f"Install WeasyPrint's libraries (apt-get install {' '.join(printing.PACKAGES)})"
+    return Finding(
+        "PDF documents", f"can't be made: {why}", f"{packages}, or leave it: people can print the pages"
+    )
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    url = settings.store_url
+    is_file = url.startswith("sqlite:")
+    try:
+        _try_out(open_store(url, time.time))
+        yield Finding("store", "reads, writes and forgets")
+        yield from () if is_file else _redis(url)
+    except (StoreDown, RedisError) as error:
+        todo = (
+            "Look whether the disk is full and the file is a whole SQLite database that this user may write"
+            if is_file
+            else "Look whether Redis runs there, and that address, password and TLS in PORTAL_STORE_URL are right"
+        )
+        yield Finding("store", f"doesn't work ({error or type(error).__name__})", todo, is_fault=True)
+        return
+    if is_file:
+        yield from _file(Path(url.removeprefix("sqlite:///")))
+
+
+def _try_out(store: Store) -> None:
+    name, expires_at = f"check:{secrets.token_hex(8)}", time.time() + _TRIED_FOR
+    if not store.insert(name, b"check", expires_at=expires_at):
+        raise StoreDown("a new record can't be made")
+    read = store.take(name)
+    if read is None or read.value != b"check":
+        raise StoreDown("a record isn't read as it was written")
+
+
+def _file(path: Path) -> Iterator[Finding]:
+    free = shutil.disk_usage(path.parent).free // 1024**2
+    todo = "" if free >= _LEAST_FREE else "Make room: without it nobody can sign in"
+    yield Finding("store's disk", f"{free} MB free", todo, is_fault=bool(todo))
+    others = path.stat().st_mode & 0o077
+    todo = f"chmod 600 {path}: it holds sessions, though sealed" if others else ""
+    yield Finding("store's file", f"mode {path.stat().st_mode & 0o777:o}", todo)
+
+
+def _redis(url: str) -> Iterator[Finding]:
+    redis = cast("Any", Redis.from_url(url, decode_responses=True, socket_timeout=5.0))  # pyright: ignore[reportUnknownMemberType]
+    about = cast("dict[str, Any]", redis.info())
+    version = str(about.get("redis_version", "0"))
+    todo = "" if int(version.partition(".")[0]) >= 6 else "Redis 6 or newer is needed"
+    yield Finding("Redis", f"version {version}", todo, is_fault=bool(todo))
+    todo = "Use one primary: scripts reach records of several slots" if about.get("cluster_enabled") else ""
+    yield Finding("Redis", "a cluster" if todo else "one primary", todo, is_fault=bool(todo))
+    policy = str(about.get("maxmemory_policy", "unknown"))
+    todo = (
+        ""
+        if policy == "noeviction"
+        else "Set maxmemory-policy noeviction: a session that vanishes signs someone out"
+    )
+    yield Finding("Redis", f"maxmemory-policy {policy}", todo, is_fault=bool(todo))
+    if not about.get("aof_enabled") and not _saves(redis):
+        yield Finding("Redis", "in memory alone", "Set appendonly yes, else its restart signs everyone out")
+
+
+def _saves(redis: Any) -> bool:
+    """Whether Redis writes snapshots; one that doesn't let us ask counts as kept by who runs it."""
+    try:
+        return bool(redis.config_get("save").get("save"))
+    except ResponseError:
+        return True
+
+
+def _audit(settings: Settings) -> Finding:
+    if settings.audit == "stderr":
+        return Finding("audit", "goes to stderr, with the logs")
+    folder = Path(settings.audit)
+    nearest = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK):
+        return Finding("audit", f"goes to {folder}")
+    todo = "Let PORTAL_AUDIT name a folder that this user may write"
+    return Finding("audit", f"{nearest} can't be written", todo, is_fault=True)
+
+
+class _Discovered(msgspec.Struct):
+    """What only this check wants to know of the discovery document."""
+
+    code_challenge_methods_supported: tuple[str, ...] = ()
+    response_types_supported: tuple[str, ...] = ()
+
+
+def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> Iterator[Finding]:
+    what = f"identity server {provider.auth_url}"
+    answer = _get(f"{provider.auth_url}/.well-known/openid-configuration", timeouts)
+    if isinstance(answer, str):
+        yield Finding(
+            what, answer, "Look at auth_url, and at the way there (name, firewall, TLS)", is_fault=True
+        )
+        return
+    try:
+        metadata = provider.metadata()
+        provider.keys()
+    except ProviderDown as error:
+        todo = "auth_url must be the issuer, whose discovery document lies below it"
+        yield Finding(what, f"no usable discovery ({error})", todo, is_fault=True)
+        return
+    except ProviderRefused as error:
+        todo = "auth_url must equal the issuer that it names, and identity_origins name other origins that it uses"
+        yield Finding(what, f"not to be trusted ({error})", todo, is_fault=True)
+        return
+    yield Finding(what, "its issuer, endpoints and keys are good")
+    yield from _clock(what, answer)
+    more = msgspec.json.decode(answer.body, type=_Discovered)
+    if "S256" not in more.code_challenge_methods_supported:
+        yield Finding(
+            what, "doesn't say that it checks PKCE with S256", "Switch PKCE on for this portal's clients"
+        )
+    if metadata.pushed_authorization_request_endpoint is None:
+        yield Finding(
+            what, "offers no pushed requests (PAR)", "They keep a sign-in's parameters out of the browser"
+        )
+    if metadata.end_session_endpoint is None:
+        yield Finding(
+            what, "offers no end_session_endpoint", "People stay signed in there after signing out here"
+        )
+    for tenant in tenants:
+        for client in filter(None, (tenant.client, tenant.service_client)):
+            yield _client(f"client {client.client_id}", client, metadata, timeouts)
+
+
+def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
+    """Prove who we are with a code that can't be right: who refuses the code has accepted the client (RFC 6749 §5.2)."""
+    session = cast("Any", oauth_session(client, metadata, timeouts))
+    try:
+        session.fetch_token(
+            metadata.token_endpoint,
+            grant_type="authorization_code",
+            code="check",
+            redirect_uri="https://check.invalid/",
+            code_verifier="check" * 10,
+        )
+    except OAuthError as error:
+        if error.error == "invalid_client":
+            todo = "Compare client_id and its secret or key with what is registered there"
+            return Finding(what, "isn't accepted by the identity server", todo, is_fault=True)
+    except (requests.RequestException, ValueError) as error:
+        todo = "Look at the identity server's log"
+        return Finding(what, f"the token endpoint fails ({type(error).__name__})", todo, is_fault=True)
+    return Finding(what, "is accepted by the identity server")
+
+
+def _care_api(base_url: str, timeouts: Timeouts) -> Iterator[Finding]:
+    """Ask for what needs a token, without one: a 401 shows that it is there and protected."""
+    what = f"care API {base_url}"
+    answer = _get(base_url + LIST_CONSENTS.template, timeouts)
+    if isinstance(answer, str):
+        yield Finding(
+            what, answer, "Look at base_url, and at the way there (name, firewall, TLS)", is_fault=True
+        )
+        return
+    if answer.status == 401:
+        yield Finding(what, "answers, and asks for a token")
+    else:
+        todo = _CARE_TODO.get(answer.status // 100, "Look at base_url")
+        yield Finding(what, f"answers {answer.status} to a call without a token", todo, is_fault=True)
+    yield from _clock(what, answer)
+
+
+_CARE_TODO = {
+    2: "It must refuse such a call: this isn't the care API, or it protects nothing",
+    3: "Let base_url be where it leads to: the portal follows no redirect",
+    4: "base_url must be the address below which /api/… lies",
+    5: "Look at the API's log",
+}
+
+
+def _clock(what: str, answer: Answer) -> Iterator[Finding]:
+    try:
+        there = parsedate_to_datetime(answer.headers.get("date", ""))
+    except ValueError:
+        return
+    ahead = there.replace(tzinfo=there.tzinfo or UTC).timestamp() - time.time()
+    todo = "" if abs(ahead) <= LEEWAY else f"Set both clocks by NTP: tokens bear {LEEWAY} s"
+    yield Finding(f"clock of {what}", f"{ahead:+.0f} s from this machine's", todo, is_fault=bool(todo))
+
+
+def _get(url: str, timeouts: Timeouts) -> Answer | str:
+    return _call(Call("GET", url, [("Accept", "application/json")]), timeouts)
+
+
+def _call(call: Call, timeouts: Timeouts) -> Answer | str:
+    """Return the answer, or in words why there is none."""
+    try:
+        return transport.send(replace(call, connect_timeout=timeouts.connect, timeout=timeouts.read))
+    except OutboundError as error:
+        return f"no answer ({error.reason})"

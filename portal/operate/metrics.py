@@ -1,0 +1,174 @@
+"""What a portal process counts of its work, for Prometheus (text format 0.0.4); `/metrics` shows it.
+
+Under gunicorn each worker writes into memory-mapped files of its own, which `/metrics` of any worker adds up. They are
+named by the worker's slot, not by its process id: a renewed worker goes on where the one before it ended, so that
+neither the files nor the time to add them up grow with the months (`supervisor` gives out the slots).
+
+Every label comes from a short list: routes, groups of the care API, words of our own. Nothing that a visitor sends
+is one. Children are looked up in plain dictionaries, which is quicker than prometheus-client's own look-up.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client.multiprocess import MultiProcessCollector
+
+FOLDER = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+"""Where the workers of one gunicorn keep their counts; None where this process is alone."""
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+if FOLDER:
+    _slot = os.environ.get("PORTAL_WORKER_SLOT", str(os.getpid()))
+    values.ValueClass = values.MultiProcessValue(lambda: _slot)  # pyright: ignore[reportUnknownMemberType]
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH"})
+_CLASSES = ("other", "1xx", "2xx", "3xx", "4xx", "5xx")
+_MOST_EVENTS = 500
+_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+_REGISTRY = CollectorRegistry()
+
+_requests = Histogram(
+    "portal_request_seconds",
+    "Answers by route template, method and class of status; seconds until the answer was made.",
+    ["route", "method", "status"],
+    buckets=_SECONDS,
+    registry=_REGISTRY,
+)
+_upstream = Histogram(
+    "portal_upstream_seconds",
+    "Calls of the care API and the identity server by group and outcome; seconds until the whole answer was here.",
+    ["group", "outcome"],
+    buckets=_SECONDS,
+    registry=_REGISTRY,
+)
+_retries = Counter(
+    "portal_upstream_retries_total", "Calls that were sent once more.", ["group"], registry=_REGISTRY
+)
+_open = Gauge(
+    "portal_breaker_open",
+    "How many worker processes hold calls of this group back now, because they failed lately.",
+    ["upstream", "group"],
+    multiprocess_mode="livesum",
+    registry=_REGISTRY,
+)
+_opened = Counter(
+    "portal_breaker_opened_total",
+    "How often a worker began to hold calls of this group back.",
+    ["upstream", "group"],
+    registry=_REGISTRY,
+)
+_held_back = Counter(
+    "portal_breaker_held_back_total", "Calls that were not sent for it.", ["group"], registry=_REGISTRY
+)
+_references = Counter(
+    "portal_reference_data_total",
+    "Reference data by where it came from: hit, miss, stale.",
+    ["outcome"],
+    registry=_REGISTRY,
+)
+_refreshes = Counter(
+    "portal_token_refreshes_total",
+    "Token refreshes: renewed, postponed (the session goes on), ended (it doesn't).",
+    ["outcome"],
+    registry=_REGISTRY,
+)
+_sessions = Counter("portal_sessions_total", "Sessions begun and ended.", ["event"], registry=_REGISTRY)
+_events = Counter(
+    "portal_events_total",
+    "What the audit stream records: sign-ins, acts, views, refusals, too many tries, each by outcome.",
+    ["event", "outcome"],
+    registry=_REGISTRY,
+)
+
+_requests_by: dict[tuple[str, str, int], Histogram] = {}
+_upstream_by: dict[tuple[str, str], Histogram] = {}
+_events_by: dict[tuple[str, str], Counter] = {}
+_few_by: dict[tuple[Counter, str], Counter] = {}
+
+
+def request(route: str | None, method: str, status: int, seconds: float) -> None:
+    """Count an answer; `route` is the template of its route, None where there is none."""
+    key = (route or "-", method if method in _METHODS else "other", status // 100)
+    child = _requests_by.get(key)
+    if child is None:
+        class_ = _CLASSES[key[2]] if 0 < key[2] < len(_CLASSES) else _CLASSES[0]
+        child = _requests_by.setdefault(key, _requests.labels(key[0], key[1], class_))
+    child.observe(seconds)
+
+
+def upstream(group: str, outcome: str, seconds: float) -> None:
+    """Count a call; `outcome` is a class of status or the word for why there was no answer."""
+    child = _upstream_by.get((group, outcome))
+    if child is None:
+        child = _upstream_by.setdefault((group, outcome), _upstream.labels(group, outcome))
+    child.observe(seconds)
+
+
+def answered(group: str, status: int, seconds: float) -> None:
+    """Count a call that was answered; a 501 apart, because it is no failure."""
+    outcome = "501" if status == 501 else _CLASSES[status // 100 if 100 <= status < 600 else 0]
+    upstream(group, outcome, seconds)
+
+
+def retried(group: str) -> None:
+    """Count a call that is sent once more."""
+    _few(_retries, group).inc()
+
+
+def opened(upstream: str, group: str) -> None:
+    """Say that this process begins to hold calls of a group back."""
+    _open.labels(upstream, group).set(1)
+    _opened.labels(upstream, group).inc()
+
+
+def closed(upstream: str, group: str) -> None:
+    """Say that it no longer does."""
+    _open.labels(upstream, group).set(0)
+
+
+def held_back(group: str) -> None:
+    """Count a call that was not sent."""
+    _few(_held_back, group).inc()
+
+
+def reference(outcome: str) -> None:
+    """Count reference data shown: hit, miss or stale."""
+    _few(_references, outcome).inc()
+
+
+def refreshed(outcome: str) -> None:
+    """Count a token refresh: renewed, postponed or ended."""
+    _few(_refreshes, outcome).inc()
+
+
+def session(event: str) -> None:
+    """Count a session: begun or ended."""
+    _few(_sessions, event).inc()
+
+
+def event(name: str, outcome: str) -> None:
+    """Count what the audit stream records. Both words are the code's own; should they not be, they end at a number."""
+    child = _events_by.get((name, outcome))
+    if child is None:
+        if len(_events_by) >= _MOST_EVENTS:
+            name, outcome = "other", "other"
+        child = _events_by.setdefault((name, outcome), _events.labels(name, outcome))
+    child.inc()
+
+
+def shown() -> bytes:
+    """Return everything in Prometheus's text format, of all workers where there are several."""
+    if not FOLDER:
+        return generate_latest(_REGISTRY)
+    together = CollectorRegistry()
+    MultiProcessCollector(together, FOLDER)
+    return generate_latest(together)
+
+
+def _few(metric: Counter, label: str) -> Counter:
+    child = _few_by.get((metric, label))
+    return child if child is not None else _few_by.setdefault((metric, label), metric.labels(label))

@@ -1,0 +1,87 @@
+"""The files that the settings are read from, as they were when they were last found good.
+
+Workers start with these alone. So a file that is changed counts from the next reload (HUP) on. Otherwise a fault in one
+would end the portal hours later, when a worker is renewed and can't start.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+
+from portal.operate import scratch
+
+_ROOT = Path(__file__).parents[2]
+_COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
+_LARGEST_SECRET = 16_384
+
+
+class SettingsFiles:
+    """Copies of the files, in `folder`; secrets (`NAME_FILE`) go into the environment instead, as `NAME`."""
+
+    def __init__(self) -> None:
+        self.folder = scratch.new_folder("portal-files-")
+        self._copied = {name: Path(os.environ[name]) for name in _COPIED if os.environ.get(name)}
+        self._secrets = {
+            name.removesuffix("_FILE"): Path(value)
+            for name, value in os.environ.items()
+            if name.endswith("_FILE") and name not in _COPIED and name.removesuffix("_FILE") not in os.environ
+        }
+        self._number = count()
+        self._before: Path | None = None
+        self._now: Path | None = None
+
+    def read(self) -> bool:
+        """Take the files as they are now and return True, if they are good; else write every fault to stderr.
+
+        A process of its own checks them, with the code that is there now.
+        """
+        folder = self.folder / str(next(self._number))
+        taken = {name: str(_copy(source, folder / name)) for name, source in self._copied.items()}
+        taken |= {name: text for name, file in self._secrets.items() if (text := _secret(file))}
+        done = subprocess.run(
+            [sys.executable, "-m", "portal", "check", "--settings"],
+            cwd=_ROOT,
+            env={name: value for name, value in os.environ.items() if name not in self._secrets} | taken,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        faults = done.stderr
+        for name, source in self._copied.items():
+            faults = faults.replace(taken[name], str(source))
+        sys.stderr.write(faults)
+        if done.returncode != 0:
+            shutil.rmtree(folder, ignore_errors=True)
+            return False
+        os.environ.update(taken)
+        *older, self._before, self._now = (self._before, self._now, folder)
+        for old in filter(None, older):  # workers that end now still have the one before
+            shutil.rmtree(old, ignore_errors=True)
+        return True
+
+
+def _secret(file: Path) -> str | None:
+    """Return the text of a small file; others are none of the portal's (SSL_CERT_FILE)."""
+    try:
+        return file.read_text(encoding="utf-8").strip() if file.stat().st_size < _LARGEST_SECRET else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _copy(source: Path, folder: Path) -> Path:
+    """Copy a file, with the consent templates that may lie beside it, or a folder; what isn't there stays so."""
+    copy = folder / source.name
+    if source.is_dir():
+        shutil.copytree(source, copy)
+    elif source.is_file():
+        folder.mkdir(parents=True)
+        shutil.copyfile(source, copy)
+        if (beside := source.parent / "consent-templates").is_dir():
+            shutil.copytree(beside, folder / beside.name)
+    return copy

@@ -1,0 +1,287 @@
+"""The identity server of a clinic: its metadata and its keys.
+
+Found by discovery alone (OpenID Connect Discovery 1.0). Both documents are kept for an hour, read again at an
+unknown key id (at most every ten seconds), and the last good copy serves for a day when the server is down.
+Authlib would keep both for the life of the process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+import requests
+from authlib.integrations.base_client import OAuthError
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, Key, KeySet
+
+from portal.clock import Clock
+from portal.config.settings import Timeouts
+from portal.config.tenants import Client, Tenants
+from portal.http import transport
+from portal.http.circuit_breaker import Breaker, Open
+from portal.http.transport import Call, OutboundError
+from portal.operate import metrics
+
+T = TypeVar("T")
+
+ALGORITHMS = ("RS256", "PS256", "ES256")
+PRIVATE_KEY_JWT = "private_key_jwt"
+_FRESH_SECONDS = 3600.0
+_STALE_SECONDS = 24 * 3600.0
+_AGAIN_SECONDS = 10.0
+_AGAIN_SECONDS_WITHOUT = 1.0
+"""How soon a document is asked for again, when there is a copy and when there is none."""
+
+_GROUP = "identity"
+"""What its calls are counted under."""
+
+_NEVER = float("-inf")
+_MAX_BYTES = 512 * 1024
+
+
+class ProviderDown(Exception):
+    """The identity server doesn't answer, or not in a usable way; `args[0]` is a word for logs."""
+
+
+class ProviderRefused(Exception):
+    """What the identity server says must not be trusted; `args[0]` says what, for logs."""
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True):
+    """The members of the discovery document that the portal knows; others are dropped here."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None = None
+    end_session_endpoint: str | None = None
+    revocation_endpoint: str | None = None
+    pushed_authorization_request_endpoint: str | None = None
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+    authorization_response_iss_parameter_supported: bool = False
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Every address that the portal or the browser may be sent to."""
+        named = (
+            *(self.authorization_endpoint, self.token_endpoint, self.jwks_uri, self.userinfo_endpoint),
+            *(self.end_session_endpoint, self.revocation_endpoint),
+            self.pushed_authorization_request_endpoint,
+        )
+        return tuple(address for address in named if address)
+
+    @property
+    def client_auth(self) -> str:
+        """How the portal shows its client secret: Basic where offered, else in the form."""
+        offered = self.token_endpoint_auth_methods_supported
+        if "client_secret_basic" in offered or "client_secret_post" not in offered:
+            return "client_secret_basic"
+        return "client_secret_post"
+
+    def auth_method(self, client: Client) -> str:
+        """How this client proves who it is: by its key, unless the server takes only the secret that it has, too."""
+        takes_keys = PRIVATE_KEY_JWT in self.token_endpoint_auth_methods_supported
+        return (
+            PRIVATE_KEY_JWT if client.key and (takes_keys or not client.client_secret) else self.client_auth
+        )
+
+
+class _Document(Generic[T]):
+    """A document of the identity server: read once by many at a time, and kept."""
+
+    def __init__(self, read: Callable[[], T], clock: Clock) -> None:
+        self._read = read
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._value: T | None = None
+        self._read_at = _NEVER
+        self._tried_at = _NEVER
+        self._fault: ProviderDown | ProviderRefused | None = None
+
+    def get(self, *, again: bool = False) -> T:
+        """Return the document; with `again` a newer one, unless it was read just now."""
+        value = self._value
+        if value is not None and not again and self._age() < _FRESH_SECONDS:
+            return value
+        with self._lock:
+            if self._may_try():
+                self._try()
+            if self._value is not None and self._age() < _STALE_SECONDS:
+                return self._value
+            raise self._fault or ProviderDown("last read a day ago")
+
+    def _try(self) -> None:
+        self._tried_at = self._clock()
+        try:
+            self._value, self._read_at, self._fault = self._read(), self._tried_at, None
+        except ProviderDown as fault:
+            self._fault = fault
+        except ProviderRefused as fault:
+            # Who says such things now isn't believed what was said before either.
+            self._value, self._fault = None, fault
+
+    def _age(self) -> float:
+        return self._clock() - self._read_at
+
+    def _may_try(self) -> bool:
+        pause = _AGAIN_SECONDS if self._value is not None else _AGAIN_SECONDS_WITHOUT
+        return abs(self._clock() - self._tried_at) >= pause
+
+
+class Provider:
+    """One identity server, as one clinic's tenants entry names it."""
+
+    def __init__(
+        self, auth_url: str, extra_origins: tuple[str, ...], timeouts: Timeouts, clock: Clock, failures: int
+    ) -> None:
+        self.auth_url = auth_url
+        self._discovery_url = f"{auth_url}/.well-known/openid-configuration"
+        self._breaker = Breaker(auth_url, _GROUP, failures, clock)
+        self._origins = {_origin(auth_url), *extra_origins}
+        self._timeouts = timeouts
+        self._metadata = _Document(self._read_metadata, clock)
+        self._keys = _Document(self._read_keys, clock)
+
+    def metadata(self) -> Metadata:
+        """Return the checked discovery document; raise ProviderDown or ProviderRefused."""
+        return self._metadata.get()
+
+    def keys(self, *, unknown_key: bool = False) -> KeySet:
+        """Return the signing keys; with `unknown_key` read them again, unless that was done just now."""
+        return self._keys.get(again=unknown_key)
+
+    @contextmanager
+    def token_call(self) -> Generator[None]:
+        """Around a call of the token endpoint: raise ProviderDown while that is known to fail, and note how it goes.
+
+        It is never the breaker's probe, since it may use up what works once. So after a pause the metadata are read,
+        and only when that goes well is it made.
+        """
+        try:
+            if not self._breaker.is_closed:
+                self._breaker.admit(is_read=True)
+                self._get(self._discovery_url)
+            self._breaker.admit(is_read=False)
+        except Open as held_back:
+            raise ProviderDown(str(held_back)) from held_back
+        started = time.perf_counter()
+        try:
+            yield
+        except requests.RequestException as error:
+            if not isinstance(error, requests.exceptions.InvalidJSONError):
+                self._breaker.bad()
+            metrics.upstream(_GROUP, "failed", time.perf_counter() - started)
+            raise
+        except OAuthError:
+            self._answered(400, started)
+            raise
+        self._answered(200, started)
+
+    def _answered(self, status: int, started: float) -> None:
+        metrics.answered(_GROUP, status, time.perf_counter() - started)
+        if status in (500, 502, 503, 504):
+            self._breaker.bad()
+        else:
+            self._breaker.good()
+
+    def _read_metadata(self) -> Metadata:
+        body = self._get(self._discovery_url)
+        try:
+            metadata = msgspec.json.decode(body, type=Metadata)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ProviderDown("metadata unreadable") from error
+        if metadata.issuer.rstrip("/") != self.auth_url:
+            raise ProviderRefused("metadata of another issuer")
+        if any(_origin(address) not in self._origins for address in metadata.addresses):
+            raise ProviderRefused("metadata names an address elsewhere")
+        return metadata
+
+    def _read_keys(self) -> KeySet:
+        body = self._get(self.metadata().jwks_uri)
+        try:
+            named = msgspec.json.decode(body, type=_KeysNamed).keys
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ProviderDown("keys unreadable") from error
+        keys = [key for one in named if (key := _signing_key(one))]
+        if not keys:
+            raise ProviderDown("no signing key")
+        return KeySet(keys)
+
+    def _get(self, url: str) -> bytes:
+        call = Call(
+            "GET",
+            url,
+            [("Accept", "application/json")],
+            connect_timeout=self._timeouts.connect,
+            timeout=self._timeouts.read,
+            max_bytes=_MAX_BYTES,
+        )
+        started = time.perf_counter()
+        try:
+            answer = transport.send(call, alone=True)
+        except OutboundError as error:
+            metrics.upstream(_GROUP, error.reason, time.perf_counter() - started)
+            self._breaker.bad()
+            raise ProviderDown(error.reason) from error
+        self._answered(answer.status, started)
+        if answer.status != 200:
+            raise ProviderDown(f"status {answer.status}")
+        return answer.body
+
+
+class Providers:
+    """The identity servers of all clinics, one for each distinct address."""
+
+    def __init__(self, timeouts: Timeouts, clock: Clock, failures: int = 5) -> None:
+        self._timeouts = timeouts
+        self._clock = clock
+        self._failures = failures
+        self._made: dict[tuple[str, tuple[str, ...]], Provider] = {}
+
+    def of(self, auth_url: str, extra_origins: tuple[str, ...] = ()) -> Provider:
+        """Return the provider at this address, with its kept metadata and keys."""
+        key = (auth_url, extra_origins)
+        provider = self._made.get(key)
+        if provider is None:
+            provider = self._made.setdefault(
+                key, Provider(auth_url, extra_origins, self._timeouts, self._clock, self._failures)
+            )
+        return provider
+
+    def of_all(self, tenants: Tenants) -> list[Provider]:
+        """Return the identity servers of these clinics, each once."""
+        return list({self.of(one.auth_url, one.identity_origins): None for one in tenants.by_key.values()})
+
+
+def with_query(address: str, query: Mapping[str, str]) -> str:
+    """Add to an endpoint's address, which may have a query of its own (RFC 6749 §3.1)."""
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
+
+
+class _KeysNamed(msgspec.Struct):
+    keys: list[dict[str, Any]]
+
+
+def _signing_key(named: dict[str, Any]) -> Key | None:
+    """Return the key if it may sign an ID token here; symmetric ones never do, nor those that can't be read."""
+    if named.get("kty") not in ("RSA", "EC") or named.get("use", "sig") != "sig":
+        return None
+    try:
+        return JWKRegistry.import_key(named)
+    except (ValueError, TypeError, KeyError, JoseError):
+        return None
+
+
+def _origin(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,438 @@
+"""Server-side sessions.
+
+The browser holds 256 random bits in `__Host-sid`; the store holds a record under their SHA-256, and the tokens in
+a second record beside it. Neither ever reaches the browser. Writes are compare-and-set: a request in flight cannot
+bring back a session that was signed out meanwhile, nor an older state of one that went on.
+
+Only people who signed in have a session: visitors store nothing. Of a session that its person didn't end, it stays
+known for an hour whose it was, so that what they had typed can be given back to them (`portal.web.unsent`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from flask import Flask, Request, Response
+from flask.sessions import SessionInterface, SessionMixin
+
+from portal.clock import Clock
+from portal.config.settings import SessionLimits
+from portal.config.tenants import Side, Tenants
+from portal.operate import metrics
+from portal.store.names import hashed_name
+from portal.store.vault import Vault
+
+if TYPE_CHECKING:
+    from werkzeug.datastructures.headers import Headers
+
+COOKIE = "__Host-sid"
+_TOUCH_SECONDS = 60
+_CLOCK_SECONDS = 5 * 60
+_REMEMBERED_SECONDS = 3600
+_ENDED_ELSEWHERE_SECONDS = 14 * 24 * 3600
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Who signed in, from the claims of the ID token; times in seconds since 1970."""
+
+    sub: str
+    issuer: str
+    name: str
+    given_name: str
+    side: Side
+    roles: frozenset[str]
+    auth_time: float
+    sid: str | None = None
+    locale: str | None = None
+
+    @property
+    def is_staff(self) -> bool:
+        return self.side is Side.STAFF
+
+    @property
+    def is_patient(self) -> bool:
+        return self.side is Side.PATIENT
+
+
+class SessionRecord(msgspec.Struct, kw_only=True):
+    """What the store holds of a session. `data` is Flask's part: toasts on their way, what was opened last."""
+
+    tenant: str
+    host: str
+    created_at: float
+    used_at: float
+    epoch: str
+    person: Person
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    episode_ids: list[str] = msgspec.field(default_factory=list)
+    device: str = ""
+
+
+Change = Callable[[SessionRecord], None]
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose a session was that its person didn't end; `elsewhere` when it was ended from another device."""
+
+    issuer: str
+    sub: str
+    tenant: str
+    host: str
+    elsewhere: bool
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's tokens (RFC 6749 §5.1): renewed from `refresh_at`, of no use after `expires_at` (seconds since 1970)."""
+
+    access_token: str = msgspec.field(name="a")
+    refresh_token: str | None = msgspec.field(default=None, name="r")
+    id_token: str | None = msgspec.field(default=None, name="i")
+    expires_at: float
+    refresh_at: float
+
+
+class Session(SessionMixin):
+    """One browser's session during one request; read from the store when first looked at."""
+
+    def __init__(self, sessions: Sessions, cookie: str | None, tenant: str, host: str) -> None:
+        self._sessions = sessions
+        self._cookie = cookie
+        self._tenant = tenant
+        self._host = host
+        self._record: SessionRecord | None = None
+        self._tokens: Tokens | None = None
+        self._loaded = False
+        self._changed: dict[str, Any] = {}
+        self._removed: set[str] = set()
+        self.ended = False
+        self.fresh_cookie: str | None = None
+        self.modified = False
+
+    # Flask's dictionary: small values of the session. What a visitor's holds ends with the request.
+
+    def __getitem__(self, key: str) -> Any:
+        self.accessed = True
+        if key in self._changed:
+            return self._changed[key]
+        record = self.record
+        if record is None or key in self._removed:
+            raise KeyError(key)
+        return record.data[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.modified = True
+        self._removed.discard(key)
+        self._changed[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self.modified = True
+        self._changed.pop(key, None)
+        self._removed.add(key)
+
+    def __iter__(self) -> Iterator[str]:
+        record = self.record
+        kept = set(record.data if record else {}) - self._removed
+        return iter(kept | self._changed.keys())
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    # The portal's own part.
+
+    @property
+    def cookie(self) -> str | None:
+        """What the browser holds, whether or not there is a session to it."""
+        return self._cookie
+
+    @property
+    def name(self) -> str | None:
+        """The record's name in the store."""
+        return record_name(self._cookie) if self._cookie else None
+
+    @property
+    def record(self) -> SessionRecord | None:
+        """The session as stored, or None when there is none, it is over, or it belongs to another host."""
+        if not self._loaded:
+            if self._cookie:
+                self._record, self._tokens = self._sessions.load(self._cookie, self._tenant, self._host)
+            self._loaded = True  # last: a store that is down is asked again, and never makes anyone anonymous
+        return self._record
+
+    @property
+    def person(self) -> Person | None:
+        """Who is signed in here, or None."""
+        record = self.record
+        return record.person if record else None
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """The tokens that were loaded together with the session."""
+        return self._tokens if self.record else None
+
+    @property
+    def expires_at(self) -> float:
+        """When this session ends if it is not used again, in seconds since 1970."""
+        record = self.record
+        return self._sessions.ends_at(record) if record else 0.0
+
+    def sign_in(self, person: Person, tokens: Tokens, *, device: str) -> None:
+        """Begin a session of this person under a new id; what another person held before is gone."""
+        again = self.person is not None and (self.person.issuer, self.person.sub) == (
+            person.issuer,
+            person.sub,
+        )
+        data = dict(self.items()) if again else {}
+        self._drop()
+        record = SessionRecord(
+            tenant=self._tenant,
+            host=self._host,
+            created_at=self._sessions.clock(),
+            used_at=self._sessions.clock(),
+            epoch=secrets.token_urlsafe(9),
+            person=person,
+            data=data,
+            device=device,
+        )
+        cookie = secrets.token_urlsafe(32)
+        self._sessions.insert(cookie, record, tokens)
+        self._cookie = self.fresh_cookie = cookie
+        self._record, self._tokens = self._sessions.load(cookie, self._tenant, self._host)
+        self._loaded, self.modified, self.ended = True, False, False
+
+    def end(self) -> None:
+        """Sign out: the session and its tokens are gone when this returns."""
+        self._drop()
+        self.ended = True
+
+    def use(self) -> None:
+        """Count this request as use, in the store at most once a minute (and at once when the clock went back)."""
+        record, now = self.record, self._sessions.clock()
+        if record and not -_CLOCK_SECONDS < now - record.used_at < _TOUCH_SECONDS:
+            self.amend(_used_at(now))
+
+    def remember_episodes(self, ids: list[str]) -> None:
+        """Keep the ids (nothing else) of the person's episodes, so that home can ask for them at once."""
+        record = self.record
+        if record and record.episode_ids != ids:
+            self.amend(_episode_ids(ids))
+
+    def amend(self, change: Change) -> None:
+        """Apply `change` to the newest record; nothing happens when the session is gone."""
+        if self._cookie and self._record:
+            self._record = self._sessions.amend(self._cookie, change)
+
+    @property
+    def was_ended_elsewhere(self) -> bool:
+        """Whether the person ended this browser's session from another one."""
+        ended = self._ended()
+        return ended is not None and ended.elsewhere
+
+    def whose(self) -> tuple[str, str] | None:
+        """Issuer and `sub` of who is signed in here, or was until the session ended without being asked to."""
+        person = self.person
+        if person:
+            return person.issuer, person.sub
+        ended = self._ended()
+        return (ended.issuer, ended.sub) if ended else None
+
+    def _ended(self) -> Ended | None:
+        if self._cookie is None or self.record is not None:
+            return None
+        return self._sessions.ended(self._cookie, self._tenant, self._host)
+
+    def save(self) -> None:
+        """Write what changed in Flask's part, if there is a session."""
+        if self.modified and not self.ended and self.record is not None:
+            self.amend(self._merge)
+
+    def _merge(self, fresh: SessionRecord) -> None:
+        for key in self._removed:
+            fresh.data.pop(key, None)
+        fresh.data.update(self._changed)
+
+    def _drop(self) -> None:
+        if self._cookie:
+            self._sessions.end(record_name(self._cookie))
+        self._cookie, self._record, self._tokens, self._loaded = None, None, None, True
+        self._changed, self._removed = {}, set()
+
+
+class Sessions(SessionInterface):
+    """Flask's session interface over the store, and what is done to sessions from outside a request."""
+
+    def __init__(
+        self, vault: Vault, tenants: Tenants, limits: Mapping[Side, SessionLimits], clock: Clock
+    ) -> None:
+        self._vault = vault
+        self._tenants = tenants
+        self._limits = limits
+        self.clock = clock
+
+    # Flask calls these two around every request.
+
+    def open_session(self, app: Flask, request: Request) -> Session:
+        tenant = self._tenants.at(request.host)
+        return Session(self, request.cookies.get(COOKIE), tenant.key if tenant else "", request.host)
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        session = cast("Session", session)
+        session.save()
+        if session.fresh_cookie and not session.ended:
+            _set_cookie(response.headers, session.fresh_cookie)
+        elif session.ended:
+            _set_cookie(response.headers, "", max_age=0)
+
+    # The records.
+
+    def load(self, cookie: str, tenant: str, host: str) -> tuple[SessionRecord | None, Tokens | None]:
+        """Read session and tokens in one round trip; a session of another host or clinic counts as none."""
+        name = record_name(cookie)
+        records = self._vault.get_many((name, tokens_name(name)))
+        sealed = records.get(name)
+        held = self._vault.open(name, sealed, SessionRecord) if sealed else None
+        if held is None or held.value.host != host or held.value.tenant != tenant:
+            return None, None
+        if self.ends_at(held.value) <= self.clock():
+            return None, None
+        sealed = records.get(tokens_name(name))
+        tokens = self._vault.open(tokens_name(name), sealed, Tokens) if sealed else None
+        return held.value, tokens.value if tokens else None
+
+    def insert(self, cookie: str, record: SessionRecord, tokens: Tokens) -> None:
+        """Create the session's record and the one with the tokens."""
+        name = record_name(cookie)
+        latest_end = record.created_at + self._limits[record.person.side].absolute
+        self._vault.insert(tokens_name(name), tokens, expires_at=latest_end)
+        tags = self._tags(record.person, record.tenant)
+        self._vault.insert(name, record, expires_at=self._forgotten_at(record), tags=tags)
+        metrics.session("begun")
+
+    def amend(self, cookie: str, change: Change) -> SessionRecord | None:
+        """Apply `change` to the newest record by compare-and-set; None when the session is gone."""
+
+        def changed(record: SessionRecord) -> SessionRecord:
+            change(record)
+            return record
+
+        return self._vault.update(record_name(cookie), SessionRecord, changed, expires_at=self._forgotten_at)
+
+    def end(self, name: str) -> None:
+        """Delete the session of this record name, tokens first, so that none is left without its session."""
+        if self._vault.delete(tokens_name(name), name, _ended_name(name)) > 1:
+            metrics.session("ended")
+
+    def end_unasked(self, name: str, *, elsewhere: bool = False) -> None:
+        """End a session that its own browser didn't ask to end; whose it was stays known for a while.
+
+        One that was ended `elsewhere` may sign in again with the password alone: that browser may still be signed in
+        at the identity server, and would come back without being asked.
+        """
+        held = self._vault.get(name, SessionRecord)
+        self.end(name)
+        if held is None:
+            return
+        ended = _as_ended(held.value, elsewhere=elsewhere)
+        life = _ENDED_ELSEWHERE_SECONDS if elsewhere else _REMEMBERED_SECONDS
+        self._vault.insert(_ended_name(name), ended, expires_at=self.clock() + life)
+
+    def ended(self, cookie: str, tenant: str, host: str) -> Ended | None:
+        """Return whose the ended session of this cookie was, as long as that is known."""
+        name = record_name(cookie)
+        records = self._vault.get_many((name, _ended_name(name)))
+        if sealed := records.get(_ended_name(name)):
+            held = self._vault.open(_ended_name(name), sealed, Ended)
+            ended = held.value if held else None
+        elif sealed := records.get(name):
+            over = self._vault.open(name, sealed, SessionRecord)
+            ended = _as_ended(over.value) if over and self.ends_at(over.value) <= self.clock() else None
+        else:
+            ended = None
+        return ended if ended and (ended.tenant, ended.host) == (tenant, host) else None
+
+    def tokens_of(self, name: str) -> Tokens | None:
+        """Read a session's tokens as they are now."""
+        held = self._vault.get(tokens_name(name), Tokens)
+        return held.value if held else None
+
+    def replace_tokens(self, name: str, before: Tokens, after: Tokens) -> bool:
+        """Write new tokens over those read before; False when someone else did, or the session ended."""
+
+        def replace(tokens: Tokens) -> Tokens | None:
+            return after if tokens == before else None
+
+        return self._vault.update(tokens_name(name), Tokens, replace) is not None
+
+    def ends_at(self, record: SessionRecord) -> float:
+        """When the session is over: unused for too long, or too old; whichever comes first."""
+        limits = self._limits[record.person.side]
+        return min(record.used_at + limits.idle, record.created_at + limits.absolute)
+
+    def _forgotten_at(self, record: SessionRecord) -> float:
+        """When the store may forget the record: an hour after its end."""
+        return self.ends_at(record) + _REMEMBERED_SECONDS
+
+    def of_person(self, person: Person, tenant: str) -> list[tuple[str, SessionRecord]]:
+        """Return the person's live sessions with their record names."""
+        names = self._vault.tagged("sub", person.issuer, tenant, person.sub)
+        held = ((name, self._vault.get(name, SessionRecord)) for name in names)
+        return [(name, one.value) for name, one in held if one and self.ends_at(one.value) > self.clock()]
+
+    def end_tagged(self, *, issuer: str, tenant: str, sub: str | None, sid: str | None) -> int:
+        """End the sessions of an OpenID `sid`, or else of a `sub` (back-channel logout); return how many."""
+        kind, who = ("sub", sub or "") if sid is None else ("sid", sid)
+        names = self._vault.tagged(kind, issuer, tenant, who)
+        for name in names:
+            self.end_unasked(name)
+        return len(names)
+
+    def _tags(self, person: Person, tenant: str) -> list[str]:
+        tags = self._vault.tags("sub", person.issuer, tenant, person.sub)
+        return tags + (self._vault.tags("sid", person.issuer, tenant, person.sid) if person.sid else [])
+
+
+def record_name(cookie: str) -> str:
+    """The name under which the store holds the session of this cookie."""
+    return hashed_name("session", cookie)
+
+
+def tokens_name(name: str) -> str:
+    """The name of the record that holds the session's tokens."""
+    return "tokens:" + name.removeprefix("session:")
+
+
+def _as_ended(record: SessionRecord, *, elsewhere: bool = False) -> Ended:
+    return Ended(
+        issuer=record.person.issuer,
+        sub=record.person.sub,
+        tenant=record.tenant,
+        host=record.host,
+        elsewhere=elsewhere,
+    )
+
+
+def _used_at(now: float) -> Change:
+    def change(record: SessionRecord) -> None:
+        record.used_at = now
+
+    return change
+
+
+def _episode_ids(ids: list[str]) -> Change:
+    def change(record: SessionRecord) -> None:
+        record.episode_ids = ids
+
+    return change
+
+
+def _ended_name(name: str) -> str:
+    return "ended:" + name.removeprefix("session:")
+
+
+def _set_cookie(headers: Headers, value: str, max_age: int | None = None) -> None:
+    age = f"; Max-Age={max_age}" if max_age is not None else ""
+    headers.add("Set-Cookie", f"{COOKIE}={value}; Path=/; Secure; HttpOnly; SameSite=Lax{age}")
