@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portal.services.client import Care
 from portal.services.endpoints import UPDATE_CASE
-from portal.services.records import CareStatus, Case
+from portal.services.records.cases import CareStatus, Case
 
 
 def update_case(

@@ -1,7 +1,7 @@
 """The care API, as one person.
 
 The one place that knows HTTP: it adds the person's token, keeps the time limits, turns answers into records
-(`portal.services.wire`) and everything else into a `CareError`. Only the 29 endpoints of the care API
+(`portal.services.decoding`) and everything else into a `CareError`. Only the 29 endpoints of the care API
 specification §4 that are the portal's to call can be called, because only an `Endpoint` can be.
 """
 
@@ -14,13 +14,21 @@ from email.message import Message
 from typing import Protocol, TypeVar
 from urllib.parse import quote, unquote, urlencode
 
-from portal import outbound
-from portal.breaker import NEVER, Breaker, Breakers, Open
-from portal.outbound import Answer, Call, OutboundError
-from portal.services import attempts, wire
+from portal.config.settings import Timeouts
+from portal.http import transport
+from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
+from portal.http.transport import Answer, Call, OutboundError
+from portal.services import decoding, retry
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, HeldBack, NotFound, NotOffered, Unavailable, from_answer
-from portal.settings import Timeouts
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    HeldBack,
+    NotFound,
+    NotOffered,
+    Unavailable,
+    from_answer,
+)
 
 T = TypeVar("T")
 
@@ -41,8 +49,8 @@ class Bearer(Protocol):
         ...
 
 
-class ReferenceCache(Protocol):
-    """Keeps reference data for some minutes (portal.services.cache)."""
+class References(Protocol):
+    """Where reference data come from (portal.services.reference_cache)."""
 
     def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
         """Return the data, from the cache where it may be."""
@@ -61,7 +69,8 @@ class Care:
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
     `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
-    process's own: what fails again and again is left in peace for a moment.
+    process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
+    read anew each time.
     """
 
     base_url: str
@@ -70,7 +79,7 @@ class Care:
     deadline: float
     language: str
     correlation_id: str
-    references: ReferenceCache
+    references: References | None
     partition: tuple[str, ...]
     by_patient: bool = False
     idempotency: bool = False
@@ -110,11 +119,14 @@ class Care:
             error.is_undone = error.outcome_known
             raise
         finally:  # an answer that got lost may have been an act
-            self.references.move_on(self)
+            if self.references:
+                self.references.move_on(self)
         return self._decoded(endpoint, answer, into) if answer.body.strip() else None
 
     def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
-        """GET reference data, through the cache."""
+        """GET reference data, through the cache if there is one."""
+        if self.references is None:
+            return Reference(self.read(endpoint, into, query=query))
         try:
             return self.references.get(self, endpoint, into, query or {})
         except NotOffered:
@@ -141,7 +153,7 @@ class Care:
             return _content(begun)
         is_short = int(begun.headers.get("content-length") or 0) < _MAX_BODY
         body = b"".join(begun.chunks) if is_short else b""
-        raise self._error(Answer(begun.status, begun.headers, body), endpoint)
+        raise self.error(Answer(begun.status, begun.headers, body), endpoint)
 
     def send_read(self, endpoint: Endpoint, call: Call) -> Answer:
         """Send a read that was made elsewhere, in the way of all reads; raise HeldBack or OutboundError.
@@ -151,9 +163,9 @@ class Care:
         breaker = self._admitted(endpoint)
 
         def send() -> Answer:
-            return attempts.once(call, endpoint.group, breaker, usual=self.timeouts.read, alone=True)
+            return retry.once(call, endpoint.group, breaker, usual=self.timeouts.read, alone=True)
 
-        return attempts.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
+        return retry.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
 
     def send(
         self,
@@ -167,7 +179,7 @@ class Care:
         accepted: tuple[int, ...] = (200, 201, 202, 204),
     ) -> Answer:
         """Send one call, renewing the token once if it is refused; return the answer or raise CareError."""
-        payload = None if body is None else wire.encode(body)
+        payload = None if body is None else decoding.encode(body)
         token = self.bearer.token()
         answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
         if answer.status == 401:
@@ -176,7 +188,7 @@ class Care:
             )
         if answer.status in accepted:
             return answer
-        raise self._error(answer, endpoint)
+        raise self.error(answer, endpoint)
 
     def _attempt(
         self,
@@ -196,14 +208,14 @@ class Care:
         def send() -> Answer:
             left = self._left()
             in_time = call if call.timeout <= left else replace(call, timeout=max(0.01, left))
-            return attempts.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
+            return retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
 
         try:
             if endpoint.is_safe:
-                return attempts.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
+                return retry.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
             return self._sent_act(send, breaker, may_repeat=self.idempotency and operation is not None)
         except OutboundError as error:
-            attempts.log_failure(endpoint.group, error.reason)
+            retry.log_failure(endpoint.group, error.reason)
             if error.reason == "too large":
                 raise BadResponse("body too large") from error
             raise Unavailable(error.reason, outcome_known=endpoint.is_safe or not error.sent) from error
@@ -239,17 +251,17 @@ class Care:
         def begin() -> _Begun:
             started = time.perf_counter()
             try:
-                status, answered, chunks = outbound.stream(call)
+                status, answered, chunks = transport.stream(call)
             except OutboundError as error:
-                attempts.unanswered(error, endpoint.group, breaker, started)
+                retry.unanswered(error, endpoint.group, breaker, started)
                 raise
-            attempts.answered(status, endpoint.group, breaker, started)
+            retry.answered(status, endpoint.group, breaker, started)
             return _Begun(status, answered, chunks)
 
         try:
-            return attempts.read(begin, endpoint.group, breaker, seconds=self._left_to_connect)
+            return retry.read(begin, endpoint.group, breaker, seconds=self._left_to_connect)
         except OutboundError as error:
-            attempts.log_failure(endpoint.group, error.reason)
+            retry.log_failure(endpoint.group, error.reason)
             raise Unavailable(error.reason) from error
 
     def _admitted(self, endpoint: Endpoint) -> Breaker:
@@ -272,9 +284,7 @@ class Care:
     ) -> Call:
         if endpoint not in _ALLOWED:
             raise ValueError(f"{endpoint.method} {endpoint.template} is not the portal's to call")
-        left = self._left()
-        if left <= 0.01:
-            raise Unavailable("page deadline")
+        limits = self.limits()
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
         return Call(
@@ -282,10 +292,18 @@ class Care:
             self.base_url + _path(endpoint, ids) + query_text(query),
             headers,
             payload,
-            connect_timeout=min(self.timeouts.connect, left),
-            timeout=min(self.timeouts.read, left),
+            connect_timeout=limits.connect,
+            timeout=limits.read,
             max_bytes=max_bytes,
         )
+
+    def limits(self) -> Timeouts:
+        """Return the time limits of a call that begins now; raise Unavailable when the page's time is over."""
+        left = self._left()
+        if left <= 0.01:
+            raise Unavailable("page deadline")
+        connect, read = min(self.timeouts.connect, left), min(self.timeouts.read, left)
+        return replace(self.timeouts, connect=connect, read=read)
 
     def _headers(self, token: str, operation: str | None) -> list[tuple[str, str]]:
         headers = [
@@ -305,10 +323,9 @@ class Care:
         """How many seconds a further try may wait before it begins."""
         return self._left() - self.timeouts.connect
 
-    def _error(self, answer: Answer, endpoint: Endpoint) -> Exception:
-        attempts.log_failure(
-            endpoint.group, f"status {answer.status}", answer.headers, ours=self.correlation_id
-        )
+    def error(self, answer: Answer, endpoint: Endpoint) -> CareError:
+        """Log an unsuccessful answer and return what it stands for."""
+        retry.log_failure(endpoint.group, f"status {answer.status}", answer.headers, ours=self.correlation_id)
         return from_answer(
             answer.status,
             answer.body,
@@ -320,9 +337,9 @@ class Care:
     @staticmethod
     def _decoded(endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
         try:
-            return wire.decode(answer.body, into)
+            return decoding.decode(answer.body, into)
         except BadResponse as error:
-            attempts.log_failure(endpoint.group, str(error), answer.headers)
+            retry.log_failure(endpoint.group, str(error), answer.headers)
             raise
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import rfc8785
 
 from portal.services.client import Care
+from portal.services.decoding import Page, fields_of
 from portal.services.endpoints import (
     CREATE_CONSENT,
     LIST_CONSENTS,
@@ -21,8 +22,13 @@ from portal.services.endpoints import (
     SIGN_CONSENT,
 )
 from portal.services.paging import asking, every, fitted
-from portal.services.records import ConsentDraft, ConsentForm, ConsentStatus, SignerRole, SigningMethod
-from portal.services.wire import Page, fields_of
+from portal.services.records.consents import (
+    ConsentDraft,
+    ConsentForm,
+    ConsentStatus,
+    SignerRole,
+    SigningMethod,
+)
 
 
 def list_consents(

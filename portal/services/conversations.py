@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from portal.services.client import Care
+from portal.services.decoding import Page
 from portal.services.endpoints import (
     ARCHIVE_CONVERSATIONS,
     ARCHIVE_MESSAGE,
@@ -16,8 +17,7 @@ from portal.services.endpoints import (
 )
 from portal.services.errors import NotFound
 from portal.services.paging import CAP, asking, fitted
-from portal.services.records import ArchivedCount, Conversation, Message
-from portal.services.wire import Page
+from portal.services.records.conversations import ArchivedCount, Conversation, Message
 
 _PIECE = 50
 # How many conversations are read at a time: each brings up to 50 messages along.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portal.services.client import Care
 from portal.services.endpoints import MOVE_DIRECTORY
-from portal.services.records import Directory
+from portal.services.records.documents import Directory
 
 
 def move_directory(

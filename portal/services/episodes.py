@@ -9,7 +9,10 @@ from collections.abc import Iterable
 
 from portal.services.client import Care
 from portal.services.endpoints import READ_EPISODE
-from portal.services.records import ConsentForm, Conversation, Episode, Notification
+from portal.services.records.consents import ConsentForm
+from portal.services.records.conversations import Conversation
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification
 
 
 def get_episode(care: Care, episode_id: str) -> Episode:

@@ -81,7 +81,7 @@ class Unavailable(CareError):
 
 
 class HeldBack(Unavailable):
-    """Not sent at all, because calls like it failed again and again just now (portal.breaker)."""
+    """Not sent at all, because calls like it failed again and again just now (portal.http.circuit_breaker)."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__("held back", retry_after)
@@ -109,7 +109,7 @@ def from_answer(
     """The error that an unsuccessful answer stands for, whichever dialect its body is in.
 
     Reads the bodies of ABP, problem details (RFC 9457) and OAuth (RFC 6750 §3.1); HTML, empty or broken ones
-    count as no body. `retry_after` is the header as it came. See docs in README: assumptions.
+    count as no body. `retry_after` is the header as it came. See docs/assumptions.md.
     """
     answer = _json(body, media_type)
     if status in (408, 425, 429) or (status >= 500 and status != 501):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast, overload
 
-from portal.outbound import side_by_side
+from portal.http.transport import side_by_side
 from portal.services.errors import CareError, NotSignedIn
 
 A = TypeVar("A")

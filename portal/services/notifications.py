@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from portal.services.client import Care
+from portal.services.decoding import Page
 from portal.services.endpoints import (
     LIST_NOTIFICATIONS,
     READ_NOTIFICATION_SETTINGS,
@@ -12,8 +13,7 @@ from portal.services.endpoints import (
     UPDATE_NOTIFICATIONS,
 )
 from portal.services.paging import asking, fitted
-from portal.services.records import Notification, NotificationCounts, NotificationSettings
-from portal.services.wire import Page
+from portal.services.records.notifications import Notification, NotificationCounts, NotificationSettings
 
 
 def list_notifications(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from portal.services.decoding import Page
 from portal.services.endpoints import Query
-from portal.services.wire import Page
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ PIECE = 200
 def asking(skip: int, limit: int, **others: str | int | bool | datetime | None) -> Query:
     """The query for `limit` records after the first `skip`; `others` by their names at the API.
 
-    Instants become ISO 8601 in UTC. See docs in README: assumptions.
+    Instants become ISO 8601 in UTC. See docs/assumptions.md.
     """
     values = {n: _written(v) if isinstance(v, datetime) else v for n, v in others.items()}
     return {"SkipCount": skip, "MaxResultCount": limit, **values}

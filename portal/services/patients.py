@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from portal.services.client import Care
+from portal.services.decoding import fields_of
 from portal.services.endpoints import UPDATE_PATIENT
-from portal.services.records import AUDIT_MEMBERS, Patient
-from portal.services.wire import fields_of
+from portal.services.records.base import AUDIT_MEMBERS
+from portal.services.records.patients import Patient
 
 
 def update_patient(care: Care, patient_id: str, *, patient: Patient) -> Patient | None:

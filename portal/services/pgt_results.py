@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from portal.services.client import Care
 from portal.services.endpoints import READ_PGT_RESULT
-from portal.services.records import Abnormality, PgtResult
+from portal.services.records.pgt_results import Abnormality, PgtResult
 
 STRUCK = "▇▇"
 """What stands in place of struck words."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from portal.services.client import Care
+from portal.services.decoding import Page
 from portal.services.endpoints import LIST_PHYSICIANS, Reference
 from portal.services.paging import asking
-from portal.services.records import Physician
-from portal.services.wire import Page
+from portal.services.records.physicians import Physician
 
 
 def list_physicians(

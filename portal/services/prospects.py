@@ -10,7 +10,7 @@ from datetime import datetime
 
 from portal.services.client import Care
 from portal.services.endpoints import BOOK_WINDOW, MERGE_PROSPECTS
-from portal.services.records import Booking, Prospect
+from portal.services.records.prospects import Booking, Prospect
 
 
 def merge_prospects(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from portal.services.client import Care
+from portal.services.decoding import Page, fields_of
 from portal.services.endpoints import CREATE_PROTOCOL, LIST_PROTOCOLS, READ_PROTOCOL, UPDATE_PROTOCOL
 from portal.services.paging import asking, fitted
-from portal.services.records import AUDIT_MEMBERS, Protocol, ProtocolDraft, ProtocolStatus
-from portal.services.wire import Page, fields_of
+from portal.services.records.base import AUDIT_MEMBERS
+from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
 
 
 def list_protocols(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from portal.services.client import Care
 from portal.services.endpoints import UPDATE_EMBRYO_STORAGE
-from portal.services.records import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 
 
 def update_embryo_storage(

@@ -1,6 +1,6 @@
 """Which lists a clinic doesn't offer, remembered for some minutes.
 
-The API answers 501 from an address without an id where a clinic doesn't use a module (docs in README: assumptions).
+The API answers 501 from an address without an id where a clinic doesn't use a module (docs/assumptions.md).
 Kept in the store, so that all of a portal's processes leave the same sections out.
 """
 
@@ -42,18 +42,16 @@ class Offered:
         """Remember that `clinic` doesn't offer this list; without the store it is not remembered."""
         if endpoint.names_record or endpoint.id_in_query:
             return
-        now, name = self._clock(), _name(clinic)
+        until = self._clock() + SECONDS
+
+        def add(missing: _Missing) -> _Missing | None:
+            if missing.until.get(endpoint.template, 0) > self._clock():
+                return None
+            return _Missing({**missing.until, endpoint.template: until})
+
         try:
-            held = self._vault.get(name, _Missing)
-            known = held.value.until if held else {}
-            if known.get(endpoint.template, 0) > now:
-                return
-            missing = _Missing({**known, endpoint.template: now + SECONDS})
-            if held is None:
-                self._vault.insert(name, missing, expires_at=now + SECONDS)
-            else:
-                self._vault.replace(name, missing, version=held.version, expires_at=now + SECONDS)
-            self._read.pop(clinic, None)
+            if self._vault.update(self._name(clinic), _Missing, add, initial=_Missing({}), expires_at=until):
+                self._read.pop(clinic, None)
         except StoreDown:
             log.warning("not remembered: %s is not offered", endpoint.template)
 
@@ -68,12 +66,11 @@ class Offered:
 
     def _missing(self, clinic: str, now: float) -> frozenset[str]:
         try:
-            held = self._vault.get(_name(clinic), _Missing)
+            held = self._vault.get(self._name(clinic), _Missing)
         except StoreDown:
             return frozenset()
         until = held.value.until if held else {}
         return frozenset(address for address, ends in until.items() if ends > now)
 
-
-def _name(clinic: str) -> str:
-    return f"offered:{clinic}"
+    def _name(self, clinic: str) -> str:
+        return self._vault.name("offered", clinic)

@@ -9,14 +9,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
-from portal import metrics, outbound
-from portal.breaker import Breaker
-from portal.outbound import Answer, Call, OutboundError
+from portal.http import transport
+from portal.http.circuit_breaker import Breaker
+from portal.http.transport import Answer, Call, OutboundError
+from portal.operate import metrics
 from portal.services.errors import retry_seconds
 
 log = logging.getLogger("portal")
 
-_FAILURES = frozenset({500, 502, 503, 504})
+FAILURES = frozenset({500, 502, 503, 504})
+"""The statuses of a server that can't answer now."""
 _RETRIED = frozenset({502, 503, 504})
 _JITTER = (0.02, 0.1)
 _LONGEST_PAUSE = 1.0
@@ -43,7 +45,7 @@ def once(call: Call, group: str, breaker: Breaker, *, usual: float, alone: bool 
     """Send the call, which `breaker` has admitted; `usual` is the time-out of a call that has all its time, in seconds."""
     started = time.perf_counter()
     try:
-        answer = outbound.send(call, alone=alone)
+        answer = transport.send(call, alone=alone)
     except OutboundError as error:
         unanswered(error, group, breaker, started, is_fair=call.timeout >= _SHORT * usual)
         raise
@@ -54,7 +56,7 @@ def once(call: Call, group: str, breaker: Breaker, *, usual: float, alone: bool 
 def answered(status: int, group: str, breaker: Breaker, started: float) -> None:
     """Count an answer. Refusals (4xx) and what isn't offered (501) are answers of an API that is well."""
     metrics.answered(group, status, time.perf_counter() - started)
-    if status in _FAILURES:
+    if status in FAILURES:
         breaker.bad()
     else:
         breaker.good()
@@ -79,7 +81,7 @@ def read(send: Callable[[], T], group: str, breaker: Breaker, *, seconds: Callab
     pause = _pause(outcome)
     if pause is not None and breaker.is_closed and seconds() > pause:
         metrics.retried(group)
-        outbound.pause(pause)
+        transport.pause(pause)
         return send()
     if isinstance(outcome, OutboundError):
         raise outcome

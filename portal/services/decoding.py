@@ -3,7 +3,7 @@
 An answer is first decoded strictly and in one go. Only when that fails is it read once more and each value
 brought into the expected form where its meaning is beyond doubt: an id given as a number, an enumeration as
 its place in the list, a null for an empty list, a date without a zone. What then still doesn't fit is a
-`BadResponse` that names the field. See docs in README: assumptions.
+`BadResponse` that names the field. See docs/assumptions.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
 import msgspec
 from msgspec import inspect, structs
 
-from portal import typed
+from portal import decoders
 from portal.services.errors import BadResponse
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ def _instants(record: type[Timed]) -> tuple[str, ...]:
 
 
 def in_utc(at: datetime) -> datetime:
-    """The same instant in UTC; one without a zone is UTC already (docs in README: assumptions)."""
+    """The same instant in UTC; one without a zone is UTC already (docs/assumptions.md)."""
     if at.tzinfo is None:
         return at.replace(tzinfo=UTC)
     try:
@@ -148,7 +148,7 @@ def fields_of(record: Record, *, without: frozenset[str] = frozenset()) -> dict[
 
 @cache
 def _decoder(into: type[T]) -> msgspec.json.Decoder[T]:
-    with typed.making:
+    with decoders.making:
         return msgspec.json.Decoder(cast("type[T]", Any) if into is object else into)
 
 

@@ -1,0 +1,211 @@
+"""Consent forms: their states, their text, who signs them and who has."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.records.base import Audited
+
+
+class ConsentStatus(Choice):
+    """Where a consent form stands; Revoked, Expired and Superseded are its ends."""
+
+    DRAFT = "Draft"
+    PENDING = "Pending"
+    PARTIALLY_SIGNED = "PartiallySigned"
+    SIGNED = "Signed"
+    REVOKED = "Revoked"
+    EXPIRED = "Expired"
+    SUPERSEDED = "Superseded"
+
+
+class ConsentKind(Choice):
+    """What a consent form is about; a clinic may have kinds of its own."""
+
+    TREATMENT = "Treatment"
+    STORAGE = "Storage"
+    STORAGE_RENEWAL = "StorageRenewal"
+    DISPOSITION = "Disposition"
+    GENETIC_TESTING = "GeneticTesting"
+    DONATION = "Donation"
+    SURROGACY = "Surrogacy"
+    LEGAL_PARENTHOOD = "LegalParenthood"
+    DISCLOSURE = "Disclosure"
+    RESEARCH = "Research"
+
+
+class SignerRole(Choice):
+    """In what capacity a person signs."""
+
+    PATIENT = "Patient"
+    PARTNER = "Partner"
+    GAMETE_PROVIDER = "GameteProvider"
+    DONOR = "Donor"
+    SURROGATE = "Surrogate"
+    INTENDED_PARENT = "IntendedParent"
+    WITNESS = "Witness"
+    INTERPRETER = "Interpreter"
+    CLINICIAN = "Clinician"
+
+
+class SigningOrder(Choice):
+    """Whether signers wait for one another."""
+
+    ANY = "Any"
+    SEQUENTIAL = "Sequential"
+
+
+class SigningMethod(Choice):
+    """How a signature was given."""
+
+    TYPED_NAME = "TypedName"
+    DRAWN = "Drawn"
+    PAPER = "Paper"
+
+
+class Clause(Record, frozen=True, kw_only=True):
+    """One part of a consent form's text, with a plain summary where the clinic wrote one."""
+
+    id: Id
+    heading: str = ""
+    text: str = ""
+    summary: str | None = None
+
+
+class Statement(Record, frozen=True, kw_only=True):
+    """A sentence that every signer acknowledges by itself."""
+
+    id: Id
+    text: str
+
+
+class Signer(Record, frozen=True, kw_only=True):
+    """A person whose signature a form needs; `person_id` is their `sub`, None where not yet known."""
+
+    role: SignerRole
+    person_id: Id | None = None
+    name: str = ""
+    order: int = 0
+
+
+class Signature(Timed, frozen=True, kw_only=True):
+    """A signature that was given, with the hash of the text that it was given to."""
+
+    role: SignerRole
+    person_id: Id | None = None
+    name: str = ""
+    signed_at: datetime | None = None
+    method: SigningMethod | None = None
+    language: str | None = None
+    content_hash: str = ""
+
+
+class ConsentForm(Audited, frozen=True, kw_only=True):
+    """A consent form; `body` is empty in lists. `content_hash` is the API's own and is sent back as it came."""
+
+    id: Id
+    title: str
+    status: ConsentStatus
+    patient_id: Id | None = None
+    patient_name: str = ""
+    partner_id: Id | None = None
+    case_id: Id | None = None
+    episode_id: Id | None = None
+    kind: ConsentKind | None = None
+    version: str = ""
+    body: tuple[Clause, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    required_signers: tuple[Signer, ...] = ()
+    signing_order: SigningOrder = SigningOrder.ANY
+    signatures: tuple[Signature, ...] = ()
+    content_hash: str = ""
+    file_id: Id | None = None
+    sent_at: datetime | None = None
+    effective_at: datetime | None = None
+    revoked_at: datetime | None = None
+    revoke_reason: str | None = None
+    revoked_by_id: Id | None = None
+    expires_at: datetime | None = None
+    supersedes_id: Id | None = None
+    superseded_by_id: Id | None = None
+    procedure_date: date | None = None
+
+    @property
+    def is_ended(self) -> bool:
+        """Revoked, expired or superseded: nothing more happens to it."""
+        return self.status in (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
+
+    @property
+    def is_signed(self) -> bool:
+        """Everyone has signed."""
+        return self.status == ConsentStatus.SIGNED
+
+    @property
+    def is_open(self) -> bool:
+        """Signatures are still being given."""
+        return self.status in (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+
+    @property
+    def is_revocable(self) -> bool:
+        """Whether its state allows to revoke it; the API may still refuse, e.g. after a transfer."""
+        return self.is_open or self.is_signed
+
+    @property
+    def missing_signers(self) -> tuple[Signer, ...]:
+        """Those who haven't signed yet, in signing order."""
+        missing = (s for s in self.required_signers if not self._has_signature_of(s))
+        return tuple(sorted(missing, key=lambda signer: signer.order))
+
+    def whose_turn(self) -> tuple[Signer, ...]:
+        """Those who can sign now: the first missing in a sequential form, all missing in another."""
+        if not self.is_open:
+            return ()
+        missing = self.missing_signers
+        if self.signing_order != SigningOrder.SEQUENTIAL:
+            return missing
+        return tuple(signer for signer in missing if signer.order == missing[0].order)
+
+    def my_open_role(self, sub: str) -> SignerRole | None:
+        """The role in which `sub` can sign now, or None."""
+        return next((s.role for s in self.whose_turn() if s.person_id == sub), None)
+
+    def waiting_for(self, sub: str) -> tuple[Signer, ...]:
+        """Those who must sign before `sub` can; empty when it is their turn, or never will be."""
+        mine = next((s for s in self.missing_signers if s.person_id == sub), None)
+        if mine is None or not self.is_open or self.signing_order != SigningOrder.SEQUENTIAL:
+            return ()
+        return tuple(s for s in self.missing_signers if s.order < mine.order)
+
+    def is_signer(self, sub: str) -> bool:
+        """Whether `sub` is asked to sign, or has."""
+        return any(s.person_id == sub for s in (*self.required_signers, *self.signatures))
+
+    def signature_of(self, sub: str) -> Signature | None:
+        """What `sub` has signed, or None."""
+        return next((s for s in self.signatures if s.person_id == sub), None)
+
+    def _has_signature_of(self, signer: Signer) -> bool:
+        return any(
+            given.role == signer.role and signer.person_id in (None, given.person_id)
+            for given in self.signatures
+        )
+
+
+class ConsentDraft(Timed, frozen=True, kw_only=True):
+    """What a new consent form is made from (care API specification §4, POST /api/care/consent-forms)."""
+
+    patient_id: Id
+    title: str
+    kind: ConsentKind
+    version: str
+    body: tuple[Clause, ...]
+    statements: tuple[Statement, ...]
+    required_signers: tuple[Signer, ...]
+    signing_order: SigningOrder = SigningOrder.ANY
+    partner_id: Id | None = None
+    case_id: Id | None = None
+    episode_id: Id | None = None
+    procedure_date: date | None = None
+    supersedes_id: Id | None = None
+    expires_at: datetime | None = None

@@ -1,0 +1,100 @@
+"""Conversations and their messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from portal.services.decoding import Choice, Id, Record, Timed
+
+
+class MessageSide(Choice):
+    """Inbound is towards the clinic, Outbound from it."""
+
+    INBOUND = "Inbound"
+    OUTBOUND = "Outbound"
+
+
+class Channel(Choice):
+    """By what way words travel."""
+
+    PORTAL = "Portal"
+    EMAIL = "Email"
+    SMS = "Sms"
+    PHONE = "Phone"
+
+
+class Participant(Record, frozen=True, kw_only=True):
+    """Someone in a conversation; `id` is their `sub`."""
+
+    id: Id | None = None
+    name: str = ""
+    role: str = ""
+
+
+class ReplyAddress(Record, frozen=True, kw_only=True):
+    """Where an answer is sent, since the API takes none."""
+
+    email: str | None = None
+    sms: str | None = None
+
+
+class Attachment(Record, frozen=True, kw_only=True):
+    """A file that came with a message."""
+
+    file_id: Id
+    name: str = ""
+    media_type: str = ""
+    size: int | None = None
+
+
+class Message(Timed, frozen=True, kw_only=True):
+    """One message; `is_archived` is each person's own choice."""
+
+    id: Id
+    conversation_id: Id | None = None
+    sender_id: Id | None = None
+    sender_name: str = ""
+    side: MessageSide | None = None
+    channel: Channel | None = None
+    body: str = ""
+    sent_at: datetime | None = None
+    read_at: datetime | None = None
+    is_archived: bool = False
+    attachments: tuple[Attachment, ...] = ()
+
+
+class Conversation(Timed, frozen=True, kw_only=True):
+    """A thread with its newest messages (50 at most)."""
+
+    id: Id
+    subject: str = ""
+    patient_id: Id | None = None
+    prospect_id: Id | None = None
+    episode_id: Id | None = None
+    channel: Channel | None = None
+    participants: tuple[Participant, ...] = ()
+    reply_address: ReplyAddress = ReplyAddress()
+    is_archived: bool = False
+    unread_count: int = 0
+    last_message_at: datetime | None = None
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def in_order(self) -> tuple[Message, ...]:
+        """The messages, the oldest first; those without a time at the start."""
+        return tuple(sorted(self.messages, key=lambda message: _seconds(message.sent_at)))
+
+    @property
+    def latest(self) -> Message | None:
+        """The newest message that isn't archived, or None."""
+        return next((m for m in reversed(self.in_order) if not m.is_archived), None)
+
+
+def _seconds(at: datetime | None) -> float:
+    return float("-inf") if at is None else at.timestamp()
+
+
+class ArchivedCount(Record, frozen=True, kw_only=True):
+    """How many conversations were archived."""
+
+    archived_count: int | None = None

@@ -1,0 +1,193 @@
+"""Episodes of treatment, with all that is embedded in one."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.records.cases import CareStatus, Case
+from portal.services.records.consents import ConsentKind, ConsentStatus
+from portal.services.records.documents import Documents
+from portal.services.records.notifications import Severity
+from portal.services.records.patients import Patient
+from portal.services.records.pgt_results import PgtCall, PgtStatus
+from portal.services.records.protocols import Protocol
+from portal.services.records.relationships import Relationship
+from portal.services.records.storage import EmbryoStorage
+
+
+class EpisodeStage(Choice):
+    """The part of a treatment cycle that an episode is in."""
+
+    PLANNED = "Planned"
+    BASELINE = "Baseline"
+    STIMULATION = "Stimulation"
+    TRIGGER = "Trigger"
+    RETRIEVAL = "Retrieval"
+    FERTILISATION = "Fertilisation"
+    CULTURE = "Culture"
+    BIOPSY = "Biopsy"
+    FREEZE = "Freeze"
+    TRANSFER = "Transfer"
+    LUTEAL_SUPPORT = "LutealSupport"
+    PREGNANCY_TEST = "PregnancyTest"
+    EARLY_SCAN = "EarlyScan"
+    ENDED = "Ended"
+
+
+class Outcome(Choice):
+    """How an episode ended."""
+
+    PREGNANCY = "Pregnancy"
+    NO_PREGNANCY = "NoPregnancy"
+    NO_TRANSFER = "NoTransfer"
+    CANCELLED = "Cancelled"
+    COMPLETED = "Completed"
+    ENTERED_IN_ERROR = "EnteredInError"
+
+
+class PgtBrief(Record, frozen=True, kw_only=True):
+    """A genetic test as an episode lists it."""
+
+    id: Id
+    embryo_code: str = ""
+    status: PgtStatus | None = None
+    call: PgtCall | None = None
+
+
+class ConsentBrief(Record, frozen=True, kw_only=True):
+    """A consent form as an episode lists it."""
+
+    id: Id
+    title: str = ""
+    kind: ConsentKind | None = None
+    status: ConsentStatus | None = None
+
+
+class Follicles(Record, frozen=True, kw_only=True):
+    """The follicles of each ovary, by diameter in millimetres."""
+
+    left: tuple[float, ...] = ()
+    right: tuple[float, ...] = ()
+
+
+class MonitoringDay(Record, frozen=True, kw_only=True):
+    """A day of monitoring: follicles and lining in millimetres; hormones, `unit` being oestradiol's."""
+
+    date: date
+    cycle_day: int | None = None
+    follicles: Follicles = Follicles()
+    endometrium_mm: float | None = None
+    endometrium_pattern: str | None = None
+    e2: float | None = None
+    lh: float | None = None
+    p4: float | None = None
+    unit: str = ""
+    verified: bool = False
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """All follicles of both ovaries, the largest first."""
+        return tuple(sorted((*self.follicles.left, *self.follicles.right), reverse=True))
+
+    @property
+    def largest(self) -> float | None:
+        """The leading follicle, or None when there was none."""
+        return next(iter(self.sizes), None)
+
+    def count_from(self, millimetres: float) -> int:
+        """How many follicles have reached that size."""
+        return sum(size >= millimetres for size in self.sizes)
+
+
+class TimelineEvent(Timed, frozen=True, kw_only=True):
+    """Something that happened in an episode; only verified ones are certain."""
+
+    id: Id
+    kind: str = ""
+    stage: EpisodeStage | None = None
+    title: str = ""
+    note: str | None = None
+    occurred_at: datetime | None = None
+    verified: bool = False
+
+
+class Appointment(Timed, frozen=True, kw_only=True):
+    """A visit; `time_zone` is the place's, by its IANA name."""
+
+    id: Id
+    start: datetime
+    end: datetime | None = None
+    kind: str = ""
+    physician_id: Id | None = None
+    time_zone: str | None = None
+    location: str | None = None
+    status: str = ""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether it won't take place."""
+        return self.status.casefold() in ("cancelled", "canceled", "noshow", "enteredinerror")
+
+
+class CareTeamMember(Record, frozen=True, kw_only=True):
+    """Someone who looks after the patient in an episode."""
+
+    physician_id: Id | None = None
+    name: str = ""
+    role: str = ""
+
+
+class Alert(Timed, frozen=True, kw_only=True):
+    """Something to know now, until then."""
+
+    severity: Severity = Severity.INFO
+    text: str = ""
+    until: datetime | None = None
+
+
+class Episode(Timed, frozen=True, kw_only=True):
+    """One treatment cycle and everything in it: the hub from which other records are reached."""
+
+    id: Id
+    status: CareStatus
+    patient: Patient
+    number: str = ""
+    type: str = ""
+    stage: EpisodeStage | None = None
+    outcome: Outcome | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    partner: Patient | None = None
+    relationships: tuple[Relationship, ...] = ()
+    case: Case | None = None
+    protocol: Protocol | None = None
+    embryos: tuple[EmbryoStorage, ...] = ()
+    pgt_results: tuple[PgtBrief, ...] = ()
+    consent_forms: tuple[ConsentBrief, ...] = ()
+    monitoring: tuple[MonitoringDay, ...] = ()
+    timeline: tuple[TimelineEvent, ...] = ()
+    appointments: tuple[Appointment, ...] = ()
+    care_team: tuple[CareTeamMember, ...] = ()
+    documents: Documents = Documents()
+    conversation_ids: tuple[Id, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+
+    @property
+    def is_ended(self) -> bool:
+        """Finished, cancelled or entered in error."""
+        return self.status in (CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR)
+
+    def patient_of(self, sub: str) -> Patient | None:
+        """The record of the person `sub` in this episode, be it as patient or as partner; else None."""
+        people = (p for p in (self.patient, self.partner) if p is not None)
+        return next((p for p in people if p.is_me(sub)), None)
+
+    def upcoming(self, now: datetime) -> tuple[Appointment, ...]:
+        """The appointments not over and not cancelled, the next first."""
+        ahead = (a for a in self.appointments if (a.end or a.start) > now and not a.is_cancelled)
+        return tuple(sorted(ahead, key=lambda appointment: appointment.start))
+
+    def alerts_at(self, now: datetime) -> tuple[Alert, ...]:
+        """The alerts that still hold."""
+        return tuple(a for a in self.alerts if a.until is None or a.until > now)

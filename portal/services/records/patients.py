@@ -1,0 +1,61 @@
+"""Patients and how to reach them."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from portal.services.decoding import Id, Record
+from portal.services.records.base import Audited
+from portal.services.records.conversations import Channel
+
+
+class Address(Record, frozen=True, kw_only=True):
+    """Where a patient lives."""
+
+    line1: str = ""
+    line2: str | None = None
+    city: str = ""
+    region: str | None = None
+    postal_code: str = ""
+    country: str = ""
+
+
+class EmergencyContact(Record, frozen=True, kw_only=True):
+    """Whom to call for a patient."""
+
+    name: str = ""
+    phone_number: str = ""
+    relation: str = ""
+
+
+class Patient(Audited, frozen=True, kw_only=True):
+    """A patient's record; whose it is tells `is_me`."""
+
+    id: Id
+    user_id: Id | None = None
+    mrn: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    preferred_name: str | None = None
+    date_of_birth: date | None = None
+    email: str | None = None
+    phone_number: str | None = None
+    address: Address | None = None
+    language: str | None = None
+    preferred_channel: Channel | None = None
+    emergency_contact: EmergencyContact | None = None
+    is_active: bool = True
+
+    @property
+    def full_name(self) -> str:
+        """First and last name, as far as given."""
+        return f"{self.first_name} {self.last_name}".strip()
+
+    @property
+    def called(self) -> str:
+        """What to call them: the preferred name, or the first."""
+        return self.preferred_name or self.first_name or self.last_name
+
+    def is_me(self, sub: str) -> bool:
+        """Whether this is the record of the person `sub`: by `user_id`, or without one by `id`."""
+        return (self.user_id or self.id) == sub

@@ -1,0 +1,91 @@
+"""Results of genetic tests of embryos."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from portal.services.decoding import Choice, Id, Record, Timed
+
+
+class PgtType(Choice):
+    """What a genetic test of an embryo looks for."""
+
+    PGT_A = "PgtA"
+    PGT_M = "PgtM"
+    PGT_SR = "PgtSr"
+    PGT_P = "PgtP"
+
+
+class PgtStatus(Choice):
+    """How far a genetic test has come; patients see it from Released on."""
+
+    ORDERED = "Ordered"
+    IN_LAB = "InLab"
+    REPORTED = "Reported"
+    RELEASED = "Released"
+    AMENDED = "Amended"
+
+
+class PgtCall(Choice):
+    """What the laboratory made of a genetic test."""
+
+    EUPLOID = "Euploid"
+    LOW_MOSAIC = "LowMosaic"
+    HIGH_MOSAIC = "HighMosaic"
+    ANEUPLOID = "Aneuploid"
+    SEGMENTAL = "Segmental"
+    NO_RESULT = "NoResult"
+    INCONCLUSIVE = "Inconclusive"
+    UNAFFECTED = "Unaffected"
+    CARRIER = "Carrier"
+    AFFECTED = "Affected"
+    BALANCED = "Balanced"
+    UNBALANCED = "Unbalanced"
+
+
+class Thresholds(Record, frozen=True, kw_only=True):
+    """The laboratory's own cut-offs, in percent of abnormal cells."""
+
+    euploid_below: float | None = None
+    aneuploid_above: float | None = None
+
+
+class Abnormality(Record, frozen=True, kw_only=True):
+    """What differs on a chromosome."""
+
+    chromosome: str = ""
+    change: str = ""
+
+
+class PgtResult(Timed, frozen=True, kw_only=True):
+    """The genetic test of one embryo."""
+
+    id: Id
+    embryo_code: str
+    status: PgtStatus
+    embryo_storage_id: Id | None = None
+    episode_id: Id | None = None
+    test_type: PgtType | None = None
+    laboratory: str = ""
+    biopsied_at: datetime | None = None
+    reported_at: datetime | None = None
+    call: PgtCall | None = None
+    mosaic_percent: float | None = None
+    thresholds: Thresholds = Thresholds()
+    abnormalities: tuple[Abnormality, ...] = ()
+    condition: str | None = None
+    sex_disclosed: bool = False
+    sex: str | None = None
+    comment: str | None = None
+    report_file_id: Id | None = None
+    released_at: datetime | None = None
+
+    @property
+    def is_released(self) -> bool:
+        """Whether patients may see it."""
+        return self.status in (PgtStatus.RELEASED, PgtStatus.AMENDED)
+
+    @property
+    def is_mosaic(self) -> bool:
+        """Whether the laboratory calls it a mosaic."""
+        return self.call in (PgtCall.LOW_MOSAIC, PgtCall.HIGH_MOSAIC)

@@ -1,0 +1,65 @@
+"""Physicians as resources of the calendar."""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+
+from portal.services.decoding import Id, Record, Timed
+
+_DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+
+
+class WorkingHours(Record, frozen=True, kw_only=True):
+    """From `start` to `end` (HH:MM, physician's zone) each week; `day_of_week` is a name or 0 for Sunday."""
+
+    day_of_week: int | str
+    start: str
+    end: str
+
+    @property
+    def weekday(self) -> int | None:
+        """The day as Python counts it, Monday being 0; None if it is no day."""
+        day = self.day_of_week
+        if isinstance(day, str):
+            day = _DAYS.index(day.casefold()) if day.casefold() in _DAYS else -1
+        return (day - 1) % 7 if 0 <= day <= 6 else None
+
+    @property
+    def opens(self) -> time | None:
+        """`start` as a time of day, or None if it is none."""
+        return _time_of_day(self.start)
+
+    @property
+    def closes(self) -> time | None:
+        """`end` as a time of day, or None if it is none."""
+        return _time_of_day(self.end)
+
+
+def _time_of_day(text: str) -> time | None:
+    try:
+        return time.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+class Busy(Timed, frozen=True, kw_only=True):
+    """A stretch of time that is taken."""
+
+    start: datetime
+    end: datetime
+
+
+class Physician(Record, frozen=True, kw_only=True):
+    """A physician as a resource of the calendar; `time_zone` is an IANA name."""
+
+    id: Id
+    name: str
+    title: str = ""
+    specialty: str = ""
+    location_id: Id | None = None
+    location_name: str | None = None
+    time_zone: str | None = None
+    color: str | None = None
+    is_active: bool = True
+    working_hours: tuple[WorkingHours, ...] = ()
+    busy: tuple[Busy, ...] = ()

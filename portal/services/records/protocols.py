@@ -1,0 +1,124 @@
+"""Fertility protocols: medicines by day, monitoring, and the legal moves of their status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+
+from portal.services.decoding import Choice, Id, Record, Timed
+
+
+class ProtocolType(Choice):
+    """The kind of treatment plan."""
+
+    ANTAGONIST = "Antagonist"
+    LONG_AGONIST = "LongAgonist"
+    SHORT_FLARE = "ShortFlare"
+    PPOS = "Ppos"
+    MILD_STIMULATION = "MildStimulation"
+    NATURAL_CYCLE = "NaturalCycle"
+    FET_NATURAL = "FetNatural"
+    FET_MEDICATED = "FetMedicated"
+    IUI = "Iui"
+    EGG_FREEZING = "EggFreezing"
+    DONOR_CYCLE = "DonorCycle"
+
+
+class ProtocolStatus(Choice):
+    """Where a protocol stands; Completed and Cancelled are its ends."""
+
+    DRAFT = "Draft"
+    ACTIVE = "Active"
+    ON_HOLD = "OnHold"
+    COMPLETED = "Completed"
+    CANCELLED = "Cancelled"
+
+
+PROTOCOL_MOVES: Mapping[ProtocolStatus, tuple[ProtocolStatus, ...]] = {
+    ProtocolStatus.DRAFT: (ProtocolStatus.ACTIVE, ProtocolStatus.CANCELLED),
+    ProtocolStatus.ACTIVE: (ProtocolStatus.ON_HOLD, ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED),
+    ProtocolStatus.ON_HOLD: (ProtocolStatus.ACTIVE, ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED),
+    ProtocolStatus.COMPLETED: (),
+    ProtocolStatus.CANCELLED: (),
+}
+
+
+class Medication(Record, frozen=True, kw_only=True):
+    """A medicine from `start_day` to `end_day`, both included, or until `stop_rule` holds; `time` is HH:MM."""
+
+    drug: str
+    start_day: int
+    id: Id | None = None
+    drug_class: str = ""
+    dose: float | None = None
+    unit: str = ""
+    route: str = ""
+    end_day: int | None = None
+    stop_rule: str | None = None
+    time: str | None = None
+    instructions: str | None = None
+
+    def is_due_on(self, day: int) -> bool:
+        """Whether it is taken on that day of the protocol, as far as the days alone tell."""
+        return self.start_day <= day and (self.end_day is None or day <= self.end_day)
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """Something that is looked at on a day of the protocol, such as a scan."""
+
+    day: int
+    kind: str = ""
+    note: str | None = None
+
+
+class ProtocolDraft(Timed, frozen=True, kw_only=True):
+    """What a new protocol is made from: a plan for a patient, or a clinic's own without one."""
+
+    name: str
+    status: ProtocolStatus
+    type: ProtocolType | None = None
+    description: str | None = None
+    patient_id: Id | None = None
+    episode_id: Id | None = None
+    physician_id: Id | None = None
+    start_date: date | None = None
+    medications: tuple[Medication, ...] = ()
+    monitoring: tuple[Check, ...] = ()
+
+
+class Protocol(ProtocolDraft, frozen=True, kw_only=True):
+    """A plan of treatment; its day 1 is `start_date`."""
+
+    id: Id
+    creation_time: datetime | None = None
+    creator_id: Id | None = None
+    last_modification_time: datetime | None = None
+    last_modifier_id: Id | None = None
+    concurrency_stamp: str | None = None
+
+    @property
+    def is_ended(self) -> bool:
+        """Completed or cancelled: it can't be changed any more."""
+        return self.status in (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether its days are dates on which somebody takes something now."""
+        return bool(self.status == ProtocolStatus.ACTIVE and self.start_date and self.medications)
+
+    @property
+    def next_statuses(self) -> tuple[ProtocolStatus, ...]:
+        """The statuses that it may be moved to."""
+        return PROTOCOL_MOVES.get(self.status, ())
+
+    def day_on(self, today: date) -> int | None:
+        """Which day of the protocol `today` is (0 and below before it starts); None without a start."""
+        return None if self.start_date is None else (today - self.start_date).days + 1
+
+    def medications_on(self, today: date) -> tuple[Medication, ...]:
+        """What is taken on that date while the protocol is active, by time of day."""
+        day = self.day_on(today)
+        if day is None or self.status != ProtocolStatus.ACTIVE:
+            return ()
+        due = (m for m in self.medications if m.is_due_on(day))
+        return tuple(sorted(due, key=lambda medication: medication.time or "~"))
