@@ -6,6 +6,7 @@ from flask import Blueprint
 
 from portal.views import (
     booking,
+    branding,
     care_team,
     cases,
     consents,
@@ -18,10 +19,10 @@ from portal.views import (
     health,
     home,
     language,
-    look,
     me,
     notification_settings,
     notifications,
+    open_by_id,
     patients,
     pgt_results,
     prospects,
@@ -29,17 +30,18 @@ from portal.views import (
     relationships,
     sign_in,
     storage,
+    style_guide,
 )
-from portal.views import open as open_by_id
 
 
 def blueprints() -> list[Blueprint]:
-    """Return every blueprint, in the order of the table of addresses in the README."""
+    """Return every blueprint."""
     return [
         home.bp,
         sign_in.bp,
         language.bp,
-        look.bp,
+        branding.bp,
+        style_guide.bp,
         health.bp,
         consents.bp,
         conversations.bp,

@@ -6,7 +6,6 @@ filter and every time zone is served by one copy.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -15,20 +14,21 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from babel.dates import format_datetime, format_skeleton, format_time, get_timezone_name
 from flask import Blueprint, Response, g, request, url_for
-from flask_babel import get_locale
 from markupsafe import Markup
 
+from portal.config.tenants import Side, time_zones
+from portal.i18n.gettext import _
+from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.physicians import list_physicians
-from portal.services.records import Physician
-from portal.sessions import Person
-from portal.tenants import Side, time_zones
+from portal.services.records.physicians import Physician
+from portal.state.sessions import Person
 from portal.web.drawings.week import Column, week
 from portal.web.filters import date_locale, in_a_row, now
 from portal.web.guard import signed_in
 from portal.web.htmx import render
-from portal.web.language import direction
-from portal.words import _
+from portal.web.pages import Page
+from portal.web.parse import line, record_id, week_monday
 
 bp = Blueprint("care_team", __name__, url_prefix="/care-team")
 
@@ -37,7 +37,6 @@ _DAYS = 7
 _LONGEST_DAY = 8
 """How many letters of a day find room above its column."""
 _FARTHEST = timedelta(weeks=52)
-_WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
 _USUAL_DAY = (8, 18)
 _ZONES = (
     *("Europe/London", "Europe/Dublin", "Europe/Lisbon", "Europe/Madrid", "Europe/Paris", "Europe/Berlin"),
@@ -48,22 +47,29 @@ _ZONES = (
 )
 
 
-@bp.get("", endpoint="show")
+class CareTeamPage(Page, template="care_team/show.html"):
+    """The physicians' week that the query asks for."""
+
+    team: Team
+    query: WeekQuery
+
+
+@bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
     """Show the week that the address asks for; with words when it is an older copy."""
-    asked = Asked.of(request.args)
+    query = WeekQuery.of(request.args)
     # A day more on each side holds the week of every time zone, and makes the same question of all of them.
-    begins = datetime.combine(asked.first_day, time(), UTC)
+    begins = datetime.combine(query.first_day, time(), UTC)
     found = list_physicians(
         care, limit=_MOST, start=begins - timedelta(days=1), end=begins + timedelta(days=_DAYS + 1)
     )
-    team = Team(asked, found.value.items, as_of=found.as_of)
-    return render("care_team/show.html", fragment="results", team=team, asked=asked)
+    team = Team(query, found.value.items, as_of=found.as_of)
+    return render(CareTeamPage(team=team, query=query), fragment="results")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WeekQuery:
     """What the address asks for: the week by its Monday, whom, where, and in which time zone."""
 
     first_day: date
@@ -72,16 +78,16 @@ class Asked:
     zone: ZoneInfo
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> Asked:
+    def of(cls, arguments: Mapping[str, str]) -> WeekQuery:
         """Read `week` (2026-W47), `q`, `location` and `zone`. Anything odd falls back to the usual."""
         zone: ZoneInfo = g.tenant.time_zone
-        given = query.get("zone", "")
+        given = arguments.get("zone", "")
         zone = ZoneInfo(given) if given in time_zones() else zone
         today = now().astimezone(zone).date()
         return cls(
-            first_day=_monday(query.get("week", ""), today),
-            text=query.get("q", "").strip()[:200],
-            location_id=query.get("location", "")[:128],
+            first_day=_monday(arguments.get("week", ""), today),
+            text=line(arguments.get("q"), longest=200),
+            location_id=record_id(arguments.get("location")) or "",
             zone=zone,
         )
 
@@ -119,14 +125,14 @@ class Asked:
 
     def href(self, **changed: str) -> str:
         """The address that shows this."""
-        query = {
+        arguments = {
             "week": self.week,
             "q": self.text,
             "location": self.location_id,
             "zone": "" if self.is_clinic_zone else self.zone.key,
             **changed,
         }
-        return f"{url_for('care_team.show')}?{urlencode({k: v for k, v in query.items() if v})}"
+        return f"{url_for('care_team.show')}?{urlencode({k: v for k, v in arguments.items() if v})}"
 
     def _moved(self, days: int) -> str | None:
         monday = self.first_day + timedelta(days=days)
@@ -135,7 +141,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Period:
     """From when to when on one day; instants in the zone that is shown."""
 
     start: datetime
@@ -154,12 +160,12 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class DayOf:
-    """One day of a physician."""
+class Workday:
+    """One day of a physician, with or without hours."""
 
     date: date
-    works: tuple[Stretch, ...]
-    busy: tuple[Stretch, ...]
+    works: tuple[Period, ...]
+    busy: tuple[Period, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +173,7 @@ class Member:
     """A physician with the week that is shown."""
 
     physician: Physician
-    days: tuple[DayOf, ...]
+    days: tuple[Workday, ...]
 
     @property
     def about(self) -> str:
@@ -184,8 +190,8 @@ class Member:
 class Team:
     """The physicians that are shown, and what can be chosen."""
 
-    def __init__(self, asked: Asked, physicians: Sequence[Physician], *, as_of: datetime | None) -> None:
-        self.asked = asked
+    def __init__(self, query: WeekQuery, physicians: Sequence[Physician], *, as_of: datetime | None) -> None:
+        self.query = query
         self.as_of = as_of
         active = sorted((one for one in physicians if one.is_active), key=lambda one: one.name.casefold())
         self.locations = sorted(
@@ -193,9 +199,9 @@ class Team:
             key=lambda pair: str(pair[1]).casefold(),
         )
         self.members = [
-            Member(one, tuple(_day(one, day, asked.zone) for day in asked.days))
+            Member(one, tuple(_day(one, day, query.zone) for day in query.days))
             for one in active
-            if _matches(one, asked)
+            if _matches(one, query)
         ]
         hours = [s.hours for m in self.members for d in m.days for s in (*d.works, *d.busy)]
         self._opens = min([_USUAL_DAY[0], *(int(start) for start, _end in hours)])
@@ -205,7 +211,7 @@ class Team:
     def zones(self) -> list[tuple[str, str]]:
         """The time zones to choose from: the clinic's, the one in use, and those that many people live in."""
         clinic = g.tenant.time_zone.key
-        keys = list(dict.fromkeys((clinic, self.asked.zone.key, *_ZONES)))
+        keys = list(dict.fromkeys((clinic, self.query.zone.key, *_ZONES)))
         return [
             (key, _("%(zone)s (the clinic’s)", zone=key) if key == clinic else key.replace("_", " "))
             for key in keys
@@ -214,12 +220,12 @@ class Team:
     @property
     def zone_words(self) -> str:
         """The zone's name in words."""
-        midday = datetime.combine(self.asked.first_day, time(12), self.asked.zone)
+        midday = datetime.combine(self.query.first_day, time(12), self.query.zone)
         return get_timezone_name(midday, locale=date_locale())
 
     def drawing(self, member: Member, number: int) -> Markup:
         """The member's week as a drawing."""
-        today = now().astimezone(self.asked.zone).date()
+        today = now().astimezone(self.query.zone).date()
         return week(
             [
                 Column(
@@ -236,22 +242,22 @@ class Team:
             title=_("The week of %(name)s", name=member.physician.name),
             description=_("Working hours, and what is taken of them; the same stands in the table below."),
             id_=f"week-{number}",
-            rtl=direction(str(get_locale() or "en")) == "rtl",
+            rtl=is_rtl(),
         )
 
 
-def _matches(physician: Physician, asked: Asked) -> bool:
+def _matches(physician: Physician, query: WeekQuery) -> bool:
     words = f"{physician.name} {physician.title} {physician.specialty}".casefold()
-    is_there = not asked.location_id or physician.location_id == asked.location_id
-    return is_there and all(word in words for word in asked.text.casefold().split())
+    is_there = not query.location_id or physician.location_id == query.location_id
+    return is_there and all(word in words for word in query.text.casefold().split())
 
 
-def _day(physician: Physician, day: date, zone: ZoneInfo) -> DayOf:
+def _day(physician: Physician, day: date, zone: ZoneInfo) -> Workday:
     begins = datetime.combine(day, time(), zone)
     ends = datetime.combine(day + timedelta(days=1), time(), zone)
     works = _within(_working(physician, day, zone), begins, ends, zone)
     busy = _within(((one.start, one.end) for one in physician.busy), begins, ends, zone)
-    return DayOf(day, works, busy)
+    return Workday(day, works, busy)
 
 
 def _working(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
@@ -266,12 +272,12 @@ def _working(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[
 
 def _within(
     stretches: Iterator[tuple[datetime, datetime]], begins: datetime, ends: datetime, zone: ZoneInfo
-) -> tuple[Stretch, ...]:
+) -> tuple[Period, ...]:
     """The parts of the stretches that lie on one day, in order. Compared as instants: clocks may change between."""
     low, high = begins.astimezone(UTC), ends.astimezone(UTC)
     found = [(max(start.astimezone(UTC), low), min(end.astimezone(UTC), high)) for start, end in stretches]
     return tuple(
-        Stretch(start.astimezone(zone), end.astimezone(zone)) for start, end in sorted(found) if start < end
+        Period(start.astimezone(zone), end.astimezone(zone)) for start, end in sorted(found) if start < end
     )
 
 
@@ -284,12 +290,7 @@ def _own_zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
 
 def _monday(text: str, today: date) -> date:
     """The Monday of an ISO week within a year of today, else of today's."""
-    given = today
-    if found := _WEEK.fullmatch(text):
-        try:
-            given = date.fromisocalendar(int(found[1]), int(found[2]), 1)
-        except ValueError:
-            given = today
+    given = week_monday(text) or today
     if abs(given - today) > _FARTHEST + timedelta(days=_DAYS):
         given = today
     return given - timedelta(days=given.weekday())

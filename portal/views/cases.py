@@ -6,22 +6,24 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, url_for
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
 from portal.services.cases import update_case
 from portal.services.client import Care
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
-from portal.services.records import CareStatus, Case, Episode
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.reach import reach
-from portal.web import audit, clinical
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.services.records.cases import CareStatus, Case
+from portal.services.records.episodes import Episode
+from portal.state.sessions import Person
+from portal.views.episodes.lookup import find_embedded
+from portal.web import audit, labels
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, shown
 from portal.web.forms import Choices, Fields, Form, Values, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.permitted import EDIT_CASE
+from portal.web.pages import Page
+from portal.web.permissions import EDIT_CASE
 from portal.web.unsent import typed_text
-from portal.words import _
 
 bp = Blueprint("cases", __name__, url_prefix="/cases")
 
@@ -34,7 +36,7 @@ _FIELDS = ("title", "status", "closed_reason", "physician_id", "coordinator_id",
 @signed_in(Side.STAFF, roles=EDIT_CASE)
 def edit(care: Care, person: Person, case_id: str) -> Response:
     """Show a case as a form."""
-    episode, case = reach(care, person, _of_id(case_id))
+    episode, case = find_embedded(care, person, _of_id(case_id))
     audit.note("case.read", "done", kind="case", id_=case.id)
     return _page(episode, case, shown(_editing(care, person, episode, case_id), case))
 
@@ -44,9 +46,8 @@ def edit(care: Care, person: Person, case_id: str) -> Response:
 @typed_text(*EDIT_FORM, *_FIELDS)
 def save(care: Care, person: Person, case_id: str) -> Response:
     """Save it, or show what someone else made of it meanwhile."""
-    episode, case = reach(care, person, _of_id(case_id))
+    episode, case = find_embedded(care, person, _of_id(case_id))
     result = attempt(_editing(care, person, episode, case_id), case)
-    audit.note("case.update", outcome(result), kind="case", id_=case.id)
     if not isinstance(result, Saved):
         return _page(episode, case, result)
     toast(_("The case is saved.") if result.is_changed else _("Nothing was changed."))
@@ -57,16 +58,25 @@ def _of_id(case_id: str) -> Callable[[Episode], Case | None]:
     return lambda episode: episode.case if episode.case and episode.case.id == case_id else None
 
 
+class EditPage(Page, template="cases/edit.html"):
+    """A case as a form, or two versions of it."""
+
+    episode: Episode
+    case: Case
+    edit: Filled | Comparison
+
+
 def _page(episode: Episode, case: Case, edit: Filled | Comparison) -> Response:
-    return render(
-        "cases/edit.html", fragment="edit", status=edit.status, episode=episode, case=case, edit=edit
-    )
+    return render(EditPage(episode=episode, case=case, edit=edit), fragment="edit", status=edit.status)
 
 
 def _editing(care: Care, person: Person, episode: Episode, case_id: str) -> Editing[Case]:
     physicians = _physicians(care, episode)
     return Editing(
-        read=lambda: reach(care, person, _of_id(case_id))[1],
+        owner=person.sub,
+        event="case.update",
+        kind="case",
+        read=lambda: find_embedded(care, person, _of_id(case_id))[1],
         values=_values,
         fields=lambda case: _fields(case, physicians, _coordinators(case, episode, person)),
         check=_check,
@@ -87,16 +97,14 @@ def _values(case: Case) -> Values:
 
 
 def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]) -> Fields:
-    moves = [
-        (str(status), clinical.care_status_name(status)) for status in (case.status, *case.next_statuses)
-    ]
+    moves = [(str(status), labels.care_status_name(status)) for status in (case.status, *case.next_statuses)]
     return {
         "title": text(_("Title"), required=_("Enter a title."), longest=300),
         "status": choice(
             _("Status"),
             moves,
             radios=True,
-            known={str(status): clinical.care_status_name(status) for status in CareStatus},
+            known={str(status): labels.care_status_name(status) for status in CareStatus},
             wrong=_("Its present state doesn’t allow this step."),
         ),
         "closed_reason": text(_("Why it is closed"), kind="textarea", longest=_LONG),

@@ -6,13 +6,16 @@ Nothing is written here: the care API takes no messages. The page says where an 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
 from flask import Blueprint, Response, request, url_for
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _, ngettext
+from portal.services import decoding
 from portal.services.client import Care
 from portal.services.conversations import (
     archive_conversations,
@@ -22,20 +25,20 @@ from portal.services.conversations import (
     list_conversations,
     restore_message,
 )
-from portal.services.errors import CareError
+from portal.services.errors import CareError, Unavailable
 from portal.services.gather import gather
 from portal.services.notifications import announcing, list_notifications, set_read
 from portal.services.paging import every
-from portal.services.records import Channel, Conversation, Message, MessageSide, ReplyAddress
-from portal.services.wire import Page
-from portal.sessions import Person
-from portal.tenants import Side
+from portal.services.records.conversations import Channel, Conversation, Message, MessageSide, ReplyAddress
+from portal.state.sessions import Person
 from portal.web import audit, bell
+from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
 from portal.web.filters import in_a_row, isolate
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
+from portal.web.pages import Page
+from portal.web.parse import page_number
 from portal.web.plain_text import plain_text
-from portal.words import _, ngettext
 
 bp = Blueprint("conversations", __name__, url_prefix="/conversations")
 
@@ -48,18 +51,19 @@ def inbox(care: Care, person: Person) -> Response:
     """Show the conversations, the newest first; search, archive and page are in the address."""
     text = request.args.get("q", "").strip()[:200]
     archived = request.args.get("archived") == "1"
-    number = _page_number()
+    number = page_number(request.args.get("page"))
     page = _archived(care, text, number) if archived else _current(care, text, number)
     return render(
-        "conversations/inbox.html",
+        InboxPage(
+            rows=[_row(conversation, person) for conversation in page.items],
+            found=page.total,
+            q=text,
+            archived=archived,
+            page=number,
+            pages=max(1, -(-page.total // _PAGE)),
+            is_counted=page.is_counted,
+        ),
         fragment="inbox",
-        rows=[_row(conversation, person) for conversation in page.items],
-        found=page.total,
-        q=text,
-        archived=archived,
-        page=number,
-        pages=max(1, -(-page.total // _PAGE)),
-        is_counted=page.is_counted,
     )
 
 
@@ -107,8 +111,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def put_away(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Archive one message for this person; Undo restores it."""
-    archive_message(care, message_id)
-    audit.note("message.archive", "done", kind="message", id_=message_id)
+    _act(person, "message.archive", message_id, lambda: archive_message(care, message_id))
     back = url_for(".bring_back", conversation_id=conversation_id, message_id=message_id)
     toast(_("Message archived."), undo=back)
     return _after_act(care, person, conversation_id)
@@ -118,8 +121,7 @@ def put_away(care: Care, person: Person, conversation_id: str, message_id: str) 
 @signed_in(Side.PATIENT, Side.STAFF)
 def bring_back(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Restore one archived message for this person; Undo archives it again."""
-    restore_message(care, message_id)
-    audit.note("message.restore", "done", kind="message", id_=message_id)
+    _act(person, "message.restore", message_id, lambda: restore_message(care, message_id))
     away = url_for(".put_away", conversation_id=conversation_id, message_id=message_id)
     toast(_("Message restored."), undo=away)
     return _after_act(care, person, conversation_id)
@@ -130,19 +132,34 @@ def bring_back(care: Care, person: Person, conversation_id: str, message_id: str
 def confirm_archive(care: Care, person: Person, conversation_id: str) -> Response:
     """Say what follows from archiving the thread, and ask."""
     conversation = get_conversation(care, conversation_id)
-    return render(
-        "conversations/archive.html", thread=_view(conversation, person), consequences=_consequences()
-    )
+    return render(ArchivePage(thread=_view(conversation, person), consequences=_consequences()))
 
 
 @bp.post("/<record:conversation_id>/archive")
 @signed_in(Side.PATIENT, Side.STAFF)
 def archive(care: Care, person: Person, conversation_id: str) -> Response:
     """Archive the thread for this person; the care API has no way back, so no Undo is promised."""
-    archive_conversations(care, [conversation_id])
-    audit.note("conversation.archive", "done", kind="conversation", id_=conversation_id)
+    _act(
+        person,
+        "conversation.archive",
+        conversation_id,
+        lambda: archive_conversations(care, [conversation_id]),
+    )
     toast(_("Conversation archived. You find it under Archived."))
     return redirect_to(url_for(".inbox"))
+
+
+def _act(person: Person, event: str, record_id: str, send: Callable[[], object]) -> None:
+    """Archive or restore, once; doing it again does no harm. Raises CareError."""
+    attempt = Attempt(person.sub, begin_edit(person.sub, f"{event}:{record_id}"))
+    kind = event.partition(".")[0]
+    match act_once(attempt, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True):
+        case Done():
+            return
+        case Refused(error) | NotSent(error):
+            raise error
+        case Unknown() | Reopened():
+            raise Unavailable("not confirmed", outcome_known=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +217,40 @@ class Reply:
     sms: str | None
 
 
-def _current(care: Care, text: str, number: int) -> Page[Conversation]:
+class InboxPage(Page, template="conversations/inbox.html"):
+    """The inbox or the archive, one page of it."""
+
+    rows: list[Row]
+    found: int
+    q: str
+    archived: bool
+    page: int
+    pages: int
+    is_counted: bool
+
+
+class ThreadPage(Page, template="conversations/show.html"):
+    """One conversation, beside the others for staff."""
+
+    thread: Thread
+    opened: bool
+    just_read: int
+    beside: list[Row]
+    consequences: list[str]
+
+
+class ArchivePage(Page, template="conversations/archive.html"):
+    """The question before a conversation is archived."""
+
+    thread: Thread
+    consequences: list[str]
+
+
+def _current(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
     return list_conversations(care, skip=(number - 1) * _PAGE, limit=_PAGE, text=text or None)
 
 
-def _archived(care: Care, text: str, number: int) -> Page[Conversation]:
+def _archived(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
     """One page of the archived ones alone, which the API lists only together with the others."""
     everything = every(
         lambda skip, limit: list_conversations(
@@ -213,7 +259,7 @@ def _archived(care: Care, text: str, number: int) -> Page[Conversation]:
     )
     archived = tuple(conversation for conversation in everything if conversation.is_archived)
     start = (number - 1) * _PAGE
-    return Page(items=archived[start : start + _PAGE], total_count=len(archived))
+    return decoding.Page(items=archived[start : start + _PAGE], total_count=len(archived))
 
 
 def _set_read(care: Care, announced: tuple[str, ...], *, of: int) -> int:
@@ -241,16 +287,14 @@ def _thread(
 
     `beside` are the conversations that stand beside it.
     """
-    return render(
-        "conversations/show.html",
-        fragment="thread",
-        bell=unread,
+    page = ThreadPage(
         thread=_view(conversation, person),
         opened=opened,
         just_read=just_read,
         beside=[_row(one, person) for one in beside],
         consequences=_consequences(),
     )
+    return render(page, fragment="thread", bell=unread)
 
 
 def _view(conversation: Conversation, person: Person) -> Thread:
@@ -357,8 +401,3 @@ def _consequences() -> list[str]:
         _("It can’t be put back into the inbox by hand; a new message in it may bring it back."),
         _("Nothing changes for the others in the conversation."),
     ]
-
-
-def _page_number() -> int:
-    given = request.args.get("page", "1")
-    return min(max(int(given), 1), 10_000) if given.isascii() and given.isdigit() and len(given) < 6 else 1

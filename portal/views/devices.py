@@ -11,18 +11,51 @@ from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g, url_for
 
-from portal.parts import parts, session
+from portal.config.tenants import Side
+from portal.context import context, session
+from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.sessions import Person, SessionRecord
 from portal.signin.logout import revoke
-from portal.tenants import Side
+from portal.state.sessions import Person, SessionRecord
 from portal.views.sign_in import sign_out
 from portal.web import audit
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.words import _
+from portal.web.pages import Page
 
 bp = Blueprint("devices", __name__, url_prefix="/me/devices")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One live session; `handle` names it in addresses and tells nothing of the cookie or the store's name."""
+
+    handle: str
+    name: str
+    words: str
+    begun_at: datetime
+    used_at: datetime
+    here: bool
+
+
+class ListPage(Page, template="devices/index.html"):
+    """The devices that are signed in; `asks_first` says that signing out another one needs a fresh sign-in."""
+
+    devices: list[Device]
+    asks_first: bool
+
+
+class ConfirmPage(Page, template="devices/one.html"):
+    """Whether to sign out this device."""
+
+    device: Device
+    asks_first: bool
+
+
+class EverywherePage(Page, template="devices/everywhere.html"):
+    """What follows from signing out everywhere."""
+
+    asks_first: bool
 
 
 @bp.get("")
@@ -30,7 +63,7 @@ bp = Blueprint("devices", __name__, url_prefix="/me/devices")
 def index(care: Care, person: Person) -> Response:
     """Show the devices that are signed in, this one first, then the last used."""
     devices = _devices(person)
-    return render("devices/index.html", devices=devices, asks_first=_asks_first(person, devices))
+    return render(ListPage(devices=devices, asks_first=_asks_first(person, devices)))
 
 
 @bp.get("/<handle>/sign-out")
@@ -40,7 +73,7 @@ def confirm(care: Care, person: Person, handle: str) -> Response:
     device = _device_at(person, handle)
     if device is None:
         return _signed_out_already()
-    return render("devices/one.html", device=device, asks_first=_asks_first(person, [device]))
+    return render(ConfirmPage(device=device, asks_first=_asks_first(person, [device])))
 
 
 @bp.post("/<handle>/sign-out")
@@ -64,7 +97,7 @@ def end(care: Care, person: Person, handle: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm_everywhere(care: Care, person: Person) -> Response:
     """Say what follows from signing out everywhere, and ask."""
-    return render("devices/everywhere.html", asks_first=_asks_first(person, _devices(person)))
+    return render(EverywherePage(asks_first=_asks_first(person, _devices(person))))
 
 
 @bp.post("/sign-out")
@@ -81,20 +114,8 @@ def everywhere(care: Care, person: Person) -> Response:
     return sign_out()
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
-    """One live session; `handle` names it in addresses and tells nothing of the cookie or the store's name."""
-
-    handle: str
-    name: str
-    words: str
-    begun_at: datetime
-    used_at: datetime
-    here: bool
-
-
 def _devices(person: Person) -> list[Device]:
-    live = parts().sessions.of_person(person, g.tenant.key)
+    live = context().sessions.of_person(person, g.tenant.key)
     found = [_device(name, record) for name, record in live]
     return sorted(found, key=lambda device: (not device.here, -device.used_at.timestamp()))
 
@@ -126,7 +147,7 @@ def _device(name: str, record: SessionRecord) -> Device:
 
 def _end(device: Device) -> None:
     """End the session here at once, then ask the identity server to forget its refresh token."""
-    tokens = parts().sessions.tokens_of(device.name)
-    parts().sessions.end_unasked(device.name, elsewhere=True)
-    provider = parts().sign_in.provider(g.tenant)
-    revoke(g.tenant, provider, tokens.value if tokens else None, parts().settings.timeouts)
+    tokens = context().sessions.tokens_of(device.name)
+    context().sessions.end_unasked(device.name, elsewhere=True)
+    provider = context().sign_in.provider(g.tenant)
+    revoke(g.tenant, provider, tokens, context().settings.timeouts)

@@ -6,18 +6,23 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response, request, url_for
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services import errors
 from portal.services.client import Care
 from portal.services.directories import move_directory
 from portal.services.episodes import get_episode
-from portal.services.errors import BadResponse, CareError, Conflict, NotFound, Refused, Unavailable
-from portal.services.records import Directory, Documents, Episode
-from portal.sessions import Person
-from portal.tenants import Side
+from portal.services.errors import Conflict, NotFound, Unavailable
+from portal.services.records.documents import Directory, Documents
+from portal.services.records.episodes import Episode
+from portal.state.sessions import Person
 from portal.web import audit, unsent
+from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.rules import said
-from portal.words import _
+from portal.web.pages import Page
+from portal.web.parse import record_id
+from portal.web.refusals import refusal_message
 
 bp = Blueprint("directories", __name__, url_prefix="/directories")
 
@@ -37,13 +42,32 @@ class Place:
     closed: str = ""
 
 
+class TreePage(Page, template="directories/index.html"):
+    """All folders of an episode."""
+
+    episode: Episode
+    places: list[Place]
+
+
+class MovePage(Page, template="directories/move.html"):
+    """Where a folder could go; `to` is what was chosen, `refusal`, `note` and `is_missing` say why it wasn't moved."""
+
+    episode: Episode
+    directory: Directory
+    places: list[Place]
+    to: str
+    note: str
+    refusal: str
+    is_missing: bool
+
+
 @bp.get("")
 @signed_in(Side.STAFF)
 def index(care: Care, person: Person) -> Response:
     """Show all folders of an episode (`?episode=`), the empty ones too."""
     episode = _episode(care)
     audit.note("episode.read", "done", kind="episode", id_=episode.id)
-    return render("directories/index.html", episode=episode, places=_tree(episode.documents, None))
+    return render(TreePage(episode=episode, places=_tree(episode.documents, None)))
 
 
 @bp.get("/<record:directory_id>/move")
@@ -63,8 +87,9 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
     """Move the folder. Sent twice it moves once: the second finds it in its place."""
     episode = _episode(care)
     directory = _directory(episode, directory_id)
-    to, stamp = request.form.get("to", ""), request.form.get("stamp") or directory.concurrency_stamp
-    if not to:
+    to = record_id(request.form.get("to"))
+    stamp = request.form.get("stamp") or directory.concurrency_stamp
+    if to is None:
         return _ask(episode, directory, status=422, is_missing=True)
     if _is_at(directory, to):
         return _to_tree(episode)
@@ -73,29 +98,48 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
         audit.note("directory.move", "refused", kind="directory", id_=directory_id)
         return _ask(episode, directory, status=403, to=to, refusal=_closed_words(chosen))
     before = directory.parent_id or ROOT
-    try:
-        moved = move_directory(care, directory_id, new_parent_id=None if to == ROOT else to, stamp=stamp)
-    except (Refused, Conflict, Unavailable, BadResponse) as error:
-        return _failed(care, directory_id, to, error)
-    audit.note("directory.move", "done", kind="directory", id_=directory_id)
-    return _moved(episode, directory, before, moved.concurrency_stamp if moved else None)
+    outcome = act_once(
+        Attempt(person.sub, begin_edit(person.sub, f"move-directory:{directory_id}", stamp, before, to)),
+        lambda _key: move_directory(
+            care, directory_id, new_parent_id=None if to == ROOT else to, stamp=stamp
+        ),
+        look=lambda: _directory_at(care, directory_id, to),
+        event="directory.move",
+        kind="directory",
+        id_=directory_id,
+        is_repeatable=True,
+    )
+    match outcome:
+        case Done(is_first=True, result=moved):
+            return _moved(episode, directory, before, moved.concurrency_stamp if moved else None)
+        case Done():
+            return _to_tree(episode)
+        case Refused(Conflict() | errors.Refused() as error):
+            return _refused(care, directory_id, to, error)
+        case Refused(error) | NotSent(error):
+            raise error
+        case Unknown(is_readable=False):
+            raise Unavailable("not confirmed", outcome_known=False)
+        case Unknown() | Reopened():
+            return _ask(episode, directory, status=503, to=to, note="unconfirmed")
 
 
-def _failed(care: Care, directory_id: str, to: str, error: CareError) -> Response:
-    """Look how it stands now: another post, or the one whose answer was lost, may have moved it."""
-    if isinstance(error, Unavailable) and error.outcome_known:
-        raise error
+def _refused(care: Care, directory_id: str, to: str, error: Conflict | errors.Refused) -> Response:
+    """Look how it stands now: another post may have moved it to the same place."""
     episode = _episode(care)
     directory = _directory(episode, directory_id)
     if _is_at(directory, to):
-        audit.note("directory.move", "done", kind="directory", id_=directory_id)
         toast(_("“%(name)s” was moved.", name=directory.name))
         return _to_tree(episode)
-    audit.note("directory.move", "refused", kind="directory", id_=directory_id)
-    if isinstance(error, Refused):
-        return _ask(episode, directory, status=403, to=to, refusal=said(error.code))
-    status, note = (409, "changed") if isinstance(error, Conflict) else (503, "unconfirmed")
-    return _ask(episode, directory, status=status, to=to, note=note)
+    if isinstance(error, errors.Refused):
+        return _ask(episode, directory, status=403, to=to, refusal=refusal_message(error.code))
+    return _ask(episode, directory, status=409, to=to, note="changed")
+
+
+def _directory_at(care: Care, directory_id: str, place: str) -> Directory | None:
+    """Look after a lost answer: the folder, if it is at this place now."""
+    directory = _directory(_episode(care), directory_id)
+    return directory if _is_at(directory, place) else None
 
 
 def _moved(episode: Episode, directory: Directory, before: str, stamp: str | None) -> Response:
@@ -119,9 +163,7 @@ def _ask(
     refusal: str = "",
     is_missing: bool = False,
 ) -> Response:
-    return render(
-        "directories/move.html",
-        status=status,
+    page = MovePage(
         episode=episode,
         directory=directory,
         places=_tree(episode.documents, directory),
@@ -130,12 +172,13 @@ def _ask(
         refusal=refusal,
         is_missing=is_missing,
     )
+    return render(page, status=status)
 
 
 def _episode(care: Care) -> Episode:
     """The episode that the address names: folders are read as part of it."""
-    episode_id = request.args.get("episode", "")
-    if not episode_id:
+    episode_id = record_id(request.args.get("episode"))
+    if episode_id is None:
         raise NotFound
     return get_episode(care, episode_id)
 

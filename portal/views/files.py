@@ -13,18 +13,20 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, request
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.endpoints import Content
 from portal.services.files import open_file
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.episodes import file_size
+from portal.state.sessions import Person
 from portal.web import audit
 from portal.web.downloads import disposition, safe_name
 from portal.web.extensions import limit_files, limiter, person_or_address
+from portal.web.filters import file_size
 from portal.web.guard import signed_in
 from portal.web.htmx import render
-from portal.words import _
+from portal.web.pages import Page
+from portal.web.parse import whole_number
 
 bp = Blueprint("files", __name__, url_prefix="/files")
 
@@ -36,7 +38,18 @@ _SIGNS = {
     "image/png": b"\x89PNG\r\n\x1a\n",
     "image/jpeg": b"\xff\xd8\xff",
 }
+_LARGEST = 10**15
 _PASSED_ON = {"content-range": "Content-Range", "etag": "ETag", "last-modified": "Last-Modified"}
+
+
+class PreviewPage(Page, template="files/preview.html"):
+    """A file in place; `size` is in words, `back` the page that its link stood on."""
+
+    file_id: str
+    name: str
+    media_type: str
+    size: str
+    back: str
 
 
 @bp.get("/<record:file_id>")
@@ -66,14 +79,14 @@ def preview(care: Care, person: Person, file_id: str) -> Response:
     opened = _open(care, file_id, range_header="bytes=0-1023")
     opened.close()
     audit.note("file.preview", "done", kind="file", id_=file_id)
-    return render(
-        "files/preview.html",
+    page = PreviewPage(
         file_id=file_id,
         name=opened.name or _("Document"),
         media_type=opened.media_type,
         size=file_size(_whole_size(opened.source)),
         back=_came_from(),
     )
+    return render(page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +148,8 @@ def _headers(opened: Opened, *, is_saved: bool) -> dict[str, str]:
 
 def _whole_size(source: Content) -> int | None:
     total = source.headers.get("content-range", "").rpartition("/")[2]
-    return int(total) if total.isdecimal() else source.size
+    size = whole_number(total, most=_LARGEST)
+    return source.size if size is None else size
 
 
 def _is_text(first: bytes) -> bool:

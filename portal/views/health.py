@@ -6,8 +6,8 @@ import hmac
 
 from flask import Blueprint, Response, abort, make_response, request
 
-from portal import metrics as counted
-from portal.parts import parts
+from portal.context import context
+from portal.operate import metrics as counted
 
 bp = Blueprint("health", __name__)
 
@@ -20,15 +20,15 @@ def healthz() -> Response:
 
 @bp.get("/readyz")
 def readyz() -> Response:
-    """200 while this process should be sent requests, else 503; the words say why (portal.readiness)."""
-    is_ready, words = parts().readiness.look()
+    """200 while this process should be sent requests, else 503; the words say why (portal.operate.readiness)."""
+    is_ready, words = context().readiness.look()
     return _plain(words, 200 if is_ready else 503)
 
 
 @bp.get("/metrics")
 def metrics() -> Response:
     """What all workers counted, for who has the token (RFC 6750 §2.1); not there where no token is set."""
-    token = parts().settings.metrics_token
+    token = context().settings.metrics_token
     if token is None:
         abort(404)
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")

@@ -6,40 +6,41 @@ Its regions are read side by side and fail alone; each can be fetched again by i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import TypeVar
 
 from flask import Blueprint, Response
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services import decoding
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.notifications import list_notifications, unread_among
-from portal.services.records import (
-    ConsentForm,
-    ConsentStatus,
-    Conversation,
-    EmbryoStorage,
-    Episode,
-    Notification,
-)
-from portal.services.wire import Page
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.consents.listing import Due, Item, due, group
-from portal.views.consents.standing import open_role
-from portal.views.consents.words import names_of
-from portal.views.episodes import EpisodeView, Found, mentioned, read_episodes, remember, remembered
-from portal.views.open import kind_words, recent
-from portal.views.storage import PRESSING_DAYS
+from portal.services.records.consents import ConsentForm, ConsentStatus
+from portal.services.records.conversations import Conversation
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification
+from portal.services.records.storage import EmbryoStorage
+from portal.state.sessions import Person
+from portal.views.consents.eligibility import open_role
+from portal.views.consents.labels import names_of
+from portal.views.consents.list import Due, Item, due, group
+from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
+from portal.views.episodes.view import EpisodeView
+from portal.views.open_by_id import Opened, recently_opened
+from portal.views.storage.view import nearness, paid_until
 from portal.web import bell
-from portal.web.filters import local, today
+from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
-from portal.words import _, ngettext
+from portal.web.pages import Page
+
+T = TypeVar("T")
 
 bp = Blueprint("home", __name__)
 
@@ -54,21 +55,24 @@ _MOST_OPENED = 5
 def show(care: Care, person: Person) -> Response:
     """Show what needs this person, the most pressing first."""
     regions = _STAFF_REGIONS if person.is_staff else _PATIENT_REGIONS
-    template = "home/worklist.html" if person.is_staff else "home/needs.html"
     if wants(*regions):
         name = target() or ""
-        (answer,) = gather(lambda: regions[name](care, person))
-        region: dict[str, Any] = {name: answer}
-        return render(template, fragment=name, **region, is_part=True)
+        return render(regions[name](care, person), fragment=name)
     page = _worklist(care, person) if person.is_staff else _needs(care, person)
-    return render(template, bell=bell.count(person), **page, is_part=False)
+    return render(page, bell=bell.count(person))
+
+
+def _read(call: Callable[[], T]) -> T | CareError:
+    """What the call returns, or the error that its region shows."""
+    (answer,) = gather(call)
+    return answer
 
 
 # ── patients ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
-class StorageDate:
+class NearDate:
     """A date of a stored embryo that comes near or has passed."""
 
     code: str
@@ -83,11 +87,25 @@ class Treatment:
     """What home shows of the episodes: those that go on, else the last one; and storage dates that are near."""
 
     views: tuple[EpisodeView, ...]
-    storage: tuple[StorageDate, ...]
+    storage: tuple[NearDate, ...]
     is_incomplete: bool
 
 
-def _needs(care: Care, person: Person) -> dict[str, Any]:
+class NeedsPage(Page, template="home/needs.html"):
+    """What needs a patient, by region; a region that couldn't be read is its error.
+
+    `is_part` when htmx asked for one region: the others are None then.
+    """
+
+    consents: tuple[Item, ...] | CareError | None = None
+    messages: tuple[Conversation, ...] | CareError | None = None
+    treatment: Treatment | CareError | None = None
+    news: tuple[Notification, ...] | CareError | None = None
+    is_done: bool = False
+    is_part: bool = True
+
+
+def _needs(care: Care, person: Person) -> NeedsPage:
     ids = remembered()
     forms, talks, news, found = gather(
         lambda: _forms(care),
@@ -102,13 +120,14 @@ def _needs(care: Care, person: Person) -> dict[str, Any]:
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
     if not isinstance(news, CareError):
         bell.learn(person, unread_among(news))
-    return {
-        "consents": consents,
-        "messages": messages,
-        "treatment": treatment,
-        "news": news if isinstance(news, CareError) else _notable(news),
-        "is_done": consents == () and messages == (),
-    }
+    return NeedsPage(
+        consents=consents,
+        messages=messages,
+        treatment=treatment,
+        news=news if isinstance(news, CareError) else _notable(news),
+        is_done=consents == () and messages == (),
+        is_part=False,
+    )
 
 
 def _with_new(care: Care, ids: list[str], found: Found, named: Sequence[str]) -> Found:
@@ -121,23 +140,23 @@ def _with_new(care: Care, ids: list[str], found: Found, named: Sequence[str]) ->
     return found
 
 
-def _forms(care: Care) -> Page[ConsentForm]:
+def _forms(care: Care) -> decoding.Page[ConsentForm]:
     return list_consents(care, limit=100)
 
 
-def _talks(care: Care) -> Page[Conversation]:
+def _talks(care: Care) -> decoding.Page[Conversation]:
     return list_conversations(care, limit=50)
 
 
-def _news(care: Care) -> Page[Notification]:
+def _news(care: Care) -> decoding.Page[Notification]:
     return list_notifications(care, limit=50, is_read=False)
 
 
-def _to_sign(forms: Page[ConsentForm], person: Person) -> tuple[Item, ...]:
+def _to_sign(forms: decoding.Page[ConsentForm], person: Person) -> tuple[Item, ...]:
     return group(forms.items, person).mine
 
 
-def _unread(talks: Page[Conversation]) -> tuple[Conversation, ...]:
+def _unread(talks: decoding.Page[Conversation]) -> tuple[Conversation, ...]:
     waiting = [talk for talk in talks.items if talk.unread_count > 0 and not talk.is_archived]
     return tuple(sorted(waiting, key=_last_message, reverse=True))
 
@@ -146,7 +165,7 @@ def _last_message(talk: Conversation) -> float:
     return talk.last_message_at.timestamp() if talk.last_message_at else 0.0
 
 
-def _notable(news: Page[Notification]) -> tuple[Notification, ...]:
+def _notable(news: decoding.Page[Notification]) -> tuple[Notification, ...]:
     """Unread notifications about what isn't on this page already."""
     shown = ("Conversation", "ConsentForm")
     return tuple(n for n in news.items if not n.is_read and not any(n.is_about(kind) for kind in shown))
@@ -161,33 +180,23 @@ def _treatment(found: Found, person: Person) -> Treatment:
     )
 
 
-def storage_dates(episode: Episode, day: date) -> list[StorageDate]:
+def storage_dates(episode: Episode, day: date) -> list[NearDate]:
     """Return the dates of stored embryos that are within two months of `day`, or have passed."""
-    found: list[StorageDate] = []
+    found: list[NearDate] = []
     for embryo in episode.embryos:
         for what, on in _dates_of(embryo):
             days = (on - day).days if on else _NEAR_DAYS + 1
             if on and days <= _NEAR_DAYS and not embryo.is_terminal:
-                found.append(StorageDate(embryo.embryo_code, what, on, _near(days), episode.id))
+                found.append(NearDate(embryo.embryo_code, what, on, Due(*nearness(days)), episode.id))
     return found
 
 
 def _dates_of(embryo: EmbryoStorage) -> list[tuple[str, date | None]]:
-    paid = embryo.storage_expires_at
     return [
-        (_("Storage is paid until"), local(paid).date() if paid else None),
+        (_("Storage is paid until"), paid_until(embryo)),
         (_("You consented to storage until"), embryo.storage_consented_until),
         (_("The law allows storage until"), embryo.statutory_limit),
     ]
-
-
-def _near(days: int) -> Due:
-    if days < 0:
-        return Due(_("This date has passed"), "urgent")
-    if days == 0:
-        return Due(_("Today"), "urgent")
-    word = ngettext("In %(num)s day", "In %(num)s days", days)
-    return Due(word, "urgent" if days <= PRESSING_DAYS else "attention")
 
 
 def _treatment_alone(care: Care, person: Person) -> Treatment:
@@ -200,13 +209,11 @@ def _treatment_alone(care: Care, person: Person) -> Treatment:
     return _treatment(found, person)
 
 
-Region = Callable[[Care, Person], Any]
-
-_PATIENT_REGIONS: dict[str, Region] = {
-    "consents": lambda care, person: _to_sign(_forms(care), person),
-    "messages": lambda care, person: _unread(_talks(care)),
-    "treatment": _treatment_alone,
-    "news": lambda care, person: _notable(_news(care)),
+_PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
+    "consents": lambda care, person: NeedsPage(consents=_read(lambda: _to_sign(_forms(care), person))),
+    "messages": lambda care, person: NeedsPage(messages=_read(lambda: _unread(_talks(care)))),
+    "treatment": lambda care, person: NeedsPage(treatment=_read(lambda: _treatment_alone(care, person))),
+    "news": lambda care, person: NeedsPage(news=_read(lambda: _notable(_news(care)))),
 }
 
 
@@ -241,7 +248,16 @@ class Work:
         return sum(row.is_mine for row in self.rows)
 
 
-def _worklist(care: Care, person: Person) -> dict[str, Any]:
+class WorklistPage(Page, template="home/worklist.html"):
+    """What waits for staff, by region; a region that couldn't be read is its error, one that wasn't asked for None."""
+
+    consents: Work | CareError | None = None
+    messages: tuple[Conversation, ...] | CareError | None = None
+    news: tuple[Notification, ...] | CareError | None = None
+    opened: list[Opened] = field(default_factory=list[Opened])
+
+
+def _worklist(care: Care, person: Person) -> WorklistPage:
     pending, partial, talks, news = gather(
         lambda: _open_forms(care, ConsentStatus.PENDING),
         lambda: _open_forms(care, ConsentStatus.PARTIALLY_SIGNED),
@@ -250,20 +266,21 @@ def _worklist(care: Care, person: Person) -> dict[str, Any]:
     )
     if not isinstance(news, CareError):
         bell.learn(person, unread_among(news))
-    return {
-        "consents": pending if isinstance(pending, CareError) else partial
-        if isinstance(partial, CareError) else _work([pending, partial], person),
-        "messages": talks if isinstance(talks, CareError) else _unread(talks),
-        "news": news if isinstance(news, CareError) else _notable(news),
-        "opened": [(kind_words(one.kind), one.href, one.id) for one in recent()[:_MOST_OPENED]],
-    }  # fmt: skip
+    failed = next((one for one in (pending, partial) if isinstance(one, CareError)), None)
+    return WorklistPage(
+        consents=failed
+        or _work([page for page in (pending, partial) if not isinstance(page, CareError)], person),
+        messages=talks if isinstance(talks, CareError) else _unread(talks),
+        news=news if isinstance(news, CareError) else _notable(news),
+        opened=recently_opened()[:_MOST_OPENED],
+    )
 
 
-def _open_forms(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
+def _open_forms(care: Care, status: ConsentStatus) -> decoding.Page[ConsentForm]:
     return list_consents(care, status=status, sorting="procedureDate", limit=100)
 
 
-def _work(pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
+def _work(pages: Sequence[decoding.Page[ConsentForm]], person: Person) -> Work:
     rows = [
         WorkRow(form, due(form), names_of(form.missing_signers), open_role(form, person) is not None)
         for page in pages
@@ -287,8 +304,8 @@ def _work_alone(care: Care, person: Person) -> Work:
     return _work([pending, partial], person)
 
 
-_STAFF_REGIONS: dict[str, Region] = {
-    "consents": _work_alone,
-    "messages": lambda care, person: _unread(_talks(care)),
-    "news": lambda care, person: _notable(_news(care)),
+_STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
+    "consents": lambda care, person: WorklistPage(consents=_read(lambda: _work_alone(care, person))),
+    "messages": lambda care, person: WorklistPage(messages=_read(lambda: _unread(_talks(care)))),
+    "news": lambda care, person: WorklistPage(news=_read(lambda: _notable(_news(care)))),
 }

@@ -6,7 +6,7 @@ from flask import Blueprint, Response, g, request
 
 from portal.signin.flow import local_path
 from portal.web.htmx import redirect_to
-from portal.web.language import COOKIE
+from portal.web.locale_selector import COOKIE
 
 bp = Blueprint("language", __name__)
 

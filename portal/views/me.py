@@ -6,22 +6,24 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response, url_for
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import CareError, NotFound, Unavailable
 from portal.services.gather import gather
 from portal.services.patients import update_patient
-from portal.services.records import Episode, Patient, Relationship
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.episodes import reachable, read_episodes
+from portal.services.records.episodes import Episode
+from portal.services.records.patients import Patient
+from portal.services.records.relationships import Relationship
+from portal.state.sessions import Person
+from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
 from portal.views.patients import CONTACT, check_contact, contact_fields, contact_values, with_contact
-from portal.views.reach import reach
 from portal.web import audit
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, outcome, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, shown
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
+from portal.web.pages import Page
 from portal.web.unsent import typed_text
-from portal.words import _
 
 bp = Blueprint("me", __name__, url_prefix="/me")
 
@@ -31,7 +33,7 @@ bp = Blueprint("me", __name__, url_prefix="/me")
 def show(care: Care, person: Person) -> Response:
     """Show my details, the fields that I may change as a form."""
     if person.is_staff:
-        return render("me/staff.html")
+        return render(StaffPage())
     (mine,) = gather(lambda: _mine(care, person))
     if isinstance(mine, CareError):
         return _page(mine, None)
@@ -46,7 +48,6 @@ def save(care: Care, person: Person) -> Response:
     """Save how I am reached, or show what someone else made of it meanwhile."""
     mine = _mine(care, person)
     result = attempt(_editing(care, person), mine.patient)
-    audit.note("patient.update", outcome(result), kind="patient", id_=mine.patient.id)
     if not isinstance(result, Saved):
         return _page(mine, result)
     toast(_("Your details are saved.") if result.is_changed else _("Nothing was changed."))
@@ -92,7 +93,10 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
         return episode.patient_of(person.sub)
 
     return Editing(
-        read=lambda: reach(care, person, of_mine)[1],
+        owner=person.sub,
+        event="patient.update",
+        kind="patient",
+        read=lambda: find_embedded(care, person, of_mine)[1],
         values=contact_values,
         fields=contact_fields,
         check=lambda patient, form: check_contact(form),
@@ -100,13 +104,19 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
     )
 
 
+class StaffPage(Page, template="me/staff.html"):
+    """Who I am to the clinic, and my account."""
+
+
+class DetailsPage(Page, template="me/show.html"):
+    """My details as a form; without my record, or with why it can't be read, everything else."""
+
+    mine: Mine | CareError
+    is_missing: bool
+    edit: Filled | Comparison | None
+
+
 def _page(mine: Mine | CareError, edit: Filled | Comparison | None) -> Response:
     """My details; without my record (it isn't there yet, or can't be read now) everything else still shows."""
-    return render(
-        "me/show.html",
-        fragment="details",
-        status=edit.status if edit else 200,
-        mine=mine,
-        is_missing=isinstance(mine, NotFound),
-        edit=edit,
-    )
+    page = DetailsPage(mine=mine, is_missing=isinstance(mine, NotFound), edit=edit)
+    return render(page, fragment="details", status=edit.status if edit else 200)

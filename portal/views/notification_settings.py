@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 from babel.dates import get_timezone_location
 from flask import Blueprint, Response, g, request, url_for
-from flask_babel import get_locale
 from werkzeug.datastructures import MultiDict
 
+from portal.config.tenants import Side, time_zones
+from portal.i18n.gettext import _
+from portal.i18n.locale import language
 from portal.services.client import Care
-from portal.services.errors import Conflict, Invalid
+from portal.services.errors import Conflict, Invalid, Unavailable
 from portal.services.notifications import get_settings, update_settings
-from portal.services.records import NotificationChoice, NotificationSettings, QuietHours
-from portal.sessions import Person
-from portal.tenants import Side, time_zones
+from portal.services.records.notifications import NotificationChoice, NotificationSettings, QuietHours
+from portal.state.sessions import Person
 from portal.views.notifications import kind_words
-from portal.web import audit, unsent
+from portal.web import unsent
+from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
 from portal.web.filters import in_a_row
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.language import NAMES
-from portal.words import _
+from portal.web.locale_selector import NAMES
+from portal.web.pages import Page
 
 bp = Blueprint("notification_settings", __name__, url_prefix="/notifications/settings")
 
@@ -88,15 +91,26 @@ def save(care: Care, person: Person) -> Response:
         return _settings_page(filled, status=422)
     if request.form.get("stamp", "") != (current.concurrency_stamp or ""):
         return _settings_page(filled, saved=current, status=409)
-    try:
-        update_settings(care, filled.settings)
-    except Conflict:
-        return _settings_page(filled, saved=get_settings(care), status=409)
-    except Invalid as error:
-        return _settings_page(filled.with_errors(error), status=422)
-    audit.note("notification-settings.update", "done")
-    toast(_("Your notification settings are saved."))
-    return redirect_to(url_for(".show"))
+    sent = (current.concurrency_stamp, msgspec.json.encode(filled.settings).decode())
+    outcome = act_once(
+        Attempt(person.sub, begin_edit(person.sub, "notification-settings", *sent), sent),
+        lambda _key: update_settings(care, filled.settings),
+        event="notification-settings.update",
+        kind="notification-settings",
+        is_repeatable=True,
+    )
+    match outcome:
+        case Done():
+            toast(_("Your notification settings are saved."))
+            return redirect_to(url_for(".show"))
+        case Refused(Conflict()):
+            return _settings_page(filled, saved=get_settings(care), status=409)
+        case Refused(Invalid() as error):
+            return _settings_page(filled.with_errors(error), status=422)
+        case Refused(error) | NotSent(error):
+            raise error
+        case Unknown() | Reopened():
+            raise Unavailable("not confirmed", outcome_known=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +209,26 @@ def _quiet_errors(start: str, end: str, zone: str) -> list[tuple[str, str]]:
     return errors
 
 
+class SettingsPage(Page, template="notifications/settings.html"):
+    """The form; `saved` is what others saved meanwhile, `differences` how it differs from what was typed."""
+
+    filled: Filled
+    stamp: str
+    saved: NotificationSettings | None
+    differences: list[Difference]
+    channels: list[tuple[str, str]]
+    kind_words: Callable[[str], str]
+    zones: list[tuple[str, str]]
+    languages_offered: list[tuple[str, str | None]]
+    clinic_zone: str
+
+
 def _settings_page(
     filled: Filled, *, saved: NotificationSettings | None = None, status: int = 200
 ) -> Response:
     """The form; after a conflict with what was saved meanwhile beside it, ready to be saved over that."""
     stamp = (saved or filled.settings).concurrency_stamp
-    return render(
-        "notifications/settings.html",
-        status=status,
+    page = SettingsPage(
         filled=filled,
         stamp=stamp or "",
         saved=saved,
@@ -213,6 +239,7 @@ def _settings_page(
         languages_offered=[(code, NAMES.get(code, code)) for code in g.tenant.languages],
         clinic_zone=str(g.tenant.time_zone),
     )
+    return render(page, status=status)
 
 
 def _differences(yours: NotificationSettings, saved: NotificationSettings) -> list[Difference]:
@@ -256,5 +283,5 @@ def _zones(chosen: str) -> list[tuple[str, str]]:
 
 
 def _zone_words(name: str) -> str:
-    place = get_timezone_location(name, locale=get_locale() or "en", return_city=True)
+    place = get_timezone_location(name, locale=language(), return_city=True)
     return f"{place} ({name})" if place and name != "UTC" else name

@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, urlencode
+from collections.abc import Callable
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, make_response, request, url_for
-from werkzeug.exceptions import HTTPException
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services import decoding
 from portal.services.client import Care
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
 from portal.services.gather import gather
 from portal.services.notifications import count_unread, list_notifications, set_all_read, set_read
 from portal.services.paging import every
-from portal.services.records import Notification, NotificationCounts
-from portal.sessions import Person
-from portal.tenants import Side
+from portal.services.records.notifications import Notification, NotificationCounts
+from portal.state.sessions import Person
 from portal.web import audit, bell
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, render_bell, toast, wants
-from portal.words import _
+from portal.web.pages import Page
+from portal.web.parse import page_number
+from portal.web.record_links import address_of
 
 bp = Blueprint("notifications", __name__, url_prefix="/notifications")
 
 _PAGE = 20
 
-# Where the portal shows what a notification is about. A page that this portal doesn't have is passed over.
-_PAGES = {
-    "episode": "/episodes/{id}",
-    "consentform": "/consents/{id}",
-    "conversation": "/conversations/{id}",
-    "file": "/files/{id}",
-    "document": "/files/{id}",
-    "pgtresult": "/pgt-results/{id}",
-    "embryostorage": "/storage/{id}",
-    "protocol": "/protocols/{id}",
-    "fertilityprotocol": "/protocols/{id}",
-    "prospect": "/prospects/{id}/book",
-    "emrendpoint": "/emr-endpoints/{id}/remove",
-    "emrendpointconfig": "/emr-endpoints/{id}/remove",
-}
+
+class ListPage(Page, template="notifications/index.html"):
+    """One page of the list; `with_filters` writes an act's address, `kind_words` a kind's name."""
+
+    page: decoding.Page[Notification]
+    number: int
+    pages: int
+    is_counted: bool
+    only_unread: bool
+    kind: str
+    kinds: list[tuple[str, str]]
+    with_filters: Callable[[str], str]
+    kind_words: Callable[[str], str]
+    unread: int
 
 
 @bp.get("")
@@ -81,7 +84,8 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
     place, notification = found
     audit.note("notification.open", "done", kind="notification", id_=notification_id)
     here = url_for(".index", page=place // _PAGE + 1, _anchor=f"notification-{notification_id}")
-    return redirect_to(_page_about(notification) or here)
+    page = address_of(notification.entity_type or "", notification.entity_id, data=notification.data)
+    return redirect_to(page or here)
 
 
 @bp.post("/<record:notification_id>/read")
@@ -112,7 +116,7 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     """The list as the address says; after an act, with the unread count of the same answer."""
     only_unread = request.args.get("unread") == "1"
     kind = request.args.get("type", "")[:100]
-    number = _page_number()
+    number = page_number(request.args.get("page"))
     page = list_notifications(
         care,
         skip=(number - 1) * _PAGE,
@@ -123,10 +127,7 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     told = page.unread if page.unread is not None or counts is None else counts.unread_count
     count = count_unread(care) if told is None else told
     bell.learn(person, count)
-    return render(
-        "notifications/index.html",
-        fragment="results",
-        bell=count,
+    shown = ListPage(
         page=page,
         number=number,
         pages=max(1, -(-page.total // _PAGE)),
@@ -138,6 +139,7 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         kind_words=kind_words,
         unread=count,
     )
+    return render(shown, fragment="results", bell=count)
 
 
 def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:
@@ -177,26 +179,6 @@ def _find(care: Care, notification_id: str) -> tuple[int, Notification]:
     raise NotFound
 
 
-def _page_about(notification: Notification) -> str | None:
-    """The address of what it is about, where this portal has a page for that."""
-    kind = (notification.entity_type or "").casefold().replace("_", "").replace("-", "")
-    pattern = _PAGES.get(kind)
-    if kind == "prospect" and notification.datum("mergeId"):
-        pattern = "/prospects/{id}/merge"
-    if pattern is None or not notification.entity_id:
-        return None
-    address = pattern.format(id=quote(notification.entity_id, safe=""))
-    return address if _exists(address) else None
-
-
-def _exists(address: str) -> bool:
-    try:
-        current_app.url_map.bind(request.host).match(address, method="GET")
-    except HTTPException:
-        return False
-    return True
-
-
 def kind_words(kind: str) -> str:
     """Return the name of a kind of notification; one that the portal doesn't know is shown spaced out."""
     return _known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
@@ -227,8 +209,3 @@ def _kinds(chosen: str) -> list[tuple[str, str]]:
         (kind, words) for kind, words in _known_kinds().items() if g.person.is_staff or kind not in staff_only
     ]
     return known if not chosen or chosen in dict(known) else [*known, (chosen, kind_words(chosen))]
-
-
-def _page_number() -> int:
-    given = request.args.get("page", "1")
-    return min(max(int(given), 1), 10_000) if given.isascii() and given.isdigit() and len(given) < 6 else 1

@@ -8,24 +8,28 @@ from typing import Any
 
 from babel import Locale
 from flask import Blueprint, Response, g, url_for
-from flask_babel import get_locale
 from msgspec.structs import replace
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.i18n.locale import language
 from portal.services.client import Care
 from portal.services.patients import update_patient
-from portal.services.records import Address, Channel, EmergencyContact, Episode, Patient
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.reach import reach
+from portal.services.records.conversations import Channel
+from portal.services.records.episodes import Episode
+from portal.services.records.patients import Address, EmergencyContact, Patient
+from portal.state.sessions import Person
+from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, outcome, shown
-from portal.web.forms import Fields, Form, Values, a_date, a_phone_number, an_email, choice, day_of, text
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, shown
+from portal.web.forms import Fields, Form, Values, a_date, a_phone_number, an_email, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.language import NAMES
-from portal.web.permitted import EDIT_PATIENT, may
+from portal.web.locale_selector import NAMES
+from portal.web.pages import Page
+from portal.web.parse import calendar_date
+from portal.web.permissions import EDIT_PATIENT, may
 from portal.web.unsent import typed_text
-from portal.words import _
 
 bp = Blueprint("patients", __name__, url_prefix="/patients")
 bp.add_app_template_global(may, "may")
@@ -42,7 +46,7 @@ CONTACT = (
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
 def edit(care: Care, person: Person, patient_id: str) -> Response:
     """Show a patient's record as a form."""
-    episode, patient = reach(care, person, of_id(patient_id))
+    episode, patient = find_embedded(care, person, of_id(patient_id))
     audit.note("patient.read", "done", kind="patient", id_=patient.id)
     return _page(episode, patient, shown(_editing(care, person, patient_id), patient))
 
@@ -52,9 +56,8 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 @typed_text(*EDIT_FORM, *IDENTITY, *CONTACT)
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else made of it meanwhile."""
-    episode, patient = reach(care, person, of_id(patient_id))
+    episode, patient = find_embedded(care, person, of_id(patient_id))
     result = attempt(_editing(care, person, patient_id), patient)
-    audit.note("patient.update", outcome(result), kind="patient", id_=patient.id)
     if not isinstance(result, Saved):
         return _page(episode, patient, result)
     toast(_("The patient’s record is saved.") if result.is_changed else _("Nothing was changed."))
@@ -68,15 +71,24 @@ def of_id(patient_id: str) -> Callable[[Episode], Patient | None]:
     )
 
 
+class EditPage(Page, template="patients/edit.html"):
+    """A patient's record as a form, or two versions of it."""
+
+    episode: Episode
+    patient: Patient
+    edit: Filled | Comparison
+
+
 def _page(episode: Episode, patient: Patient, edit: Filled | Comparison) -> Response:
-    return render(
-        "patients/edit.html", fragment="edit", status=edit.status, episode=episode, patient=patient, edit=edit
-    )
+    return render(EditPage(episode=episode, patient=patient, edit=edit), fragment="edit", status=edit.status)
 
 
 def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
     return Editing(
-        read=lambda: reach(care, person, of_id(patient_id))[1],
+        owner=person.sub,
+        event="patient.update",
+        kind="patient",
+        read=lambda: find_embedded(care, person, of_id(patient_id))[1],
         values=lambda patient: {**identity_values(patient), **contact_values(patient)},
         fields=lambda patient: {**_identity_fields(), **contact_fields(patient)},
         check=lambda patient, form: check_contact(form),
@@ -117,7 +129,7 @@ def _with_identity(patient: Patient, values: Values) -> Patient:
         patient,
         first_name=values["first_name"],
         last_name=values["last_name"],
-        date_of_birth=day_of(values["date_of_birth"]),
+        date_of_birth=calendar_date(values["date_of_birth"]),
         mrn=values["mrn"],
         is_active=values["is_active"] == "yes",
     )
@@ -265,7 +277,7 @@ def _languages(patient: Patient) -> list[tuple[str, str]]:
 
 def _countries(patient: Patient) -> list[tuple[str, str]]:
     current = patient.address.country if patient.address else ""
-    return _with_current([("", _("Choose a country")), *_all_countries(str(get_locale() or "en"))], current)
+    return _with_current([("", _("Choose a country")), *_all_countries(language())], current)
 
 
 def _with_current(choices: list[tuple[str, str]], current: str) -> list[tuple[str, str]]:

@@ -6,19 +6,28 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response, url_for
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import NotFound
 from portal.services.pgt_results import STRUCK, get_pgt_result
-from portal.services.records import PgtCall, PgtResult, PgtType
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.episodes import number
-from portal.web import audit, clinical
+from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
+from portal.state.sessions import Person
+from portal.web import audit, labels
+from portal.web.filters import number
 from portal.web.guard import signed_in
 from portal.web.htmx import render
-from portal.words import _
+from portal.web.pages import Page
 
 bp = Blueprint("pgt_results", __name__, url_prefix="/pgt-results")
+
+
+class ResultPage(Page, template="pgt_results/show.html"):
+    """A result; `struck` stands in its texts for words that would tell the embryo's sex."""
+
+    result: PgtResult
+    view: ResultView
+    struck: str
 
 
 @bp.get("/<record:result_id>")
@@ -29,7 +38,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     if person.is_patient and not result.is_released:
         raise NotFound
     audit.note("pgt-result.read", "done", kind="pgt-result", id_=result.id)
-    return render("pgt_results/show.html", result=result, view=ResultView(result), struck=STRUCK)
+    return render(ResultPage(result=result, view=ResultView(result), struck=STRUCK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,7 @@ class ResultView:
         """The laboratory's call; a mosaic's with its percentage."""
         if self.result.call is None:
             return _("No result yet")
-        words = clinical.pgt_call_name(self.result.call)
+        words = labels.pgt_call_name(self.result.call)
         if self.result.is_mosaic and self.result.mosaic_percent is not None:
             return _("%(call)s, %(percent)s %%", call=words, percent=number(self.result.mosaic_percent))
         return words

@@ -4,27 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, url_for
 
-from portal.operations import Operation, State
-from portal.parts import parts
+from portal.config.tenants import Side
+from portal.context import context
+from portal.i18n.gettext import _
+from portal.services import errors
 from portal.services.client import Care
-from portal.services.errors import BadResponse, NotAllowed, NotFound, NotOffered, Refused, Unavailable
-from portal.services.records import Episode, Relationship
+from portal.services.errors import NotAllowed, NotFound, NotOffered, Unavailable
+from portal.services.records.episodes import Episode
+from portal.services.records.relationships import Relationship
 from portal.services.relationships import delete_relationship
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.reach import reach
+from portal.state.operations import Operation
+from portal.state.sessions import Person
+from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Refused,
+    Reopened,
+    Unknown,
+    act_once,
+    begin,
+    sent_operation,
+)
 from portal.web.conflicts import kept_elsewhere
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.once import settled
-from portal.web.permitted import may
-from portal.web.rules import said
-from portal.words import _
+from portal.web.pages import Page
+from portal.web.permissions import may
+from portal.web.refusals import refusal_message
 
 bp = Blueprint("relationships", __name__, url_prefix="/relationships")
+
+
+class RemovePage(Page, template="relationships/remove.html"):
+    """What follows from removing someone, and the form that does it; `note` says why nothing was removed."""
+
+    episode: Episode
+    relationship: Relationship
+    operation: Operation
+    note: str
+
+
+class GonePage(Page, template="relationships/gone.html"):
+    """They were removed already; `back` is where to go on."""
+
+    back: str
 
 
 @bp.get("/<record:relationship_id>/remove")
@@ -33,7 +61,7 @@ def confirm(care: Care, person: Person, relationship_id: str) -> Response:
     """Say what follows from removing someone, and ask."""
     _require_right(person)
     try:
-        episode, relationship = reach(care, person, _of_id(relationship_id, person))
+        episode, relationship = find_embedded(care, person, _of_id(relationship_id, person))
     except NotFound:
         return _gone(person, relationship_id)
     audit.note("relationship.read", "done", kind="relationship", id_=relationship.id)
@@ -45,67 +73,57 @@ def confirm(care: Care, person: Person, relationship_id: str) -> Response:
 def remove(care: Care, person: Person, relationship_id: str) -> Response:
     """Remove them, once."""
     _require_right(person)
-    operations = parts().operations
-    operation = operations.find(person.sub, request.form.get("operation", ""), _purpose(relationship_id))
+    operation = sent_operation(person.sub, _purpose(relationship_id))
     try:
-        episode, relationship = reach(care, person, _of_id(relationship_id, person))
+        episode, relationship = find_embedded(care, person, _of_id(relationship_id, person))
     except NotFound:
-        return _done(person, operation, is_first=False) if operation else _gone(person, relationship_id)
+        return _removed(person, operation, is_first=False) if operation else _gone(person, relationship_id)
     if operation is None:
-        return _ask(
-            episode, relationship, _operation(person, episode, relationship), status=409, note=_stale()
-        )
-    if not operations.claim(person.sub, operation.id):
-        operation = settled(person, operation)
-        if operation.state is State.DONE:
-            return _done(person, operation, is_first=False)
-        return _ask(episode, relationship, operation, status=409, note=_unconfirmed())
-    return _delete(care, person, episode, relationship, operation)
-
-
-def _delete(
-    care: Care, person: Person, episode: Episode, relationship: Relationship, operation: Operation
-) -> Response:
-    operations = parts().operations
-    try:
-        delete_relationship(care, relationship.id)
-    except NotFound:
-        return _done(person, operation, is_first=False)
-    except (Refused, NotOffered) as error:
-        operations.reopen(person.sub, operation.id)
-        audit.note("relationship.remove", "refused", kind="relationship", id_=relationship.id)
-        if isinstance(error, NotOffered):
+        fresh = _operation(person, episode, relationship)
+        return _ask(episode, relationship, fresh, status=409, note=_stale())
+    outcome = act_once(
+        Attempt(person.sub, operation),
+        lambda _key: _delete(care, relationship_id),
+        look=lambda: _is_gone(care, person, relationship_id),
+        event="relationship.remove",
+        kind="relationship",
+        id_=relationship_id,
+        is_repeatable=True,
+    )
+    match outcome:
+        case Done(result=was_there):
+            return _removed(person, operation, is_first=was_there is True)
+        case Refused(NotOffered()):
             return _ask(episode, relationship, operation, status=501, note=kept_elsewhere())
-        return _ask(episode, relationship, operation, status=403, note=said(error.code))
-    except (Unavailable, BadResponse) as error:
-        if isinstance(error, Unavailable) and error.outcome_known:
-            operations.reopen(person.sub, operation.id)
-            raise
-        return _look(care, person, episode, relationship, operation)
-    except NotAllowed:
-        operations.reopen(person.sub, operation.id)
-        raise
-    audit.note("relationship.remove", "done", kind="relationship", id_=relationship.id)
-    return _done(person, operation, is_first=True)
+        case Refused(errors.Refused(code=code)):
+            return _ask(episode, relationship, operation, status=403, note=refusal_message(code))
+        case Refused(error) | NotSent(error):
+            raise error
+        case Unknown(is_readable=False):
+            raise Unavailable("not confirmed", outcome_known=False)
+        case Unknown() | Reopened():
+            return _ask(episode, relationship, operation, status=503, note=_unconfirmed())
 
 
-def _look(
-    care: Care, person: Person, episode: Episode, relationship: Relationship, operation: Operation
-) -> Response:
-    """No answer came: is it still there? Removing it once more does no harm, so it may be tried again."""
-    operations = parts().operations
-    operations.lose(person.sub, operation.id)
-    audit.note("relationship.remove", "unknown", kind="relationship", id_=relationship.id)
+def _delete(care: Care, relationship_id: str) -> bool:
+    """Remove it; False where it was gone before."""
     try:
-        reach(care, person, _of_id(relationship.id, person))
+        delete_relationship(care, relationship_id)
     except NotFound:
-        return _done(person, operation, is_first=True)
-    operations.reopen(person.sub, operation.id)
-    return _ask(episode, relationship, operation, status=503, note=_unconfirmed())
+        return False
+    return True
 
 
-def _done(person: Person, operation: Operation, *, is_first: bool) -> Response:
-    parts().operations.finish(person.sub, operation.id)
+def _is_gone(care: Care, person: Person, relationship_id: str) -> bool | None:
+    """Look after a lost answer: True where the record doesn't hold it any more, else None."""
+    try:
+        find_embedded(care, person, _of_id(relationship_id, person))
+    except NotFound:
+        return True
+    return None
+
+
+def _removed(person: Person, operation: Operation, *, is_first: bool) -> Response:
     name = str(operation.data.get("name") or "")
     if is_first:
         toast(_("%(name)s was removed.", name=name) if name else _("Removed."))
@@ -114,29 +132,25 @@ def _done(person: Person, operation: Operation, *, is_first: bool) -> Response:
     episode_id = str(operation.data.get("episode") or "")
     if person.is_staff and episode_id:
         return redirect_to(url_for("episodes.show", episode_id=episode_id))
-    return redirect_to(url_for("me.show" if person.is_patient else "episodes.index"))
+    return redirect_to(_back(person))
 
 
 def _gone(person: Person, relationship_id: str) -> Response:
     """Not there: told as removed to the one who removed it, and to everybody else as never seen."""
-    ended = parts().operations.newest(person.sub, _purpose(relationship_id))
-    if ended is None:
+    if context().operations.newest(person.sub, _purpose(relationship_id)) is None:
         raise NotFound
-    back = url_for("me.show") if person.is_patient else url_for("episodes.index")
-    return render("relationships/gone.html", status=404, back=back)
+    return render(GonePage(back=_back(person)), status=404)
+
+
+def _back(person: Person) -> str:
+    return url_for("me.show" if person.is_patient else "episodes.index")
 
 
 def _ask(
     episode: Episode, relationship: Relationship, operation: Operation, *, status: int = 200, note: str = ""
 ) -> Response:
-    return render(
-        "relationships/remove.html",
-        status=status,
-        episode=episode,
-        relationship=relationship,
-        operation=operation,
-        note=note,
-    )
+    page = RemovePage(episode=episode, relationship=relationship, operation=operation, note=note)
+    return render(page, status=status)
 
 
 def _of_id(relationship_id: str, person: Person) -> Callable[[Episode], Relationship | None]:
@@ -160,12 +174,9 @@ def _require_right(person: Person) -> None:
 
 
 def _operation(person: Person, episode: Episode, relationship: Relationship) -> Operation:
-    operations = parts().operations
-    newest = operations.newest(person.sub, _purpose(relationship.id))
-    if newest is not None and newest.state is State.OPEN:
-        return newest
     data = {"name": relationship.related_name, "episode": episode.id}
-    return operations.begin(person.sub, _purpose(relationship.id), data)
+    operation, _was_lost = begin(person.sub, _purpose(relationship.id), data)
+    return operation
 
 
 def _purpose(relationship_id: str) -> str:

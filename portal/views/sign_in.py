@@ -7,22 +7,34 @@ import logging
 from flask import Blueprint, Response, g, make_response, request
 from flask_babel import get_locale
 
-from portal.parts import parts, session
+from portal.context import context, session
 from portal.services.errors import Unavailable
+from portal.signin.discovery import ProviderDown, ProviderRefused
 from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
-from portal.signin.provider import ProviderDown, ProviderRefused
 from portal.signin.tokens import SignInFailed
-from portal.web import audit, templates, unsent
+from portal.web import audit, unsent
 from portal.web.extensions import csrf, limiter
 from portal.web.htmx import redirect_to, render
+from portal.web.pages import Page
+from portal.web.routing import CALLBACK
 
 bp = Blueprint("sign_in", __name__)
 log = logging.getLogger("portal")
 
 
 def _sign_in_limit() -> str:
-    return parts().settings.limit_sign_in
+    return context().settings.limit_sign_in
+
+
+class SignedOutPage(Page, template="sign_in/signed_out.html"):
+    """After signing out."""
+
+
+class FailedPage(Page, template="sign_in/failed.html"):
+    """A sign-in that failed; `keeps_cookies` says whether the browser does."""
+
+    keeps_cookies: bool
 
 
 @bp.get("/sign-in")
@@ -41,9 +53,9 @@ def start() -> Response:
     if here.was_ended_elsewhere:
         fresh = True
     try:
-        started = parts().sign_in.start(
+        started = context().sign_in.start(
             g.tenant,
-            redirect_uri=f"{_origin()}/sign-in/callback",
+            redirect_uri=_origin() + CALLBACK,
             next_path=next_path,
             cookie=request.cookies.get(BROWSER_COOKIE),
             language=str(get_locale()),
@@ -58,13 +70,13 @@ def start() -> Response:
     return response
 
 
-@bp.get("/sign-in/callback")
+@bp.get(CALLBACK)
 @limiter.limit(_sign_in_limit)
 def callback() -> Response:
     """Take what the identity server sends back; at most one session comes of it."""
     here = session()
     try:
-        finished = parts().sign_in.finish(
+        finished = context().sign_in.finish(
             g.tenant, cookie=request.cookies.get(BROWSER_COOKIE), answer=_answer()
         )
     except SignInFailed as error:
@@ -83,7 +95,7 @@ def callback() -> Response:
     here.sign_in(finished.person, finished.tokens, device=_device())
     audit.note("sign-in", "fresh" if finished.fresh else "done", person=finished.person)
     unsent.await_return(finished.person)
-    revoke_soon(g.tenant, parts().sign_in.provider(g.tenant), replaced, parts().settings.timeouts)
+    revoke_soon(g.tenant, context().sign_in.provider(g.tenant), replaced, context().settings.timeouts)
     # Another person at a "confirm it is you" begins a session of their own, not in the middle of someone's form.
     return redirect_to("/" if finished.fresh and before is not None and not same else finished.next)
 
@@ -94,13 +106,13 @@ def sign_out() -> Response:
     here = session()
     person, tokens = here.person, here.tokens
     here.end()
-    parts().sign_in.forget(request.cookies.get(BROWSER_COOKIE))
+    context().sign_in.forget(request.cookies.get(BROWSER_COOKIE))
     location = None
     if person:
         unsent.forget(person)
         audit.note("sign-out", "done", person=person)
-        provider = parts().sign_in.provider(g.tenant)
-        if revoke(g.tenant, provider, tokens, parts().settings.timeouts):
+        provider = context().sign_in.provider(g.tenant)
+        if revoke(g.tenant, provider, tokens, context().settings.timeouts):
             location = end_session_address(g.tenant, provider, person, tokens, origin=_origin())
     response = redirect_to(location or "/signed-out")
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
@@ -110,14 +122,14 @@ def sign_out() -> Response:
 @bp.get("/signed-out")
 def signed_out() -> Response:
     """Say that it is over, and offer to begin again."""
-    return render("sign_in/signed_out.html")
+    return render(SignedOutPage())
 
 
 @bp.post("/sign-out/back-channel")
 @csrf.exempt
 def back_channel() -> Response:
     """End the sessions that the identity server names (OpenID Connect Back-Channel Logout 1.0 §2.5)."""
-    the = parts()
+    the = context()
     logout = BackChannel(the.vault, the.sessions, the.providers, the.clock)
     try:
         logout.end(g.tenant, request.form.get("logout_token", ""))
@@ -135,8 +147,7 @@ def _answer() -> dict[str, str]:
 
 
 def _failed(status: int = 400) -> Response:
-    keeps_cookies = BROWSER_COOKIE in request.cookies
-    return make_response(templates.render("sign_in/failed.html", {"keeps_cookies": keeps_cookies}), status)
+    return render(FailedPage(keeps_cookies=BROWSER_COOKIE in request.cookies), status=status)
 
 
 def _origin() -> str:

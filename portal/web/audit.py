@@ -6,9 +6,9 @@ import re
 
 from flask import g
 
-from portal import metrics
-from portal.parts import parts
-from portal.sessions import Person
+from portal.context import context
+from portal.operate import metrics
+from portal.state.sessions import Person
 
 _OPAQUE = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,9}", re.IGNORECASE
@@ -27,7 +27,7 @@ def note(
     if outcome == "refused":
         g.is_refusal_noted = True
     metrics.event(event, outcome)
-    parts().audit.record(
+    context().audit.record(
         event,
         outcome,
         tenant=g.tenant.key if "tenant" in g else "-",
@@ -46,4 +46,4 @@ def note_refusal(event: str, outcome: str) -> None:
 
 
 def _opaque(id_: str) -> str:
-    return id_ if _OPAQUE.fullmatch(id_) else f"~{parts().audit.pseudonym(id_)}"
+    return id_ if _OPAQUE.fullmatch(id_) else f"~{context().audit.pseudonym(id_)}"

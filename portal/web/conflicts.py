@@ -3,7 +3,7 @@
 An edit form carries what the record was when it was opened. When it is sent, three things are compared, field by
 field: what was, what was typed, and what is now. Whatever someone else changed meanwhile is shown beside what was
 typed, and chosen per field; nothing that anybody typed is lost. What the portal doesn't see in time the API's stamp
-refuses, and then the record is read and compared again.
+refuses, and then the record is read and compared again. It is written once (`portal.web.act_once`).
 
 A page gives an `Editing` and shows what `attempt` returns: `Saved`, or a `Filled` form, or a `Comparison`. What was
 typed before a session ended is compared in the same way when the page is opened again (`portal.web.unsent`).
@@ -20,23 +20,32 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 from flask import request
 
-from portal.services.errors import (
-    BadResponse,
-    CareError,
-    Conflict,
-    Invalid,
-    NotOffered,
+from portal.i18n.gettext import _
+from portal.services import errors
+from portal.services.errors import CareError, Conflict, Invalid, NotOffered, Unavailable
+from portal.web import audit, unsent
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Outcome,
     Refused,
-    Unavailable,
+    Reopened,
+    Unknown,
+    act_once,
+    begin_edit,
 )
-from portal.web import unsent
-from portal.web.forms import Fields, Form, Values, sent
-from portal.web.rules import said
-from portal.words import _
+from portal.web.forms import Fields, Form, Values, cleaned, sent
+from portal.web.refusals import refusal_message
 
 
 class Stamped(Protocol):
     """A record that others may change."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
 
     @property
     def concurrency_stamp(self) -> str | None:
@@ -60,11 +69,15 @@ def _nothing_more(record: object, form: Form) -> None:
 class Editing(Generic[R]):
     """How one kind of record is read, shown as text by field, checked and written.
 
-    `fields` makes the form for the record as it is now (its legal moves, its own value among the choices); `check`
-    adds errors over several fields; `write` gets the record as it is now and what to make of it, and returns the
-    record as answered, or None for an empty answer.
+    `owner` is who edits (`Person.sub`), `event` and `kind` name the act and the record in the audit. `fields` makes the
+    form for the record as it is now (its legal moves, its own value among the choices); `check` adds errors over several
+    fields; `write` gets the record as it is now and what to make of it, and returns the record as answered, or None for
+    an empty answer.
     """
 
+    owner: str
+    event: str
+    kind: str
     read: Callable[[], R]
     values: Callable[[R], Values]
     fields: Callable[[R], Fields]
@@ -147,9 +160,10 @@ class Sent:
         """Read this request's form, or the one that is given."""
         form = request.form if given is None else given
         chosen = {name: form.get(f"keep-{name}", "") for name in names}
+        typed, opened = sent(names, form), _decoded(form.get("opened", ""))
         return cls(
-            typed=sent(names, form),
-            opened=_decoded(form.get("opened", "")),
+            typed={name: _as_opened(text, opened.get(name)) for name, text in typed.items()},
+            opened=opened,
             seen=form.get("seen", ""),
             keep={name: kept for name, kept in chosen.items() if kept in ("mine", "now")},
         )
@@ -180,31 +194,27 @@ def attempt(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
     """
     sent_form = Sent.of_form(tuple(editing.fields(record)))
     for is_last in (False, True):
-        now = editing.values(record)
-        wanted = settle(sent_form, now, record, editing.form(record, now))
-        if isinstance(wanted, Comparison):
+        wanted = _wanted(editing, record, sent_form)
+        if not isinstance(wanted, dict):
+            audit.note(editing.event, _outcome(wanted), kind=editing.kind, id_=record.id)
             return wanted
-        filled = _checked(editing, record, wanted)
-        if filled is not None:
-            return filled
-        if wanted == now:
-            return Saved(record, is_changed=bool(sent_form.opened and sent_form.opened != now))
-        try:
-            return _written(editing, record, wanted)
-        except Conflict:
-            if is_last:
-                raise
-            record = editing.read()
-        except (Invalid, Refused, NotOffered) as error:
-            return _refused(editing, record, wanted, error)
+        write = _Write(editing, record, wanted, newest=record)
+        match write.once():
+            case Done(result=written) if written is not None:
+                return Saved(written, is_changed=True)
+            case Done():  # by an earlier post of the same form
+                return write.found()
+            case Refused(Conflict()) if not is_last:
+                record = editing.read()
+            case Refused(Invalid() | errors.Refused() | NotOffered() as error):
+                return _refused(editing, record, wanted, error)
+            case Refused(error) | NotSent(error):
+                raise error
+            case Unknown(is_readable=False):
+                raise Unavailable("not confirmed", outcome_known=False)
+            case Unknown() | Reopened():
+                return write.unconfirmed()
     raise AssertionError("unreachable")
-
-
-def outcome(result: Saved[R] | Filled | Comparison) -> str:
-    """Return the word for the audit record."""
-    if isinstance(result, Saved):
-        return "done" if result.is_changed else "unchanged"
-    return {409: "conflict", 403: "refused", 501: "refused", 503: "unknown"}.get(result.status, "invalid")
 
 
 def kept_elsewhere() -> str:
@@ -251,50 +261,95 @@ def compare(sent_form: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def _checked(editing: Editing[R], record: R, wanted: Values) -> Filled | None:
-    """The form again when something is wrong with what it holds."""
+def _wanted(editing: Editing[R], record: R, sent_form: Sent) -> Values | Saved[R] | Filled | Comparison:
+    """What to make of the record; or what to show where that is nothing, wrong or undecided."""
+    now = editing.values(record)
+    wanted = settle(sent_form, now, record, editing.form(record, now))
+    if isinstance(wanted, Comparison):
+        return wanted
     form = editing.form(record, wanted)
     form.validate()
     editing.check(record, form)
-    return _again(editing, record, form, status=422) if form.errors else None
+    if form.errors:
+        return _again(editing, record, form, status=422)
+    if wanted == now:
+        return Saved(record, is_changed=bool(sent_form.opened and sent_form.opened != now))
+    return wanted
 
 
-def _written(editing: Editing[R], record: R, wanted: Values) -> Saved[R] | Filled:
-    """Write it; where the answer is empty, lost or unreadable, read what the record says."""
-    before, is_lost = editing.values(record), False
-    try:
-        written = editing.write(record, wanted)
-    except BadResponse:
-        written, is_lost = None, True
-    except Unavailable as error:
-        if error.outcome_known:
-            raise
-        written, is_lost = None, True
-    if written is not None:
-        return Saved(written, is_changed=True)
-    newest = _read_again(editing)
-    now = editing.values(newest)
-    if now == wanted or (not is_lost and now != before):  # an API may write what it got in its own way
-        return Saved(newest, is_changed=True)
-    note = _(
-        "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it. You can send it again."
-    )
-    return _again(editing, newest, editing.form(newest, wanted), status=503, note=note)
+def _outcome(result: Saved[R] | Filled | Comparison) -> str:
+    """The word for the audit of what ended before it was sent."""
+    if isinstance(result, Saved):
+        return "unchanged"
+    return "conflict" if result.status == 409 else "invalid"
 
 
-def _read_again(editing: Editing[R]) -> R:
-    try:
-        return editing.read()
-    except CareError as error:
-        raise Unavailable("not confirmed", outcome_known=False) from error
+@dataclass
+class _Write(Generic[R]):
+    """One write over the record as it was read: sent once, and looked for where the answer is empty or lost."""
+
+    editing: Editing[R]
+    record: R
+    wanted: Values
+    newest: R
+    is_answered: bool = False
+
+    def once(self) -> Outcome[R | None]:
+        """Send it, unless an earlier post of the same form did."""
+        editing, id_ = self.editing, self.record.id
+        seen = _seen(editing.values(self.record), self.record.concurrency_stamp)
+        typed = msgspec.json.encode(self.wanted).decode()
+        operation = begin_edit(editing.owner, f"{editing.event}:{id_}", seen, typed)
+        return act_once(
+            Attempt(editing.owner, operation),
+            self._send,
+            look=self._look,
+            shows=lambda written: written is not None,
+            event=editing.event,
+            kind=editing.kind,
+            id_=id_,
+            is_repeatable=True,
+        )
+
+    def found(self) -> Saved[R] | Filled:
+        """An earlier post of the same form wrote it: return the record as it is now."""
+        self.newest = self.editing.read()
+        return Saved(self.newest, is_changed=True) if self._is_changed() else self.unconfirmed()
+
+    def unconfirmed(self) -> Filled:
+        """Nobody confirmed it, and the record, as it was read last, doesn't show it: return the form again."""
+        note = _(
+            "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it. You can send it again."
+        )
+        form = self.editing.form(self.newest, self.wanted)
+        return _again(self.editing, self.newest, form, status=503, note=note)
+
+    def _send(self, _key: str) -> R | None:
+        written = self.editing.write(self.record, self.wanted)
+        self.is_answered = True
+        return written
+
+    def _look(self) -> R | None:
+        try:
+            self.newest = self.editing.read()
+        except CareError as error:
+            raise Unavailable("not confirmed", outcome_known=False) from error
+        is_wanted = self.editing.values(self.newest) == self.wanted
+        return self.newest if is_wanted or (self.is_answered and self._is_changed()) else None
+
+    def _is_changed(self) -> bool:
+        """Whether it isn't as it was before: an API may write what it got in its own way."""
+        return self.editing.values(self.newest) != self.editing.values(self.record)
 
 
-def _refused(editing: Editing[R], record: R, wanted: Values, error: Invalid | Refused | NotOffered) -> Filled:
+def _refused(
+    editing: Editing[R], record: R, wanted: Values, error: Invalid | errors.Refused | NotOffered
+) -> Filled:
     form = editing.form(record, wanted)
     if isinstance(error, NotOffered):
         return _again(editing, record, form, status=501, note=kept_elsewhere())
-    if isinstance(error, Refused):
-        return _again(editing, record, form, status=403, note=said(error.code))
+    if isinstance(error, errors.Refused):
+        return _again(editing, record, form, status=403, note=refusal_message(error.code))
     names = [name.replace(".", "_") for name in error.fields]
     for name in (name for name in names if name in form):
         form.add_error(name, _("The clinic’s system doesn’t accept this."))
@@ -344,6 +399,11 @@ def _carried(opened: Values, seen: str) -> tuple[tuple[str, str], ...]:
 def _seen(now: Values, stamp: str | None) -> str:
     """A mark of the version that a page shows; the stamp alone won't do for an API that gives none."""
     return hashlib.sha256(msgspec.json.encode([now, stamp])).hexdigest()[:32]
+
+
+def _as_opened(typed: str, opened: str | None) -> str:
+    """What a field was opened with, where a browser and `cleaned` alone made something else of it."""
+    return opened if opened is not None and cleaned(opened) == typed else typed
 
 
 def _decoded(text: str) -> Values:

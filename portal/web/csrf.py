@@ -5,7 +5,7 @@ so it lives exactly as long as the session, and a public page stores nothing. Ea
 compressing the page tells nothing about it (BREACH). It also says for whom its form was made, so that what was typed
 into a form from an earlier session is given back to that person alone (`portal.web.unsent`).
 
-Flask-WTF calls `protect` before every request and keeps the list of exempt views.
+Flask-WTF calls `protect` before every request; a view that another server calls is marked by `exempt`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,23 @@ import binascii
 import hashlib
 import hmac
 import secrets
-from typing import Any, NoReturn, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, g, request
-from flask_wtf.csrf import CSRFProtect
+from flask import Flask, Response, current_app, g, request
+from flask_wtf.csrf import CSRFError, CSRFProtect
 from markupsafe import Markup
 
-from portal.parts import parts, session
-from portal.sessions import COOKIE
+from portal.context import context, session
+from portal.state.sessions import COOKIE
+
+View = TypeVar("View", bound=Callable[..., object])
 
 FIELD = "csrf_token"
 VISITOR_COOKIE = "__Host-form"
 
+_EXEMPT = "csrf_exempt"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _TAG = 16
 _LENGTH = 2 * _TAG
@@ -42,18 +46,19 @@ class Csrf(cast("type[Any]", CSRFProtect)):
         app.jinja_env.globals["csrf_field"] = field  # pyright: ignore[reportArgumentType]
         app.after_request(_set_cookie)
 
+    def exempt(self, view: View) -> View:
+        """Mark a view that takes requests without a token."""
+        setattr(view, _EXEMPT, True)
+        return view
+
     def protect(self, apply_exemptions: bool = False) -> None:
-        """Refuse an unsafe request of another site, or without a token of this browser."""
-        if request.method in _SAFE or (apply_exemptions and (not request.endpoint or self._is_exempt())):
+        """Refuse an unsafe request of another site, or without a token of this browser; raise CSRFError."""
+        if request.method in _SAFE or (apply_exemptions and _needs_no_token()):
             return
         if not is_from_here():
-            self._refuse("another site's form")
+            raise CSRFError("another site's form")
         if not _is_of_this_browser():
-            self._refuse("no token of this browser")
-
-    def _refuse(self, reason: str) -> NoReturn:
-        self._error_response(reason)
-        raise AssertionError("unreachable")
+            raise CSRFError("no token of this browser")
 
 
 def field() -> Markup:
@@ -90,6 +95,11 @@ def is_made_for(issuer: str, sub: str) -> bool:
     return given is not None and any(
         hmac.compare_digest(given[_TAG:], _tag(key, "owner", _owner(issuer, sub))) for key in _keys()
     )
+
+
+def _needs_no_token() -> bool:
+    """Whether the request meets no view (then there is nothing to do), or one that is exempt."""
+    return not request.endpoint or hasattr(current_app.view_functions[request.endpoint], _EXEMPT)
 
 
 def _is_of_this_browser() -> bool:
@@ -131,7 +141,7 @@ def _keys() -> tuple[bytes, ...]:
     keys: tuple[bytes, ...] | None = g.get("csrf_keys")
     if keys is None:
         keys = g.csrf_keys = tuple(
-            hashlib.sha256(b"portal forms" + key.encode()).digest() for key in parts().settings.secret_keys
+            hashlib.sha256(b"portal forms" + key.encode()).digest() for key in context().settings.secret_keys
         )
     return keys
 

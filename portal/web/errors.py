@@ -14,6 +14,7 @@ from flask import Flask, Response, current_app, g, make_response, request
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
+from portal.i18n.gettext import _, ngettext
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -26,13 +27,14 @@ from portal.services.errors import (
     Refused,
     Unavailable,
 )
-from portal.sessions import COOKIE, Person
+from portal.signin.discovery import ProviderDown, ProviderRefused
 from portal.signin.flow import Loop
-from portal.signin.provider import ProviderDown, ProviderRefused
+from portal.state.sessions import COOKIE, Person
 from portal.store import StoreDown
 from portal.web import audit, htmx, templates, unsent
-from portal.web.rules import said
-from portal.words import _, ngettext
+from portal.web.pages import Page
+from portal.web.refusals import refusal_message
+from portal.web.routing import own_address
 
 log = logging.getLogger("portal")
 
@@ -49,6 +51,27 @@ class Told:
     happened: str
     todo: str
     again: bool = False
+
+
+class FailurePage(Page, template="errors/page.html"):
+    """A failure as a page; `actions` are links with `label` and `href`."""
+
+    title: str
+    happened: str
+    todo: str
+    correlation_id: str | None
+    actions: list[dict[str, str]]
+
+
+class FailureFragment(Page, template="errors/fragment.html"):
+    """A failure in place of the region `target`; `href` tries again."""
+
+    title: str
+    happened: str
+    todo: str
+    correlation_id: str | None
+    target: str | None
+    href: str | None
 
 
 def init_app(app: Flask) -> None:
@@ -78,7 +101,7 @@ def told(error: CareError) -> Told:
             return Told(
                 403,
                 _("That can’t be done now"),
-                said(error.code),
+                refusal_message(error.code),
                 _("Nothing was changed. Go back and look at it as it is now."),
             )
         case NotFound():
@@ -149,37 +172,36 @@ def answer(what: Told, *, retry_after: float | None = None, href: str | None = N
 
     `href` is the page to refresh, where that is what helps.
     """
-    context = {
-        "title": what.title,
-        "happened": what.happened,
-        "todo": what.todo,
-        "correlation_id": g.get("request_id"),
-        "tone": "attention",
-    }
+    said = {"title": what.title, "happened": what.happened, "todo": what.todo}
+    number: str | None = g.get("request_id")
+    page: Page
     try:
         if htmx.is_htmx():
             href = href or (htmx.current_path() if what.again else None)
-            body = templates.render(
-                "errors/fragment.html", {**context, "target": htmx.target(), "href": href}
-            )
+            page = FailureFragment(**said, correlation_id=number, target=htmx.target(), href=href)
         else:
-            home = _("Go to the worklist") if _is_staff() else _("Go to the home page")
-            actions = [{"label": home, "href": "/"}]
-            if href:
-                actions.insert(0, {"label": _("Refresh this page"), "href": href})
-            elif what.again and request.method == "GET":
-                actions.insert(0, {"label": _("Try again"), "href": request.full_path.rstrip("?")})
-            elif what.again and (behind := _page_behind()) != "/":
-                actions.insert(0, {"label": _("Go back and try again"), "href": behind})
-            body = templates.render("errors/page.html", {**context, "actions": actions})
+            page = FailurePage(**said, correlation_id=number, actions=_actions(what, href))
+        body = templates.render(page.template, page.context())
     except Exception:
         log.exception("error page failed")
-        body = _plain(**context)
+        body = _plain(**said, correlation_id=number)
     response = make_response(body, what.status)
     response.vary.update(("HX-Request", "HX-Target"))
     if retry_after is not None:
         response.headers["Retry-After"] = str(max(1, round(retry_after)))
     return response
+
+
+def _actions(what: Told, href: str | None) -> list[dict[str, str]]:
+    """What can be done about it, the likeliest first; `href` is the page to refresh."""
+    home = {"label": _("Go to the worklist") if _is_staff() else _("Go to the home page"), "href": "/"}
+    if href:
+        return [{"label": _("Refresh this page"), "href": href}, home]
+    if what.again and request.method == "GET":
+        return [{"label": _("Try again"), "href": own_address()}, home]
+    if what.again and (behind := _page_behind()) != "/":
+        return [{"label": _("Go back and try again"), "href": behind}, home]
+    return [home]
 
 
 def _page_behind() -> str:

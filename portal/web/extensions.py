@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import math
 from typing import Any, cast
@@ -12,15 +11,15 @@ from flask_babel import Babel
 from flask_limiter import Limiter
 from limits.storage import Storage
 
-from portal.parts import parts, session
-from portal.store import StoreDown
+from portal.context import context, session
+from portal.store import Record, StoreDown, update
 from portal.web.csrf import Csrf
 
 
 class CountsInStore(Storage):
     """Counters of requests in the portal's own store, so that a limit holds for all workers together.
 
-    A window begins with its first request (fixed window). Address and person are in the name as a hash alone.
+    A window begins with its first request (fixed window). Address and person are not told by the name.
     """
 
     STORAGE_SCHEME = ["portal"]  # noqa: RUF012 (declared so by the base class)
@@ -30,36 +29,31 @@ class CountsInStore(Storage):
         return StoreDown
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        store, name = parts().vault.store, _counter(key)
-        while True:
-            held = store.get(name)
-            count = (int(held.value) if held else 0) + amount
-            value = str(count).encode()
-            done = (
-                store.replace(name, value, version=held.version, expires_at=held.expires_at)
-                if held
-                else store.insert(name, value, expires_at=parts().clock() + expiry)
-            )
-            if done:
-                return count
+        end = context().clock() + expiry
+
+        def add(counter: Record | None) -> tuple[bytes, float]:
+            count = int(counter.value) if counter else 0
+            return str(count + amount).encode(), counter.expires_at if counter else end
+
+        return int(update(context().vault.store, _counter(key), add) or 0)
 
     def get(self, key: str) -> int:
-        held = parts().vault.store.get(_counter(key))
+        held = context().vault.store.get(_counter(key))
         return int(held.value) if held else 0
 
     def get_expiry(self, key: str) -> float:
-        held = parts().vault.store.get(_counter(key))
-        return held.expires_at if held else parts().clock()
+        held = context().vault.store.get(_counter(key))
+        return held.expires_at if held else context().clock()
 
     def check(self) -> bool:
-        parts().vault.store.ping()
+        context().vault.store.ping()
         return True
 
     def reset(self) -> None:
         """Counters end by themselves with their windows."""
 
     def clear(self, key: str) -> None:
-        parts().vault.store.delete(_counter(key))
+        context().vault.store.delete(_counter(key))
 
 
 def address() -> str:
@@ -79,17 +73,17 @@ def person_or_address() -> str:
 
 def limit_files() -> str:
     """Return how often one person may open or save files (`PORTAL_LIMIT_FILES`)."""
-    return parts().settings.limit_files
+    return context().settings.limit_files
 
 
 def seconds_to_wait() -> int:
     """Return in how many seconds the limit that refused this request lets the next one through, 1 at least."""
     limit = limiter.current_limit
-    return max(1, math.ceil(limit.window.reset_time - parts().clock())) if limit else 60
+    return max(1, math.ceil(limit.window.reset_time - context().clock())) if limit else 60
 
 
 def _counter(key: str) -> str:
-    return "limit:" + hashlib.sha256(key.encode()).hexdigest()
+    return context().vault.name("limit", key)
 
 
 babel = cast("Any", Babel())

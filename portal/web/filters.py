@@ -1,4 +1,4 @@
-"""How values are written for people: dates in the clinic's zone, in the person's language, and named."""
+"""How values are written for people: dates in the clinic's zone, numbers, and the clinic's terms, in their language."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from babel.dates import (
     format_timedelta,
     get_timezone_name,
 )
+from babel.numbers import format_decimal
 from flask import Flask, g
 
-from portal.parts import parts
-from portal.web.language import direction
-from portal.words import language
+from portal.context import context
+from portal.i18n.gettext import _
+from portal.i18n.locale import is_rtl, language
+from portal.web.labels import FILTERS
 
 
 def init_app(app: Flask) -> None:
@@ -33,12 +35,14 @@ def init_app(app: Flask) -> None:
         isodate=isodate,
         in_a_row=in_a_row,
         isolate=isolate,
+        file_size=file_size,
+        **FILTERS,
     )
 
 
 def now() -> datetime:
     """The present moment, by the portal's clock."""
-    return datetime.fromtimestamp(parts().clock(), UTC)
+    return datetime.fromtimestamp(context().clock(), UTC)
 
 
 def today() -> date:
@@ -99,16 +103,28 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     the row to `<bdi>` and `dir="auto"`, which go by the first letter, be it in an isolate or not.
     """
     row = (between or _comma()).join(isolate(thing) for thing in things)
-    return f"\u200f{row}" if row and _is_rtl() else row
+    return f"\u200f{row}" if row and is_rtl() else row
 
 
 def isolate(text: str) -> str:
     """A name or words of someone's own, kept in their own direction (Unicode Standard Annex #9, FSI and PDI)."""
-    return f"\u2068{text}\u2069" if _is_rtl() else text
+    return f"\u2068{text}\u2069" if is_rtl() else text
 
 
-def _is_rtl() -> bool:
-    return direction(language()) == "rtl"
+def number(value: float) -> str:
+    """`3,910.5`, in the person's language."""
+    return format_decimal(value, locale=language())
+
+
+def file_size(size: int | None) -> str:
+    """`3.1 MB`, or nothing when it isn't known."""
+    if size is None or size < 0:
+        return ""
+    if size < 1000:
+        return _("%(number)s bytes", number=number(size))
+    if size < 1_000_000:
+        return _("%(number)s kB", number=number(round(size / 1000)))
+    return _("%(number)s MB", number=number(round(size / 1_000_000, 1)))
 
 
 def _comma() -> str:

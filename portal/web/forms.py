@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import wtforms
@@ -13,7 +12,8 @@ import wtforms.validators
 from flask import request
 from werkzeug.datastructures import MultiDict
 
-from portal.words import _
+from portal.i18n.gettext import _
+from portal.web.parse import calendar_date, paragraphs
 
 Values: TypeAlias = dict[str, str]
 """What a form holds: text by field name, "" for an empty field."""
@@ -25,7 +25,8 @@ _wt = cast("Any", wtforms)
 _checks = cast("Any", wtforms.validators)
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
+_LONGEST = 100_000
+"""More than any field may hold."""
 _PHONE = re.compile(r"\+?[0-9][0-9 ()./-]{3,38}[0-9]")
 
 
@@ -80,12 +81,14 @@ class Form:
 
 
 def sent(names: Iterable[str], given: Mapping[str, str] | None = None) -> Values:
-    """Return what was typed: trimmed, with plain line ends (browsers send CR LF) and no control characters.
-
-    That is what this request's form holds, or the one that is `given`.
-    """
+    """Return what was typed, `cleaned`: what this request's form holds, or the one that is `given`."""
     form = request.form if given is None else given
-    return {name: _clean(form.get(name, "")) for name in names}
+    return {name: cleaned(form.get(name, "")) for name in names}
+
+
+def cleaned(typed: str) -> str:
+    """Return text as a form holds it (`parse.paragraphs`), long enough still to be told that it is too long."""
+    return paragraphs(typed, longest=_LONGEST)
 
 
 def text(
@@ -163,19 +166,7 @@ def a_phone_number(value: str) -> str | None:
 
 def a_date(value: str) -> str | None:
     """What is wrong with a day."""
-    return None if day_of(value) else _("Enter a real date, with day, month and year.")
-
-
-def day_of(value: str) -> date | None:
-    """Return the day that is written as YYYY-MM-DD (what a date field sends), or None."""
-    try:
-        return date.fromisoformat(value) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value) else None
-    except ValueError:
-        return None
-
-
-def _clean(typed: str) -> str:
-    return _CONTROL.sub("", typed.replace("\r\n", "\n")).strip()
+    return None if calendar_date(value) else _("Enter a real date, with day, month and year.")
 
 
 def _presence(required: str | None, optional: bool) -> list[Any]:

@@ -15,17 +15,17 @@ from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote, urlencode, urlsplit
 
 from flask import Flask, Response, abort, current_app, g, request
-from flask_babel import get_locale
-from werkzeug.exceptions import HTTPException
 
-from portal.parts import parts, session
+from portal.config.tenants import Side
+from portal.context import context, session
+from portal.i18n.locale import language
 from portal.services.client import Care
 from portal.services.errors import NotAllowed, NotSignedIn
-from portal.sessions import Person
 from portal.signin.flow import FRESH_SECONDS
 from portal.signin.tokens import SessionBearer
-from portal.tenants import Side
+from portal.state.sessions import Person
 from portal.web import htmx, unsent
+from portal.web.routing import endpoint_at, own_address, repeatable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,9 +40,9 @@ PUBLIC = frozenset(
             "sign_in.back_channel",
         ),
         *(
-            "look.sheet",
-            "look.manifest",
-            "look.styles",
+            "branding.stylesheet",
+            "branding.manifest",
+            "style_guide.show",
             "language.choose",
             "health.healthz",
             "health.readyz",
@@ -134,7 +134,7 @@ def admit(access: Access) -> Person:
 
 def care_of(person: Person) -> Care:
     """Return the care API as this person, for the time of this request."""
-    the = parts()
+    the = context()
     here = session()
     record = here.record
     tenant = g.tenant
@@ -143,7 +143,7 @@ def care_of(person: Person) -> Care:
         bearer=SessionBearer(here, the.refresher, tenant, the.sign_in.provider(tenant), the.clock),
         timeouts=the.settings.timeouts,
         deadline=g.started + the.settings.timeouts.page,
-        language=str(get_locale() or "en"),
+        language=language(),
         correlation_id=g.request_id,
         references=the.references,
         partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
@@ -156,7 +156,7 @@ def care_of(person: Person) -> Care:
 
 def is_fresh(person: Person) -> bool:
     """Whether the person proved who they are in the last five minutes."""
-    return parts().clock() - person.auth_time <= FRESH_SECONDS
+    return context().clock() - person.auth_time <= FRESH_SECONDS
 
 
 def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:
@@ -170,25 +170,21 @@ def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response
 def page_behind() -> str:
     """Return the page to come back to: this one, or for a form or a fragment the page that it stands on."""
     if request.method == "GET" and not htmx.is_htmx():
-        return request.full_path.rstrip("?")
+        return own_address()
     came_from = urlsplit(request.headers.get("Referer", ""))
     referrer = came_from.path + (f"?{came_from.query}" if came_from.query else "")
     known = (
         unsent.page_of_form(),
         htmx.current_path(),
-        referrer if came_from.netloc == request.host else None,
-        request.full_path.rstrip("?"),
+        repeatable(referrer) if came_from.netloc == request.host else None,
+        own_address(),
     )
     return next((address for address in known if address and _is_page(address)), "/")
 
 
 def _is_page(address: str) -> bool:
     """Whether the portal answers GET there: a form that was refused stands at an address that only takes POST."""
-    try:
-        current_app.url_map.bind(request.host).match(unquote(urlsplit(address).path), method="GET")
-    except HTTPException:
-        return False
-    return True
+    return endpoint_at(unquote(urlsplit(address).path)) is not None
 
 
 def _tell_end(response: Response) -> Response:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
-from urllib.parse import unquote
+from typing import cast
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from flask import Response, g, make_response, request
 from markupsafe import Markup, escape
+from werkzeug.urls import iri_to_uri
 
-from portal.parts import session
+from portal.context import session
 from portal.web import templates
 from portal.web.headers import nonce
+from portal.web.pages import Page
+from portal.web.routing import repeatable
 
 _KEPT_TOASTS = "toasts"
 
@@ -55,26 +58,24 @@ def wants(*fragments: str) -> bool:
 
 def current_path() -> str | None:
     """Return path and query of the page that an htmx request was sent from, or None."""
-    from urllib.parse import urlsplit
-
     parts = urlsplit(request.headers.get("HX-Current-URL", ""))
     if not is_htmx() or parts.netloc != request.host:
         return None
-    return parts.path + (f"?{parts.query}" if parts.query else "")
+    return repeatable(parts.path + (f"?{parts.query}" if parts.query else ""))
 
 
 def render(
-    template: str,
+    page: Page,
     *,
     fragment: str | Iterable[str] = (),
     status: int = 200,
     bell: int | None = None,
-    **context: Any,
 ) -> Response:
     """Answer with the page, or with the one of its blocks in `fragment` that htmx asks for.
 
     A fragment brings along the toasts of this request and, where `bell` is given, the new unread count.
     """
+    template, context = page.template, page.context()
     fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
     if bell is not None:
         context.update(unread_count=bell, bell_htmx=bell_htmx(bell))
@@ -96,12 +97,14 @@ def render_bell(count: int) -> Response:
 def redirect_to(location: str) -> Response:
     """Send the browser to a page by GET: 303, or for htmx a header that makes it leave this page.
 
-    (A script's request follows a 303 by itself, and the next page would land inside this one.)
+    (A script's request follows a 303 by itself, and the next page would land inside this one.) Characters that a header
+    can't hold are percent-encoded (RFC 3987 §3.1).
     """
     _keep_toasts()
+    address = iri_to_uri(location)
     if is_htmx():
-        return _vary(make_response("", 200, {"HX-Redirect": location}))
-    response = make_response("", 303, {"Location": location})
+        return _vary(make_response("", 200, {"HX-Redirect": address}))
+    response = make_response("", 303, {"Location": address})
     response.headers.pop("Content-Type", None)
     return _vary(response)
 

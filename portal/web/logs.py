@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import msgspec
 from flask import Flask, Response, g, has_request_context, request
 
-from portal import metrics
+from portal.operate import metrics
 
 _EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant")
 

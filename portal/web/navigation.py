@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from flask import g, request
 
-from portal.parts import parts
+from portal.context import context
+from portal.i18n.gettext import _, for_each_language
 from portal.services.endpoints import (
     LIST_CONSENTS,
     LIST_CONVERSATIONS,
@@ -15,9 +16,8 @@ from portal.services.endpoints import (
     LIST_PROTOCOLS,
     READ_NOTIFICATION_SETTINGS,
 )
-from portal.sessions import Person
-from portal.web.permitted import may
-from portal.words import _, for_each_language
+from portal.state.sessions import Person
+from portal.web.permissions import may
 
 _SHOWS = {
     "/consents": LIST_CONSENTS,
@@ -47,7 +47,7 @@ def navigation(person: Person) -> list[NavItem]:
     sections = list(_staff_sections() if person.is_staff else _patient_sections())
     if may(person, "embryo.edit"):
         sections.insert(3, ("/storage", _("Embryo storage"), "storage", "e"))
-    missing = parts().offered.missing(g.tenant.key)
+    missing = context().offered.missing(g.tenant.key)
     return [
         NavItem(href, label, icon, key, current=_is_current(href))
         for href, label, icon, key in sections

@@ -1,15 +1,20 @@
-"""What happens before a handler: the request gets its number and its clinic; and what an id looks like."""
+"""Addresses: what an id looks like in one, what answers there; each request gets its number and its clinic."""
 
 from __future__ import annotations
 
 import re
 import secrets
 import time
+from urllib.parse import urlsplit
 
-from flask import Flask, abort, g, request
+from flask import Flask, abort, current_app, g, request
+from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
 
-from portal.parts import parts
+from portal.context import context
+
+CALLBACK = "/sign-in/callback"
+"""Where the identity server sends the browser back to, with a code in the query."""
 
 _ANY_HOST = ("health.healthz", "health.readyz", "health.metrics")
 
@@ -27,10 +32,32 @@ def init_app(app: Flask) -> None:
     app.before_request(_begin)
 
 
+def endpoint_at(path: str) -> str | None:
+    """Return the endpoint that answers GET at this path (unquoted), or None."""
+    try:
+        endpoint, _arguments = current_app.url_map.bind(request.host).match(path, method="GET")
+    except HTTPException:  # a redirect to a tidier address is one, too
+        return None
+    return str(endpoint)
+
+
+def own_address() -> str:
+    """Return path and query of this request, as `repeatable` gives them."""
+    return repeatable(request.full_path if request.query_string else request.path)
+
+
+def repeatable(address: str) -> str:
+    """Return an address of the portal as a page may repeat it; the sign-in callback's, which holds a code, becomes `/`.
+
+    The code, `state` and `iss` belong into no page and no further address (RFC 9700 §4.2).
+    """
+    return "/" if urlsplit(address).path.rstrip("/") == CALLBACK else address
+
+
 def _begin() -> None:
     g.request_id = _request_id()
     g.started = time.monotonic()
-    tenant = parts().settings.tenants.at(request.host)
+    tenant = context().settings.tenants.at(request.host)
     if tenant is not None:
         g.tenant = tenant
     elif request.endpoint not in _ANY_HOST:
@@ -39,5 +66,5 @@ def _begin() -> None:
 
 def _request_id() -> str:
     """The number that the proxy in front gave, if there is one in front; a browser may not choose it."""
-    given = request.headers.get("X-Request-Id", "") if parts().settings.proxy_hops else ""
+    given = request.headers.get("X-Request-Id", "") if context().settings.proxy_hops else ""
     return given if re.fullmatch(r"[A-Za-z0-9._-]{8,64}", given) else secrets.token_hex(8)

@@ -11,7 +11,6 @@ A form's handler names the fields (`typed_text`); the handler of its page asks f
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -22,8 +21,8 @@ import msgspec
 from flask import Flask, Response, current_app, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
-from portal.parts import parts, session
-from portal.sessions import Person
+from portal.context import context, session
+from portal.state.sessions import Person, SessionRecord
 from portal.store import StoreDown
 from portal.web import csrf
 
@@ -129,7 +128,7 @@ def given_back(*actions: str) -> MultiDict[str, str] | None:
         return None
     who = session().whose()
     for action in (_path(action) for action in actions):
-        if who and action in waiting and (held := parts().vault.get(_name(who, action), Unsent)):
+        if who and action in waiting and (held := context().vault.get(_name(who, action), Unsent)):
             g.is_given_back = True
             return MultiDict(held.value.fields)
     return None
@@ -137,9 +136,9 @@ def given_back(*actions: str) -> MultiDict[str, str] | None:
 
 def forget(person: Person) -> None:
     """Remove whatever waits for this person at this clinic."""
-    store = parts().vault.store
-    if names := store.tagged(_tag((person.issuer, person.sub))):
-        store.delete(*names)
+    vault = context().vault
+    if names := vault.tagged(*_tag((person.issuer, person.sub))):
+        vault.delete(*names)
 
 
 def _as_saved_at() -> str | None:
@@ -153,29 +152,43 @@ def _as_saved_at() -> str | None:
 def _write(who: tuple[str, str], unsent: Unsent) -> bool:
     if sum(len(name) + len(value) for name, value in unsent.fields) > _LARGEST:
         return False
-    vault, name, tag = parts().vault, _name(who, unsent.action), _tag(who)
+    vault, name = context().vault, _name(who, unsent.action)
     vault.delete(name)
-    if len(vault.store.tagged(tag)) >= _MOST:
+    if len(vault.tagged(*_tag(who))) >= _MOST:
         return False
-    return vault.insert(name, unsent, expires_at=parts().clock() + _LIFETIME, tags=[tag])
+    tags = vault.tags(*_tag(who))
+    return vault.insert(name, unsent, expires_at=context().clock() + _LIFETIME, tags=tags)
 
 
 def _forget_sent(response: Response) -> Response:
     """A form that its handler took is sent, or shown again with what was typed now; a failure of ours is neither."""
     if request.method != "POST" or "person" not in g or response.status_code >= 500 or g.get("is_unsent"):
         return response
-    if request.path in (waiting := _waiting()) and (who := session().whose()):
-        parts().vault.delete(_name(who, request.path))
-        session()[_WAITING] = [action for action in waiting if action != request.path]
+    if request.path in _waiting() and (who := session().whose()):
+        sent = request.path
+        context().vault.delete(_name(who, sent))
+
+        def without_sent(record: SessionRecord) -> None:
+            record.data[_WAITING] = [action for action in record.data.get(_WAITING, []) if action != sent]
+
+        session().amend(without_sent)
     return response
 
 
 def _mark_waiting(who: tuple[str, str]) -> None:
-    vault = parts().vault
-    held = (vault.get(name, Unsent) for name in vault.store.tagged(_tag(who)))
-    actions = [one.value.action for one in held if one]
-    if actions or _waiting():
-        session()[_WAITING] = actions
+    """Note in the session which forms wait, as the store has them when the session is written."""
+
+    def mark(record: SessionRecord) -> None:
+        record.data[_WAITING] = _actions(who)
+
+    if _actions(who) or _waiting():
+        session().amend(mark)
+
+
+def _actions(who: tuple[str, str]) -> list[str]:
+    vault = context().vault
+    held = (vault.get(name, Unsent) for name in vault.tagged(*_tag(who)))
+    return [one.value.action for one in held if one]
 
 
 def _waiting() -> list[str]:
@@ -188,12 +201,8 @@ def _path(address: str) -> str:
 
 
 def _name(who: tuple[str, str], action: str) -> str:
-    return "unsent:" + _digest(*who, g.tenant.key, action)
+    return context().vault.name("unsent", *who, g.tenant.key, action)
 
 
-def _tag(who: tuple[str, str]) -> str:
-    return "unsent-of:" + _digest(*who, g.tenant.key)
-
-
-def _digest(*what: str) -> str:
-    return hashlib.sha256("\0".join(what).encode()).hexdigest()
+def _tag(who: tuple[str, str]) -> tuple[str, ...]:
+    return ("unsent-of", *who, g.tenant.key)

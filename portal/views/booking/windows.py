@@ -1,7 +1,7 @@
 """Windows that can be booked: what is left of physicians' working hours when their busy times are taken out.
 
 The care API lists hours and busy times, never free windows, and doesn't say how long one is: here half an hour from
-the beginning of each stretch of working hours (README: assumptions). Hours are in the physician's own time zone.
+the beginning of each stretch of working hours (docs/assumptions.md). Hours are in the physician's own time zone.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from flask import g, request
 
+from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.physicians import list_physicians
-from portal.services.records import Physician
-from portal.services.references import Uncached
+from portal.services.records.physicians import Physician
 from portal.web.filters import now, today
-from portal.words import _
+from portal.web.parse import calendar_date
 
 LENGTH = timedelta(minutes=30)
 """How long one window is."""
@@ -133,7 +133,7 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
     zone: ZoneInfo = g.tenant.time_zone
     begins = datetime.combine(first_day, time(), zone)
     ends = datetime.combine(first_day + timedelta(days=_DAYS), time(), zone)
-    live = replace(care, references=Uncached())
+    live = replace(care, references=None)
     found = list_physicians(live, start=begins, end=ends).value.items
     physicians = tuple(sorted((p for p in found if p.is_active), key=lambda p: p.name))
     chosen = next((p for p in physicians if p.id == physician_id), None)
@@ -152,10 +152,7 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
 
 def chosen_day() -> date:
     """The first day to show, from the address (`from`): not before today, and not too far ahead."""
-    try:
-        given = date.fromisoformat(request.values.get("from", "")[:10])
-    except ValueError:
-        return today()
+    given = calendar_date(request.values.get("from")) or today()
     return min(max(given, today()), today() + timedelta(weeks=_FARTHEST))
 
 

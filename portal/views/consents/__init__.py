@@ -1,28 +1,53 @@
-"""Consent forms: whose turn it is, reading, the receipt; signing, withdrawing, creating and printing in
-modules of their own.
-"""
+"""Consent forms: lists, reading, the receipt; signing, withdrawing, creating and printing in modules of their own."""
 
 from __future__ import annotations
 
 from flask import Blueprint, Response, request, url_for
 
+from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.consents import all_consents, content_hash, get_consent, list_consents
-from portal.services.records import ConsentStatus
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.consents import creating, printed, revoking, signing, words
-from portal.views.consents.listing import Listing, Table, group
-from portal.views.consents.proof import checks, in_order
-from portal.views.consents.standing import may_create, standing
+from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
+from portal.state.sessions import Person
+from portal.views.consents import create, labels, pdf, revoke, sign
+from portal.views.consents.eligibility import may_create
+from portal.views.consents.list import LISTING, Groups, Row, group, rows
+from portal.views.consents.show import show_form
+from portal.views.consents.verification import Check, checks, in_order
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
+from portal.web.listing import Table
+from portal.web.pages import Page
 
 bp = Blueprint("consents", __name__, url_prefix="/consents")
-words.register(bp)
-for part in (signing.bp, revoking.bp, creating.bp, printed.bp):
+labels.register(bp)
+for part in (sign.bp, revoke.bp, create.bp, pdf.bp):
     bp.register_blueprint(part)
+
+
+class GroupsPage(Page, template="consents/list.html"):
+    """A patient's forms by whose turn it is."""
+
+    groups: Groups
+
+
+class TablePage(Page, template="consents/table.html"):
+    """The clinic's forms as a table."""
+
+    table: Table[ConsentStatus, ConsentForm]
+    rows: list[Row]
+    may_create: bool
+
+
+class ReceiptPage(Page, template="consents/receipt.html"):
+    """Who signed what; `checks` is None until the seals are verified."""
+
+    form: ConsentForm
+    own_hash: str
+    checks: list[Check] | None
+    signatures: list[Signature]
+    is_ended: bool
 
 
 @bp.get("", endpoint="list")
@@ -30,18 +55,19 @@ for part in (signing.bp, revoking.bp, creating.bp, printed.bp):
 def list_(care: Care, person: Person) -> Response:
     """Show a patient their forms by whose turn it is, staff the clinic's as a table."""
     if person.is_patient:
-        return render("consents/list.html", groups=group(all_consents(care), person))
-    asked = Listing.asked(request.args)
-    page = list_consents(
+        return render(GroupsPage(groups=group(all_consents(care), person)))
+    query = LISTING.read(request.args)
+    found = list_consents(
         care,
-        skip=asked.skip,
-        limit=asked.size,
-        sorting=asked.sorting,
-        text=asked.text or None,
-        status=asked.status,
+        skip=query.skip,
+        limit=query.size,
+        sorting=query.sorting,
+        text=query.text or None,
+        status=query.status,
     )
-    table = Table(asked, page, may_create=may_create(person))
-    return render("consents/table.html", fragment="results", table=table)
+    table = Table(query, found, labels.status_word)
+    page = TablePage(table=table, rows=rows(found.items), may_create=may_create(person))
+    return render(page, fragment="results")
 
 
 @bp.get("/<record:consent_id>")
@@ -50,7 +76,7 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
     """Show the form to read, who signs it, and what this person can do with it."""
     form = get_consent(care, consent_id)
     audit.note("consent.read", "done", kind="consent", id_=form.id)
-    return render("consents/show.html", form=form, standing=standing(form, person), refusal=None)
+    return show_form(form, person)
 
 
 @bp.get("/<record:consent_id>/receipt")
@@ -61,12 +87,11 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
     audit.note("consent.receipt", "done", kind="consent", id_=form.id)
-    return render(
-        "consents/receipt.html",
-        fragment="proof",
+    page = ReceiptPage(
         form=form,
         own_hash=content_hash(form),
         checks=checks(care, form, person) if "verify" in request.args else None,
         signatures=in_order(form, person),
         is_ended=form.status in (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED),
     )
+    return render(page, fragment="verification")

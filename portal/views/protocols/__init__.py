@@ -7,49 +7,95 @@ from __future__ import annotations
 from flask import Blueprint, Response, request, url_for
 from msgspec.structs import replace
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services import errors
 from portal.services.client import Care
-from portal.services.errors import BadResponse, CareError, Conflict, Unavailable
 from portal.services.protocols import get_protocol, list_protocols, update_protocol
-from portal.services.records import Protocol, ProtocolStatus
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.protocols import creating, editing, schedule, words
-from portal.views.protocols.listing import Listing, Table
-from portal.views.protocols.shown import read_shown
-from portal.views.protocols.words import ENDS, WRITERS, may_write
+from portal.services.records.protocols import Protocol, ProtocolStatus
+from portal.state.sessions import Person
+from portal.views.protocols import create, edit, labels, schedule
+from portal.views.protocols.labels import ENDS, WRITERS, may_write
+from portal.views.protocols.view import ProtocolView, read_view
 from portal.web import audit
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Refused,
+    Reopened,
+    Unknown,
+    act_once,
+    begin_edit,
+)
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.words import _
+from portal.web.listing import Listing, Table
+from portal.web.pages import Page
 
 bp = Blueprint("protocols", __name__, url_prefix="/protocols")
-words.register(bp)
-for part in (creating.bp, editing.bp, schedule.bp):
+labels.register(bp)
+for part in (create.bp, edit.bp, schedule.bp):
     bp.register_blueprint(part)
+
+_LISTING = Listing(
+    "protocols.list",
+    ProtocolStatus,
+    orders={
+        "name": "name",
+        "type": "type",
+        "status": "status",
+        "start": "startDate",
+        "changed": "lastModificationTime",
+    },
+    usual="-start",
+)
+
+
+class ListPage(Page, template="protocols/list.html"):
+    """The clinic's protocols as a table."""
+
+    table: Table[ProtocolStatus, Protocol]
+    may_create: bool
+
+
+class ShowPage(Page, template="protocols/show.html"):
+    """A protocol; `note` says why its status wasn't moved."""
+
+    view: ProtocolView
+    protocol: Protocol
+    note: str
+
+
+class EndPage(Page, template="protocols/end.html"):
+    """What follows from completing or cancelling it."""
+
+    protocol: Protocol
+    to: ProtocolStatus
 
 
 @bp.get("", endpoint="list")
 @signed_in(Side.STAFF)
 def list_(care: Care, person: Person) -> Response:
     """Show the clinic's protocols as a table whose state is in its address."""
-    asked = Listing.asked(request.args)
-    page = list_protocols(
+    query = _LISTING.read(request.args)
+    found = list_protocols(
         care,
-        skip=asked.skip,
-        limit=asked.size,
-        sorting=asked.sorting,
-        text=asked.text or None,
-        status=asked.status,
+        skip=query.skip,
+        limit=query.size,
+        sorting=query.sorting,
+        text=query.text or None,
+        status=query.status,
     )
-    table = Table(asked, page, may_create=may_write(person))
-    return render("protocols/list.html", fragment="results", table=table)
+    table = Table(query, found, labels.status_word)
+    return render(ListPage(table=table, may_create=may_write(person)), fragment="results")
 
 
 @bp.get("/<record:protocol_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, protocol_id: str) -> Response:
     """Show a protocol: its facts, its days as a drawing, its rows, and the steps that its status allows."""
-    return _page(care, person, get_protocol(care, protocol_id))
+    return _show(care, person, get_protocol(care, protocol_id))
 
 
 @bp.get("/<record:protocol_id>/end")
@@ -59,8 +105,8 @@ def end(care: Care, person: Person, protocol_id: str) -> Response:
     protocol = get_protocol(care, protocol_id)
     to = ProtocolStatus(request.args.get("to") or "none")
     if to not in ENDS or to not in protocol.next_statuses:
-        return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
-    return render("protocols/end.html", protocol=protocol, to=to)
+        return _to_protocol(protocol.id)
+    return render(EndPage(protocol=protocol, to=to))
 
 
 @bp.post("/<record:protocol_id>/status")
@@ -70,46 +116,61 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
     protocol = get_protocol(care, protocol_id)
     to = ProtocolStatus(request.form.get("status") or "none")
     if protocol.status == to:
-        return _moved(protocol)
+        return _moved(protocol.id, to)
     if to not in protocol.next_statuses:
-        return _page(care, person, protocol, status=403, note=_("Its present state doesn’t allow this step."))
+        return _show(care, person, protocol, status=403, note=_("Its present state doesn’t allow this step."))
     if request.form.get("stamp", "") != (protocol.concurrency_stamp or ""):
-        return _changed_meanwhile(care, person, protocol)
-    try:
-        written = update_protocol(care, protocol.id, protocol=replace(protocol, status=to))
-    except Conflict:
-        return _changed_meanwhile(care, person, get_protocol(care, protocol.id))
-    except (Unavailable, BadResponse) as error:
-        if isinstance(error, Unavailable) and error.is_undone:
-            raise
-        written = _read_after_loss(care, protocol.id)
-    if written.status != to:
-        audit.note("protocol.status", "unknown", kind="protocol", id_=protocol.id)
-        note = _("The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it.")
-        return _page(care, person, written, status=503, note=note)
-    audit.note("protocol.status", "done", kind="protocol", id_=protocol.id)
-    return _moved(written)
+        audit.note("protocol.status", "conflict", kind="protocol", id_=protocol.id)
+        return _show_change(care, person, protocol)
+    sent = (protocol.concurrency_stamp, protocol.status, to)
+    outcome = act_once(
+        Attempt(person.sub, begin_edit(person.sub, f"protocol-status:{protocol.id}", *sent), sent),
+        lambda _key: update_protocol(care, protocol.id, protocol=replace(protocol, status=to)),
+        shows=lambda written: written.status == to,
+        look=lambda: _read_if_moved(care, protocol.id, to),
+        event="protocol.status",
+        kind="protocol",
+        id_=protocol.id,
+        is_repeatable=True,
+    )
+    match outcome:
+        case Done():
+            return _moved(protocol.id, to)
+        case Refused(errors.Conflict()):
+            return _show_change(care, person, get_protocol(care, protocol.id))
+        case Refused(error) | NotSent(error):
+            raise error
+        case Unknown(is_readable=False):
+            raise errors.Unavailable("not confirmed", outcome_known=False)
+        case Unknown(status=status):
+            note = _(
+                "The clinic’s system didn’t confirm this, and its record, read just now, doesn’t show it."
+            )
+            return _show(care, person, get_protocol(care, protocol.id), status=status, note=note)
+        case Reopened():
+            return _to_protocol(protocol.id)
 
 
-def _moved(protocol: Protocol) -> Response:
-    toast(_("The protocol is now: %(status)s.", status=words.status_word(protocol.status)))
-    return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
+def _read_if_moved(care: Care, protocol_id: str, to: ProtocolStatus) -> Protocol | None:
+    protocol = get_protocol(care, protocol_id)
+    return protocol if protocol.status == to else None
 
 
-def _changed_meanwhile(care: Care, person: Person, protocol: Protocol) -> Response:
-    audit.note("protocol.status", "conflict", kind="protocol", id_=protocol.id)
+def _moved(protocol_id: str, to: ProtocolStatus) -> Response:
+    toast(_("The protocol is now: %(status)s.", status=labels.status_word(to)))
+    return _to_protocol(protocol_id)
+
+
+def _to_protocol(protocol_id: str) -> Response:
+    return redirect_to(url_for("protocols.show", protocol_id=protocol_id))
+
+
+def _show_change(care: Care, person: Person, protocol: Protocol) -> Response:
     note = _("Someone changed it while you were looking. This is how it is now; its status was not moved.")
-    return _page(care, person, protocol, status=409, note=note)
+    return _show(care, person, protocol, status=409, note=note)
 
 
-def _read_after_loss(care: Care, protocol_id: str) -> Protocol:
-    try:
-        return get_protocol(care, protocol_id)
-    except CareError as error:
-        raise Unavailable("not confirmed", outcome_known=False) from error
-
-
-def _page(care: Care, person: Person, protocol: Protocol, *, status: int = 200, note: str = "") -> Response:
+def _show(care: Care, person: Person, protocol: Protocol, *, status: int = 200, note: str = "") -> Response:
     audit.note("protocol.read", "done", kind="protocol", id_=protocol.id)
-    shown = read_shown(care, person, protocol)
-    return render("protocols/show.html", status=status, shown=shown, protocol=protocol, note=note)
+    view = read_view(care, person, protocol)
+    return render(ShowPage(view=view, protocol=protocol, note=note), status=status)

@@ -7,26 +7,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response, g, make_response, url_for
+from flask import Blueprint, Response, g, url_for
 
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import NotFound, Unavailable
 from portal.services.protocols import get_protocol
-from portal.services.records import Check, Medication, Protocol, ProtocolStatus
-from portal.sessions import Person
-from portal.tenants import Side
-from portal.views.protocols.shown import Shown, read_shown
-from portal.views.protocols.words import status_word
+from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
+from portal.state.sessions import Person
+from portal.views.protocols.labels import status_word
+from portal.views.protocols.view import ProtocolView, read_view
 from portal.web import audit
-from portal.web.drawings.schedule import bars
+from portal.web.calendar_file import as_download, written
+from portal.web.drawings.schedule import Bar, bars
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now
 from portal.web.guard import signed_in
-from portal.web.printed import printed
-from portal.words import _
+from portal.web.pdf import Document, printed
 
 bp = Blueprint("schedule", __name__)
 
@@ -46,25 +47,35 @@ class Day:
     checks: tuple[Check, ...]
 
 
+class ScheduleDocument(Document, template="print/protocol.html"):
+    """The plan on paper; `is_cut` says that it goes on after the days that are listed."""
+
+    protocol: Protocol
+    view: ProtocolView
+    days: list[Day]
+    is_cut: bool
+
+
 @bp.get("/<record:protocol_id>/schedule.pdf")
 @signed_in(Side.PATIENT, Side.STAFF)
 def document(care: Care, person: Person, protocol_id: str) -> Response:
     """Answer with the plan as a PDF: its rows, and each day with what is due."""
     protocol = get_protocol(care, protocol_id)
-    shown = read_shown(care, person, protocol)
-    if shown.is_nameless:  # nobody should hold a plan on paper that doesn't say whose it is
+    view = read_view(care, person, protocol)
+    if view.is_nameless:  # nobody should hold a plan on paper that doesn't say whose it is
         raise Unavailable("names on the plan")
-    listed = days(shown)
+    listed = days(view)
     return printed(
-        "print/protocol.html",
+        ScheduleDocument(
+            protocol=protocol,
+            view=view,
+            days=listed[:_MOST_DAYS],
+            is_cut=len(listed) > _MOST_DAYS,
+            stamp=None if protocol.status == ProtocolStatus.ACTIVE else status_word(protocol.status),
+        ),
         name=_("%(name)s, day by day", name=protocol.name),
         by_hand=url_for("protocols.show", protocol_id=protocol.id),
         about=("protocol.download", "protocol", protocol.id),
-        protocol=protocol,
-        shown=shown,
-        days=listed[:_MOST_DAYS],
-        is_cut=len(listed) > _MOST_DAYS,
-        stamp=None if protocol.status == ProtocolStatus.ACTIVE else status_word(protocol.status),
     )
 
 
@@ -77,32 +88,27 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
     if not protocol.is_followed:
         raise NotFound
     audit.note("protocol.calendar", "done", kind="protocol", id_=protocol.id)
-    return make_response(
-        calendar_of(
-            protocol,
-            zone=g.tenant.time_zone,
-            clinic=g.tenant.key,
-            made_at=now(),
-            address=url_for("protocols.show", protocol_id=protocol.id, _external=True),
-        ),
-        {
-            "Content-Type": "text/calendar; charset=utf-8",
-            "Content-Disposition": 'attachment; filename="medicines.ics"',
-        },
+    content = calendar_of(
+        protocol,
+        zone=g.tenant.time_zone,
+        clinic=g.tenant.key,
+        made_at=now(),
+        address=url_for("protocols.show", protocol_id=protocol.id, _external=True),
     )
+    return as_download(content, "medicines.ics")
 
 
-def days(shown: Shown) -> list[Day]:
+def days(view: ProtocolView) -> list[Day]:
     """Return the days on which something is due, the first one more than listed at most."""
-    spans = bars(shown.protocol.medications)
-    checks = shown.protocol.monitoring
+    spans = bars(view.protocol.medications)
+    checks = view.protocol.monitoring
     due = {check.day for check in checks}
     for span in spans:
         due.update(range(span.start, min(span.end, span.start + _MOST_DAYS) + 1))
     return [
         Day(
             number,
-            shown.date_of(number),
+            view.date_of(number),
             _by_time([span.medication for span in spans if span.start <= number <= span.end]),
             tuple(check for check in checks if check.day == number),
         )
@@ -117,36 +123,28 @@ def calendar_of(protocol: Protocol, *, zone: ZoneInfo, clinic: str, made_at: dat
     only a rule ends a medicine, its events end with the days that are drawn. An event keeps its UID, so that
     importing the file again moves it.
     """
-    import icalendar  # a tenth of a start, for a file that few download
-
-    made = cast("Any", icalendar)
     begins = protocol.start_date
     assert begins is not None
-    calendar = made.Calendar()
-    calendar.add("prodid", "-//Clinic portal//Medicines//EN")
-    calendar.add("version", "2.0")
-    calendar.add("method", "PUBLISH")
-    for span in bars(protocol.medications):
-        event = made.Event()
+    description = _("What to take and how much is in your plan: %(address)s", address=address)
+
+    def event(span: Bar) -> dict[str, Any]:
         first = begins + timedelta(days=span.start - 1)
         at = _time_of(span.medication)
-        event.add("uid", f"{_name(protocol, span.medication)}@{clinic}.medicines")
-        event.add("dtstamp", made_at)
-        event.add("summary", _("Medicine"))
-        event.add("description", _("What to take and how much is in your plan: %(address)s", address=address))
-        event.add("url", address)
-        if at is None:
-            event.add("dtstart", first)
-        else:
-            start = datetime.combine(first, at, zone)
-            event.add("dtstart", start)
-            event.add("dtend", start + _TAKES)
-        event.add("rrule", {"freq": "daily", "count": span.end - span.start + 1})
-        event.add("class", "PRIVATE")
-        event.add("transp", "TRANSPARENT")
-        calendar.add_component(event)
-    calendar.add_missing_timezones()
-    return calendar.to_ical()
+        start = datetime.combine(first, at, zone) if at else None
+        return {
+            "uid": f"{_name(protocol, span.medication)}@{clinic}.medicines",
+            "dtstamp": made_at,
+            "summary": _("Medicine"),
+            "description": description,
+            "url": address,
+            "dtstart": start or first,
+            "dtend": start + _TAKES if start else None,
+            "rrule": {"freq": "daily", "count": span.end - span.start + 1},
+            "class": "PRIVATE",
+            "transp": "TRANSPARENT",
+        }
+
+    return written((event(span) for span in bars(protocol.medications)), about="Medicines")
 
 
 def _by_time(medications: Sequence[Medication]) -> tuple[Medication, ...]:

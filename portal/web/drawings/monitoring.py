@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from portal.services.records import MonitoringDay
+from portal.i18n.gettext import _, ngettext
+from portal.services.records.episodes import MonitoringDay
 from portal.web.drawings.svg import Axis, dot, drawing, element, label, measured, path, round_up, spread
-from portal.words import _, ngettext
 
 READY_MM = 17
 """From this size on a follicle counts for the trigger, in millimetres."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from portal.services.records import Check, Medication
+from portal.i18n.gettext import _, ngettext
+from portal.services.records.protocols import Check, Medication
 from portal.web.drawings.svg import Axis, drawing, element, label, path
-from portal.words import _, ngettext
 
 _WIDTH = 480.0
 _START, _END = 4.0, 476.0

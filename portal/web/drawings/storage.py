@@ -13,8 +13,8 @@ from datetime import date
 
 from markupsafe import Markup
 
+from portal.i18n.gettext import _, ngettext
 from portal.web.drawings.svg import Axis, drawing, element, label, path
-from portal.words import _, ngettext
 
 _WIDTH = 480.0
 _START, _END = 4.0, 476.0
@@ -27,15 +27,15 @@ _GAP = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """How far one of the three goes: its words, the day, and the colour's number."""
+class DatedBar:
+    """One of the dates: its words and the day."""
 
     words: str
     until: date
 
 
-def storage_reaches(
-    reaches: Sequence[Reach],
+def storage_chart(
+    bars: Sequence[DatedBar],
     *,
     today: date,
     write: Callable[[date], str],
@@ -43,9 +43,9 @@ def storage_reaches(
     id_: str = "storage-reach",
 ) -> Markup | None:
     """Draw them, the nearest first, or return None when there is none; `write` gives a day in words."""
-    if not reaches:
+    if not bars:
         return None
-    rows = sorted(reaches, key=lambda one: one.until)
+    rows = sorted(bars, key=lambda one: one.until)
     longest = max(max((one.until - today).days for one in rows) / _DAYS, 1.0)
     across = Axis(0, math.sqrt(longest), _START, _END)
     bottom = _TOP + len(rows) * _ROW
@@ -68,7 +68,7 @@ def storage_reaches(
     )
 
 
-def _sentence(one: Reach, today: date, write: Callable[[date], str]) -> str:
+def _sentence(one: DatedBar, today: date, write: Callable[[date], str]) -> str:
     if one.until < today:
         return _("%(what)s %(day)s, which has passed.", what=one.words, day=write(one.until))
     return _("%(what)s %(day)s.", what=one.words, day=write(one.until))
@@ -98,7 +98,7 @@ def _scale(
 
 
 def _row(
-    one: Reach,
+    one: DatedBar,
     at: Callable[[float], float],
     top: float,
     side: Callable[[float], float],

@@ -1,0 +1,287 @@
+"""A new consent form, by staff: from a template or a copy, filled in, seen as the patient will see it, sent once."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request, url_for
+
+from portal.config.consent_templates import Templates, load
+from portal.config.tenants import Side
+from portal.context import context
+from portal.i18n.gettext import _
+from portal.services import decoding, errors
+from portal.services.client import Care
+from portal.services.consents import (
+    all_consents,
+    create_consent,
+    find_created,
+    get_consent,
+    list_consents,
+)
+from portal.services.episodes import get_episode
+from portal.services.gather import gather, known
+from portal.services.records.consents import ConsentForm
+from portal.services.records.episodes import Episode
+from portal.state.operations import Operation
+from portal.state.sessions import Person
+from portal.views.consents.draft import LEFT_OUT, NewForm, episode_id_of, from_form, from_template
+from portal.views.consents.eligibility import CREATORS, Eligibility, eligibility_of
+from portal.views.creation import Draft, Drafts, Search, create_once, search_again
+from portal.web import unsent
+from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
+from portal.web.guard import signed_in
+from portal.web.htmx import render, toast
+from portal.web.pages import Page
+from portal.web.parse import line, record_id, whole_number
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("create", __name__)
+
+_ROLES = set(CREATORS)
+_COPIES = 8
+_RECENT = 100
+_LONGEST_TEXT, _LONGEST_EPISODE = 200, 300
+_drafts = Drafts(
+    "consent",
+    NewForm,
+    pages="consents.create",
+    first="choose",
+    address=lambda id_: url_for("consents.show", consent_id=id_),
+)
+
+
+class SourcesPage(Page, template="consents/new.html"):
+    """What a form can be made from; `found` are forms to copy."""
+
+    templates: Templates
+    found: decoding.Page[ConsentForm] | errors.CareError
+    text: str
+    episode: str
+
+
+class EpisodePage(Page, template="consents/new_episode.html"):
+    """Whose form it is; `chosen` is what it is made from, as in the address."""
+
+    typed: str
+    error: str | None
+    chosen: dict[str, str]
+
+
+class FillPage(Page, template="consents/fill.html"):
+    """The form to fill in, with its faults by field."""
+
+    operation: Operation
+    new_form: NewForm
+    faults: dict[str, str]
+
+
+class PreviewPage(Page, template="consents/preview.html"):
+    """The form as its signers will see it."""
+
+    operation: Operation
+    form: ConsentForm
+    eligibility: Eligibility
+    replaces: bool
+
+
+class UnconfirmedPage(Page, template="consents/new_unconfirmed.html"):
+    """No answer came; `is_readable` says that the record was read and doesn't show the form."""
+
+    operation: Operation
+    new_form: NewForm
+    is_readable: bool
+
+
+@bp.get("/new")
+@signed_in(Side.STAFF, roles=_ROLES)
+def choose(care: Care, person: Person) -> Response:
+    """Choose a template or a form to copy; with one chosen, fill it in."""
+    if not ("template" in request.args or "copy" in request.args):
+        return _sources(care)
+    template = _templates().by_name.get(request.args.get("template", ""))
+    copy = record_id(request.args.get("copy"))
+    copied = get_consent(care, copy) if copy else None
+    if template is None and copied is None:
+        raise errors.NotFound
+    typed = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
+    episode = _episode(care, typed) if typed else None
+    if isinstance(episode, str):
+        return _ask_episode(typed, error=episode)
+    if episode is None and copied is None:
+        return _ask_episode("")
+    recent = known(gather(lambda: list_consents(care, limit=_RECENT))[0])
+    forms = recent.items if recent else ()
+    if copied:
+        new_form = from_form(copied, episode, person, forms)
+    else:
+        assert template and episode
+        new_form = from_template(template, episode, person, forms)
+    return _fill(_drafts.begin(person, new_form))
+
+
+@bp.get("/new/fill")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.open_step
+def change(care: Care, draft: Draft[NewForm]) -> Response:
+    """Change what was filled in."""
+    return _fill(draft)
+
+
+@bp.post("/new/fill")
+@signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text("title", "version", "procedure_date", "expires_on", "replaces", "signer-*")
+@_drafts.open_step
+def fill(care: Care, draft: Draft[NewForm]) -> Response:
+    """Keep what was filled in, and show the form as its signers will see it."""
+    draft = draft.keep(draft.content.posted(request.form))
+    if faults := draft.content.faults():
+        return _fill(draft, faults, status=422)
+    return _drafts.to_preview(draft)
+
+
+@bp.get("/new/preview")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.open_step
+def preview(care: Care, draft: Draft[NewForm]) -> Response:
+    """Show the form as its signers will see it."""
+    if faults := draft.content.faults():
+        return _fill(draft, faults, status=422)
+    form = draft.content.preview()
+    return render(
+        PreviewPage(
+            operation=draft.operation,
+            form=form,
+            eligibility=eligibility_of(form, draft.person),
+            replaces=draft.content.replaces,
+        )
+    )
+
+
+@bp.post("/new")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.open_step
+def create(care: Care, draft: Draft[NewForm]) -> Response:
+    """Put the form to its signers, once."""
+    if faults := draft.content.faults():
+        return _fill(draft, faults, status=422)
+    outcome = create_once(
+        draft,
+        lambda new_form, key: create_consent(care, new_form.draft(), operation=key),
+        _search(care),
+    )
+    match outcome:
+        case Done(_, id_, is_first):
+            return _created(id_, is_first=is_first)
+        case Refused(error):
+            return _refused(draft, error)
+        case NotSent(error):
+            raise error
+        case Unknown(is_readable, status):
+            return _unconfirmed(draft, is_readable=is_readable, status=status)
+        case Reopened():
+            return _drafts.to_preview(draft)
+
+
+@bp.get("/new/look", endpoint="outcome")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.sent_step
+def look_again(care: Care, draft: Draft[NewForm]) -> Response:
+    """After a lost answer: say whether the form is there by now."""
+    match search_again(draft, _search(care)):
+        case Done(_, id_, is_first):
+            return _created(id_, is_first=is_first)
+        case Unknown(is_readable, status):
+            return _unconfirmed(draft, is_readable=is_readable, status=status)
+        case Reopened():
+            toast(_("The form isn’t in the clinic’s record. You can send it again."), tone="attention")
+            return _drafts.to_preview(draft)
+
+
+def _search(care: Care) -> Search[NewForm, ConsentForm]:
+    return Search(
+        alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id),
+        recognise=lambda forms, new_form: find_created(forms, new_form.draft()),
+    )
+
+
+def _created(id_: str, *, is_first: bool) -> Response:
+    if is_first:
+        toast(_("The form was sent to its signers."))
+    return _drafts.to_record(id_)
+
+
+def _refused(draft: Draft[NewForm], error: errors.CareError) -> Response:
+    match error:
+        case errors.Invalid():
+            return _fill(draft, _faults_named_by(error, draft.content), status=422)
+        case errors.Refused(code=code):
+            return _fill(draft, [("title", refusal_message(code))], status=403)
+        case errors.Conflict():
+            return _fill(draft, [("title", _("Someone changed this meanwhile"))], status=409)
+        case _:
+            raise error
+
+
+def _episode(care: Care, typed: str) -> Episode | str:
+    """The episode of an id or link, or why it can't be had."""
+    id_ = episode_id_of(typed)
+    try:
+        return get_episode(care, id_) if id_ else _("Paste the treatment’s id, or the address of its page")
+    except errors.NotFound:
+        return _("There is no treatment with this id at your clinic")
+    except errors.NotOffered:
+        return _("This treatment is kept in another system, so no form can be made for it here")
+
+
+def _faults_named_by(error: errors.Invalid, new_form: NewForm) -> list[tuple[str, str]]:
+    """The API's faults as faults of this page; one about something that isn't on it stands at the title."""
+    found: list[tuple[str, str]] = []
+    for name in error.fields:
+        path = name.split(".")
+        field = {"expires_at": "expires_on"}.get(name, name)
+        if path[0] == "required_signers":
+            chosen = [str(place) for place, row in enumerate(new_form.rows) if row.person_id != LEFT_OUT]
+            place = whole_number(path[1], most=len(chosen) - 1) if len(path) > 1 else None
+            field = f"signer-{chosen[place or 0] if chosen else 0}"
+        if field not in ("title", "version", "procedure_date", "expires_on") and not field.startswith(
+            "signer-"
+        ):
+            field = "title"
+        found.append((field, _("The clinic’s system doesn’t accept this; please check it")))
+    return list(dict.fromkeys(found)) or [
+        ("title", _("The clinic’s system didn’t accept the form; please check it"))
+    ]
+
+
+# ── the pages ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _sources(care: Care) -> Response:
+    text = line(request.args.get("q"), longest=_LONGEST_TEXT)
+    (found,) = gather(lambda: list_consents(care, limit=_COPIES, text=text or None))
+    episode = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
+    page = SourcesPage(templates=_templates(), found=found, text=text, episode=episode)
+    return render(page, fragment="copies")
+
+
+def _ask_episode(typed: str, *, error: str | None = None) -> Response:
+    chosen = {name: request.args[name] for name in ("template", "copy") if name in request.args}
+    return render(EpisodePage(typed=typed, error=error, chosen=chosen), status=422 if error else 200)
+
+
+def _fill(
+    draft: Draft[NewForm], faults: list[tuple[str, str]] | None = None, *, status: int = 200
+) -> Response:
+    """The form; when it is opened, with what was typed in a session that had ended."""
+    given = unsent.given_back(url_for(".fill"))
+    new_form = draft.content.posted(given) if given else draft.content
+    page = FillPage(operation=draft.operation, new_form=new_form, faults=dict(faults or []))
+    return render(page, status=status)
+
+
+def _unconfirmed(draft: Draft[NewForm], *, is_readable: bool, status: int) -> Response:
+    page = UnconfirmedPage(operation=draft.operation, new_form=draft.content, is_readable=is_readable)
+    return render(page, status=status)
+
+
+def _templates() -> Templates:
+    return load(context().settings.consent_templates)

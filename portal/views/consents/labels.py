@@ -1,0 +1,143 @@
+"""What consent forms' states, roles and kinds are called on pages; registered as template filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+from unicodedata import bidirectional
+
+from babel import Locale, UnknownLocaleError
+from flask import Blueprint
+
+from portal.i18n.gettext import _, for_each_language
+from portal.i18n.locale import language
+from portal.services.decoding import Choice
+from portal.services.records.consents import ConsentKind, ConsentStatus, Signer, SignerRole, SigningMethod
+from portal.web.filters import in_a_row
+from portal.web.labels import spaced
+
+ChoiceT = TypeVar("ChoiceT", bound=Choice)
+
+
+def register(bp: Blueprint) -> None:
+    """Make the words known to every template."""
+    bp.add_app_template_filter(status_word, "consent_status")
+    bp.add_app_template_filter(status_tone, "consent_tone")
+    bp.add_app_template_filter(role_word, "signer_role")
+    bp.add_app_template_filter(kind_word, "consent_kind")
+    bp.add_app_template_filter(method_word, "signing_method")
+    bp.add_app_template_filter(language_word, "language_name")
+    bp.add_app_template_filter(names_of, "names")
+    bp.add_app_template_filter(listed, "listed")
+    bp.add_app_template_filter(text_direction, "text_direction")
+
+
+def status_word(status: ConsentStatus) -> str:
+    """`Partly signed`; a state that is not known here, as words."""
+    return _word(_status_words(), status)
+
+
+@for_each_language
+def _status_words() -> dict[ConsentStatus, str]:
+    return {
+        ConsentStatus.DRAFT: _("Draft"),
+        ConsentStatus.PENDING: _("Unsigned"),
+        ConsentStatus.PARTIALLY_SIGNED: _("Partly signed"),
+        ConsentStatus.SIGNED: _("Signed"),
+        ConsentStatus.REVOKED: _("Withdrawn"),
+        ConsentStatus.EXPIRED: _("Expired"),
+        ConsentStatus.SUPERSEDED: _("Replaced"),
+    }
+
+
+def status_tone(status: ConsentStatus) -> str:
+    """The tone that goes with the state's word."""
+    return _STATUS_TONES.get(status, "neutral")
+
+
+_STATUS_TONES = {
+    ConsentStatus.PENDING: "info",
+    ConsentStatus.PARTIALLY_SIGNED: "info",
+    ConsentStatus.SIGNED: "success",
+    ConsentStatus.REVOKED: "urgent",
+}
+
+
+def role_word(role: SignerRole) -> str:
+    """In what capacity someone signs, such as `Patient`."""
+    words = {
+        SignerRole.PATIENT: _("Patient"),
+        SignerRole.PARTNER: _("Partner"),
+        SignerRole.GAMETE_PROVIDER: _("Gamete provider"),
+        SignerRole.DONOR: _("Donor"),
+        SignerRole.SURROGATE: _("Surrogate"),
+        SignerRole.INTENDED_PARENT: _("Intended parent"),
+        SignerRole.WITNESS: _("Witness"),
+        SignerRole.INTERPRETER: _("Interpreter"),
+        SignerRole.CLINICIAN: _("Clinician"),
+    }
+    return _word(words, role)
+
+
+def kind_word(kind: ConsentKind | None) -> str:
+    """What a form is about, such as `Genetic testing`."""
+    words = {
+        ConsentKind.TREATMENT: _("Treatment"),
+        ConsentKind.STORAGE: _("Storage"),
+        ConsentKind.STORAGE_RENEWAL: _("Storage renewal"),
+        ConsentKind.DISPOSITION: _("Disposition"),
+        ConsentKind.GENETIC_TESTING: _("Genetic testing"),
+        ConsentKind.DONATION: _("Donation"),
+        ConsentKind.SURROGACY: _("Surrogacy"),
+        ConsentKind.LEGAL_PARENTHOOD: _("Legal parenthood"),
+        ConsentKind.DISCLOSURE: _("Sharing information"),
+        ConsentKind.RESEARCH: _("Research"),
+    }
+    return "" if kind is None else _word(words, kind)
+
+
+def method_word(method: SigningMethod | None) -> str:
+    """How a signature was given."""
+    words = {
+        SigningMethod.TYPED_NAME: _("Name typed in the portal"),
+        SigningMethod.DRAWN: _("Drawn on a screen"),
+        SigningMethod.PAPER: _("Signed on paper"),
+    }
+    return _("Not recorded") if method is None else _word(words, method)
+
+
+def language_word(code: str | None) -> str:
+    """`English` for "en", in the reader's language; a code that is no language, as it came."""
+    if not code:
+        return _("Not recorded")
+    try:
+        return Locale.parse(code, sep="-").get_display_name(language()) or code
+    except (UnknownLocaleError, ValueError):
+        return code
+
+
+def signer_name(signer: Signer) -> str:
+    """A signer's name or, where nobody is named yet, the role."""
+    return signer.name or role_word(signer.role)
+
+
+def names_of(signers: tuple[Signer, ...]) -> str:
+    """`Daniel Hart and Nora Lindqvist`."""
+    return listed([signer_name(signer) for signer in signers])
+
+
+def listed(names: list[str]) -> str:
+    """Names in a row, the last after "and"."""
+    if len(names) < 2:
+        return in_a_row(names)
+    return _("%(first)s and %(last)s", first=in_a_row(names[:-1]), last=in_a_row(names[-1:]))
+
+
+def text_direction(text: str) -> str:
+    """`rtl` for text whose first letter is written that way, else `ltr`: a form keeps its own direction."""
+    strong = next((kind for letter in text if (kind := bidirectional(letter)) in ("L", "R", "AL")), "L")
+    return "ltr" if strong == "L" else "rtl"
+
+
+def _word(words: Mapping[ChoiceT, str], value: ChoiceT) -> str:
+    return words.get(value) or spaced(str(value))

@@ -1,0 +1,142 @@
+"""Lists of forms: a patient's by whose turn it is; the staff's as a table whose state is in its address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from portal.i18n.gettext import _, ngettext
+from portal.services.records.consents import ConsentForm, ConsentStatus
+from portal.state.sessions import Person
+from portal.views.consents.eligibility import is_awaited, open_role
+from portal.views.consents.labels import names_of
+from portal.web.filters import day, today
+from portal.web.listing import Listing
+
+LISTING = Listing(
+    "consents.list",
+    ConsentStatus,
+    orders={
+        "patient": "patientName",
+        "title": "title",
+        "status": "status",
+        "sent": "sentAt",
+        "procedure": "procedureDate",
+        "expires": "expiresAt",
+    },
+    usual="-sent",
+)
+_SOON, _NEAR = 2, 7
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """By when a form is needed, in words, and the tone that goes with them."""
+
+    word: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One of a patient's forms, and a line about whom it waits for."""
+
+    form: ConsentForm
+    line: str
+    due: Due | None
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A patient's forms by whose turn it is."""
+
+    mine: tuple[Item, ...]
+    others: tuple[Item, ...]
+    signed: tuple[Item, ...]
+    ended: tuple[Item, ...]
+
+
+def group(forms: Iterable[ConsentForm], person: Person) -> Groups:
+    """Group a patient's forms by whose turn it is; what is needed first comes first."""
+    mine: list[Item] = []
+    others: list[Item] = []
+    signed: list[Item] = []
+    ended: list[Item] = []
+    for form in sorted(forms, key=_urgency):
+        if form.is_ended:
+            ended.append(_item(form, person))
+        elif form.is_signed:
+            signed.append(_item(form, person))
+        else:
+            (mine if open_role(form, person) else others).append(_item(form, person))
+    return Groups(tuple(mine), tuple(others), tuple(reversed(signed)), tuple(reversed(ended)))
+
+
+def due(form: ConsentForm) -> Due | None:
+    """By when the form's signatures are needed for the procedure; None without one, or when none are missing."""
+    if form.procedure_date is None or not form.is_open:
+        return None
+    days = (form.procedure_date - today()).days
+    if days < 0:
+        return Due(_("Procedure date has passed"), "urgent")
+    if days == 0:
+        return Due(_("Needed today"), "urgent")
+    if days == 1:
+        return Due(_("Needed tomorrow"), "urgent")
+    word = ngettext("Needed in %(num)s day", "Needed in %(num)s days", days)
+    return Due(word, "urgent" if days <= _SOON else "attention" if days <= _NEAR else "neutral")
+
+
+def _item(form: ConsentForm, person: Person) -> Item:
+    return Item(form, _line(form, person), due(form))
+
+
+def _line(form: ConsentForm, person: Person) -> str:
+    if form.status == ConsentStatus.DRAFT:
+        return _("The clinic is still preparing this form.")
+    if not form.is_open:
+        return _history(form)
+    if open_role(form, person):
+        later = tuple(s for s in form.missing_signers if s.person_id != person.sub)
+        return (
+            _("After you: %(names)s", names=names_of(later)) if later else _("Only your signature is missing")
+        )
+    if is_awaited(form, person):
+        turn = form.whose_turn()
+        return ngettext(
+            "%(names)s signs first, then you",
+            "%(names)s sign first, then you",
+            len(turn),
+            names=names_of(turn),
+        )
+    return _("Waiting for %(names)s", names=names_of(form.whose_turn()))
+
+
+def _history(form: ConsentForm) -> str:
+    """When what happened to a form happened, as far as it is known."""
+    if form.status == ConsentStatus.REVOKED and form.revoked_at:
+        return _("Withdrawn %(day)s", day=day(form.revoked_at))
+    if form.status == ConsentStatus.EXPIRED and form.expires_at:
+        return _("Could be signed until %(day)s", day=day(form.expires_at))
+    if form.is_signed and form.effective_at:
+        return _("In force since %(day)s", day=day(form.effective_at))
+    return _("Version %(version)s", version=form.version) if form.version else ""
+
+
+def _urgency(form: ConsentForm) -> tuple[date, float]:
+    return form.procedure_date or date.max, form.sent_at.timestamp() if form.sent_at else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the staff's table; `missing` names who has yet to sign."""
+
+    form: ConsentForm
+    due: Due | None
+    missing: str
+
+
+def rows(forms: Iterable[ConsentForm]) -> list[Row]:
+    """Return the staff's table of these forms."""
+    return [Row(form, due(form), names_of(form.missing_signers)) for form in forms]

@@ -1,0 +1,123 @@
+"""The signed form as a PDF: its text, who signed it, and a page by which the copy can be checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from flask import Blueprint, Response, url_for
+
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.printing import Attached
+from portal.services.client import Care
+from portal.services.consents import content_hash, get_consent, signed_text
+from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
+from portal.state.sessions import Person
+from portal.views.consents.labels import role_word, status_word
+from portal.views.consents.verification import Check, checks, in_order
+from portal.web.filters import moment, now
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to
+from portal.web.pdf import Document, printed
+
+bp = Blueprint("pdf", __name__)
+
+ATTACHMENT = "signed-text.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a form; `when` is None where the record doesn't tell."""
+
+    what: str
+    when: datetime | None
+    note: str = ""
+
+
+class ReceiptDocument(Document, template="print/consent.html"):
+    """The signed form with its audit page; `attachment` names the file with the text that the seal is computed from."""
+
+    form: ConsentForm
+    own_hash: str
+    checks: list[Check]
+    signatures: list[Signature]
+    events: list[Event]
+    attachment: str
+
+
+@bp.get("/<record:consent_id>/receipt.pdf")
+@signed_in(Side.PATIENT, Side.STAFF)
+def receipt(care: Care, person: Person, consent_id: str) -> Response:
+    """Answer with the signed form and its audit page as one PDF."""
+    form = get_consent(care, consent_id)
+    if not form.signatures:
+        return redirect_to(url_for("consents.show", consent_id=form.id))
+    return printed(
+        ReceiptDocument(
+            form=form,
+            own_hash=content_hash(form),
+            checks=checks(care, form, person),
+            signatures=in_order(form, person),
+            events=events(form),
+            stamp=stamp(form),
+            attachment=ATTACHMENT,
+        ),
+        name=_("%(title)s, signed copy", title=form.title),
+        by_hand=url_for("consents.receipt", consent_id=form.id),
+        about=("consent.download", "consent", form.id),
+        attached=(_attached(form),),
+    )
+
+
+def stamp(form: ConsentForm) -> str | None:
+    """What every page of the copy says of a form that isn't in force: withdrawn, replaced, or not signed by all."""
+    if form.status == ConsentStatus.REVOKED and form.revoked_at:
+        return _("Withdrawn %(moment)s", moment=moment(form.revoked_at))
+    if form.is_ended:
+        return status_word(form.status)
+    return None if form.is_signed else _("Not signed by everyone yet")
+
+
+def events(form: ConsentForm) -> list[Event]:
+    """What happened to the form as far as the record tells, in its order; what has no time comes last."""
+    told = [
+        *_step(_("Written"), form.creation_time),
+        *_step(_("Sent to be signed"), form.sent_at),
+        *map(_signed, form.signatures),
+        *_step(_("In force"), form.effective_at),
+        *_ending(form),
+    ]
+    return sorted(
+        told,
+        key=lambda event: event.when.timestamp() if event.when else float("inf"),
+    )
+
+
+def _attached(form: ConsentForm) -> Attached:
+    return Attached(ATTACHMENT, _("The text that the seal is computed from"), signed_text(form), now())
+
+
+def _step(what: str, when: datetime | None) -> list[Event]:
+    return [Event(what, when)] if when else []
+
+
+def _signed(signature: Signature) -> Event:
+    role = role_word(signature.role)
+    if not signature.name:
+        return Event(_("Signed by %(name)s", name=role), signature.signed_at)
+    return Event(_("Signed by %(name)s", name=signature.name), signature.signed_at, role)
+
+
+def _ending(form: ConsentForm) -> list[Event]:
+    match form.status:
+        case ConsentStatus.REVOKED:
+            by = next((s.name for s in form.signatures if s.person_id == form.revoked_by_id and s.name), "")
+            what = _("Withdrawn by %(name)s", name=by) if by else _("Withdrawn")
+            return [Event(what, form.revoked_at, form.revoke_reason or "")]
+        case ConsentStatus.EXPIRED:
+            return [Event(_("The time to sign it ended"), form.expires_at)]
+        case ConsentStatus.SUPERSEDED:
+            return [Event(_("Replaced by a newer version"), None)]
+        case _:
+            return []

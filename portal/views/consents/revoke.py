@@ -1,0 +1,217 @@
+"""Withdrawing a consent: what follows, the reason, a fresh sign-in; once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+
+from flask import Blueprint, Response, request, url_for
+
+from portal.config.tenants import Side
+from portal.context import context
+from portal.services import errors
+from portal.services.client import Care
+from portal.services.consents import get_consent, is_revoked, revoke_consent
+from portal.services.records.consents import ConsentForm
+from portal.state.operations import Operation, State
+from portal.state.sessions import Person
+from portal.views.consents.eligibility import why_not_revoke
+from portal.views.consents.show import show_refusal
+from portal.web import audit, unsent
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Refused,
+    Reopened,
+    Unknown,
+    act_once,
+    begin,
+    is_lost,
+)
+from portal.web.guard import is_fresh, signed_in, to_sign_in
+from portal.web.htmx import redirect_to, render
+from portal.web.pages import Page
+from portal.web.parse import paragraphs
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("revoke", __name__)
+
+_LONGEST_REASON = 2000
+_LONGEST_TYPED = 1_000_000
+
+
+class ReasonPage(Page, template="consents/revoke.html"):
+    """The question; `note` is why it is asked once more: stale, refused, changed, undone, unconfirmed, or ""."""
+
+    form: ConsentForm
+    operation: Operation
+    reason: str
+    longest: int
+    note: str
+
+
+class RevokedPage(Page, template="consents/revoked.html"):
+    """The consent is withdrawn; `by` is the signer who did it, if it was one of them."""
+
+    form: ConsentForm
+    by: str | None
+    is_mine: bool
+
+
+class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html"):
+    """No answer came; `is_readable` says that the record was read and doesn't show the withdrawal."""
+
+    form: ConsentForm
+    is_readable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """One person withdrawing one consent; `was_lost` says that it was sent before and no answer came."""
+
+    care: Care
+    form: ConsentForm
+    person: Person
+    operation: Operation
+    reason: str
+    was_lost: bool
+
+    @property
+    def attempt(self) -> Attempt:
+        """The withdrawal as it is sent."""
+        return Attempt(self.person.sub, self.operation, (self.form.concurrency_stamp, self.reason))
+
+    def keep(self, reason: str) -> Withdrawal:
+        """The same with this reason, kept in its operation."""
+        context().operations.keep(self.person.sub, self.operation.id, {"reason": reason})
+        return replace(self, reason=reason)
+
+
+def withdrawal_step(
+    step: Callable[[Withdrawal], Response],
+) -> Callable[[Care, Person, str], Response]:
+    """Pass the open withdrawal that the step belongs to; or answer instead, where it is done, refused or unconfirmed."""
+
+    @wraps(step)
+    def resolved(care: Care, person: Person, consent_id: str) -> Response:
+        form = get_consent(care, consent_id)
+        if request.method == "GET":
+            audit.note("consent.read", "done", kind="consent", id_=form.id)
+        if is_revoked(form):
+            return _revoked(form, person)
+        if refusal := why_not_revoke(form, person):
+            audit.note("consent.revoke", "refused", kind="consent", id_=form.id)
+            return show_refusal(form, person, refusal)
+        withdrawal = _resume(care, form, person)
+        if withdrawal.operation.state is State.OPEN:
+            return step(withdrawal)
+        if request.method == "GET":
+            return _unconfirmed(form, is_readable=True, status=200)
+        if withdrawal.operation.state is State.DONE:
+            return _to_page(form)
+        return _unconfirmed(form, is_readable=True, status=202)
+
+    return resolved
+
+
+@bp.get("/<record:consent_id>/revoke")
+@signed_in(Side.PATIENT, Side.STAFF)
+@withdrawal_step
+def show(withdrawal: Withdrawal) -> Response:
+    """Say what follows from withdrawing and ask for the reason; afterwards, say that it is done."""
+    if given := unsent.given_back(url_for(".revoke", consent_id=withdrawal.form.id)):
+        withdrawal = replace(withdrawal, reason=_reason(given.get("reason")))
+    return _ask(withdrawal, note="unconfirmed" if withdrawal.was_lost else "")
+
+
+@bp.post("/<record:consent_id>/revoke")
+@signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text("reason")
+@withdrawal_step
+def revoke(withdrawal: Withdrawal) -> Response:
+    """Withdraw the consent, once."""
+    withdrawal = withdrawal.keep(_reason(request.form.get("reason")))
+    form, reason = withdrawal.form, withdrawal.reason
+    if request.form.get("operation") != withdrawal.operation.id:
+        return _ask(withdrawal, status=409, note="stale")
+    if not reason or len(reason) > _LONGEST_REASON:
+        return _ask(withdrawal, status=422, note="refused")
+    if not is_fresh(withdrawal.person):
+        return to_sign_in(next_path=url_for("consents.revoke.show", consent_id=form.id), fresh=True)
+    outcome = act_once(
+        withdrawal.attempt,
+        lambda key: revoke_consent(
+            withdrawal.care, form.id, reason=reason, stamp=form.concurrency_stamp, operation=key
+        ),
+        shows=is_revoked,
+        look=lambda: _read_if_revoked(withdrawal),
+        event="consent.revoke",
+        kind="consent",
+        id_=form.id,
+        limit=context().settings.limit_signing,
+    )
+    match outcome:
+        case Done() | Reopened():
+            return _to_page(form)
+        case Refused(error):
+            return _refused(withdrawal, error)
+        case NotSent():
+            return _ask(withdrawal, status=503, note="undone")
+        case Unknown(is_readable, status):
+            return _unconfirmed(form, is_readable=is_readable, status=status)
+
+
+def _resume(care: Care, form: ConsentForm, person: Person) -> Withdrawal:
+    purpose = f"revoke:{form.id}"
+    operation, was_lost = begin(person.sub, purpose, keeps_receipt=True)
+    if operation.state is State.DONE and is_lost(operation):  # the record doesn't show it any more
+        operation = context().operations.begin(person.sub, purpose)
+    return Withdrawal(care, form, person, operation, str(operation.data.get("reason", "")), was_lost)
+
+
+def _read_if_revoked(withdrawal: Withdrawal) -> ConsentForm | None:
+    form = get_consent(withdrawal.care, withdrawal.form.id)
+    return form if is_revoked(form) else None
+
+
+def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
+    if not isinstance(error, errors.Refused | errors.Conflict):
+        raise error
+    newest = get_consent(withdrawal.care, withdrawal.form.id)
+    if is_revoked(newest):
+        return _to_page(newest)
+    if isinstance(error, errors.Refused):
+        return show_refusal(newest, withdrawal.person, refusal_message(error.code))
+    return _ask(replace(withdrawal, form=newest), status=409, note="changed")
+
+
+def _reason(text: str | None) -> str:
+    """All of it: a reason that is too long is refused, and shown again whole."""
+    return paragraphs(text, longest=_LONGEST_TYPED)
+
+
+def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Response:
+    page = ReasonPage(
+        form=withdrawal.form,
+        operation=withdrawal.operation,
+        reason=withdrawal.reason,
+        longest=_LONGEST_REASON,
+        note=note,
+    )
+    return render(page, status=status)
+
+
+def _revoked(form: ConsentForm, person: Person) -> Response:
+    by = next((s.name for s in form.required_signers if s.person_id == form.revoked_by_id), None)
+    return render(RevokedPage(form=form, by=by, is_mine=form.revoked_by_id == person.sub))
+
+
+def _unconfirmed(form: ConsentForm, *, is_readable: bool, status: int) -> Response:
+    """Say honestly that the answer is missing, and what the clinic's record says now."""
+    return render(UnconfirmedPage(form=form, is_readable=is_readable), status=status)
+
+
+def _to_page(form: ConsentForm) -> Response:
+    return redirect_to(url_for("consents.revoke.show", consent_id=form.id))

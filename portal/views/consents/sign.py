@@ -1,0 +1,322 @@
+"""Signing a consent form: read, acknowledge each statement, check, confirm it is you, type your name.
+
+Every step is one POST form below `/consents/<id>/sign`, without htmx: a signature is given on whole pages. What is
+shown and given is a `Signing` (portal.views.consents.signing), and one operation signs once (portal.web.act_once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from flask import Blueprint, Response, request, url_for
+from werkzeug.datastructures import MultiDict
+
+from portal.config.tenants import Side
+from portal.context import context
+from portal.i18n.locale import language
+from portal.services import errors
+from portal.services.client import Care
+from portal.services.consents import get_consent, sign_consent, signed_by
+from portal.services.records.consents import ConsentForm
+from portal.state.operations import State
+from portal.state.sessions import Person
+from portal.views.consents.eligibility import open_role, why_not_sign
+from portal.views.consents.show import show_refusal
+from portal.views.consents.signing import Signing, Step, resume
+from portal.web import audit, unsent
+from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, act_once
+from portal.web.guard import is_fresh, signed_in, to_sign_in
+from portal.web.htmx import redirect_to, render
+from portal.web.pages import Page
+from portal.web.parse import line
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("sign", __name__)
+
+P = ParamSpec("P")
+
+_TRIES = 3
+_LONGEST_NAME = 200
+
+
+class StepPage(Page):
+    """A step; `is_stale` says that the page which was sent is of another visit."""
+
+    signing: Signing
+    form: ConsentForm
+    step_number: int
+    is_stale: bool
+
+
+class ReadPage(StepPage, template="consents/sign/read.html"):
+    """The form to read, with what has changed since it was shown."""
+
+
+class StatementsPage(StepPage, template="consents/sign/statements.html"):
+    """The statements to acknowledge."""
+
+    is_refused: bool
+
+
+class CheckPage(StepPage, template="consents/sign/check.html"):
+    """What is about to be signed."""
+
+
+class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
+    """The last step, before a fresh sign-in."""
+
+
+class NamePage(StepPage, template="consents/sign/name.html"):
+    """The last step; `is_undone` says that a signature surely didn't arrive."""
+
+    is_refused: bool
+    is_undone: bool
+
+
+class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html"):
+    """No answer came; `is_readable` says that the record was read and doesn't show the signature."""
+
+    signing: Signing
+    form: ConsentForm
+    is_readable: bool
+
+
+def signing_step(
+    step: Callable[Concatenate[Signing, P], Response],
+) -> Callable[Concatenate[Care, Person, str, P], Response]:
+    """Pass the open signing that the step belongs to, or answer instead.
+
+    It answers where the person has signed or can't sign, where another post is being sent, and where the page that was
+    posted is from another visit or shows another text.
+    """
+
+    @wraps(step)
+    def resolved(care: Care, person: Person, consent_id: str, *args: P.args, **kwargs: P.kwargs) -> Response:
+        form = get_consent(care, consent_id)
+        role = open_role(form, person)
+        if role is None:
+            return _cannot_sign(form, person, why_not_sign(form, person))
+        signing = resume(care, form, person, role)
+        is_post = request.method == "POST"
+        if signing.operation.state is State.DONE:
+            return _to_receipt(form)
+        if signing.operation.state is not State.OPEN:
+            return _unconfirmed(signing, is_readable=True, status=202 if is_post else 200)
+        if is_post and request.form.get("operation") != signing.mark:
+            return _show(signing, Step.READ, status=409, is_stale=not signing.changes)
+        return step(signing, *args, **kwargs)
+
+    return resolved
+
+
+@bp.get("/<record:consent_id>/sign")
+@bp.get("/<record:consent_id>/sign/<any(read, statements, check, name):step>", endpoint="step")
+@signed_in(Side.PATIENT, Side.STAFF)
+@signing_step
+def show(signing: Signing, step: str = "") -> Response:
+    """Show the step that is next, or an earlier one to look at again."""
+    audit.note("consent.read", "done", kind="consent", id_=signing.form.id)
+    signing = _restore_unsent(signing)
+    wanted = Step(step) if step else signing.step
+    return _show(signing, min(wanted, signing.step, key=list(Step).index))
+
+
+@bp.post("/<record:consent_id>/sign/read")
+@signed_in(Side.PATIENT, Side.STAFF)
+@signing_step
+def read(signing: Signing) -> Response:
+    """The person has read the form; note in which language."""
+    return _go_on(signing.keep(has_read=True, before=None, language=language()))
+
+
+@bp.post("/<record:consent_id>/sign/statements")
+@signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text("statement")
+@signing_step
+def statements(signing: Signing) -> Response:
+    """The person acknowledges statements; every one is needed to go on."""
+    signing = _keep_statements(signing, request.form)
+    if signing.step is Step.STATEMENTS:
+        return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
+    return _go_on(signing)
+
+
+@bp.post("/<record:consent_id>/sign/check")
+@signed_in(Side.PATIENT, Side.STAFF)
+@signing_step
+def check(signing: Signing) -> Response:
+    """The person has looked over what they are about to sign."""
+    return _go_on(signing.keep(has_checked=True) if signing.step is Step.CHECK else signing)
+
+
+@bp.post("/<record:consent_id>/sign/confirm")
+@signed_in(Side.PATIENT, Side.STAFF)
+@signing_step
+def confirm(signing: Signing) -> Response:
+    """Sign in afresh, and come back to this step."""
+    return _go_on(signing) if is_fresh(signing.person) else _fresh_sign_in(signing)
+
+
+@bp.post("/<record:consent_id>/sign/name")
+@signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text("signature")
+@signing_step
+def sign(signing: Signing) -> Response:
+    """Sign with the typed name, once."""
+    signing = _keep_name(signing, request.form)
+    if signing.step is Step.STATEMENTS:
+        return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
+    if signing.step is not Step.NAME:
+        return _go_on(signing)
+    if not is_fresh(signing.person):
+        return _fresh_sign_in(signing)
+    if not signing.is_name_right:
+        return _show(signing, Step.NAME, status=422, is_refused=True)
+    outcome = act_once(
+        signing.attempt,
+        lambda _key: _send(signing),
+        shows=lambda signed: signed_by(signed, signing.person.sub, signing.role),
+        look=lambda: _read_if_signed(signing),
+        event="consent.sign",
+        kind="consent",
+        id_=signing.form.id,
+        limit=context().settings.limit_signing,
+    )
+    match outcome:
+        case Done():
+            return _to_receipt(signing.form)
+        case Refused(error):
+            return _refused(signing, error)
+        case NotSent():
+            return _show(signing, Step.NAME, status=503, is_undone=True)
+        case Unknown(is_readable, status):
+            return _unconfirmed(signing, is_readable=is_readable, status=status)
+        case Reopened():
+            return redirect_to(url_for("consents.sign.show", consent_id=signing.form.id))
+
+
+def _send(signing: Signing) -> ConsentForm:
+    """Sign; when someone else has signed meanwhile, over the form as it is then, as long as its text is the same."""
+    for is_last in (False,) * (_TRIES - 1) + (True,):
+        progress = signing.progress
+        try:
+            return sign_consent(
+                signing.care,
+                signing.form.id,
+                role=signing.role,
+                signature=progress.typed,
+                acknowledged=progress.acknowledged,
+                content_hash=progress.api_hash,
+                stamp=progress.stamp,
+                language=progress.language,
+                operation=signing.attempt.key,
+            )
+        except errors.Conflict:
+            newer = signing.rebase(get_consent(signing.care, signing.form.id))
+            if is_last or newer is None:
+                raise
+            signing = newer
+    raise AssertionError("unreachable")
+
+
+def _read_if_signed(signing: Signing) -> ConsentForm | None:
+    """The form, if the record shows the signature."""
+    form = get_consent(signing.care, signing.form.id)
+    return form if signed_by(form, signing.person.sub, signing.role) else None
+
+
+def _refused(signing: Signing, error: errors.CareError) -> Response:
+    again = redirect_to(url_for("consents.sign.show", consent_id=signing.form.id))
+    match error:
+        case errors.Conflict():
+            return again
+        case errors.Refused(code=code):
+            form = get_consent(signing.care, signing.form.id)
+            if code == "ContentChanged" and open_role(form, signing.person):
+                return again
+            return _cannot_sign(form, signing.person, refusal_message(code))
+        case _:
+            raise error
+
+
+def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
+    ids = {statement.id for statement in signing.form.statements}
+    ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
+    return signing.keep(acknowledged=ticked, has_checked=False)
+
+
+def _keep_name(signing: Signing, form: MultiDict[str, str]) -> Signing:
+    return signing.keep(typed=line(form.get("signature"), longest=_LONGEST_NAME))
+
+
+def _restore_unsent(signing: Signing) -> Signing:
+    """The same signing with what was ticked or typed in a session that had ended."""
+    if given := unsent.given_back(url_for(".statements", consent_id=signing.form.id)):
+        signing = _keep_statements(signing, given)
+    if given := unsent.given_back(url_for(".sign", consent_id=signing.form.id)):
+        signing = _keep_name(signing, given)
+    return signing
+
+
+# ── where a step leads ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _go_on(signing: Signing) -> Response:
+    return redirect_to(url_for("consents.sign.step", consent_id=signing.form.id, step=signing.step))
+
+
+def _show(
+    signing: Signing,
+    step: Step,
+    *,
+    status: int = 200,
+    is_refused: bool = False,
+    is_stale: bool = False,
+    is_undone: bool = False,
+) -> Response:
+    form, number = signing.form, signing.steps.index(step) + 1
+    match step:
+        case Step.READ:
+            page = ReadPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+        case Step.STATEMENTS:
+            page = StatementsPage(
+                signing=signing, form=form, step_number=number, is_stale=is_stale, is_refused=is_refused
+            )
+        case Step.CHECK:
+            page = CheckPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+        case Step.NAME if not is_fresh(signing.person):
+            page = ConfirmPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+        case Step.NAME:
+            page = NamePage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                is_refused=is_refused,
+                is_undone=is_undone,
+            )
+    return render(page, status=status)
+
+
+def _fresh_sign_in(signing: Signing) -> Response:
+    step = url_for("consents.sign.step", consent_id=signing.form.id, step=Step.NAME)
+    return to_sign_in(next_path=step, fresh=True)
+
+
+def _cannot_sign(form: ConsentForm, person: Person, refusal: str) -> Response:
+    """The receipt, if the person has signed; else the form again, with the reason why it can't be signed."""
+    if signed_by(form, person.sub):
+        return _to_receipt(form)
+    audit.note("consent.sign", "refused", kind="consent", id_=form.id)
+    return show_refusal(form, person, refusal)
+
+
+def _unconfirmed(signing: Signing, *, is_readable: bool, status: int) -> Response:
+    """Say honestly that the answer is missing, and what the clinic's record says now."""
+    return render(UnconfirmedPage(signing=signing, form=signing.form, is_readable=is_readable), status=status)
+
+
+def _to_receipt(form: ConsentForm) -> Response:
+    return redirect_to(url_for("consents.receipt", consent_id=form.id))

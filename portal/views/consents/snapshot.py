@@ -1,0 +1,94 @@
+"""The text of a form as a signer was shown it, and how it differs from the form as it is now."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from portal.i18n.gettext import _
+from portal.services.records.consents import Clause, ConsentForm, Statement
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a form that is signed: what its content hash covers."""
+
+    title: str
+    kind: str
+    version: str
+    body: tuple[Clause, ...]
+    statements: tuple[Statement, ...]
+
+    @classmethod
+    def of(cls, form: ConsentForm) -> Snapshot:
+        """The text of a form as it is now."""
+        return cls(
+            title=form.title,
+            kind=str(form.kind or ""),
+            version=form.version,
+            body=form.body,
+            statements=form.statements,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of words that the two sides share, or that one side alone has."""
+
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One part that is not as it was shown: its name, its old words and its new ones (one of them may be empty)."""
+
+    part: str
+    old: tuple[Run, ...]
+    new: tuple[Run, ...]
+
+
+def changes(before: Snapshot, after: Snapshot) -> list[Change]:
+    """Return what differs, part by part, in the order of the new form; removed parts come last."""
+    named = [
+        (_("Title"), before.title, after.title),
+        (_("Kind"), before.kind, after.kind),
+        (_("Version"), before.version, after.version),
+    ]
+    pairs = [*named, *_clauses(before.body, after.body), *_statements(before.statements, after.statements)]
+    return [_change(part, old, new) for part, old, new in pairs if old != new]
+
+
+def _clauses(before: Sequence[Clause], after: Sequence[Clause]) -> Iterable[tuple[str, str, str]]:
+    old = {clause.id: _whole(clause) for clause in before}
+    for number, clause in enumerate(after, start=1):
+        yield _("Clause %(number)s", number=number), old.pop(clause.id, ""), _whole(clause)
+    for number, clause in enumerate(before, start=1):
+        if clause.id in old:
+            yield _("Clause %(number)s of the earlier form", number=number), old[clause.id], ""
+
+
+def _statements(before: Sequence[Statement], after: Sequence[Statement]) -> Iterable[tuple[str, str, str]]:
+    old = {statement.id: statement.text for statement in before}
+    for number, statement in enumerate(after, start=1):
+        yield _("Statement %(number)s", number=number), old.pop(statement.id, ""), statement.text
+    for number, statement in enumerate(before, start=1):
+        if statement.id in old:
+            yield _("Statement %(number)s of the earlier form", number=number), old[statement.id], ""
+
+
+def _whole(clause: Clause) -> str:
+    return "\n".join(part for part in (clause.heading, clause.text, clause.summary) if part)
+
+
+def _change(part: str, old: str, new: str) -> Change:
+    old_words, new_words = re.findall(r"\S+\s*", old), re.findall(r"\S+\s*", new)
+    steps = difflib.SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes()
+    return Change(
+        part,
+        tuple(Run("".join(old_words[a:b]), step != "equal") for step, a, b, _c, _d in steps if a < b),
+        tuple(Run("".join(new_words[c:d]), step != "equal") for step, _a, _b, c, d in steps if c < d),
+    )

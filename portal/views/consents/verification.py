@@ -1,0 +1,62 @@
+"""Whether the text of a form is still the one that was signed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from portal.services.client import Care
+from portal.services.consents import content_hash, get_consent, list_consents
+from portal.services.gather import gather, gather_all, known
+from portal.services.records.consents import ConsentForm, Signature
+from portal.state.sessions import Person
+
+_OTHERS = 5
+"""How many other forms are read to learn how the clinic's system makes its marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What comparing one signature with the text of now gave.
+
+    `matches` is None when the clinic's system makes its marks in a way of its own: the portal cannot recompute this
+    one, and knows only that the record still holds it.
+    """
+
+    signature: Signature
+    matches: bool | None
+
+
+def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:
+    """Compare each signature's mark with one made anew from the form as it is in the record now."""
+    now = content_hash(form)
+    marks = {form.content_hash, *(signature.content_hash for signature in form.signatures)}
+    is_ours = now in marks or _marks_as_we_do(care, form)
+    return [Check(signature, _matches(signature, form, now, is_ours)) for signature in in_order(form, person)]
+
+
+def in_order(form: ConsentForm, person: Person) -> list[Signature]:
+    """The signatures, the reader's own first, then as they were given."""
+    return sorted(
+        form.signatures,
+        key=lambda s: (s.person_id != person.sub, s.signed_at.timestamp() if s.signed_at else 0),
+    )
+
+
+def _matches(signature: Signature, form: ConsentForm, now: str, is_ours: bool) -> bool | None:
+    if signature.content_hash == now:
+        return True
+    return False if is_ours or signature.content_hash != form.content_hash else None
+
+
+def _marks_as_we_do(care: Care, form: ConsentForm) -> bool:
+    """Whether the clinic's system marks a text as the portal does: one other form of which that is true tells.
+
+    The form itself can't: when its mark isn't ours, either the system has a way of its own, or someone has changed the
+    text and left the mark.
+    """
+    (page,) = gather(lambda: list_consents(care, limit=_OTHERS + 1))
+    listed = known(page)
+    ids = [other.id for other in listed.items if other.id != form.id] if listed else []
+    others = gather_all([partial(get_consent, care, id_) for id_ in ids[:_OTHERS]])
+    return any(whole.content_hash == content_hash(whole) for whole in map(known, others) if whole)

@@ -1,0 +1,123 @@
+"""Episodes of treatment: a person's list, and one episode with its tabs, each an address of its own."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from portal.config.tenants import Side
+from portal.services.client import Care
+from portal.services.consents import list_consents
+from portal.services.episodes import get_episode
+from portal.services.errors import CareError
+from portal.services.gather import gather
+from portal.state.sessions import Person
+from portal.views.episodes import calendar
+from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, read_episodes
+from portal.views.episodes.show import (
+    AppointmentsPage,
+    DocumentsPage,
+    EmbryosPage,
+    MedicationPage,
+    MonitoringPage,
+    OverviewPage,
+    TeamPage,
+    TimelinePage,
+    show_consents,
+    show_tab,
+)
+from portal.views.episodes.view import EpisodeView
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.web.pages import Page
+
+bp = Blueprint("episodes", __name__, url_prefix="/episodes")
+bp.register_blueprint(calendar.bp)
+
+
+class EpisodesPage(Page, template="episodes/index.html"):
+    """A person's episodes; `is_incomplete` when one of them couldn't be read."""
+
+    episodes: list[EpisodeView]
+    is_incomplete: bool
+
+
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def index(care: Care, person: Person) -> Response:
+    """List the person's episodes, the newest first; for staff those that they opened last."""
+    ids = reachable(care, person)
+    found = read_episodes(care, ids[: MOST_RECENT if person.is_staff else MOST_REMEMBERED])
+    page = EpisodesPage(
+        episodes=[EpisodeView(episode, person) for episode in found.newest_first],
+        is_incomplete=found.is_incomplete,
+    )
+    return render(page, fragment="results")
+
+
+@bp.get("/<record:episode_id>")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person, episode_id: str) -> Response:
+    """Show where the treatment stands: today at the centre, before it what happened, after it what comes."""
+    return show_tab(get_episode(care, episode_id), person, OverviewPage)
+
+
+@bp.get("/<record:episode_id>/timeline")
+@signed_in(Side.PATIENT, Side.STAFF)
+def timeline(care: Care, person: Person, episode_id: str) -> Response:
+    """Show all that happened and all that is planned."""
+    return show_tab(get_episode(care, episode_id), person, TimelinePage)
+
+
+@bp.get("/<record:episode_id>/monitoring")
+@signed_in(Side.PATIENT, Side.STAFF)
+def monitoring(care: Care, person: Person, episode_id: str) -> Response:
+    """Show scans and blood tests as a chart and as a table."""
+    return show_tab(get_episode(care, episode_id), person, MonitoringPage)
+
+
+@bp.get("/<record:episode_id>/medication")
+@signed_in(Side.PATIENT, Side.STAFF)
+def medication(care: Care, person: Person, episode_id: str) -> Response:
+    """Show today's medicines and the whole plan."""
+    return show_tab(get_episode(care, episode_id), person, MedicationPage)
+
+
+@bp.get("/<record:episode_id>/appointments")
+@signed_in(Side.PATIENT, Side.STAFF)
+def appointments(care: Care, person: Person, episode_id: str) -> Response:
+    """Show the visits, those to come first."""
+    return show_tab(get_episode(care, episode_id), person, AppointmentsPage)
+
+
+@bp.get("/<record:episode_id>/embryos")
+@signed_in(Side.PATIENT, Side.STAFF)
+def embryos(care: Care, person: Person, episode_id: str) -> Response:
+    """Show each embryo with its grade, its status and its three dates."""
+    return show_tab(get_episode(care, episode_id), person, EmbryosPage)
+
+
+@bp.get("/<record:episode_id>/documents")
+@signed_in(Side.PATIENT, Side.STAFF)
+def documents(care: Care, person: Person, episode_id: str) -> Response:
+    """Show the folders and their files."""
+    return show_tab(get_episode(care, episode_id), person, DocumentsPage)
+
+
+@bp.get("/<record:episode_id>/consents")
+@signed_in(Side.PATIENT, Side.STAFF)
+def consents(care: Care, person: Person, episode_id: str) -> Response:
+    """Show the consent forms of this episode."""
+    episode, forms = gather(
+        lambda: get_episode(care, episode_id),
+        lambda: list_consents(care, episode_id=episode_id, limit=100),
+    )
+    if isinstance(episode, CareError):
+        raise episode
+    return show_consents(episode, person, forms)
+
+
+@bp.get("/<record:episode_id>/team")
+@signed_in(Side.PATIENT, Side.STAFF)
+def team(care: Care, person: Person, episode_id: str) -> Response:
+    """Show who looks after the patient."""
+    return show_tab(get_episode(care, episode_id), person, TeamPage)

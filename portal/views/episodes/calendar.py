@@ -1,0 +1,46 @@
+"""The appointments of an episode as calendar files (RFC 5545): all of them, or one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flask import Blueprint, Response, g
+
+from portal.config.tenants import Side
+from portal.services.client import Care
+from portal.services.episodes import get_episode
+from portal.services.errors import NotFound
+from portal.services.records.episodes import Appointment
+from portal.state.sessions import Person
+from portal.web import audit
+from portal.web.calendar_file import as_download, calendar_of
+from portal.web.extensions import limit_files, limiter, person_or_address
+from portal.web.filters import now
+from portal.web.guard import signed_in
+
+bp = Blueprint("calendar", __name__)
+
+
+@bp.get("/<record:episode_id>/appointments.ics")
+@limiter.limit(limit_files, key_func=person_or_address)
+@signed_in(Side.PATIENT, Side.STAFF)
+def all_appointments(care: Care, person: Person, episode_id: str) -> Response:
+    """Answer with all visits."""
+    return _download(get_episode(care, episode_id).appointments, episode_id)
+
+
+@bp.get("/<record:episode_id>/appointments/<record:appointment_id>.ics")
+@limiter.limit(limit_files, key_func=person_or_address)
+@signed_in(Side.PATIENT, Side.STAFF)
+def one_appointment(care: Care, person: Person, episode_id: str, appointment_id: str) -> Response:
+    """Answer with one visit."""
+    visits = [visit for visit in get_episode(care, episode_id).appointments if visit.id == appointment_id]
+    if not visits:
+        raise NotFound
+    return _download(visits, episode_id)
+
+
+def _download(visits: Sequence[Appointment], episode_id: str) -> Response:
+    audit.note("appointments.download", "done", kind="episode", id_=episode_id)
+    content = calendar_of(visits, zone=g.tenant.time_zone, clinic=g.tenant.key, made_at=now())
+    return as_download(content, "appointments.ics")

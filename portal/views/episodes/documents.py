@@ -1,0 +1,68 @@
+"""The documents of an episode: its folders from the root down, with their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from portal.i18n.gettext import _
+from portal.services.records.documents import Documents, File
+from portal.web.filters import file_size
+
+_DEEPEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder and its files."""
+
+    name: str
+    files: tuple[FileRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file: what it is in words, and whether it can be looked at in place."""
+
+    id: str
+    name: str
+    kind: str
+    size: str
+    made: datetime | None
+    has_preview: bool
+
+
+_TYPES = {
+    "application/pdf": "PDF",
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "text/plain": "TXT",
+}
+"""What can be looked at in place."""
+
+
+def folders_of(documents: Documents) -> list[Folder]:
+    """Return the folders that hold files; files in none come first."""
+    found: list[Folder] = []
+
+    def walk(parent_id: str | None, name: str, depth: int) -> None:
+        files = tuple(_file_row(file) for file in documents.files_in(parent_id))
+        if files:
+            found.append(Folder(name, files))
+        for directory in documents.directories_in(parent_id) if depth < _DEEPEST else ():
+            walk(directory.id, directory.name, depth + 1)
+
+    walk(None, _("Not in a folder"), 0)
+    return found
+
+
+def _file_row(file: File) -> FileRow:
+    kind = file.media_type.partition(";")[0].strip().lower()
+    return FileRow(
+        file.id,
+        file.name or _("Document"),
+        _TYPES.get(kind, ""),
+        file_size(file.size),
+        file.creation_time,
+        kind in _TYPES,
+    )

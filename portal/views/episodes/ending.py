@@ -1,0 +1,41 @@
+"""How an episode ended, in words that leave room."""
+
+from __future__ import annotations
+
+from portal.i18n.gettext import _
+from portal.services.records.cases import CareStatus
+from portal.services.records.episodes import Episode, Outcome
+
+
+def ending_of(episode: Episode) -> tuple[str, str]:
+    """Return a short line and a longer one about an episode that has ended."""
+    if episode.outcome == Outcome.ENTERED_IN_ERROR or episode.status == CareStatus.ENTERED_IN_ERROR:
+        return _("Entered by mistake"), _("This record was made by mistake. Nothing in it concerns you.")
+    match episode.outcome:
+        case Outcome.PREGNANCY:
+            return _("This treatment has ended"), _("You left our care pregnant. We wish you all the best.")
+        case Outcome.NO_PREGNANCY:
+            return (
+                _("This treatment has ended"),
+                _("We are sorry that it didn’t lead to a pregnancy. There is no hurry; whenever you want to talk, "
+                  "your care team is there."),
+            )  # fmt: skip
+        case Outcome.NO_TRANSFER:
+            return (
+                _("This treatment has ended"),
+                _("There was no transfer this time, and we know how hard that is. Your care team will talk the next "
+                  "steps through with you when you are ready."),
+            )  # fmt: skip
+        case Outcome.CANCELLED:
+            return (
+                _("This treatment was stopped early"),
+                _("That is disappointing, and it was decided with care. Your care team will go through what comes "
+                  "next with you."),
+            )  # fmt: skip
+        case _ if episode.status == CareStatus.CANCELLED:
+            return (
+                _("This treatment was stopped early"),
+                _("Your care team will go through what comes next with you."),
+            )
+        case _:
+            return _("This treatment is complete"), _("Everything from it stays here for you to look up.")

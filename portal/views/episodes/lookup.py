@@ -1,0 +1,153 @@
+"""Which episodes a person can reach, and records that are found in an episode.
+
+No endpoint lists episodes. Their ids come from what mentions them (consent forms, conversations, notifications) and are
+remembered in the session; staff have those that they opened last.
+
+Patients, cases, relationships and embryos have no address of their own to be read at: they come embedded in an episode
+(care API specification §4). The pages about them carry its id as `?episode=`; without one, every episode that the
+person can reach is looked through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TypeVar
+
+from flask import request
+
+from portal.context import session
+from portal.services.client import Care
+from portal.services.consents import list_consents
+from portal.services.conversations import list_conversations
+from portal.services.decoding import Page
+from portal.services.episodes import episode_ids, get_episode
+from portal.services.errors import CareError, NotFound, Unavailable
+from portal.services.gather import gather, gather_all, known
+from portal.services.notifications import list_notifications
+from portal.services.records.consents import ConsentForm
+from portal.services.records.conversations import Conversation
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification
+from portal.state.sessions import Person
+from portal.web.parse import record_id
+
+T = TypeVar("T")
+
+MOST_REMEMBERED = 12
+MOST_RECENT = 4
+"""How many of them the staff's list shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Episodes as far as they could be read; `is_incomplete` when one couldn't."""
+
+    episodes: tuple[Episode, ...]
+    is_incomplete: bool = False
+
+    @property
+    def newest_first(self) -> list[Episode]:
+        """Those that go on first, then by their start, the newest first."""
+        by_start = sorted(self.episodes, key=lambda e: e.start_date or date.min, reverse=True)
+        return sorted(by_start, key=lambda e: e.is_ended)
+
+
+def remembered() -> list[str]:
+    """Return the ids that the session remembers."""
+    record = session().record
+    return list(record.episode_ids) if record else []
+
+
+def reachable(care: Care, person: Person) -> list[str]:
+    """Return the ids of a person's episodes: those remembered; for a patient without any, those mentioned."""
+    ids = remembered()
+    return ids if ids or person.is_staff else _find(care)
+
+
+def read_episodes(care: Care, ids: Sequence[str]) -> Found:
+    """Read these episodes side by side; one that isn't there (any more) is left out.
+
+    None there of several that were is no answer to build "you have none" upon.
+    """
+    answers = gather_all([_reading(care, id_) for id_ in ids])
+    read = tuple(answer for answer in answers if isinstance(answer, Episode))
+    failed = any(isinstance(a, CareError) and not isinstance(a, NotFound) for a in answers)
+    return Found(read, is_incomplete=failed or (bool(answers) and not read))
+
+
+def remember(found: Found, ids: Iterable[str] = ()) -> None:
+    """Remember the episodes that were read, the most pressing first, and after them the other ids."""
+    if not found.is_incomplete:
+        pressing = sorted(found.newest_first, key=lambda e: (e.is_ended, not _has_stored(e)))
+        ordered = dict.fromkeys([*(episode.id for episode in pressing), *ids])
+        session().remember_episodes(list(ordered)[:MOST_REMEMBERED])
+
+
+def remember_opened(episode_id: str) -> None:
+    """Remember which episodes a member of staff opened last."""
+    others = (known_id for known_id in remembered() if known_id != episode_id)
+    session().remember_episodes([episode_id, *others][:MOST_RECENT])
+
+
+def _has_stored(episode: Episode) -> bool:
+    return any(not embryo.is_terminal for embryo in episode.embryos)
+
+
+def _reading(care: Care, episode_id: str) -> Callable[[], Episode]:
+    return lambda: get_episode(care, episode_id)
+
+
+def mentioned(
+    forms: Page[ConsentForm] | CareError,
+    talks: Page[Conversation] | CareError,
+    news: Page[Notification] | CareError,
+) -> list[str]:
+    """Return the ids of the episodes that these mention; what couldn't be read mentions none."""
+    consents, conversations, notifications = known(forms), known(talks), known(news)
+    ids = episode_ids(
+        consents.items if consents else (),
+        conversations.items if conversations else (),
+        notifications.items if notifications else (),
+    )
+    return list(ids)
+
+
+def _find(care: Care) -> list[str]:
+    """The ids in all that may mention an episode, remembered from now on."""
+    forms, talks, news = gather(
+        lambda: list_consents(care, limit=100),
+        lambda: list_conversations(care, limit=50, include_archived=True),
+        lambda: list_notifications(care, limit=100),
+    )
+    if isinstance(forms, CareError) and isinstance(talks, CareError) and isinstance(news, CareError):
+        raise forms
+    ids = mentioned(forms, talks, news)
+    session().remember_episodes(ids[:MOST_REMEMBERED])
+    return ids
+
+
+def find_embedded(care: Care, person: Person, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
+    """Return the episode that holds the record which `pick` takes out of it, and the record.
+
+    Raises NotFound where none does, Unavailable where one that may hold it can't be read.
+    """
+    if "episode" in request.args:
+        episode = get_episode(care, _episode_in_query())
+        record = pick(episode)
+        if record is None:
+            raise NotFound
+        return episode, record
+    found = read_episodes(care, reachable(care, person))
+    for episode in found.newest_first:
+        if (record := pick(episode)) is not None:
+            return episode, record
+    raise Unavailable("an episode can't be read") if found.is_incomplete else NotFound
+
+
+def _episode_in_query() -> str:
+    episode_id = record_id(request.args.get("episode"))
+    if episode_id is None:
+        raise NotFound
+    return episode_id

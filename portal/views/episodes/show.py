@@ -1,0 +1,206 @@
+"""One episode: its tabs, and what each of them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import ClassVar
+
+from flask import Response, url_for
+
+from portal.i18n.gettext import _, for_each_language
+from portal.services import decoding
+from portal.services.errors import CareError
+from portal.services.records.consents import ConsentForm
+from portal.services.records.episodes import Episode
+from portal.state.sessions import Person
+from portal.views.consents.eligibility import open_role
+from portal.views.consents.labels import status_tone, status_word
+from portal.views.episodes.lookup import remember_opened
+from portal.views.episodes.view import EpisodeView
+from portal.web import audit
+from portal.web.htmx import render, wants
+from portal.web.pages import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A part of the episode at an address of its own."""
+
+    name: str
+    label: str
+    href: str
+    current: bool
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRow:
+    """A consent form of the episode; `is_mine_to_sign` when it waits for the person who looks."""
+
+    id: str
+    title: str
+    status: str
+    tone: str
+    is_mine_to_sign: bool
+    procedure_date: date | None
+
+
+class TabPage(Page):
+    """An episode with one of its tabs in hand; `is_part` when htmx asked for the tab alone."""
+
+    name: ClassVar[str]
+    view: EpisodeView
+    episode: Episode
+    tabs: list[Tab]
+    tab: Tab
+    is_part: bool
+
+
+class OverviewPage(TabPage, template="episodes/overview.html"):
+    """Where the treatment stands today."""
+
+    name = "overview"
+
+
+class TimelinePage(TabPage, template="episodes/timeline.html"):
+    """What happened and what is planned."""
+
+    name = "timeline"
+
+
+class MonitoringPage(TabPage, template="episodes/monitoring.html"):
+    """Scans and blood tests."""
+
+    name = "monitoring"
+
+
+class MedicationPage(TabPage, template="episodes/medication.html"):
+    """Today's medicines and the whole plan."""
+
+    name = "medication"
+
+
+class AppointmentsPage(TabPage, template="episodes/appointments.html"):
+    """The visits."""
+
+    name = "appointments"
+
+
+class EmbryosPage(TabPage, template="episodes/embryos.html"):
+    """The embryos."""
+
+    name = "embryos"
+
+
+class DocumentsPage(TabPage, template="episodes/documents.html"):
+    """The folders and their files."""
+
+    name = "documents"
+
+
+class ConsentsPage(TabPage, template="episodes/consents.html"):
+    """The consent forms; `is_incomplete` when whose turn it is couldn't be read."""
+
+    name = "consents"
+    forms: list[ConsentRow]
+    is_incomplete: bool
+
+
+class TeamPage(TabPage, template="episodes/team.html"):
+    """Who looks after the patient."""
+
+    name = "team"
+
+
+def show_tab(episode: Episode, person: Person, page: type[TabPage]) -> Response:
+    """Answer with a tab that shows the episode alone."""
+    view = EpisodeView(episode, person)
+    tabs = _tabs(view, page.name)
+    return _answer(
+        page(view=view, episode=episode, tabs=tabs, tab=_in_hand(tabs), is_part=wants("tab")), person
+    )
+
+
+def show_consents(
+    episode: Episode, person: Person, forms: decoding.Page[ConsentForm] | CareError
+) -> Response:
+    """Answer with the consent forms that the episode names, and whose turn each is as far as `forms` says."""
+    view = EpisodeView(episode, person)
+    tabs = _tabs(view, ConsentsPage.name)
+    page = ConsentsPage(
+        view=view,
+        episode=episode,
+        tabs=tabs,
+        tab=_in_hand(tabs),
+        is_part=wants("tab"),
+        forms=consent_rows(episode, () if isinstance(forms, CareError) else forms.items, person),
+        is_incomplete=isinstance(forms, CareError),
+    )
+    return _answer(page, person)
+
+
+def _answer(page: TabPage, person: Person) -> Response:
+    audit.note("episode.read", "done", kind="episode", id_=page.episode.id)
+    if person.is_staff:
+        remember_opened(page.episode.id)
+    return render(page, fragment="tab")
+
+
+def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person) -> list[ConsentRow]:
+    """Return the episode's forms, those that wait for this person first."""
+    read = {form.id: form for form in forms}
+    rows: list[ConsentRow] = []
+    for brief in episode.consent_forms:
+        form = read.get(brief.id)
+        status = form.status if form else brief.status
+        rows.append(
+            ConsentRow(
+                brief.id,
+                brief.title or _("Consent form"),
+                status_word(status) if status else "",
+                status_tone(status) if status else "neutral",
+                bool(form and open_role(form, person)),
+                form.procedure_date if form else None,
+            )
+        )
+    return sorted(rows, key=lambda row: not row.is_mine_to_sign)
+
+
+@for_each_language
+def _tab_names() -> list[tuple[str, str]]:
+    return [
+        ("overview", _("Today")),
+        ("timeline", _("Timeline")),
+        ("monitoring", _("Monitoring")),
+        ("medication", _("Medicines")),
+        ("appointments", _("Appointments")),
+        ("embryos", _("Embryos")),
+        ("documents", _("Documents")),
+        ("consents", _("Consents")),
+        ("team", _("Care team")),
+    ]
+
+
+def _tabs(view: EpisodeView, current: str) -> list[Tab]:
+    counts = {
+        "appointments": len(view.upcoming),
+        "embryos": len(view.episode.embryos),
+        "documents": len(view.episode.documents.files),
+        "consents": len(view.episode.consent_forms),
+    }
+    return [
+        Tab(
+            name,
+            label,
+            view.href if name == "overview" else url_for(f"episodes.{name}", episode_id=view.episode.id),
+            name == current,
+            counts.get(name, 0),
+        )
+        for name, label in _tab_names()
+    ]
+
+
+def _in_hand(tabs: Sequence[Tab]) -> Tab:
+    return next(tab for tab in tabs if tab.current)

@@ -1,0 +1,259 @@
+"""An episode as one person sees it: plain words for patients, the field's own for staff."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from flask import url_for
+from markupsafe import Markup
+
+from portal.i18n.gettext import _
+from portal.i18n.locale import is_rtl, language
+from portal.services.records.episodes import Appointment, Episode, EpisodeStage, PgtBrief, TimelineEvent
+from portal.services.records.protocols import Medication, Protocol, ProtocolType
+from portal.state.sessions import Person
+from portal.views.consents.labels import listed
+from portal.views.episodes.documents import Folder, folders_of
+from portal.views.episodes.ending import ending_of
+from portal.web import labels
+from portal.web.drawings.monitoring import monitoring_chart
+from portal.web.drawings.schedule import medication_grid, written_dose
+from portal.web.filters import in_a_row, local, now, number, today
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step of the ribbon; `state` is done, now or next."""
+
+    label: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dose:
+    """A medicine that is due: when, what, how much, how."""
+
+    time: str
+    drug: str
+    amount: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
+    """An episode as one person sees it."""
+
+    episode: Episode
+    person: Person
+
+    @property
+    def title(self) -> str:
+        """What kind of treatment it is: plain for patients, the protocol's name for staff."""
+        return labels.treatment_name(self.episode.type, plain=self.person.is_patient)
+
+    @property
+    def heading(self) -> str:
+        """The page's heading: the treatment for patients, the patient for staff."""
+        return self.title if self.person.is_patient else self.episode.patient.full_name
+
+    @property
+    def people(self) -> str:
+        """Whose treatment it is, by full names."""
+        names = [p.full_name for p in (self.episode.patient, self.episode.partner) if p and p.full_name]
+        return listed(names)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the person who looks is the one who is treated (and not the partner, or staff)."""
+        return self.episode.patient.is_me(self.person.sub)
+
+    @property
+    def patient_called(self) -> str:
+        """What the one who is treated is called."""
+        return self.episode.patient.called
+
+    @property
+    def href(self) -> str:
+        """The episode's address."""
+        return url_for("episodes.show", episode_id=self.episode.id)
+
+    @property
+    def protocol(self) -> Protocol | None:
+        """The plan that is followed, if there is one."""
+        return self.episode.protocol
+
+    @property
+    def protocol_day(self) -> int | None:
+        """Which day of the plan today is, while the plan is followed."""
+        plan = self.protocol
+        if plan is None or plan.is_ended or self.episode.is_ended:
+            return None
+        day = plan.day_on(today())
+        return day if day is not None and day >= 1 else None
+
+    @property
+    def day_note(self) -> str | None:
+        """`Day 8`, while the plan is followed."""
+        return _("Day %(day)s", day=number(self.protocol_day)) if self.protocol_day else None
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The steps of this treatment for the ribbon; none once it has ended."""
+        current = self.episode.stage
+        if self.episode.is_ended or current is None or not current.known:
+            return []
+        steps = _steps(self.episode)
+        order = list(EpisodeStage)
+        place = order.index(current)
+        return [
+            Stage(
+                labels.stage_name(step),
+                "now" if step == current else "done" if order.index(step) < place else "next",
+            )
+            for step in steps
+        ]
+
+    @property
+    def doses(self) -> list[Dose]:
+        """The medicines of today, by time."""
+        if self.protocol is None or self.episode.is_ended:
+            return []
+        return [_dose(medication) for medication in self.protocol.medications_on(today())]
+
+    @property
+    def visits_today(self) -> list[Appointment]:
+        """The visits of today that take place or took place."""
+        found = [
+            a for a in self.episode.appointments if local(a.start).date() == today() and not a.is_cancelled
+        ]
+        return sorted(found, key=lambda appointment: appointment.start)
+
+    @property
+    def upcoming(self) -> list[Appointment]:
+        """The visits to come, the next first."""
+        return list(self.episode.upcoming(now()))
+
+    @property
+    def later(self) -> list[Appointment]:
+        """The visits after today."""
+        return [a for a in self.upcoming if local(a.start).date() > today()]
+
+    @property
+    def past_visits(self) -> list[Appointment]:
+        """The visits that are over or cancelled, the last first."""
+        ahead = {appointment.id for appointment in self.upcoming}
+        gone = (a for a in self.episode.appointments if a.id not in ahead)
+        return sorted(gone, key=lambda appointment: appointment.start, reverse=True)
+
+    @property
+    def events(self) -> list[TimelineEvent]:
+        """What happened, the earliest first; events without a time come before all others."""
+        events = (e for e in self.episode.timeline if e.occurred_at is None or e.occurred_at <= now())
+        return sorted(events, key=lambda e: e.occurred_at.timestamp() if e.occurred_at else float("-inf"))
+
+    @property
+    def alerts(self) -> list[tuple[str, str]]:
+        """What to know now: tone and text, the most pressing first."""
+        tones = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
+        order = ["urgent", "attention", "info", "success"]
+        found = [
+            (tones.get(str(a.severity), "info"), a.text) for a in self.episode.alerts_at(now()) if a.text
+        ]
+        return sorted(found, key=lambda alert: order.index(alert[0]))
+
+    @property
+    def ending(self) -> tuple[str, str] | None:
+        """How it ended, in words that leave room: a short line and a longer one; None while it goes on."""
+        return ending_of(self.episode) if self.episode.is_ended else None
+
+    @property
+    def chart(self) -> Markup | None:
+        """The monitoring chart, or None when nothing was measured."""
+        return monitoring_chart(
+            self.episode.monitoring, number=number, today=today(), rtl=is_rtl(), id_="monitoring-chart"
+        )
+
+    @property
+    def grid(self) -> Markup | None:
+        """The plan as a grid of days, or None when there is none."""
+        plan = self.protocol
+        if plan is None:
+            return None
+        return medication_grid(
+            plan.medications, plan.monitoring, today=self.protocol_day, number=number, rtl=is_rtl()
+        )
+
+    @property
+    def folders(self) -> list[Folder]:
+        """The folders that hold files, from the root down."""
+        return folders_of(self.episode.documents)
+
+    def physician(self, physician_id: str | None) -> str | None:
+        """The name of a member of the care team."""
+        team = self.episode.care_team
+        return next((m.name for m in team if physician_id and m.physician_id == physician_id), None)
+
+    def pgt(self, embryo_code: str) -> PgtBrief | None:
+        """The genetic test of an embryo, as far as the person may see it."""
+        return next(
+            (result for result in self.episode.pgt_results if result.embryo_code == embryo_code), None
+        )
+
+    def amount(self, medication: Medication) -> str:
+        """`225 IU`."""
+        return written_dose(medication, number)
+
+    def number(self, value: float | None) -> str | None:
+        """A number in the person's language."""
+        return None if value is None else number(value)
+
+    def sizes(self, sizes: Sequence[float]) -> str:
+        """Follicle sizes of one ovary, the largest first; Spanish numbers have commas of their own, as in 4,5."""
+        between = "; " if language().startswith("es") else ""
+        return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
+
+    def date_of(self, day: int) -> date | None:
+        """The date of a day of the plan."""
+        start = self.protocol.start_date if self.protocol else None
+        return start + timedelta(days=day - 1) if start and abs(day) < 10000 else None
+
+
+_FROZEN = (ProtocolType.FET_NATURAL, ProtocolType.FET_MEDICATED)
+_IN_EVERY_CYCLE = (
+    EpisodeStage.BASELINE,
+    EpisodeStage.STIMULATION,
+    EpisodeStage.TRIGGER,
+    EpisodeStage.RETRIEVAL,
+    EpisodeStage.FERTILISATION,
+    EpisodeStage.CULTURE,
+)
+_FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
+
+
+def _steps(episode: Episode) -> list[EpisodeStage]:
+    """The stages that belong to this kind of treatment, and those that it went through all the same."""
+    kind = ProtocolType(episode.type) if episode.type else None
+    if kind in _FROZEN:
+        usual = (EpisodeStage.BASELINE, *_FROM_TRANSFER)
+    elif kind == ProtocolType.EGG_FREEZING:
+        usual = (*_IN_EVERY_CYCLE[:4], EpisodeStage.FREEZE)
+    elif kind == ProtocolType.IUI:
+        usual = (*_IN_EVERY_CYCLE[:3], EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
+    else:
+        usual = (*_IN_EVERY_CYCLE, *_FROM_TRANSFER)
+    seen = {event.stage for event in episode.timeline} | {episode.stage}
+    return [
+        stage for stage in EpisodeStage if stage in usual or (stage in seen and stage != EpisodeStage.PLANNED)
+    ]
+
+
+def _dose(medication: Medication) -> Dose:
+    how = [labels.route_name(medication.route), medication.instructions or ""]
+    return Dose(
+        medication.time or _("Any time"),
+        medication.drug,
+        written_dose(medication, number),
+        in_a_row((part for part in how if part), " · "),
+    )

@@ -1,0 +1,186 @@
+"""Booking a first window for an enquirer, once."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request, url_for
+
+from portal.config.tenants import Side
+from portal.services import errors
+from portal.services.client import Care
+from portal.state.operations import Operation, State
+from portal.state.sessions import Person
+from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
+from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, chosen_day, read_week
+from portal.views.prospects.link import LinkCard
+from portal.web import unsent
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Refused,
+    Reopened,
+    Unknown,
+    begin,
+    earlier,
+    give_up,
+    is_unconfirmed,
+    sent_operation,
+)
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render
+from portal.web.pages import Page
+from portal.web.parse import line
+from portal.web.permissions import EDIT_PROSPECT
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("book", __name__)
+
+
+class BookPage(Page, template="prospects/book.html"):
+    """A physician's week as a form; `note`, `is_missing` and `is_stale` say why nothing was booked."""
+
+    prospect_id: str
+    operation: Operation
+    address: str
+    week: Week
+    types: list[tuple[str, str]]
+    chosen_type: str
+    chosen_window: str
+    note: str
+    is_missing: bool
+    is_stale: bool
+    link: LinkCard
+
+
+class BookedPage(Page, template="prospects/booked.html"):
+    """The receipt; `types` has the words of the kinds of appointment."""
+
+    prospect_id: str
+    visit: Visit
+    types: dict[str, str]
+
+
+class UnconfirmedPage(Page, template="prospects/book_unconfirmed.html"):
+    """Nobody knows whether it was booked; `is_still_free` is what the calendar says now, if it can be read."""
+
+    prospect_id: str
+    operation: Operation
+    may_restart: bool
+    visit: Visit | None
+    is_still_free: bool | None
+
+
+@bp.get("/<record:prospect_id>/book")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+def show(care: Care, person: Person, prospect_id: str) -> Response:
+    """Show a physician's week, its free windows to choose from."""
+    operation = _operation(person, prospect_id)
+    if operation.state is not State.OPEN:
+        return _unconfirmed(care, prospect_id, operation)
+    return _choose(care, prospect_id, operation)
+
+
+@bp.post("/<record:prospect_id>/book")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+@unsent.typed_text("window", "type")
+def send(care: Care, person: Person, prospect_id: str) -> Response:
+    """Book the chosen window, once; or begin anew after an answer was lost and someone looked how it ended."""
+    operation = sent_operation(person.sub, _purpose(prospect_id))
+    if operation is None:
+        return _choose(care, prospect_id, _operation(person, prospect_id), status=409, is_stale=True)
+    if request.form.get("checked") and give_up(person.sub, operation):
+        return redirect_to(url_for(".show", prospect_id=prospect_id))
+    asked, what = request.form.get("window", ""), line(request.form.get("type"), longest=100) or FIRST_VISIT
+    week = _week(care) if operation.state is State.OPEN else None
+    window = week.window(asked) if week else None
+    outcome = (
+        book_visit(care, person.sub, operation, prospect_id, window, what=what, event="prospect.book")
+        if window
+        else earlier(Attempt(person.sub, operation))
+    )
+    match outcome:
+        case Done():
+            return redirect_to(url_for(".receipt", prospect_id=prospect_id, operation=operation.id))
+        case Refused(errors.Refused(code=code)) if code in ABOUT_THE_TIME:
+            return _choose(care, prospect_id, operation, status=409, note=refusal_message(code))
+        case Refused(error) | NotSent(error):
+            raise error
+        case Unknown(status=status):
+            sent = sent_operation(person.sub, _purpose(prospect_id)) or operation
+            return _unconfirmed(care, prospect_id, sent, status=status)
+        case Reopened() if week is None or window:  # an earlier post of the form was refused
+            return redirect_to(url_for(".show", prospect_id=prospect_id))
+        case Reopened() if asked:
+            note = refusal_message("SlotTaken")
+            return _choose(care, prospect_id, operation, status=409, note=note, week=week)
+        case Reopened():
+            return _choose(care, prospect_id, operation, status=422, is_missing=True, week=week)
+
+
+@bp.get("/<record:prospect_id>/book/receipt")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+def receipt(care: Care, person: Person, prospect_id: str) -> Response:
+    """Show what was booked."""
+    operation = sent_operation(person.sub, _purpose(prospect_id))
+    visit = visit_of(operation) if operation and operation.state is State.DONE else None
+    if visit is None:
+        return redirect_to(url_for(".show", prospect_id=prospect_id))
+    return render(BookedPage(prospect_id=prospect_id, visit=visit, types=dict(appointment_types())))
+
+
+def _choose(
+    care: Care,
+    prospect_id: str,
+    operation: Operation,
+    *,
+    status: int = 200,
+    note: str = "",
+    is_missing: bool = False,
+    is_stale: bool = False,
+    week: Week | None = None,
+) -> Response:
+    address = url_for(".show", prospect_id=prospect_id)
+    form = unsent.given_back(address) or request.form
+    page = BookPage(
+        prospect_id=prospect_id,
+        operation=operation,
+        address=address,
+        week=week or _week(care),
+        types=appointment_types(),
+        chosen_type=form.get("type", ""),
+        chosen_window=form.get("window", ""),
+        note=note,
+        is_missing=is_missing,
+        is_stale=is_stale,
+        link=LinkCard.empty(),
+    )
+    return render(page, fragment="week", status=status)
+
+
+def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: int = 200) -> Response:
+    """No answer came: say so, and what the physician's calendar says now."""
+    visit = visit_of(operation)
+    page = UnconfirmedPage(
+        prospect_id=prospect_id,
+        operation=operation,
+        may_restart=is_unconfirmed(operation),
+        visit=visit,
+        is_still_free=is_free(care, visit) if visit else None,
+    )
+    return render(page, status=status)
+
+
+def _week(care: Care) -> Week:
+    return read_week(
+        care, first_day=chosen_day(), physician_id=request.values.get("physician", ""), anybody=False
+    )
+
+
+def _operation(person: Person, prospect_id: str) -> Operation:
+    """The booking under way; no record shows whether a lost one happened, so that it isn't opened again by itself."""
+    operation, _was_lost = begin(person.sub, _purpose(prospect_id), reopens=False)
+    return operation
+
+
+def _purpose(prospect_id: str) -> str:
+    return f"book:{prospect_id}"

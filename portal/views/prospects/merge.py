@@ -1,0 +1,337 @@
+"""Merging two enquiries into one: side by side, as far as they are known, then once more asked, then once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+from flask import Blueprint, Response, request, url_for
+
+from portal.config.tenants import Side
+from portal.context import context
+from portal.i18n.gettext import _
+from portal.services import errors
+from portal.services.client import Care
+from portal.services.conversations import list_conversations
+from portal.services.errors import CareError, NotFound
+from portal.services.gather import gather, known
+from portal.services.notifications import list_notifications
+from portal.services.prospects import merge_prospects
+from portal.services.records.conversations import Conversation, MessageSide
+from portal.services.records.notifications import Notification
+from portal.services.records.prospects import Prospect
+from portal.state.operations import Operation, State
+from portal.state.sessions import Person
+from portal.web import unsent
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Refused,
+    Reopened,
+    Unknown,
+    act_once,
+    begin,
+    give_up,
+    is_unconfirmed,
+    sent_operation,
+)
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render
+from portal.web.pages import Page
+from portal.web.parse import LONGEST_ID, line, record_id
+from portal.web.permissions import EDIT_PROSPECT
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("merge", __name__)
+
+_FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an enquiry without reading it: values by field, and where it is spoken of."""
+
+    id: str
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    notifications: tuple[Notification, ...] = ()
+    conversations: tuple[Conversation, ...] = ()
+
+    @property
+    def wrote_as(self) -> str:
+        """The name under which the enquirer wrote last."""
+        inbound = [m for c in self.conversations for m in c.in_order if m.side == MessageSide.INBOUND]
+        return inbound[-1].sender_name if inbound else ""
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """What a receipt says of a merge; `name` is the surviving record's, where the API told it."""
+
+    merge_id: str
+    choices: dict[str, str]
+    name: str = ""
+    status: str = ""
+
+
+class OtherPage(Page, template="prospects/merge_with.html"):
+    """Which record it should be merged with: `given` is what was typed, `suggested` what notifications name."""
+
+    prospect_id: str
+    given: str
+    error: str
+    suggested: list[str]
+
+
+class ComparePage(Page, template="prospects/merge.html"):
+    """The two side by side, and for each field whose value stays; `is_incomplete` where not all could be read."""
+
+    prospect_id: str
+    merge_id: str
+    operation: Operation
+    kept: Known
+    merged: Known
+    fields: list[tuple[str, str]]
+    choices: dict[str, str]
+    is_incomplete: bool
+
+
+class ConfirmPage(Page, template="prospects/merge_confirm.html"):
+    """What follows, before it is done."""
+
+    prospect_id: str
+    merge_id: str
+    operation: Operation
+    fields: list[tuple[str, str]]
+    choices: dict[str, str]
+
+
+class MergedPage(Page, template="prospects/merged.html"):
+    """The receipt."""
+
+    prospect_id: str
+    merged: Merged
+    fields: dict[str, str]
+
+
+class RefusedPage(Page, template="prospects/merge_refused.html"):
+    """They were not merged, and why."""
+
+    prospect_id: str
+    merge_id: str
+    reason: str
+
+
+class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
+    """Nobody knows whether they were merged."""
+
+    prospect_id: str
+    merge_id: str
+    operation: Operation
+    may_restart: bool
+
+
+@bp.get("/<record:prospect_id>/merge")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+def show(care: Care, person: Person, prospect_id: str) -> Response:
+    """Show the two records side by side, as far as they are known, and ask whose value stays for each field."""
+    merge_id = _merge_id()
+    if merge_id in ("", prospect_id):
+        return _ask_for_other(care, prospect_id)
+    # No record shows whether a lost merge happened, so that it isn't opened again by itself.
+    operation, _was_lost = begin(person.sub, _purpose(prospect_id, merge_id), reopens=False)
+    if operation.state is not State.OPEN:
+        return _unconfirmed(prospect_id, merge_id, operation)
+    return _compare(care, prospect_id, merge_id, operation)
+
+
+@bp.post("/<record:prospect_id>/merge")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+@unsent.typed_text(*_FIELDS)
+def choose(care: Care, person: Person, prospect_id: str) -> Response:
+    """Keep the choices and go on to the confirmation."""
+    merge_id = _merge_id()
+    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    if operation is None:
+        return _to_comparison(prospect_id, merge_id)
+    context().operations.keep(person.sub, operation.id, {"choices": _chosen(request.form)})
+    return redirect_to(url_for(".confirm", prospect_id=prospect_id, merge=merge_id, operation=operation.id))
+
+
+@bp.get("/<record:prospect_id>/merge/confirm")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+def confirm(care: Care, person: Person, prospect_id: str) -> Response:
+    """Say what follows, and ask once more; Back from the receipt leads to it again."""
+    merge_id = _merge_id()
+    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    if operation and operation.state is State.DONE:
+        return _to_receipt(prospect_id, merge_id, operation)
+    if operation is None or operation.state is not State.OPEN:
+        return _to_comparison(prospect_id, merge_id)
+    page = ConfirmPage(
+        prospect_id=prospect_id,
+        merge_id=merge_id,
+        operation=operation,
+        fields=merge_fields(),
+        choices=_choices(operation),
+    )
+    return render(page)
+
+
+@bp.post("/<record:prospect_id>/merge/confirm")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+def send(care: Care, person: Person, prospect_id: str) -> Response:
+    """Merge the two, once; or begin anew after an answer was lost and someone looked how it ended."""
+    merge_id = _merge_id()
+    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    if operation is None or (request.form.get("checked") and give_up(person.sub, operation)):
+        return _to_comparison(prospect_id, merge_id)
+    choices, ids = _choices(operation), {"kept": prospect_id, "merged": merge_id}
+    outcome = act_once(
+        Attempt(person.sub, operation, sorted(f"{name}={whose}" for name, whose in choices.items())),
+        lambda key: merge_prospects(
+            care,
+            prospect_id,
+            merge_id=merge_id,
+            field_choices={name: ids[whose] for name, whose in choices.items()},
+            operation=key,
+        ),
+        receipt=lambda survivor: _receipt(merge_id, choices, survivor),
+        event="prospect.merge",
+        kind="prospect",
+        id_=prospect_id,
+    )
+    match outcome:
+        case Done():
+            return _to_receipt(prospect_id, merge_id, operation)
+        case Refused(errors.Refused() | NotFound() as error):
+            return _refused(prospect_id, merge_id, error)
+        case Refused(error) | NotSent(error):
+            raise error
+        case Unknown(status=status):
+            sent = sent_operation(person.sub, _purpose(prospect_id, merge_id)) or operation
+            return _unconfirmed(prospect_id, merge_id, sent, status=status)
+        case Reopened():
+            return _to_comparison(prospect_id, merge_id)
+
+
+@bp.get("/<record:prospect_id>/merge/receipt")
+@signed_in(Side.STAFF, roles=EDIT_PROSPECT)
+def receipt(care: Care, person: Person, prospect_id: str) -> Response:
+    """Show what was merged, and which record lives on."""
+    merge_id = _merge_id()
+    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    if operation is None or operation.state is not State.DONE:
+        return _to_comparison(prospect_id, merge_id)
+    merged = msgspec.json.decode(operation.outcome, type=Merged)
+    return render(MergedPage(prospect_id=prospect_id, merged=merged, fields=dict(merge_fields())))
+
+
+def merge_fields() -> list[tuple[str, str]]:
+    """The fields that a merge lets one choose, with their words."""
+    return [
+        ("firstName", _("First name")),
+        ("lastName", _("Last name")),
+        ("email", _("E-mail")),
+        ("phoneNumber", _("Telephone")),
+        ("source", _("Where they heard of us")),
+        ("interest", _("Interested in")),
+    ]
+
+
+def _ask_for_other(care: Care, prospect_id: str) -> Response:
+    """Ask which record it should be merged with; those that a notification suggests come as links."""
+    (news,) = gather(lambda: list_notifications(care, limit=100))
+    heard = page.items if (page := known(news)) else ()
+    suggested = [n.datum("mergeId") for n in heard if n.is_about("Prospect", prospect_id)]
+    given = line(request.args.get("merge"), longest=LONGEST_ID)
+    error = ""
+    if given == prospect_id:
+        error = refusal_message("SameRecord")
+    elif given:
+        error = _("This is no id. Copy it from the record in the clinic’s system.")
+    page = OtherPage(
+        prospect_id=prospect_id,
+        given=given,
+        error=error,
+        suggested=list(dict.fromkeys(id_ for id_ in suggested if id_ and id_ != prospect_id)),
+    )
+    return render(page, status=422 if error else 200)
+
+
+def _compare(care: Care, prospect_id: str, merge_id: str, operation: Operation) -> Response:
+    news, talks = gather(
+        lambda: list_notifications(care, limit=100),
+        lambda: list_conversations(care, limit=50, include_archived=True),
+    )
+    heard = tuple(page.items) if (page := known(news)) else ()
+    spoken = tuple(talk.items) if (talk := known(talks)) else ()
+    given = unsent.given_back(url_for(".choose", prospect_id=prospect_id))
+    page = ComparePage(
+        prospect_id=prospect_id,
+        merge_id=merge_id,
+        operation=operation,
+        kept=_known(prospect_id, heard, spoken),
+        merged=_known(merge_id, heard, spoken),
+        fields=merge_fields(),
+        choices=_chosen(given) if given else _choices(operation),
+        is_incomplete=isinstance(news, CareError) or isinstance(talks, CareError),
+    )
+    return render(page)
+
+
+def _known(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conversation, ...]) -> Known:
+    about = tuple(n for n in news if n.is_about("Prospect", prospect_id))
+    values = {name: value for name in _FIELDS for n in reversed(about) if (value := n.datum(name))}
+    mentions = tuple(n for n in news if n in about or n.datum("mergeId") == prospect_id)
+    spoken = tuple(talk for talk in talks if talk.prospect_id == prospect_id)
+    return Known(prospect_id, values, mentions[:3], spoken[:3])
+
+
+def _refused(prospect_id: str, merge_id: str, error: errors.Refused | NotFound) -> Response:
+    if isinstance(error, NotFound):
+        reason, status = _("One of the two isn’t at this clinic, or isn’t there any more."), 404
+    else:
+        reason, status = refusal_message(error.code), 403
+    return render(RefusedPage(prospect_id=prospect_id, merge_id=merge_id, reason=reason), status=status)
+
+
+def _unconfirmed(prospect_id: str, merge_id: str, operation: Operation, *, status: int = 200) -> Response:
+    page = UnconfirmedPage(
+        prospect_id=prospect_id,
+        merge_id=merge_id,
+        operation=operation,
+        may_restart=is_unconfirmed(operation),
+    )
+    return render(page, status=status)
+
+
+def _receipt(merge_id: str, choices: dict[str, str], survivor: Prospect | None) -> str:
+    name = survivor.full_name if survivor else ""
+    status = str(survivor.status or "") if survivor else ""
+    return msgspec.json.encode(Merged(merge_id, choices, name, status)).decode()
+
+
+def _to_comparison(prospect_id: str, merge_id: str) -> Response:
+    return redirect_to(url_for(".show", prospect_id=prospect_id, merge=merge_id or None))
+
+
+def _to_receipt(prospect_id: str, merge_id: str, operation: Operation) -> Response:
+    return redirect_to(url_for(".receipt", prospect_id=prospect_id, merge=merge_id, operation=operation.id))
+
+
+def _merge_id() -> str:
+    """The id of the other record, which the request names (`merge`); "" where it names none."""
+    return record_id(request.values.get("merge")) or ""
+
+
+def _purpose(prospect_id: str, merge_id: str) -> str:
+    return f"merge:{prospect_id}:{merge_id}"
+
+
+def _chosen(form: Mapping[str, str]) -> dict[str, str]:
+    return {name: form[name] for name in _FIELDS if form.get(name) in ("kept", "merged")}
+
+
+def _choices(operation: Operation) -> dict[str, str]:
+    return msgspec.convert(operation.data.get("choices", {}), dict[str, str])

@@ -1,0 +1,96 @@
+"""What saving a protocol changes, in words: fact by fact, and within a row column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from portal.i18n.gettext import _
+from portal.views.protocols.plan import FACTS, Plan
+from portal.views.protocols.rows import CheckRow, MedicationRow, column_labels, decode_row
+from portal.web.filters import in_a_row
+from portal.web.forms import Form, Values
+from portal.web.labels import treatment_name
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that saving changes: what, and its words before and after ("" where there is none)."""
+
+    label: str
+    before: str
+    after: str
+
+
+def changes(before: Plan, after: Plan, physicians: Sequence[tuple[str, str]]) -> list[Change]:
+    """What saving `after` over `before` changes, fact by fact; within a row that stays, column by column."""
+    words = Wording((before.values(), after.values()), physicians)
+    old, new = before.values(), after.values()
+    found: list[Change] = []
+    for name in dict.fromkeys((*old, *new)):
+        was, is_now = old.get(name, ""), new.get(name, "")
+        if was == is_now:
+            continue
+        rows = _row(name, was), _row(name, is_now)
+        if rows[0] and rows[1]:
+            found += _columns_changed(words.label(name), rows[0], rows[1])
+        else:
+            found.append(Change(words.label(name), words.words(name, was), words.words(name, is_now)))
+    return found
+
+
+class Wording(Form):
+    """Names and values of a plan as a person reads them, for comparing its versions."""
+
+    def __init__(self, versions: Sequence[Values], physicians: Sequence[tuple[str, str]]) -> None:
+        super().__init__({}, {})
+        self._versions = versions
+        self._physicians = dict(physicians)
+
+    def label(self, name: str) -> str:
+        """A fact's name, or which row it is."""
+        if name in FACTS:
+            return fact_labels()[name]
+        rows = (_row(name, version.get(name, "")) for version in self._versions)
+        row = next((row for row in rows if row), None)
+        if isinstance(row, MedicationRow):
+            return _("Medication: %(drug)s", drug=row.drug)
+        return _("Monitoring: day %(day)s", day=row.day if row else "")
+
+    def words(self, name: str, value: str) -> str:
+        """A value in words."""
+        if name == "type" and value:
+            return treatment_name(value, plain=False)
+        if name == "physician_id":
+            return self._physicians.get(value, value)
+        row = _row(name, value)
+        return row.words() if row else "" if name not in FACTS else value
+
+
+def fact_labels() -> dict[str, str]:
+    """What the facts are called."""
+    return {
+        "name": _("Name"),
+        "type": _("Type"),
+        "description": _("Description"),
+        "start_date": _("Day 1"),
+        "physician_id": _("Physician"),
+    }
+
+
+def _columns_changed(
+    label: str, before: MedicationRow | CheckRow, after: MedicationRow | CheckRow
+) -> list[Change]:
+    names = column_labels()
+    columns = [name for name in type(after).__struct_fields__ if name in names]
+    return [
+        Change(in_a_row((label, names[name])), getattr(before, name), getattr(after, name))
+        for name in columns
+        if getattr(before, name) != getattr(after, name)
+    ]
+
+
+def _row(name: str, value: str) -> MedicationRow | CheckRow | None:
+    if name.startswith("m-"):
+        return decode_row(value, MedicationRow)
+    return decode_row(value, CheckRow) if name.startswith("c-") else None

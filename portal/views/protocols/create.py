@@ -1,0 +1,259 @@
+"""A new protocol: fill in, look at it, create it once; empty, for a treatment, or as a copy of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from flask import Blueprint, Response, request, url_for
+from markupsafe import Markup
+
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services import errors
+from portal.services.client import Care
+from portal.services.episodes import get_episode
+from portal.services.protocols import create_protocol, get_protocol, list_protocols
+from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
+from portal.state.operations import Operation
+from portal.state.sessions import Person
+from portal.views.consents.draft import episode_id_of
+from portal.views.creation import Draft, Drafts, Search, create_once, search_again
+from portal.views.protocols.edit import FORM, faults_named_by, form_page, physician_choices
+from portal.views.protocols.labels import WRITERS
+from portal.views.protocols.plan import Plan
+from portal.views.protocols.view import drawing
+from portal.web import unsent
+from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
+from portal.web.guard import signed_in
+from portal.web.htmx import render, toast
+from portal.web.labels import treatment_name
+from portal.web.pages import Page
+from portal.web.parse import line, record_id
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("create", __name__)
+
+_ROLES = set(WRITERS)
+_SAME_NAME = 100
+_LONGEST_EPISODE = 300
+
+
+class NewProtocol(msgspec.Struct, frozen=True):
+    """What an operation keeps: the plan, whose it is, and the protocols of that name from before."""
+
+    plan: Plan = Plan()
+    patient_id: str | None = None
+    patient_name: str = ""
+    episode_id: str | None = None
+    known_ids: tuple[str, ...] = ()
+
+    def draft(self) -> ProtocolDraft:
+        """What is sent."""
+        return self.plan.draft(patient_id=self.patient_id, episode_id=self.episode_id)
+
+
+_drafts = Drafts(
+    "protocol",
+    NewProtocol,
+    pages="protocols.create",
+    first="begin",
+    address=lambda id_: url_for("protocols.show", protocol_id=id_),
+)
+
+
+class PreviewPage(Page, template="protocols/preview.html"):
+    """The protocol before it is made."""
+
+    new_protocol: NewProtocol
+    plan: Plan
+    draft: ProtocolDraft
+    type_word: str
+    physician: str
+    grid: Markup | None
+    operation: Operation
+
+
+class UnconfirmedPage(Page, template="protocols/unconfirmed.html"):
+    """No answer came; `is_readable` says that the record was read and doesn't show the protocol."""
+
+    operation: Operation
+    is_readable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Treatment:
+    """Whose treatment an episode is."""
+
+    patient_id: str | None = None
+    patient_name: str = ""
+    episode_id: str | None = None
+
+
+@bp.get("/new")
+@signed_in(Side.STAFF, roles=_ROLES)
+def begin(care: Care, person: Person) -> Response:
+    """Show the form: empty, or with the rows of the protocol that is copied; `episode` says for whom."""
+    copy = request.args.get("copy")
+    if copy and not record_id(copy):
+        raise errors.NotFound
+    plan = Plan.of(get_protocol(care, copy)).copied if copy else Plan()
+    episode = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
+    plan = _given_back(msgspec.structs.replace(plan, episode=episode))
+    draft = _drafts.begin(person, NewProtocol(plan))
+    return form_page(care, plan, None, operation=draft.operation.id)
+
+
+@bp.post("/new")
+@signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*FORM, "episode", "status")
+@_drafts.open_step
+def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
+    """Take what was filled in: one row more or less, or all of it to be looked at before it is sent."""
+    plan, act, operation = Plan.posted(request.form), request.form.get("do", ""), draft.operation.id
+    if act != "review":
+        return form_page(care, plan.changed(act), None, operation=operation, act=act)
+    faults, treatment = plan.faults(), _treatment_of(care, plan.episode)
+    if isinstance(treatment, str):
+        faults, treatment = {**faults, "episode": treatment}, _Treatment()
+    if plan.status not in (ProtocolStatus.DRAFT, ProtocolStatus.ACTIVE):
+        faults["status"] = _("A new protocol is a draft or active.")
+    content = NewProtocol(plan, treatment.patient_id, treatment.patient_name, treatment.episode_id)
+    draft = draft.keep(content)
+    if faults:
+        return form_page(care, plan, None, operation=operation, faults=faults, status=422)
+    return _drafts.to_preview(draft)
+
+
+@bp.get("/new/back")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.open_step
+def back(care: Care, draft: Draft[NewProtocol]) -> Response:
+    """Change what was filled in."""
+    return form_page(care, _given_back(draft.content.plan), None, operation=draft.operation.id)
+
+
+@bp.get("/new/preview")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.open_step
+def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
+    """Show the protocol before it is made."""
+    plan = draft.content.plan
+    if faults := plan.faults():
+        return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
+    physicians = dict(physician_choices(care, plan.physician_id).pairs)
+    return render(
+        PreviewPage(
+            new_protocol=draft.content,
+            plan=plan,
+            draft=draft.content.draft(),
+            type_word=treatment_name(plan.type, plain=False),
+            physician=physicians.get(plan.physician_id, ""),
+            grid=drawing(*plan.drawn()),
+            operation=draft.operation,
+        )
+    )
+
+
+@bp.post("/new/create")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.open_step
+def create(care: Care, draft: Draft[NewProtocol]) -> Response:
+    """Make the protocol, once."""
+    plan = draft.content.plan
+    if faults := plan.faults():
+        return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
+    outcome = create_once(
+        draft,
+        lambda content, key: create_protocol(care, content.draft(), operation=key),
+        _search(care),
+    )
+    match outcome:
+        case Done(_, id_, is_first):
+            return _created(id_, is_first=is_first)
+        case Refused(error):
+            return _refused(care, draft, error)
+        case NotSent(error):
+            raise error
+        case Unknown(is_readable, status):
+            return _unconfirmed(draft, is_readable=is_readable, status=status)
+        case Reopened():
+            return _drafts.to_preview(draft)
+
+
+@bp.get("/new/look", endpoint="outcome")
+@signed_in(Side.STAFF, roles=_ROLES)
+@_drafts.sent_step
+def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
+    """After a lost answer: say whether the protocol is there by now."""
+    match search_again(draft, _search(care)):
+        case Done(_, id_, is_first):
+            return _created(id_, is_first=is_first)
+        case Unknown(is_readable, status):
+            return _unconfirmed(draft, is_readable=is_readable, status=status)
+        case Reopened():
+            toast(_("The protocol isn’t in the clinic’s record. You can create it again."), tone="attention")
+            return _drafts.to_preview(draft)
+
+
+def _search(care: Care) -> Search[NewProtocol, Protocol]:
+    def alike(content: NewProtocol) -> Sequence[Protocol]:
+        found = list_protocols(care, limit=_SAME_NAME, text=content.plan.name).items
+        return [one for one in found if one.name == content.plan.name]
+
+    def recognise(protocols: Sequence[Protocol], content: NewProtocol) -> Protocol | None:
+        wanted = _content(content.draft())
+        return next((one for one in protocols if _content(one) == wanted), None)
+
+    return Search(alike, recognise)
+
+
+def _created(id_: str, *, is_first: bool) -> Response:
+    if is_first:
+        toast(_("The protocol is created."))
+    return _drafts.to_record(id_)
+
+
+def _refused(care: Care, draft: Draft[NewProtocol], error: errors.CareError) -> Response:
+    plan, id_ = draft.content.plan, draft.operation.id
+    match error:
+        case errors.Invalid():
+            return form_page(care, plan, None, operation=id_, faults=faults_named_by(error), status=422)
+        case errors.Refused(code=code):
+            return form_page(care, plan, None, operation=id_, note=refusal_message(code), status=403)
+        case _:
+            raise error
+
+
+def _unconfirmed(draft: Draft[NewProtocol], *, is_readable: bool, status: int) -> Response:
+    return render(UnconfirmedPage(operation=draft.operation, is_readable=is_readable), status=status)
+
+
+def _given_back(plan: Plan) -> Plan:
+    """The same with what was typed in a session that had ended."""
+    given = unsent.given_back(url_for(".fill"))
+    return Plan.posted(given) if given else plan
+
+
+def _content(protocol: ProtocolDraft) -> object:
+    """What tells protocols apart: all but the ids that the API gives."""
+    plan = Plan.of(protocol)
+    rows = tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
+    return msgspec.structs.replace(plan, medications=rows), protocol.patient_id, protocol.episode_id
+
+
+def _treatment_of(care: Care, typed: str) -> _Treatment | str:
+    """Whose treatment it is, by an id or link; nobody's for an empty one; or why it can't be had."""
+    if not typed:
+        return _Treatment()
+    id_ = episode_id_of(typed)
+    if not id_:
+        return _("Paste the treatment’s id, or the address of its page.")
+    try:
+        episode = get_episode(care, id_)
+    except errors.NotFound:
+        return _("There is no treatment with this id at your clinic.")
+    except errors.NotOffered:
+        return _("This treatment is kept in another system, so it can’t be planned here.")
+    return _Treatment(episode.patient.id, episode.patient.full_name, episode.id)

@@ -1,0 +1,352 @@
+"""Changing a protocol: fill in, see what changes, save; and meet whatever someone else changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from flask import Blueprint, Response, request, url_for
+from markupsafe import Markup
+
+from portal.config.tenants import Side
+from portal.i18n.gettext import _
+from portal.services import errors
+from portal.services.client import Care
+from portal.services.gather import gather, known
+from portal.services.physicians import list_physicians
+from portal.services.protocols import get_protocol, update_protocol
+from portal.services.records.protocols import Protocol, ProtocolType
+from portal.state.sessions import Person
+from portal.views.protocols.changes import Change, Wording, changes
+from portal.views.protocols.labels import WRITERS
+from portal.views.protocols.plan import FACTS, Plan
+from portal.views.protocols.rows import column_labels
+from portal.views.protocols.view import drawing
+from portal.web import audit, unsent
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Outcome,
+    Refused,
+    Reopened,
+    Unknown,
+    act_once,
+    begin_edit,
+)
+from portal.web.conflicts import Comparison, Sent, settle
+from portal.web.forms import Choices, Values
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render, toast
+from portal.web.labels import treatment_name
+from portal.web.pages import Page
+from portal.web.parse import whole_number
+from portal.web.refusals import refusal_message
+
+bp = Blueprint("edit", __name__)
+
+_ROLES = set(WRITERS)
+
+FORM = (*FACTS, "medication-*", "check-*")
+_CARRIED = (*FACTS, "m-*", "c-*", "opened")
+"""The names of the fields of the form, and of what the pages after it carry along."""
+
+_AFTER_FORM = ("choose", "back", "save")
+"""What those pages post to."""
+
+
+class EditPage(Page, template="protocols/edit.html"):
+    """The form: of a protocol, or with `protocol` None of a new one, which `operation` keeps.
+
+    `opened` is what the protocol was when the form was opened, as JSON; `act` the button that was pressed before.
+    """
+
+    plan: Plan
+    protocol: Protocol | None
+    opened: str
+    operation: str
+    faults: dict[str, str]
+    note: str
+    act: str
+    types: list[tuple[str, str]]
+    physicians: list[tuple[str, str]]
+    physicians_hint: str | None
+    columns: dict[str, str]
+    grid: Markup | None
+
+
+class ReviewPage(Page, template="protocols/review.html"):
+    """What saving changes; `carried` are the hidden fields that hold it."""
+
+    protocol: Protocol
+    changes: list[Change]
+    grid: Markup | None
+    carried: list[tuple[str, str]]
+
+
+class ComparePage(Page, template="protocols/compare.html"):
+    """Two versions of what two people changed."""
+
+    protocol: Protocol
+    comparison: Comparison
+
+
+@bp.get("/<record:protocol_id>/edit")
+@signed_in(Side.STAFF, roles=_ROLES)
+def edit(care: Care, person: Person, protocol_id: str) -> Response:
+    """Show the protocol as a form."""
+    protocol = get_protocol(care, protocol_id)
+    audit.note("protocol.read", "done", kind="protocol", id_=protocol.id)
+    if protocol.is_ended:
+        return _ended(protocol)
+    plan = Plan.of(protocol)
+    opened = plan.values()
+    if given := unsent.given_back(url_for(".fill", protocol_id=protocol_id)):
+        plan, opened = Plan.posted(given), _decoded(given.get("opened", ""))
+    elif given := unsent.given_back(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
+        plan, opened = Plan.from_values(_typed(given)), _decoded(given.get("opened", ""))
+    return form_page(care, plan, protocol, opened=opened)
+
+
+@bp.post("/<record:protocol_id>/edit")
+@signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*FORM, "opened", page="protocols.edit.edit")
+def fill(care: Care, person: Person, protocol_id: str) -> Response:
+    """Take what was filled in: one row more or less, or all of it to be looked at before it is saved."""
+    protocol = get_protocol(care, protocol_id)
+    plan, act = Plan.posted(request.form), request.form.get("do", "")
+    opened = _decoded(request.form.get("opened", ""))
+    if act != "review":
+        return form_page(care, plan.changed(act), protocol, opened=opened, act=act)
+    if faults := plan.faults():
+        return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+    return _review(care, protocol, plan.values(), opened)
+
+
+@bp.post("/<record:protocol_id>/review")
+@signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
+def choose(care: Care, person: Person, protocol_id: str) -> Response:
+    """Take what was chosen between two versions, and show what is saved then."""
+    typed, opened = _typed(request.form), _decoded(request.form.get("opened", ""))
+    return _review(care, get_protocol(care, protocol_id), typed, opened)
+
+
+@bp.post("/<record:protocol_id>/back")
+@signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
+def back(care: Care, person: Person, protocol_id: str) -> Response:
+    """Go back from looking to filling in, with everything as it was typed."""
+    opened = _decoded(request.form.get("opened", ""))
+    plan = Plan.from_values(_typed(request.form))
+    return form_page(care, plan, get_protocol(care, protocol_id), opened=opened)
+
+
+@bp.post("/<record:protocol_id>/save")
+@signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
+def save(care: Care, person: Person, protocol_id: str) -> Response:
+    """Save what was looked at, over the version that it was compared with."""
+    typed, opened = _typed(request.form), _decoded(request.form.get("opened", ""))
+    for is_last in (False, True):
+        protocol = get_protocol(care, protocol_id)
+        settled = _settled(protocol, typed, opened, _physicians(care, protocol))
+        if isinstance(settled, Comparison):
+            return _compare(protocol, settled)
+        plan = Plan.from_values(settled)
+        if faults := plan.faults():
+            return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+        if plan.values() == Plan.of(protocol).values():
+            return _saved(protocol, is_changed=False)
+        match _write(care, person, protocol, plan):
+            case Done():
+                return _saved(protocol, is_changed=True)
+            case Refused(errors.Conflict()) if not is_last:
+                continue
+            case Refused(error):
+                return _refused(care, protocol, plan, opened, error)
+            case NotSent(error):
+                raise error
+            case Unknown():
+                raise errors.Unavailable("not confirmed", outcome_known=False)
+            case Reopened():
+                return _review(care, protocol, typed, opened)
+    raise AssertionError("unreachable")
+
+
+def _write(care: Care, person: Person, protocol: Protocol, plan: Plan) -> Outcome[Protocol]:
+    """Write the plan over the protocol, once."""
+    wanted = plan.onto(protocol)
+    sent = (protocol.concurrency_stamp, msgspec.json.encode(wanted).decode())
+
+    def look() -> Protocol | None:
+        newest = get_protocol(care, protocol.id)
+        return newest if _content(newest) == _content(wanted) else None
+
+    return act_once(
+        Attempt(person.sub, begin_edit(person.sub, f"protocol-edit:{protocol.id}", *sent), sent),
+        lambda _key: update_protocol(care, protocol.id, protocol=wanted),
+        look=look,
+        event="protocol.update",
+        kind="protocol",
+        id_=protocol.id,
+        is_repeatable=True,
+    )
+
+
+def _saved(protocol: Protocol, *, is_changed: bool) -> Response:
+    if not is_changed:
+        audit.note("protocol.update", "unchanged", kind="protocol", id_=protocol.id)
+    toast(_("The protocol is saved.") if is_changed else _("Nothing was changed."))
+    return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
+
+
+def _refused(care: Care, protocol: Protocol, plan: Plan, opened: Values, error: errors.CareError) -> Response:
+    match error:
+        case errors.Refused(code=code):
+            note = refusal_message(code)
+            return form_page(care, plan, protocol, opened=opened, note=note, status=403)
+        case errors.Invalid():
+            faults = faults_named_by(error)
+            return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+        case _:
+            raise error
+
+
+def faults_named_by(error: errors.Invalid) -> dict[str, str]:
+    """The API's faults by the ids of our fields; what isn't on the page stands at the name."""
+    sentence = _("The clinic’s system doesn’t accept this; please check it.")
+    found: dict[str, str] = {}
+    for name in error.fields:
+        path = name.split(".")
+        row = {"medications": "medication", "monitoring": "check"}.get(path[0])
+        is_cell = row and len(path) == 3 and whole_number(path[1]) is not None and path[2] in column_labels()
+        field = f"{row}-{path[1]}-{path[2]}" if is_cell else name
+        found[field if is_cell or name in (*FACTS, "status") else "name"] = sentence
+    return found or {"name": sentence}
+
+
+def form_page(
+    care: Care,
+    plan: Plan,
+    protocol: Protocol | None,
+    *,
+    opened: Values | None = None,
+    faults: Mapping[str, str] | None = None,
+    note: str = "",
+    status: int = 200,
+    act: str = "",
+    operation: str = "",
+) -> Response:
+    """Show the form: of a protocol, or with `protocol` None of a new one."""
+    medications, checks = plan.drawn()
+    physicians = physician_choices(care, plan.physician_id)
+    page = EditPage(
+        plan=plan,
+        protocol=protocol,
+        opened=msgspec.json.encode(opened or {}).decode(),
+        operation=operation,
+        faults=dict(faults or {}),
+        note=note,
+        act=act,
+        types=types(),
+        physicians=physicians.pairs,
+        physicians_hint=physicians.hint,
+        columns=column_labels(),
+        grid=drawing(medications, checks),
+    )
+    return render(page, fragment="rows", status=status)
+
+
+def types() -> list[tuple[str, str]]:
+    """The types of protocol, by value and word."""
+    return [(type_.value, treatment_name(type_.value, plain=False)) for type_ in ProtocolType]
+
+
+def physician_choices(care: Care, current: str) -> Choices:
+    """Nobody, and the clinic's physicians; the present one also where the calendar can't be read."""
+    (listed,) = gather(lambda: list_physicians(care).value)
+    page = known(listed)
+    found = sorted(
+        ((one.id, one.name) for one in page.items if one.is_active or one.id == current) if page else (),
+        key=lambda pair: pair[1].casefold(),
+    )
+    if current and current not in dict(found):
+        found.append((current, _("As it is now (%(id)s…)", id=current[:8])))
+    hint = None if page else _("The clinic’s physicians can’t be listed right now.")
+    return Choices([("", _("Nobody")), *found], hint)
+
+
+def _physicians(care: Care, protocol: Protocol) -> list[tuple[str, str]]:
+    return physician_choices(care, protocol.physician_id or "").pairs
+
+
+def _review(care: Care, protocol: Protocol, typed: Values, opened: Values) -> Response:
+    """Show what saving changes; or, where someone else changed the same, both versions."""
+    if protocol.is_ended:
+        return _ended(protocol)
+    physicians = _physicians(care, protocol)
+    settled = _settled(protocol, typed, opened, physicians)
+    if isinstance(settled, Comparison):
+        return _compare(protocol, settled)
+    now, plan = Plan.of(protocol), Plan.from_values(settled)
+    if faults := plan.faults():
+        return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+    page = ReviewPage(
+        protocol=protocol,
+        changes=changes(now, plan, physicians),
+        grid=drawing(*plan.drawn()),
+        carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
+    )
+    return render(page)
+
+
+def _settled(
+    protocol: Protocol, typed: Values, opened: Values, physicians: list[tuple[str, str]]
+) -> Values | Comparison:
+    """Compare what was opened, what was typed and what is now, over the rows of all three."""
+    now = Plan.of(protocol).values()
+    names = list(dict.fromkeys((*typed, *now, *opened)))
+    versions = [{name: version.get(name, "") for name in names} for version in (typed, opened, now)]
+    keep = {name: request.form.get(f"keep-{name}", "") for name in names}
+    sent = Sent(
+        typed=versions[0],
+        opened=versions[1],
+        seen=request.form.get("seen", ""),
+        keep={name: kept for name, kept in keep.items() if kept in ("mine", "now")},
+    )
+    return settle(sent, versions[2], protocol, Wording(versions, physicians))
+
+
+def _compare(protocol: Protocol, comparison: Comparison) -> Response:
+    audit.note("protocol.update", "conflict", kind="protocol", id_=protocol.id)
+    return render(ComparePage(protocol=protocol, comparison=comparison), status=comparison.status)
+
+
+def _ended(protocol: Protocol) -> Response:
+    toast(_("This protocol has ended, so it can’t be changed any more."), tone="attention")
+    return redirect_to(url_for("protocols.show", protocol_id=protocol.id))
+
+
+def _content(protocol: Protocol) -> object:
+    """What is compared after a lost answer: all but the ids that the API gives to new rows."""
+    plan = Plan.of(protocol)
+    return msgspec.structs.replace(
+        plan, medications=tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
+    )
+
+
+def _typed(form: Mapping[str, str]) -> Values:
+    """What the pages after the form carry along: facts and rows by name."""
+    return {
+        name: value.replace("\r\n", "\n")
+        for name, value in form.items()
+        if name in FACTS or name.startswith(("m-", "c-"))
+    }
+
+
+def _decoded(text: str) -> Values:
+    try:
+        return msgspec.json.decode(text, type=Values)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}

@@ -1,0 +1,66 @@
+"""The words for protocols, and who may change them."""
+
+from __future__ import annotations
+
+from flask import Blueprint
+
+from portal.i18n.gettext import _
+from portal.services.records.protocols import ProtocolStatus
+from portal.state.sessions import Person
+from portal.web.labels import spaced
+
+WRITERS = frozenset({"nurse", "physician"})
+"""The roles that make and change protocols (docs/assumptions.md)."""
+
+ENDS = (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
+"""Statuses that nothing follows."""
+
+
+def register(bp: Blueprint) -> None:
+    """Make the words known to every template, as filters."""
+    for name, filter_ in (
+        ("protocol_status", status_word),
+        ("protocol_tone", status_tone),
+        ("protocol_step", step_word),
+    ):
+        bp.add_app_template_filter(filter_, name)
+
+
+def may_write(person: Person) -> bool:
+    """Whether this person makes and changes protocols."""
+    return person.is_staff and not WRITERS.isdisjoint(person.roles)
+
+
+def status_word(status: ProtocolStatus) -> str:
+    """Where a protocol stands."""
+    names = {
+        ProtocolStatus.DRAFT: _("Draft"),
+        ProtocolStatus.ACTIVE: _("Active"),
+        ProtocolStatus.ON_HOLD: _("On hold"),
+        ProtocolStatus.COMPLETED: _("Completed"),
+        ProtocolStatus.CANCELLED: _("Cancelled"),
+    }
+    return names.get(status) or spaced(str(status))
+
+
+def status_tone(status: ProtocolStatus) -> str:
+    """The tone of its tag."""
+    tones = {
+        ProtocolStatus.DRAFT: "info",
+        ProtocolStatus.ACTIVE: "accent",
+        ProtocolStatus.ON_HOLD: "attention",
+        ProtocolStatus.COMPLETED: "success",
+    }
+    return tones.get(status, "neutral")
+
+
+def step_word(status: ProtocolStatus, now: ProtocolStatus) -> str:
+    """What the button says that moves a protocol from `now` to this status."""
+    if status == ProtocolStatus.ACTIVE:
+        return _("Resume") if now == ProtocolStatus.ON_HOLD else _("Activate")
+    names = {
+        ProtocolStatus.ON_HOLD: _("Put on hold"),
+        ProtocolStatus.COMPLETED: _("Complete"),
+        ProtocolStatus.CANCELLED: _("Cancel protocol"),
+    }
+    return names.get(status) or status_word(status)

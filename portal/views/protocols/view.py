@@ -1,0 +1,119 @@
+"""One protocol as its page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from babel.numbers import format_decimal
+from markupsafe import Markup
+
+from portal.i18n.locale import is_rtl, language
+from portal.services.client import Care
+from portal.services.episodes import get_episode
+from portal.services.errors import CareError, NotOffered
+from portal.services.gather import gather, known
+from portal.services.physicians import list_physicians
+from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
+from portal.state.sessions import Person
+from portal.views.protocols.labels import ENDS, may_write
+from portal.web.drawings.schedule import medication_grid, written_dose
+from portal.web.filters import today
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolView:
+    """A protocol with what its ids mean, as far as known."""
+
+    protocol: Protocol
+    person: Person
+    physician: str | None
+    patient: str | None
+    is_nameless: bool = False
+
+    @property
+    def may_write(self) -> bool:
+        """Whether this person may change it now."""
+        return may_write(self.person) and not self.protocol.is_ended
+
+    @property
+    def may_copy(self) -> bool:
+        """Whether this person may make another like it."""
+        return may_write(self.person)
+
+    @property
+    def steps(self) -> list[ProtocolStatus]:
+        """The statuses that its present one allows and that can be taken back."""
+        return [to for to in self.protocol.next_statuses if to not in ENDS] if self.may_write else []
+
+    @property
+    def ends(self) -> list[ProtocolStatus]:
+        """The allowed statuses that nothing follows."""
+        return [to for to in self.protocol.next_statuses if to in ENDS] if self.may_write else []
+
+    @property
+    def day(self) -> int | None:
+        """Today's day of the protocol while it runs."""
+        day = self.protocol.day_on(today())
+        is_running = self.protocol.status == ProtocolStatus.ACTIVE and day is not None and day > 0
+        return day if is_running else None
+
+    @property
+    def grid(self) -> Markup | None:
+        """The days as a drawing."""
+        return drawing(self.protocol.medications, self.protocol.monitoring, self.day)
+
+    @property
+    def medications(self) -> list[Medication]:
+        """The medicines in the order in which they begin."""
+        return sorted(self.protocol.medications, key=lambda one: (one.start_day, one.time or "~", one.drug))
+
+    @property
+    def checks(self) -> list[Check]:
+        """The checks in the order of their days."""
+        return sorted(self.protocol.monitoring, key=lambda one: (one.day, one.kind))
+
+    def amount(self, medication: Medication) -> str:
+        """`225 IU`, on one line."""
+        return written_dose(medication, number).replace(" ", "\N{NO-BREAK SPACE}")
+
+    def date_of(self, day: int) -> date | None:
+        """The date of a day of the protocol, if it has a beginning."""
+        begins = self.protocol.start_date
+        return begins + timedelta(days=day - 1) if begins else None
+
+
+def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
+    """The protocol, for staff with who is meant by its ids, as far as that can be read."""
+    if not person.is_staff:
+        return ProtocolView(protocol, person, physician=None, patient=None)
+    physicians, episode = gather(
+        lambda: list_physicians(care).value.items if protocol.physician_id else (),
+        lambda: get_episode(care, protocol.episode_id) if protocol.episode_id else None,
+    )
+    names = {one.id: one.name for one in known(physicians) or ()}
+    whole = known(episode)
+    couple = (one for one in (whole.patient, whole.partner) if one) if whole else ()
+    return ProtocolView(
+        protocol,
+        person,
+        physician=names.get(protocol.physician_id or ""),
+        patient=next((one.full_name for one in couple if one.id == protocol.patient_id), None),
+        is_nameless=any(
+            isinstance(one, CareError) and not isinstance(one, NotOffered) for one in (physicians, episode)
+        ),
+    )
+
+
+def drawing(
+    medications: Sequence[Medication], checks: Sequence[Check], day: int | None = None
+) -> Markup | None:
+    """The days of these rows as a drawing, or None without rows."""
+    rtl = is_rtl()
+    return medication_grid(medications, checks, today=day, number=number, rtl=rtl, id_="days")
+
+
+def number(value: float) -> str:
+    """A number as the person's language writes it."""
+    return format_decimal(value, locale=language())

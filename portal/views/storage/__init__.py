@@ -1,0 +1,64 @@
+"""Embryos in storage: the list, and one embryo for patients and for the laboratory."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from portal.config.tenants import Side
+from portal.services.client import Care
+from portal.state.sessions import Person
+from portal.views.episodes.lookup import reachable, read_episodes
+from portal.views.storage import decide, inventory
+from portal.views.storage.decide import Decision, decisions_about
+from portal.views.storage.inventory import show_inventory
+from portal.views.storage.view import EmbryoView, find_embryo
+from portal.web import audit
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.web.pages import Page
+
+bp = Blueprint("storage", __name__, url_prefix="/storage")
+for part in (decide.bp, inventory.bp):
+    bp.register_blueprint(part)
+
+
+class StoragePage(Page, template="storage/index.html"):
+    """The embryos in storage, those that have left it, and whether an episode couldn't be read."""
+
+    stored: list[EmbryoView]
+    gone: list[EmbryoView]
+    is_incomplete: bool
+
+
+class EmbryoPage(Page, template="storage/show.html"):
+    """One embryo, and what its patient may decide."""
+
+    view: EmbryoView
+    decisions: list[Decision]
+
+
+@bp.get("")
+@signed_in(Side.PATIENT, Side.STAFF)
+def index(care: Care, person: Person) -> Response:
+    """List the person's embryos, near dates first; for staff those of the episodes that they opened last."""
+    found = read_episodes(care, reachable(care, person))
+    views = [EmbryoView(embryo, episode) for episode in found.newest_first for embryo in episode.embryos]
+    views.sort(key=EmbryoView.order)
+    audit.note("storage.read", "done")
+    page = StoragePage(
+        stored=[view for view in views if view.is_stored],
+        gone=[view for view in views if not view.is_stored],
+        is_incomplete=found.is_incomplete,
+    )
+    return render(page, fragment="results")
+
+
+@bp.get("/<record:embryo_id>")
+@signed_in(Side.PATIENT, Side.STAFF)
+def show(care: Care, person: Person, embryo_id: str) -> Response:
+    """Show one embryo: a patient what they may decide, staff what the inventory holds."""
+    view = find_embryo(care, person, embryo_id)
+    audit.note("embryo.read", "done", kind="embryo", id_=view.embryo.id)
+    if person.is_staff:
+        return show_inventory(care, person, view)
+    return render(EmbryoPage(view=view, decisions=decisions_about(view.embryo)))

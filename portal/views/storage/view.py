@@ -1,0 +1,137 @@
+"""An embryo in storage as a page shows it, and where it is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from flask import url_for
+from markupsafe import Markup
+
+from portal.i18n.gettext import _, ngettext
+from portal.i18n.locale import is_rtl
+from portal.services.client import Care
+from portal.services.records.episodes import Episode
+from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.state.sessions import Person
+from portal.views.episodes.lookup import find_embedded
+from portal.web.drawings.storage import DatedBar, storage_chart
+from portal.web.filters import local, long_date, today
+
+LOCATION = ("facility", "tank", "canister", "cane", "position")
+"""The parts of a place in storage, from the outside in."""
+
+_NEAR_DAYS = 90
+_URGENT_DAYS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class StorageDate:
+    """One of the three dates: what it is, the day, and how near it is in words (None while it is far)."""
+
+    term: str
+    explained: str
+    day: date | None
+    near: str | None
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbryoView:
+    """An embryo and the episode that holds it."""
+
+    embryo: EmbryoStorage
+    episode: Episode
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it lies in storage here."""
+        return self.embryo.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD) or (
+            not self.embryo.status.known
+        )
+
+    @property
+    def href(self) -> str:
+        """The address of its page."""
+        return url_for("storage.show", embryo_id=self.embryo.id, episode=self.episode.id)
+
+    @property
+    def dates(self) -> list[StorageDate]:
+        """The three dates, each by itself, in plain words."""
+        embryo = self.embryo
+        return [
+            _storage_date(
+                _("You agreed to storage until"),
+                _(
+                    "Until then your signed consent lets the clinic keep it. You can renew it with a new form."
+                ),
+                embryo.storage_consented_until,
+            ),
+            _storage_date(
+                _("Storage is paid until"),
+                _(
+                    "This date moves on when a payment arrives. Nothing happens to the embryo just because it passes."
+                ),
+                paid_until(embryo),
+            ),
+            _storage_date(
+                _("The law allows storage until"),
+                _("The longest that anybody may store it. Nobody can extend this."),
+                embryo.statutory_limit,
+            ),
+        ]
+
+    @property
+    def nearest(self) -> StorageDate | None:
+        """The date that is near, if one is."""
+        near = [one for one in self.dates if one.near and one.day]
+        return min(near, key=lambda one: one.day or date.max, default=None)
+
+    @property
+    def chart(self) -> Markup | None:
+        """The three dates as a chart with the same facts in words."""
+        bars = [DatedBar(one.term, one.day) for one in self.dates if one.day]
+        return storage_chart(bars, today=today(), write=long_date, rtl=is_rtl())
+
+    @property
+    def location(self) -> str:
+        """Where it lies, for staff."""
+        place = self.embryo.location
+        return " / ".join(part for name in LOCATION if (part := getattr(place, name, "")))
+
+    def order(self) -> tuple[date, str]:
+        """Near dates first, then by code."""
+        days = (one.day for one in self.dates if one.day)
+        return (min(days, default=date.max), self.embryo.embryo_code)
+
+
+def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
+    """Return the embryo with the episode that holds it.
+
+    Raises NotFound where no episode does, Unavailable where one that may hold it can't be read.
+    """
+
+    def of_id(episode: Episode) -> EmbryoStorage | None:
+        return next((embryo for embryo in episode.embryos if embryo.id == embryo_id), None)
+
+    episode, embryo = find_embedded(care, person, of_id)
+    return EmbryoView(embryo, episode)
+
+
+def paid_until(embryo: EmbryoStorage) -> date | None:
+    """Return the day, at the clinic, until which its storage is paid."""
+    return local(embryo.storage_expires_at).date() if embryo.storage_expires_at else None
+
+
+def nearness(days: int) -> tuple[str, str]:
+    """Return how near a date is that comes in so many days, in words and as a tone."""
+    if days < 0:
+        return _("This date has passed"), "urgent"
+    words = ngettext("In %(num)s day", "In %(num)s days", days) if days else _("Today")
+    return words, "urgent" if days <= _URGENT_DAYS else "attention"
+
+
+def _storage_date(term: str, explained: str, day: date | None) -> StorageDate:
+    days = (day - today()).days if day else _NEAR_DAYS + 1
+    near, tone = nearness(days) if days <= _NEAR_DAYS else (None, "neutral")
+    return StorageDate(term, explained, day, near, tone)

@@ -1,0 +1,337 @@
+"""The one way to change something at the care API: once, with every way it can end settled.
+
+A form that changes something carries an operation id made by the server (`portal.state.operations`). `act_once` claims
+the operation, sends, settles it and writes the audit line; its answer says what to show:
+
+    match act_once(attempt, lambda key: sign_consent(…), look=…, event="consent.sign", kind="consent", id_=form.id):
+        case Done(): …        it happened: now, or by an earlier post of the same form
+        case Refused(): …     the API said no, for `error`; the form is open again
+        case NotSent(): …     it surely didn't happen; the form is open again
+        case Unknown(): …     no answer, and the record doesn't show it (yet)
+        case Reopened(): …    an earlier post of the same form was refused: show the form again
+
+Of many posts one alone sends; the others wait some seconds for its end. A lost answer is never followed by a second
+try: the record is read, and what it shows is said. Somebody who isn't signed in any more, or has used up a rate limit,
+finds the form open again, with all that was typed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from flask import g, request
+from flask_limiter.errors import RateLimitExceeded
+
+from portal.context import context
+from portal.services.errors import BadResponse, CareError, NotSignedIn, Unavailable
+from portal.state.operations import Operation, State
+from portal.web import audit
+from portal.web.extensions import limiter, person_or_address
+
+T = TypeVar("T")
+
+_WAIT_SECONDS = 4.0
+_POLL_SECONDS = 0.05
+_LOST_SECONDS = 20.0
+"""Longer than any page may take: what was sent before that has happened, or never will."""
+_EDIT_SECONDS = 60.0
+"""How long an edit is known again: longer than `_LOST_SECONDS`, after which the record tells whether it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An operation of `owner`; `sent` is what is sent, so that the idempotency key changes with it.
+
+    `data` is kept with the operation for pages that tell of it, in place of what it held.
+    """
+
+    owner: str
+    operation: Operation
+    sent: Sequence[str | None] = ()
+    data: dict[str, Any] | None = None
+
+    @property
+    def key(self) -> str:
+        """The idempotency key: the same when the same is sent again, another for anything else."""
+        return _digest(self.operation.id, *self.sent)
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """It happened. `result` is None for a repeat of what an earlier post did; `receipt` is what was kept of it."""
+
+    result: T | None
+    receipt: str
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The API refused it, so it didn't happen."""
+
+    error: CareError
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """It surely didn't reach the record."""
+
+    error: Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody knows. `is_readable`: the record was read and doesn't show it; else it can't be read either.
+
+    `status` is 503 when the answer was lost just now, 202 when another post still waits for its own.
+    """
+
+    is_readable: bool
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """An earlier post of the same form didn't succeed, so the form can be sent again."""
+
+
+Outcome: TypeAlias = Done[T] | Refused | NotSent | Unknown | Reopened
+
+
+def _shown(_result: object) -> bool:
+    return True
+
+
+def _nothing(_result: object) -> str:
+    return ""
+
+
+def act_once(
+    attempt: Attempt,
+    send: Callable[[str], T],
+    *,
+    event: str,
+    kind: str,
+    id_: str | None = None,
+    look: Callable[[], T | None] | None = None,
+    shows: Callable[[T], bool] = _shown,
+    receipt: Callable[[T], str] = _nothing,
+    limit: str | None = None,
+    is_repeatable: bool = False,
+) -> Outcome[T]:
+    """Do the act of this attempt, unless an earlier post did it; return how it ended.
+
+    `send` gets the idempotency key and raises CareError; `shows` says whether its answer shows that the act happened.
+    `look` reads the record after a lost answer: what the act made of it, or None where it doesn't show it; leave it out
+    where nobody can tell. `receipt` is kept for repeats; where the act makes a record, it is the record's id, and `id_`
+    is left out. `limit` is a rate, counted only for what is really sent.
+    `is_repeatable` says that sending again does no harm (RFC 9110 §9.2.2): after a lost answer the form is open at once,
+    and after an earlier post was refused this one is sent, so that it gets an answer of its own.
+    """
+    act = _Act(attempt, event, kind, id_, look, receipt, is_repeatable)
+    while not context().operations.claim(attempt.owner, attempt.operation.id, attempt.data):
+        ended = act.ended_elsewhere()
+        if not (is_repeatable and isinstance(ended, Reopened)):
+            return ended
+    try:
+        with limiter.limit(limit, key_func=person_or_address) if limit else nullcontext():
+            result = send(attempt.key)
+    except (NotSignedIn, RateLimitExceeded):
+        act.reopen()
+        raise
+    except (Unavailable, BadResponse) as error:
+        if isinstance(error, Unavailable) and error.is_undone:
+            act.reopen("not-sent")
+            return NotSent(error)
+        return act.look_after_loss()
+    except CareError as error:
+        act.reopen("refused")
+        return Refused(error)
+    except BaseException:
+        act.lose()
+        raise
+    return act.done(result) if shows(result) else act.look_after_loss()
+
+
+def look_again(
+    attempt: Attempt,
+    look: Callable[[], T | None],
+    *,
+    event: str,
+    kind: str,
+    id_: str | None = None,
+    receipt: Callable[[T], str] = _nothing,
+) -> Done[T] | Unknown | Reopened:
+    """Return how an act ended whose answer was lost, without sending anything; the arguments are those of `act_once`.
+
+    What was sent long ago and isn't in the record is open again. Raises CareError where the record can't be read.
+    """
+    act = _Act(attempt, event, kind, id_, look, receipt)
+    operation = act.newest()
+    if (told := _told_by(operation)) is not None:
+        return told
+    if (found := look()) is not None:
+        return act.done(found)
+    if not is_lost(operation):
+        return Unknown(is_readable=True, status=200)
+    act.reopen()
+    return Reopened()
+
+
+def begin(
+    owner: str,
+    purpose: str,
+    data: dict[str, Any] | None = None,
+    *,
+    keeps_receipt: bool = False,
+    reopens: bool = True,
+) -> tuple[Operation, bool]:
+    """Return the owner's operation for this purpose as a page needs it, and whether an answer to it was lost.
+
+    It is the newest one, or a new one when there is none or the newest is done (unless `keeps_receipt`: then its receipt
+    is wanted). One that is being sent is waited for some seconds; one whose answer was lost long ago is open again, but
+    for acts that no record shows (`reopens` False).
+    """
+    operations = context().operations
+    newest = operations.newest(owner, purpose)
+    if newest is None or (newest.state is State.DONE and not keeps_receipt):
+        return operations.begin(owner, purpose, data), False
+    newest = settled(owner, newest)
+    if not reopens or not is_lost(newest) or newest.state is State.DONE:
+        return newest, False
+    operations.reopen(owner, newest.id)
+    return operations.find(owner, newest.id, purpose) or newest, True
+
+
+def begin_edit(owner: str, purpose: str, *sent: str | None) -> Operation:
+    """Return the operation of an edit: for a minute the same whenever the same is sent for the same purpose.
+
+    Ask after the record was read and didn't hold what is sent: an edit that was done before this request began has been
+    changed back since, so that it is open again, and so is one whose answer was lost long ago.
+    """
+    operations, now = context().operations, context().clock()
+    id_ = _digest(purpose, *sent)
+    operation = operations.begin(owner, purpose, id_=id_, expires_at=now + _EDIT_SECONDS)
+    began_at = now - (time.monotonic() - g.started)
+    if operation.state is State.DONE and operation.changed_at < began_at:
+        operations.restart(owner, id_)
+    elif is_lost(operation):
+        operations.reopen(owner, id_)
+    return operations.find(owner, id_, purpose) or operation
+
+
+def sent_operation(owner: str, purpose: str) -> Operation | None:
+    """Return the owner's operation for this purpose that the request names (`operation`), whatever became of it."""
+    return context().operations.find(owner, request.values.get("operation", ""), purpose)
+
+
+def settled(owner: str, operation: Operation) -> Operation:
+    """Return the operation as it ended; still pending when that takes longer than some seconds."""
+    until = time.monotonic() + _WAIT_SECONDS
+    while True:
+        newest = context().operations.find(owner, operation.id, operation.purpose) or operation
+        if newest.state is not State.PENDING or is_lost(newest) or time.monotonic() > until:
+            return newest
+        time.sleep(_POLL_SECONDS)
+
+
+def is_lost(operation: Operation) -> bool:
+    """Whether it was sent so long ago that the record, if it doesn't show it now, never will."""
+    return operation.state is not State.OPEN and context().clock() - operation.changed_at > _LOST_SECONDS
+
+
+def is_unconfirmed(operation: Operation) -> bool:
+    """Whether it was sent and no answer will come any more: somebody has to look elsewhere how it ended."""
+    return operation.state is State.UNKNOWN or (operation.state is State.PENDING and is_lost(operation))
+
+
+def give_up(owner: str, operation: Operation) -> bool:
+    """Drop an unconfirmed operation, so that `begin` makes a new one; False when it may still end."""
+    if not is_unconfirmed(operation):
+        return False
+    context().operations.drop(owner, operation.id)
+    return True
+
+
+def earlier(attempt: Attempt) -> Done[Any] | Unknown | Reopened:
+    """Return how an earlier post of the same form ended, where this one has nothing to send."""
+    ended = settled(attempt.owner, attempt.operation)
+    return _told_by(ended) or Unknown(is_readable=False, status=202)
+
+
+def _told_by(operation: Operation) -> Done[Any] | Reopened | None:
+    """What an operation that has ended says; None while nobody knows."""
+    match operation.state:
+        case State.DONE:
+            return Done(None, operation.outcome, is_first=False)
+        case State.OPEN:
+            return Reopened()
+        case State.PENDING | State.UNKNOWN:
+            return None
+
+
+def _digest(*parts: str | None) -> str:
+    return hashlib.sha256("\0".join(part or "" for part in parts).encode()).hexdigest()[:40]
+
+
+@dataclass(frozen=True, slots=True)
+class _Act(Generic[T]):
+    """An act with the ways in which it is settled."""
+
+    attempt: Attempt
+    event: str
+    kind: str
+    id_: str | None
+    look: Callable[[], T | None] | None
+    receipt: Callable[[T], str]
+    is_repeatable: bool = False
+
+    def newest(self) -> Operation:
+        """The operation as it is by now."""
+        operation = self.attempt.operation
+        return context().operations.find(self.attempt.owner, operation.id, operation.purpose) or operation
+
+    def done(self, result: T) -> Done[T]:
+        receipt = self.receipt(result)
+        context().operations.finish(self.attempt.owner, self.attempt.operation.id, outcome=receipt)
+        self._note("done", self.id_ or receipt or None)
+        return Done(result, receipt, is_first=True)
+
+    def reopen(self, outcome: str | None = None) -> None:
+        context().operations.reopen(self.attempt.owner, self.attempt.operation.id)
+        if outcome:
+            self._note(outcome, self.id_)
+
+    def lose(self) -> None:
+        context().operations.lose(self.attempt.owner, self.attempt.operation.id)
+        self._note("unknown", self.id_)
+
+    def look_after_loss(self) -> Done[T] | Unknown:
+        """The answer is lost: what does the record say now?"""
+        self.lose()
+        return self._look(503, is_over=True)
+
+    def ended_elsewhere(self) -> Done[T] | Unknown | Reopened:
+        """Another post of the same form came first: wait for its end."""
+        ended = settled(self.attempt.owner, self.attempt.operation)
+        return _told_by(ended) or self._look(202, is_over=is_unconfirmed(ended))
+
+    def _look(self, status: int, *, is_over: bool) -> Done[T] | Unknown:
+        found, is_readable = None, self.look is not None
+        try:
+            found = self.look() if self.look else None
+        except (Unavailable, BadResponse):
+            is_readable = False
+        if found is not None:
+            return self.done(found)
+        if self.is_repeatable and is_over:
+            self.reopen()
+        return Unknown(is_readable, status)
+
+    def _note(self, outcome: str, id_: str | None) -> None:
+        audit.note(self.event, outcome, kind=self.kind if id_ else None, id_=id_)

@@ -1,0 +1,289 @@
+"""The clinic's terms in words that a person reads: stages, states, grades, results.
+
+Patients get plain words; staff get the field's own terms. A value that isn't known here is shown as it came, and so
+is what staff typed themselves, such as a route.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from portal.i18n.gettext import _
+from portal.services.decoding import Choice
+from portal.services.records.cases import CareStatus
+from portal.services.records.conversations import Channel
+from portal.services.records.episodes import EpisodeStage, Outcome
+from portal.services.records.pgt_results import PgtCall, PgtStatus
+from portal.services.records.protocols import ProtocolType
+from portal.services.records.relationships import RelationshipType
+from portal.services.records.storage import Disposition, EmbryoStatus
+
+
+def spaced(text: str) -> str:
+    """Return a name from a list as words: `LutealSupport` becomes `Luteal support`."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).strip()
+    return words[:1].upper() + words[1:].lower() if words else ""
+
+
+def role_name(role: str) -> str:
+    """Return what someone does at the clinic; what isn't known here, such as a title of their own, as it came."""
+    names = {
+        "nurse": _("Nurse"),
+        "physician": _("Physician"),
+        "embryologist": _("Embryologist"),
+        "coordinator": _("Coordinator"),
+        "admin": _("Administrator"),
+    }
+    return names.get(role.casefold(), role)
+
+
+def route_name(route: str) -> str:
+    """Return by which way a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
+    names = {
+        "subcutaneous": _("Under the skin"),
+        "intramuscular": _("Into a muscle"),
+        "intravenous": _("Into a vein"),
+        "oral": _("By mouth"),
+        "vaginal": _("Vaginally"),
+        "rectal": _("Rectally"),
+        "nasal": _("By nose spray"),
+        "transdermal": _("On the skin"),
+    }
+    return names.get(route.casefold(), spaced(route))
+
+
+def stage_name(stage: EpisodeStage) -> str:
+    """Return the part of a treatment in words."""
+    names = {
+        EpisodeStage.PLANNED: _("Planned"),
+        EpisodeStage.BASELINE: _("First check"),
+        EpisodeStage.STIMULATION: _("Stimulation"),
+        EpisodeStage.TRIGGER: _("Trigger"),
+        EpisodeStage.RETRIEVAL: _("Egg collection"),
+        EpisodeStage.FERTILISATION: _("Fertilisation"),
+        EpisodeStage.CULTURE: _("Embryo culture"),
+        EpisodeStage.BIOPSY: _("Biopsy"),
+        EpisodeStage.FREEZE: _("Freezing"),
+        EpisodeStage.TRANSFER: _("Transfer"),
+        EpisodeStage.LUTEAL_SUPPORT: _("After the transfer"),
+        EpisodeStage.PREGNANCY_TEST: _("Pregnancy test"),
+        EpisodeStage.EARLY_SCAN: _("Early scan"),
+        EpisodeStage.ENDED: _("Ended"),
+    }
+    return names.get(stage) or _other(stage)
+
+
+def care_status_name(status: CareStatus) -> str:
+    """Return where a case or an episode stands."""
+    names = {
+        CareStatus.PLANNED: _("Planned"),
+        CareStatus.WAITLIST: _("On the waiting list"),
+        CareStatus.ACTIVE: _("Under way"),
+        CareStatus.ON_HOLD: _("Paused"),
+        CareStatus.FINISHED: _("Finished"),
+        CareStatus.CANCELLED: _("Stopped"),
+        CareStatus.ENTERED_IN_ERROR: _("Entered by mistake"),
+    }
+    return names.get(status) or _other(status)
+
+
+def care_status_tone(status: CareStatus) -> str:
+    """Return the tone of its tag."""
+    return {CareStatus.ACTIVE: "accent", CareStatus.ON_HOLD: "attention"}.get(status, "neutral")
+
+
+def treatment_name(type_: str, *, plain: bool = True) -> str:
+    """Return the kind of treatment: plain words for patients, the protocol's own name for staff."""
+    kind = ProtocolType(type_) if type_ else None
+    if kind is None:
+        return _("Treatment")
+    stimulated = _("IVF with stimulation")
+    names = {
+        ProtocolType.ANTAGONIST: (stimulated, _("Antagonist protocol")),
+        ProtocolType.LONG_AGONIST: (stimulated, _("Long agonist protocol")),
+        ProtocolType.SHORT_FLARE: (stimulated, _("Short flare protocol")),
+        ProtocolType.PPOS: (stimulated, _("PPOS protocol")),
+        ProtocolType.MILD_STIMULATION: (_("IVF with mild stimulation"), _("Mild stimulation")),
+        ProtocolType.NATURAL_CYCLE: (_("IVF in a natural cycle"), _("Natural cycle")),
+        ProtocolType.FET_NATURAL: (_("Frozen embryo transfer"), _("FET, natural cycle")),
+        ProtocolType.FET_MEDICATED: (_("Frozen embryo transfer"), _("FET, medicated")),
+        ProtocolType.IUI: (_("Insemination"), _("IUI")),
+        ProtocolType.EGG_FREEZING: (_("Egg freezing"), _("Egg freezing")),
+        ProtocolType.DONOR_CYCLE: (_("Donor cycle"), _("Donor cycle")),
+    }
+    return names[kind][0 if plain else 1] if kind in names else _other(kind)
+
+
+def outcome_name(outcome: Outcome) -> str:
+    """Return how an episode ended, gently."""
+    names = {
+        Outcome.PREGNANCY: _("Pregnancy"),
+        Outcome.NO_PREGNANCY: _("Not pregnant"),
+        Outcome.NO_TRANSFER: _("No transfer took place"),
+        Outcome.CANCELLED: _("Stopped early"),
+        Outcome.COMPLETED: _("Completed"),
+        Outcome.ENTERED_IN_ERROR: _("Entered by mistake"),
+    }
+    return names.get(outcome) or _other(outcome)
+
+
+def embryo_status_name(status: EmbryoStatus) -> str:
+    """Return where an embryo is."""
+    names = {
+        EmbryoStatus.STORED: _("Stored"),
+        EmbryoStatus.RESERVED: _("Reserved for a transfer"),
+        EmbryoStatus.ON_HOLD: _("On hold"),
+        EmbryoStatus.THAWED: _("Thawed"),
+        EmbryoStatus.TRANSFERRED: _("Transferred"),
+        EmbryoStatus.DISCARDED: _("No longer stored"),
+        EmbryoStatus.DONATED: _("Donated"),
+        EmbryoStatus.SHIPPED_OUT: _("Moved to another clinic"),
+    }
+    return names.get(status) or _other(status)
+
+
+def embryo_status_term(status: EmbryoStatus) -> str:
+    """Return where an embryo is, in the terms of the laboratory."""
+    names = {
+        EmbryoStatus.STORED: _("Stored"),
+        EmbryoStatus.RESERVED: _("Reserved"),
+        EmbryoStatus.ON_HOLD: _("On hold"),
+        EmbryoStatus.THAWED: _("Thawed"),
+        EmbryoStatus.TRANSFERRED: _("Transferred"),
+        EmbryoStatus.DISCARDED: _("Discarded"),
+        EmbryoStatus.DONATED: _("Donated"),
+        EmbryoStatus.SHIPPED_OUT: _("Shipped out"),
+    }
+    return names.get(status) or _other(status)
+
+
+def embryo_status_tone(status: EmbryoStatus) -> str:
+    """Return the tone of its tag."""
+    tones = {
+        EmbryoStatus.STORED: "info",
+        EmbryoStatus.RESERVED: "accent",
+        EmbryoStatus.ON_HOLD: "attention",
+    }
+    return tones.get(status, "neutral")
+
+
+def disposition_name(disposition: Disposition) -> str:
+    """Return what is wanted done with an embryo."""
+    names = {
+        Disposition.UNDECIDED: _("Not decided yet"),
+        Disposition.CONTINUE_STORAGE: _("Keep in storage"),
+        Disposition.DISCARD: _("Let go"),
+        Disposition.DONATE_RESEARCH: _("Donate to research"),
+        Disposition.DONATE_PATIENT: _("Donate to other patients"),
+        Disposition.TRANSPORT: _("Move to another clinic"),
+    }
+    return names.get(disposition) or _other(disposition)
+
+
+def relationship_name(type_: RelationshipType) -> str:
+    """Return what another person is to a patient."""
+    names = {
+        RelationshipType.PARTNER: _("Partner"),
+        RelationshipType.SPOUSE: _("Spouse"),
+        RelationshipType.EGG_DONOR: _("Egg donor"),
+        RelationshipType.SPERM_DONOR: _("Sperm donor"),
+        RelationshipType.EMBRYO_DONOR: _("Embryo donor"),
+        RelationshipType.GESTATIONAL_CARRIER: _("Gestational carrier"),
+        RelationshipType.INTENDED_PARENT: _("Intended parent"),
+        RelationshipType.EMERGENCY_CONTACT: _("Emergency contact"),
+        RelationshipType.PROXY: _("Proxy"),
+    }
+    return names.get(type_) or _other(type_)
+
+
+def channel_name(channel: Channel) -> str:
+    """Return by what way words travel."""
+    names = {
+        Channel.PORTAL: _("This portal"),
+        Channel.EMAIL: _("E-mail"),
+        Channel.SMS: _("Text message"),
+        Channel.PHONE: _("Telephone"),
+    }
+    return names.get(channel) or _other(channel)
+
+
+def pgt_status_name(status: PgtStatus) -> str:
+    """Return how far a genetic test has come."""
+    names = {
+        PgtStatus.ORDERED: _("Test ordered"),
+        PgtStatus.IN_LAB: _("At the laboratory"),
+        PgtStatus.REPORTED: _("Reported, in review"),
+        PgtStatus.RELEASED: _("Released"),
+        PgtStatus.AMENDED: _("Amended"),
+    }
+    return names.get(status) or _other(status)
+
+
+def pgt_call_name(call: PgtCall) -> str:
+    """Return what the laboratory made of a genetic test."""
+    names = {
+        PgtCall.EUPLOID: _("Euploid"),
+        PgtCall.LOW_MOSAIC: _("Low mosaic"),
+        PgtCall.HIGH_MOSAIC: _("High mosaic"),
+        PgtCall.ANEUPLOID: _("Aneuploid"),
+        PgtCall.SEGMENTAL: _("Segmental"),
+        PgtCall.NO_RESULT: _("No result"),
+        PgtCall.INCONCLUSIVE: _("Inconclusive"),
+        PgtCall.UNAFFECTED: _("Unaffected"),
+        PgtCall.CARRIER: _("Carrier"),
+        PgtCall.AFFECTED: _("Affected"),
+        PgtCall.BALANCED: _("Balanced"),
+        PgtCall.UNBALANCED: _("Unbalanced"),
+    }
+    return names.get(call) or _other(call)
+
+
+_GARDNER = re.compile(r"\s*([1-6])\s*([A-D])\s*([A-D])\s*", re.IGNORECASE)
+
+
+def grade_in_words(grade: str, system: str = "") -> str | None:
+    """Explain a blastocyst's grade (Gardner and Schoolcraft, 1999) plainly, or return None when it isn't one."""
+    found = _GARDNER.fullmatch(grade)
+    if found is None or system.casefold() not in ("", "gardner"):
+        return None
+    grown = {
+        "1": _("a young blastocyst"),
+        "2": _("a blastocyst that has begun to fill"),
+        "3": _("a full blastocyst"),
+        "4": _("an expanded blastocyst"),
+        "5": _("a hatching blastocyst"),
+        "6": _("a hatched blastocyst"),
+    }[found[1]]
+    return _(
+        "%(grown)s; inner cells graded %(inner)s, outer cells %(outer)s",
+        grown=grown[:1].upper() + grown[1:],
+        inner=found[2].upper(),
+        outer=found[3].upper(),
+    )
+
+
+def _other(value: Choice) -> str:
+    return spaced(str(value))
+
+
+FILTERS: dict[str, Callable[..., str | None]] = {
+    "stage": stage_name,
+    "care_status": care_status_name,
+    "care_tone": care_status_tone,
+    "treatment": treatment_name,
+    "outcome": outcome_name,
+    "embryo_status": embryo_status_name,
+    "embryo_status_term": embryo_status_term,
+    "embryo_tone": embryo_status_tone,
+    "disposition": disposition_name,
+    "relationship": relationship_name,
+    "pgt_status": pgt_status_name,
+    "pgt_call": pgt_call_name,
+    "grade_in_words": grade_in_words,
+    "channel": channel_name,
+    "role": role_name,
+    "route": route_name,
+    "spaced": spaced,
+}
+"""The same for templates, by the names of their filters."""

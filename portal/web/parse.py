@@ -1,0 +1,95 @@
+"""What people and addresses send as text, read within bounds: one parser for each kind of value.
+
+Each returns None (or the default) for what it can't read and never raises, whatever the text holds: five thousand digits,
+digits of other scripts, a NUL, or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date
+from decimal import Decimal
+
+LONGEST_ID = 128
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_AMOUNT = re.compile(r"[0-9]{1,9}([.,][0-9]{1,6})?")
+_WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_JOINERS = "\u200c\u200d"
+_UNWANTED = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}
+"""Controls, bidirectional and zero-width characters, private use, surrogates, unassigned, line separators (UAX #44)."""
+
+
+def whole_number(text: str | None, *, least: int = 0, most: int = 10_000) -> int | None:
+    """Return a whole number of ASCII digits between `least` and `most`, else None."""
+    if text is None or not _NUMBER.fullmatch(text.strip()):
+        return None
+    number = int(text)
+    return number if least <= number <= most else None
+
+
+def page_number(text: str | None) -> int:
+    """Return the number of a page of a list: 1 or more; 1 for anything else."""
+    return whole_number(text, least=1) or 1
+
+
+def amount(text: str | None) -> Decimal | None:
+    """Return an amount of at most nine digits before and six after a point or a comma, else None."""
+    given = (text or "").strip()
+    return Decimal(given.replace(",", ".")) if _AMOUNT.fullmatch(given) else None
+
+
+def week_monday(text: str | None) -> date | None:
+    """Return the Monday of `2026-W47` (ISO 8601 week date), else None."""
+    given = _WEEK.fullmatch((text or "").strip())
+    if not given:
+        return None
+    try:
+        return date.fromisocalendar(int(given[1]), int(given[2]), 1)
+    except ValueError:
+        return None
+
+
+def calendar_date(text: str | None) -> date | None:
+    """Return the date of `YYYY-MM-DD` (RFC 3339 full-date), else None."""
+    given = (text or "").strip()
+    if not _DATE.fullmatch(given):
+        return None
+    try:
+        return date.fromisoformat(given)
+    except ValueError:
+        return None
+
+
+def record_id(text: str | None) -> str | None:
+    """Return an opaque id: 1 to 128 printable characters without a slash, no dot segment; else None."""
+    given = (text or "").strip()
+    is_id = 0 < len(given) <= LONGEST_ID and given.isprintable() and "/" not in given
+    return given if is_id and given not in (".", "..") else None
+
+
+def line(text: str | None, *, longest: int) -> str:
+    """Return one line of plain text: NFC, spaces folded, without control and format characters (but joiners, as in names)."""
+    return " ".join(_clean(text or "", keep="").split())[:longest]
+
+
+def paragraphs(text: str | None, *, longest: int) -> str:
+    """Return plain text of several lines, cleaned as `line` is."""
+    lines = _clean((text or "").replace("\r\n", "\n").replace("\r", "\n"), keep="\n").split("\n")
+    return "\n".join(one.rstrip() for one in lines).strip()[:longest]
+
+
+def _clean(text: str, *, keep: str) -> str:
+    kept = keep + _JOINERS
+    normal = unicodedata.normalize("NFC", text)
+    return "".join(
+        one
+        if one in kept
+        else " "
+        if one in "\t\v\f\n"
+        else ""
+        if unicodedata.category(one) in _UNWANTED
+        else one
+        for one in normal
+    )

@@ -1,0 +1,64 @@
+"""The clinic's rules in words: what to tell a person when the care API refuses with a code."""
+
+from __future__ import annotations
+
+from portal.i18n.gettext import _
+
+
+def refusal_message(code: str) -> str:
+    """Return one sentence for a rule's code; a general one for a rule that is not known here."""
+    match code:
+        case "AlreadySigned":
+            return _("You have signed this form already.")
+        case "NotASigner":
+            return _("This form doesn’t ask for your signature.")
+        case "OutOfOrder":
+            return _("Someone else signs first; it will be your turn after them.")
+        case "ContentChanged":
+            return _("The form was changed after you opened it.")
+        case "FormRevoked" | "Revoked":
+            return _("This consent has been withdrawn.")
+        case "FormExpired" | "Expired":
+            return _("The time to sign this form is over.")
+        case "FormSuperseded" | "Superseded":
+            return _("A newer version of this form has taken its place.")
+        case "WitnessIsSigner":
+            return _("A witness can’t be someone who signs the form for themselves.")
+        case "ClinicianNotStaff":
+            return _("Only the clinic’s own staff sign as clinician.")
+        case "FormNotSent":
+            return _("The clinic hasn’t sent this form yet.")
+        case "FormActedUpon" | "ActedUpon":
+            return _("The treatment that this form allows has already happened.")
+        case "FieldNotYours":
+            return _("Only the clinic can change that. You can change your contact details.")
+        case "EmbryoOnHold":
+            return _("This embryo is on hold, so nothing can be done with it now.")
+        case "DispositionConsentMissing":
+            return _("This needs a signed decision form first.")
+        case "RelationshipInUse":
+            return _("A consent in force or a stored embryo depends on it.")
+        case "MoveIntoDescendant":
+            return _("A folder can’t be moved into itself or a folder inside it.")
+        case "DuplicateName":
+            return _("There is a folder of that name already.")
+        case "SyncRunning":
+            return _("It is exchanging data right now. Try again when that is over.")
+        case "SameRecord":
+            return _("Both are the same record.")
+        case "AlreadyMerged":
+            return _("One of the two has been merged already.")
+        case "SlotTaken":
+            return _("Someone else has just taken that time.")
+        case "OutsideWorkingHours":
+            return _("That time is outside working hours.")
+        case "SlotInThePast":
+            return _("That time is over.")
+        case "PhysicianNotAvailable":
+            return _("That physician can’t be booked.")
+        case "ProspectClosed":
+            return _("This enquiry is closed.")
+        case "IllegalTransition":
+            return _("Its present state doesn’t allow this step.")
+        case _:
+            return _("A rule of the clinic doesn’t allow this now.")

@@ -1,0 +1,66 @@
+"""What templates may use: the macros as `ui`, the helpers, and what is known of the person and the clinic."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from flask import Flask, g
+
+from portal.context import session
+from portal.i18n.locale import direction, language
+from portal.services.errors import CareError, NotOffered
+from portal.signin.flow import local_path
+from portal.web import bell, filters, headers, htmx, locale_selector, templates
+from portal.web.navigation import navigation
+from portal.web.pages import Frame
+from portal.web.routing import own_address
+
+
+def init_app(app: Flask) -> None:
+    """Give the Jinja environment its globals, tests and macros."""
+    env = cast("Any", app.jinja_env)
+    templates.init_app(app)
+    env.globals.update(
+        hx=htmx.hx,
+        nonce=headers.nonce,
+        toasts=htmx.toasts,
+        now=filters.now,
+        today=filters.today,
+    )
+    env.tests["failed"] = _is_failed
+    env.tests["not_offered"] = _is_not_offered
+    filters.init_app(app)
+    app.context_processor(_context)
+
+
+def _is_failed(value: object) -> bool:
+    return isinstance(value, CareError)
+
+
+def _is_not_offered(value: object) -> bool:
+    return isinstance(value, NotOffered)
+
+
+def _context() -> dict[str, object]:
+    tenant = g.get("tenant")
+    here = session()
+    person = here.person if tenant else None
+    known = bell.look(person) if person and not htmx.is_htmx() else None
+    unread = known.count if known else None
+    frame = Frame(
+        tenant=tenant,
+        person=person,
+        locale=language(),
+        # Where to come back to; an address with control characters in it leads home instead.
+        here=local_path(own_address()),
+        direction=direction(),
+        languages=[{"code": code, "name": locale_selector.NAMES[code]} for code in tenant.languages]
+        if tenant
+        else [],
+        nav=navigation(person) if person else [],
+        unread_count=unread,
+        bell_htmx=htmx.bell_htmx(unread, at_once=not bell.is_fresh(known)) if person else "",
+        session_expires_at=datetime.fromtimestamp(here.expires_at, UTC) if person else None,
+    )
+    return dict(vars(frame))
