@@ -1,4 +1,4 @@
-"""What all tests share: the real care service, and the portal in front of it."""
+"""What tests share: the real care service with the portal before it; a clock, stores and scripted servers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from portal.store import Store, open_store
+from tests.support import resolver
+from tests.support.clock import Clock
+from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, plan
+from tests.support.upstream import Make, Script, Upstream
+
+
+@pytest.fixture(scope="session")
+def _guarded_resolver() -> Iterator[list[str]]:
+    with resolver.guarded() as asked:
+        yield asked
+
+
+@pytest.fixture(autouse=True)
+def system_resolver(_guarded_resolver: list[str]) -> Iterator[list[str]]:
+    """Fail each test that asks the system for `*.localhost`, whatever becomes of the error that it gets."""
+    yield _guarded_resolver
+    asked = [*_guarded_resolver]
+    _guarded_resolver.clear()
+    assert not asked, f"asked of the system: {asked}; connect to 127.0.0.1 with a Host header"
 
 
 @pytest.fixture(scope="module")
@@ -25,3 +45,49 @@ def portal(service: CareService) -> Iterator[PortalThread]:
     running = PortalThread(service.plan)
     yield running
     running.stop()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock that stands still until a test moves it."""
+    return Clock()
+
+
+@pytest.fixture
+def upstream() -> Iterator[Make]:
+    """Start scripted servers: `upstream(script)`."""
+    made: list[Upstream] = []
+
+    def make(script: Script) -> Upstream:
+        made.append(Upstream(script))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def redis(redis_server: RedisServer) -> str:
+    """The address of an empty Redis."""
+    redis_server.empty()
+    return redis_server.url
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> str:
+    """The address of a store in a file."""
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def store(request: pytest.FixtureRequest, clock: Clock) -> Store:
+    """An empty store, once of each kind."""
+    return open_store(request.getfixturevalue(request.param), clock)

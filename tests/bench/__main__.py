@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tests.bench import measures, visits
 from tests.bench.measures import QUICK, WHOLE, Row, Size
-from tests.bench.parts import Bench, bench
+from tests.bench.servers import Bench, bench
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.json")

@@ -1,6 +1,6 @@
 """`python -m tests.bench.clients`: what two calls of 5.7 kB cost by several HTTP clients, in CPU of this process.
 
-This is why `portal.outbound` stands on libcurl's multi interface (README: how fast it is).
+This is why `portal.http.transport` stands on libcurl's multi interface (README: how fast it is).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 import requests
 import urllib3
 
-from portal import outbound
+from portal.http import transport
 from tests.bench.answers import EPISODE
 
 PATHS = (f"/api/patient-portal/episodes/{EPISODE}", "/api/care/consent-forms")
@@ -39,7 +39,7 @@ def measure(port: int, *, rounds: int = 5, count: int = 200) -> dict[str, float]
 def _clients(port: int) -> dict[str, Callable[[], None]]:
     origin = f"http://127.0.0.1:{port}"
     urls = [origin + path for path in PATHS]
-    calls = [outbound.Call("GET", url, list(_HEADERS.items())) for url in urls]
+    calls = [transport.Call("GET", url, list(_HEADERS.items())) for url in urls]
     session = requests.Session()
     pool = urllib3.PoolManager()
     connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -51,7 +51,7 @@ def _clients(port: int) -> dict[str, Callable[[], None]]:
 
     return {
         "pycurl, side by side (the portal's)": lambda: _read(
-            outbound.side_by_side([lambda call=call: outbound.send(call) for call in calls])
+            transport.side_by_side([lambda call=call: transport.send(call) for call in calls])
         ),
         "http.client, one after another": by_connection,
         "urllib3 pool": lambda: _read([pool.request("GET", url, headers=_HEADERS) for url in urls]),

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.bench import clients, sessions
 from tests.bench.answers import EPISODE, FILE
 from tests.bench.load import at_once, cpu_seconds, memory, quantile
-from tests.bench.parts import PAGE, Bench, Server
+from tests.bench.servers import PAGE, Bench, Server
 
 BELL = "/notifications/bell?known=1"
 PAGES = (PAGE, "/", "/consents", f"/episodes/{EPISODE}", "/notifications", "/conversations")

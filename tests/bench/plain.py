@@ -36,7 +36,7 @@ def make_app(name: str) -> Flask:
     """Return a Flask application that can render the portal's templates."""
     app = Flask(name, template_folder=str(ROOT / "templates"), static_folder=None)
     app.config["SECRET_KEY"] = "bench"
-    app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(ROOT / "portal" / "translations")
+    app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(ROOT / "portal" / "i18n" / "translations")
     Babel(app, locale_selector=lambda: request.accept_languages.best_match(TENANT["languages"]) or "en")
     env: Any = app.jinja_env
     env.trim_blocks = env.lstrip_blocks = True

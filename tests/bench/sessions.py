@@ -20,12 +20,12 @@ from typing import Any, cast
 
 from redis import Redis
 
-from portal.sessions import Person, SessionRecord, Sessions, Tokens
-from portal.settings import SessionLimits
-from portal.store import open_store
+from portal.config.settings import SessionLimits
+from portal.config.tenants import Side, Tenants
+from portal.state.sessions import Person, SessionRecord, Sessions, Tokens
+from portal.store import Record, open_store
 from portal.store.sqlite import key_of
 from portal.store.vault import Vault
-from portal.tenants import Side, Tenants
 from tests.support.redis_server import RedisServer
 
 COUNTS = (1_000, 1_000_000)
@@ -84,8 +84,8 @@ def _round(sessions: Sessions, count: int) -> float:
     cookies = [f"cookie-{random.randrange(count)}" for _ in range(LOADS)]
     began = time.process_time()
     for cookie in cookies:
-        held, tokens = sessions.load(cookie, "riverside", HOST)
-        assert held is not None
+        record, tokens = sessions.load(cookie, "riverside", HOST)
+        assert record is not None
         assert tokens is not None
     return (time.process_time() - began) / LOADS
 
@@ -121,10 +121,20 @@ class Sealed:
 
     def __init__(self) -> None:
         self.written: list[tuple[str, bytes]] = []
+        self._others: dict[str, Record] = {}
 
-    def insert(self, name: str, value: bytes, **_: object) -> bool:
-        self.written.append((name, value))
+    def insert(self, name: str, value: bytes, *, expires_at: float, **_: object) -> bool:
+        if name.startswith(("session:", "tokens:")):
+            self.written.append((name, value))
+        else:
+            self._others[name] = Record(value, 1, expires_at)
         return True
+
+    def get(self, name: str) -> Record | None:
+        return self._others.get(name)
+
+    def tagged(self, _tag: str) -> list[str]:
+        return []
 
 
 def records(count: int) -> Iterator[tuple[str, bytes]]:

@@ -6,9 +6,9 @@ from playwright.sync_api import sync_playwright
 
 from tests.bench.answers import EPISODE
 from tests.bench.measures import Row, Size
-from tests.bench.parts import Bench
+from tests.bench.servers import Bench
 from tests.browser.pages import ready
-from tests.support.machine import chromium
+from tests.support import chromium
 from tests.support.wire import Received, Recorder
 
 
@@ -18,10 +18,7 @@ def first_and_next(bench: Bench, size: Size) -> list[Row]:
     cookie = bench.sign_in(portal, "amelia")["Cookie"].partition("=")[2]
     origin = f"http://{portal.host}"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(),
-            args=["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
-        )
+        browser = chromium.launch(playwright)
         context = browser.new_context()
         context.add_cookies(
             [{"name": "__Host-sid", "value": cookie, "url": f"https://{portal.host}", "secure": True}]

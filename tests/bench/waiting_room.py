@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from portal.careservice.ids import sample_id
-from portal.demo import PEOPLE, tenants_file
+from portal.demo.stack import PEOPLE, tenants_file
 from tests.bench.load import Connection, memory, workers
 from tests.support.stack import PASSWORD, CareService, PortalProcess, Process, free_port, plan
 from tests.support.visitor import Visitor

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, sync_playwright
+from playwright.sync_api import (
+    APIRequestContext,
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Route,
+    sync_playwright,
+)
 
-from portal.demo import PEOPLE
+from portal.demo.stack import PEOPLE
 from tests.browser.pages import Home, sign_in
-from tests.support.machine import chromium
+from tests.support import chromium
+from tests.support.resolver import AskedTheSystem
 from tests.support.stack import CareService, PortalProcess, plan
 
 # Chromium says so when the last page had no view transition of its own; nothing is wrong.
@@ -19,12 +29,21 @@ _HARMLESS = ("ViewTransition opt-in disabled", "Transition was skipped", "Transi
 @pytest.fixture(scope="session")
 def chrome() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(),
-            args=["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
-        )
+        browser = chromium.launch(playwright)
         yield browser
         browser.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_requests_by_playwright(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Playwright's own requests ask the system's resolver for `*.localhost`; the browser and `LocalSession` don't."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AskedTheSystem("use the page, or tests.support.visitor.LocalSession")
+
+    monkeypatch.setattr(Route, "fetch", refuse)
+    for method in ("fetch", "get", "head", "post", "put", "patch", "delete"):
+        monkeypatch.setattr(APIRequestContext, method, refuse)
 
 
 @pytest.fixture(scope="module")

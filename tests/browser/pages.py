@@ -118,11 +118,15 @@ class Consent(Seen):
         self.follow("Read and sign")
         return Reading(self.page, self.origin)
 
-    def withdraw(self, reason: str) -> Seen:
+    def withdraw(self, reason: str) -> Withdrawn:
         self.follow(re.compile("Withdraw"))
         self.page.get_by_label(re.compile("Why|Reason")).fill(reason)
         self.press(re.compile("Withdraw"))
-        return Seen(self.page, self.origin)
+        return Withdrawn(self.page, self.origin)
+
+
+class Withdrawn(Seen):
+    HEADING = "This consent is withdrawn"
 
 
 class Reading(Seen):
@@ -158,6 +162,15 @@ class Naming(Seen):
 
 class Receipt(Seen):
     HEADING = "Receipt"
+
+    def verify(self) -> None:
+        """Have the text compared with each signature."""
+        self.press("Verify")
+
+    @property
+    def checks(self) -> Locator:
+        """What came of it: one item for each signature, the reader's own first."""
+        return self.main.locator("#verification").get_by_role("listitem")
 
 
 class Messages(Seen):

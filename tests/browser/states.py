@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from portal import outbound
 from portal.careservice.ids import sample_id
-from portal.demo import PEOPLE
-from portal.outbound import OutboundError
+from portal.demo.stack import PEOPLE
+from portal.http import transport
+from portal.http.transport import OutboundError
 from portal.printing import CannotPrint
-from portal.web import printed
+from portal.web import pdf
 from tests.browser.album import Album, Collector
 from tests.support.signing import change_record, consent, fresh_form
 from tests.support.stack import PASSWORD, PortalThread, free_port
@@ -57,15 +57,15 @@ class Stage:
 @contextmanager
 def answers_lost(*, acts_alone: bool = True) -> Iterator[None]:
     """No answer comes from the care API: to acts, or to anything."""
-    sends = outbound.send
+    sends = transport.send
 
-    def send(call: outbound.Call, **more: Any) -> outbound.Answer:
+    def send(call: transport.Call, **more: Any) -> transport.Answer:
         if "/api/" in call.url and (call.method != "GET" or not acts_alone):
             raise OutboundError("timed out", sent=True)
         return sends(call, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outbound, "send", send)
+        patch.setattr(transport, "send", send)
         yield
 
 
@@ -269,7 +269,7 @@ def printing(stage: Stage) -> None:
             raise CannotPrint("made for a test", is_busy=is_busy)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(printed, "pdf", cannot)
+            patch.setattr(pdf, "pdf", cannot)
             stage.person(name).get(f"{consent('amelia-treatment-2')}/receipt.pdf", status=503)
 
 
@@ -346,7 +346,7 @@ def _faults(stage: Stage) -> None:
         raise RuntimeError("made for a test")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outbound, "send", fails)
+        patch.setattr(transport, "send", fails)
         for name in ("amelia", "nora"):
             stage.person(name).get(consent("amelia-genetic"), status=500)
 

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from portal.careservice.ids import sample_id
+from portal.web import static
 from tests.browser.pages import sign_in
 from tests.support.stack import ROOT, PortalProcess
 from tests.support.wire import Received, Recorder
@@ -43,6 +44,21 @@ def fresh(chrome: Browser, signed_in: list[dict[str, object]]) -> Iterator[Page]
     context.add_cookies(signed_in)  # pyright: ignore[reportArgumentType]
     yield context.new_page()
     context.close()
+
+
+def test_the_sheet_that_pages_load_has_the_rules_of_its_source(chrome: Browser) -> None:
+    page = chrome.new_page()
+    rules: list[list[str]] = [
+        page.evaluate(
+            "(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);"
+            " return [...sheet.cssRules].map((rule) => rule.cssText.replaceAll(', ', ',')); }",
+            (static.FOLDER / name).read_text(encoding="utf-8"),
+        )
+        for name in ("portal.css", "styles.css")
+    ]
+    page.close()
+    assert len(rules[0]) > 4
+    assert rules[0] == rules[1]
 
 
 def told(received: list[Received]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from portal.demo import PEOPLE
+from portal.demo.stack import PEOPLE
 from portal.web import templates
 from tests.browser import states
 from tests.browser.album import LANGUAGES, Album, Leaf

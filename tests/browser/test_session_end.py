@@ -6,11 +6,12 @@ import re
 import time
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from playwright.sync_api import expect
 
 from portal.careservice.ids import sample_id
-from portal.sessions import SessionRecord, record_name
+from portal.state.sessions import SessionRecord, record_name
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.browser.conftest import SignIn
@@ -34,11 +35,11 @@ def leave_in(stack: PortalProcess) -> LeaveIn:
 
     def leave(seen: Seen, seconds: float) -> None:
         cookie = next(one["value"] for one in seen.page.context.cookies() if one["name"] == "__Host-sid")  # pyright: ignore[reportTypedDictNotRequiredAccess]
-        held = vault.get(record_name(cookie), SessionRecord)
-        assert held is not None
-        held.value.used_at = time.time() - IDLE + seconds
-        name = record_name(cookie)
-        assert vault.replace(name, held.value, version=held.version, expires_at=held.expires_at)
+
+        def age(record: SessionRecord) -> SessionRecord:
+            return msgspec.structs.replace(record, used_at=time.time() - IDLE + seconds)
+
+        assert vault.update(record_name(cookie), SessionRecord, age) is not None
 
     return leave
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from flask import Flask
 
-from portal.tenants import Side
+from portal.config.tenants import Side
 from portal.web.guard import PUBLIC, access_of
 from tests.support.evidence import TESTS
 

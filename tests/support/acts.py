@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from urllib.parse import urlsplit
 
 from portal.careservice.ids import sample_id
-from portal.demo import Plan, tenants_file
+from portal.demo.stack import Plan, tenants_file
 from tests.support.hostile import CountingProxy
 from tests.support.signing import consent, copy_rows, fresh_form, to_step
 from tests.support.stack import PASSWORD

@@ -24,10 +24,10 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RoutingException
 
 from portal.app import create_app
-from portal.demo import portal_environment, tenants_file
+from portal.config.settings import Settings
+from portal.demo.stack import portal_environment, tenants_file
 from portal.services import endpoints
 from portal.services.endpoints import ALL, WEBHOOKS, Endpoint
-from portal.settings import Settings
 from tests.support.stack import plan
 
 ROOT = Path(__file__).parents[2]
@@ -116,9 +116,14 @@ def functions_of(constant: str) -> tuple[Name, ...]:
 
 
 def _about(tests: list[Path], subjects: list[str]) -> list[Path]:
-    """The tests that are by their name about one of these modules, in their order; all of them where none is."""
+    """The tests that are by their name or folder about one of these modules, in their order; all of them where none is."""
     words = dict.fromkeys(subject.split(".")[2] for subject in subjects)
-    about = [path for word in words for path in tests if re.match(rf"test_{word}(_|\.)", path.name)]
+    about = [
+        path
+        for word in words
+        for path in tests
+        if path.parent.name == word or re.match(rf"test_{word}(_|\.)", path.name)
+    ]
     return list(dict.fromkeys(about)) or tests
 
 
@@ -127,7 +132,7 @@ def _users(module: Module, wanted: Name) -> list[str]:
     return [name for name, used in module.uses.items() if wanted in {_resolve(module, one) for one in used}]
 
 
-_MACHINERY = {"portal.services.client", "portal.services.cache", "portal.services.endpoints"}
+_MACHINERY = {"portal.services.client", "portal.services.reference_cache", "portal.services.endpoints"}
 
 
 @cache
@@ -271,7 +276,7 @@ def _distance(page: Page, functions: Iterable[Name]) -> tuple[bool, bool, int, s
 @cache
 def routes_in_tests() -> dict[Path, frozenset[str]]:
     """The routes whose addresses stand in each test file that drives the portal."""
-    files = [*sources("tests/web"), *sources("tests/browser")]
+    files = [path for folder in ("views", "web", "browser") for path in sources(f"tests/{folder}")]
     return {path: frozenset(_routes(path)) for path in files if path.name.startswith("test_")}
 
 
@@ -349,9 +354,9 @@ def written() -> str:
         "",
         "## Every endpoint, and what uses it",
         "",
-        "Made from the code by `make table`; `tests/unit/test_specification.py` fails when it is not what the code",
+        "Made from the code by `make table`; `tests/services/test_specification.py` fails when it is not what the code",
         "gives. A page counts when its handler reaches the function; pages of the same resource come first. A test",
-        "counts when it is about one of the pages by its name and the address of one stands in it; all of them run",
+        "counts when its name or folder is that of one of the pages and the address of one stands in it; all of them run",
         "the portal before the real care service.",
         "",
         "| Group | Endpoint | Service function | Pages | Tests |",

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import requests
 
-from portal.demo import Plan, portal_environment, secrets_of, tenants_file
-from portal.demo_parts import free_port
+from portal.demo.processes import free_port
+from portal.demo.stack import Plan, portal_environment, secrets_of, tenants_file
 
 ROOT = Path(__file__).parents[2]
 _OF_THE_SYSTEM = ("apt-get", "rm -rf /var/lib/apt")
@@ -69,21 +69,22 @@ def stages(text: str) -> list[Stage]:
 
 def context() -> list[str]:
     """The files of the repository that `.dockerignore` lets through; the last rule that fits decides."""
-    rules = [
-        (_matcher(line.removeprefix("!")), line.startswith("!"))
-        for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
-        if line and not line.startswith("#")
-    ]
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    matchers = [(_matcher(rule.removeprefix("!")), rule.startswith("!")) for rule in rules]
 
     def is_in(name: str) -> bool:
-        kept = True
-        for matcher, lets_in in rules:
-            if matcher.match(name):
-                kept = lets_in
-        return kept
+        return next((lets_in for matcher, lets_in in reversed(matchers) if matcher.match(name)), True)
 
-    return [name for name in tracked.stdout.split("\0") if name and is_in(name) and (ROOT / name).is_file()]
+    def is_looked_into(name: str) -> bool:
+        return is_in(name) or any(rule.startswith(f"!{name}/") for rule in rules)
+
+    found: list[str] = []
+    for folder, folders, files in os.walk(ROOT):
+        at = Path(folder).relative_to(ROOT)
+        folders[:] = sorted(name for name in folders if is_looked_into((at / name).as_posix()))
+        found += [name for file in sorted(files) if is_in(name := (at / file).as_posix())]
+    return found
 
 
 def _matcher(pattern: str) -> re.Pattern[str]:
@@ -183,8 +184,9 @@ def _python_of_the_system() -> str:
 
 def check(build: Build, final: Stage) -> Iterator[str]:
     """Start the last stage's CMD and ask after its health; yield each thing that isn't as it should be."""
-    left_in = [word for word in ("portal/careservice", "tests", ".git") if (build.workdir / word).exists()]
-    yield from (f"{word} is in the image" for word in left_in)
+    unwanted = ("portal/careservice", "portal/demo", "tests", ".git")
+    left_in = [name for name in unwanted if (build.workdir / name).exists()]
+    yield from (f"{name} is in the image" for name in left_in)
     data = build.root / "var/lib/portal"
     plan = Plan(free_port(), free_port(), data, secrets_of(build.folder))
     tenants = build.folder / "tenants.toml"

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
-from portal.demo import Plan
+from portal.demo.stack import Plan
 
 REMOVED = None
 
@@ -312,7 +312,9 @@ class CountingProxy:
 
 
 def _is_meant(path: str, asked: str) -> bool:
-    return path in (asked, asked.partition(" ")[2])
+    """Whether this is what was asked for: `METHOD /path`, `/path`, or with a slash at its end whatever lies below it."""
+    target = asked.partition(" ")[2]
+    return path in (asked, target) or (path.endswith("/") and target.startswith(path))
 
 
 def _laid_over(right: dict[str, Any], wrong: dict[str, Any]) -> dict[str, Any]:

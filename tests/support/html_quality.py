@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import logging
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from portal.demo_programs import install
+from portal.demo.programs import install_missing, request_to_install
 from tests.browser.album import LANGUAGES, Album, Leaf
 from tests.browser.states import collect
+from tests.support.machine import JAVA, NPM
 from tests.support.stack import CareService, PortalThread, plan
 
 _VNU = "vnu-jar@26.9.27"
@@ -31,13 +31,9 @@ _KNOWN = (
 
 
 def main() -> int:
-    for program, package in {"java": "default-jre-headless", "npm": "npm"}.items():
-        if not shutil.which(program) and not (install(package) and shutil.which(program)):
-            print(
-                f"This needs {program}: install it (apt-get install {package}) and run it again.",
-                file=sys.stderr,
-            )
-            return 2
+    if missing := install_missing(JAVA, NPM):
+        print(request_to_install(missing), file=sys.stderr)
+        return 2
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)

@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from portal.careservice.ids import sample_id
-from tests.support.machine import chromium
+from portal.demo.programs import install_missing, request_to_install
+from tests.support import chromium
+from tests.support.machine import NODE, NPM
 from tests.support.stack import PASSWORD, CareService, PortalProcess, plan
 from tests.support.visitor import Visitor
 
@@ -39,9 +40,8 @@ def main() -> int:
     parser.add_argument("--least", type=int, default=100)
     parser.add_argument("--times", type=int, default=3)
     chosen = parser.parse_args()
-    missing = [name for name in ("node", "npm") if not shutil.which(name)]
-    if missing:
-        print(f"This needs {' and '.join(missing)}: install Node and run it again.", file=sys.stderr)
+    if missing := install_missing(NODE, NPM):
+        print(request_to_install(missing), file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -94,7 +94,7 @@ def _measure(command: Path, work: Path, url: str, visitor: Visitor) -> dict[str,
             *(str(command), url, "--quiet", "--output=json", f"--output-path={report}"),
             f"--only-categories={','.join(_ABOUT)}",
             f"--extra-headers={headers}",
-            "--chrome-flags=--headless=new --no-sandbox --host-resolver-rules='MAP *.localhost 127.0.0.1'",
+            f"--chrome-flags=--headless=new --no-sandbox --host-resolver-rules='{chromium.RESOLVER_RULES}'",
         ]
     )
     found: dict[str, Any] = json.loads(report.read_text())
@@ -104,7 +104,7 @@ def _measure(command: Path, work: Path, url: str, visitor: Visitor) -> dict[str,
 
 def _run(command: list[str]) -> None:
     """Run it, a second time if it fails: Lighthouse sometimes misses the start of the page in its own trace."""
-    environment = {**os.environ, **({"CHROME_PATH": path} if (path := chromium()) else {})}
+    environment = {**os.environ, **({"CHROME_PATH": path} if (path := chromium.path()) else {})}
     if subprocess.run(command, env=environment, capture_output=True).returncode:
         subprocess.run(command, env=environment, check=True)
 

@@ -1,59 +1,51 @@
-"""Makes the machine ready for the tests: Chromium, nginx, PostgreSQL and redis-server are found, or installed.
+"""Makes the machine ready for the tests: what the system lacks is installed, all at once.
 
-On the system's path first; else by apt when root; for Chromium else Playwright's own. One clear line and exit status 2
-when none of these is possible.
+By apt when root; Chromium else by Playwright, as one's own. One line that names what is missing and exit status 2 when
+neither is possible. Nothing else may be taken for granted: what the tests use of the system stands in REQUIREMENTS.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-from portal.demo_parts import DemoError
-from portal.demo_programs import install, need_pdf
-from portal.demo_scale import need_everything
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from portal.demo.programs import PANGO, Requirement, find, install_missing, program, request_to_install
+from portal.demo.scale import SERVERS
+from tests.support import chromium, resolver
 
 
-def chromium() -> str | None:
-    """Return the path of a Chromium on this machine, or None when only Playwright's own may be there."""
-    given = os.environ.get("CHROMIUM")
-    if given:
-        return given
-    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+def _has_arabic_font() -> bool:
+    listing = find("fc-list")
+    if listing is None:
+        return False
+    return bool(subprocess.run([listing, ":lang=ar"], capture_output=True, check=False).stdout)
+
+
+CHROMIUM = Requirement("Chromium", ("chromium",), chromium.is_installed)
+FONTS = Requirement(
+    "an Arabic font", ("fontconfig", "fonts-dejavu-core", "fonts-noto-core"), _has_arabic_font
+)
+REQUIREMENTS = (*SERVERS, PANGO, CHROMIUM, FONTS)
+JAVA = Requirement("Java", ("default-jre-headless",), lambda: find("java") is not None)
+NODE = Requirement("Node", ("nodejs",), lambda: find("node") is not None)
+NPM = program("npm")
 
 
 def main() -> int:
-    try:
-        need_everything()
-    except DemoError as error:
-        return _say(str(error))
-    if missing := need_pdf():
-        return _say(missing)
-    if chromium() or _playwright_has_one():
-        return 0
-    if install("chromium", "fonts-dejavu-core", "fonts-noto-core") and chromium():
-        return 0
-    done = subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
-    if done.returncode == 0 and _playwright_has_one():
-        return 0
-    return _say("The tests need Chromium: install it (apt-get install chromium) and run them again.")
+    """Print what the system's resolver knows, and return 0 when all is there, else 2."""
+    print(resolver.report(), flush=True)
+    missing = install_missing(*REQUIREMENTS)
+    if CHROMIUM in missing and _installed_by_playwright():
+        missing.remove(CHROMIUM)
+    if missing:
+        print(request_to_install(missing), file=sys.stderr)
+        return 2
+    return 0
 
 
-def _say(line: str) -> int:
-    print(line, file=sys.stderr)
-    return 2
-
-
-def _playwright_has_one() -> bool:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        return Path(playwright.chromium.executable_path).exists()
+def _installed_by_playwright() -> bool:
+    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+    return subprocess.run(command, check=False).returncode == 0 and chromium.is_installed()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "portal" / "translations"
+FOLDER = ROOT / "portal" / "i18n" / "translations"
 LANGUAGES = ("es", "ar")
 _METHODS = [("**.py", "python"), ("**.html", "jinja2")]
 _OPTIONS = {"**.html": {"extensions": "jinja2.ext.do", "silent": "false"}}

@@ -9,7 +9,6 @@ import atexit
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -17,9 +16,9 @@ from pathlib import Path
 import psycopg
 
 from portal.careservice.ids import new_id
-from portal.demo_parts import DemoError, free_port
-from portal.demo_postgres import database_url as address
-from portal.demo_postgres import need_programs, new_cluster
+from portal.demo.postgres import database_url as address
+from portal.demo.postgres import new_cluster
+from portal.demo.processes import free_port
 
 
 def database_url(sqlite: Path) -> str:
@@ -45,16 +44,6 @@ def _new_database(template: str) -> str:
     return address(port, name)
 
 
-def main() -> int:
-    """Install the server where it is missing and this is root; 2 with one clear line where it can't be had."""
-    try:
-        need_programs()
-    except DemoError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
 @cache
 def _running_cluster() -> int:
     """Start a cluster, to be stopped and removed when this process ends; returns its port."""
@@ -74,7 +63,3 @@ def _running_cluster() -> int:
 
     atexit.register(end)
     return port
-
-
-if __name__ == "__main__":
-    sys.exit(main())

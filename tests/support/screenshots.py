@@ -23,10 +23,10 @@ from urllib.parse import urlsplit
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
-from portal.demo import PEOPLE
+from portal.demo.stack import PEOPLE
 from tests.browser.album import Album, Collector, kind_of
 from tests.browser.pages import sign_in
-from tests.support.machine import chromium
+from tests.support import chromium
 from tests.support.stack import PASSWORD, CareService, PortalProcess, plan
 
 ROOT = Path(__file__).parents[2]
@@ -85,13 +85,7 @@ def _running() -> Iterator[tuple[Browser, PortalProcess]]:
         portal = PortalProcess(the)
         try:
             with sync_playwright() as playwright:
-                yield (
-                    playwright.chromium.launch(
-                        executable_path=chromium(),
-                        args=["--no-sandbox", "--host-resolver-rules=MAP *.localhost 127.0.0.1"],
-                    ),
-                    portal,
-                )
+                yield chromium.launch(playwright), portal
         finally:
             portal.stop()
             service.stop()

@@ -8,7 +8,7 @@ import uuid
 from contextlib import closing
 from typing import Any
 
-from portal.careservice.domain.consents import Clause, Statement, content_hash
+from portal.careservice.domain.consents.content import Clause, Statement, content_hash
 from portal.careservice.ids import sample_id
 
 TREATMENT_OF_AMELIA = sample_id("episode", "amelia-1")
@@ -87,6 +87,16 @@ def after_a_while(portal: Any, form: Any, **values: str) -> Any:
     return page
 
 
+def end_session(portal: Any, visitor: Any) -> None:
+    """Let this visitor's session be unused for so long that it is over; the identity server still knows them."""
+    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+
+    def long_ago(record: Any) -> None:
+        record.used_at -= 3600
+
+    portal.context.sessions.amend(cookie, long_ago)
+
+
 def signatures(visitor: Any, form: str) -> list[str]:
     """The names on the receipt; none when there is no receipt yet."""
     page = visitor.get(f"{form}/receipt")
@@ -122,6 +132,13 @@ def mark_of(plan: Any, form: str) -> str:
     with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database:
         asked = "SELECT content_hash FROM consent_forms WHERE id = ?"
         return str(database.execute(asked, (form.rpartition("/")[2],)).fetchone()[0])
+
+
+def typed_names(plan: Any, form: str) -> list[str]:
+    """What the record holds as typed by those who have signed."""
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database:
+        asked = "SELECT typed FROM consent_signatures WHERE form_id = ?"
+        return [str(row[0]) for row in database.execute(asked, (form.rpartition("/")[2],))]
 
 
 def mark_all_in_another_way(plan: Any, patient_id: str) -> None:

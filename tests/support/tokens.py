@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from portal.demo import PEOPLE
+from portal.demo.stack import PEOPLE
 from tests.support.stack import PASSWORD, SECRETS, CareService
 
 SCOPE = "openid profile email roles offline_access ClientelePortal"

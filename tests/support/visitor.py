@@ -18,6 +18,10 @@ from requests.adapters import HTTPAdapter
 from requests.cookies import get_cookie_header
 
 _KNOWN_PARSE_ERRORS = {"unknown-doctype"}
+_PYTHON_VALUE = re.compile(
+    r"\b[A-Z]\w*\(\w+=|\b\w+=(?:None|True|False)\b|datetime\.date(?:time)?\(|object at 0x|(?:&lt;|<)portal\."
+)
+"""How Python writes a record, a member of one, a date, or an object without a form of its own."""
 
 
 class LocalAdapter(HTTPAdapter):
@@ -272,6 +276,8 @@ def lint(page: Page) -> None:
     )
     errors = [(line, code, data) for line, code, data in parser.errors if code not in _KNOWN_PARSE_ERRORS]
     assert not errors, f"{where}: not valid HTML: {errors[:5]}"
+    value = _PYTHON_VALUE.search(page.text)
+    assert not value, f"{where}: a Python value: {value and page.text[value.start() :][:120]}"
     ids = [str(element["id"]) for element in page.soup.select("[id]")]
     twice = {one for one in ids if ids.count(one) > 1}
     assert not twice, f"{where}: ids twice: {twice}"

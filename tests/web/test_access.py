@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from portal.tenants import Side
+from portal.config.tenants import Side
 from portal.web.guard import access_of
 from tests.support import access
 from tests.support.stack import PortalThread

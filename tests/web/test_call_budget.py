@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from werkzeug.routing import Rule
 
-from portal import outbound
 from portal.careservice.ids import sample_id
+from portal.http import transport
 from portal.web.guard import PUBLIC, access_of
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
@@ -153,7 +153,7 @@ def calls() -> Iterator[list[str]]:
     made: list[str] = []
 
     def spied(original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(asked: outbound.Call, *args: Any, **more: Any) -> Any:
+        def call(asked: transport.Call, *args: Any, **more: Any) -> Any:
             path = urlsplit(asked.url).path
             if path.startswith("/api/"):
                 made.append(f"{asked.method} {path}")
@@ -162,8 +162,8 @@ def calls() -> Iterator[list[str]]:
         return call
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outbound, "send", spied(outbound.send))
-        patch.setattr(outbound, "stream", spied(outbound.stream))
+        patch.setattr(transport, "send", spied(transport.send))
+        patch.setattr(transport, "stream", spied(transport.stream))
         yield made
 
 

@@ -21,7 +21,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.careservice.sample.people import PEOPLE
 from portal.services.errors import Refused
-from portal.sessions import record_name
+from portal.state.sessions import record_name
 from portal.views import consents
 from tests.support.signing import consent, fresh_form, to_step
 from tests.support.stack import SECRETS, CareService, PortalProcess, PortalThread, plan
@@ -119,7 +119,7 @@ def person(portal: PortalThread) -> Callable[[str], Visitor]:
 
 
 def audit_text(portal: PortalThread) -> str:
-    folder = Path(portal.parts.settings.audit)
+    folder = Path(portal.context.settings.audit)
     return "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl")))
 
 
@@ -284,8 +284,8 @@ def secrets_of(portal: PortalThread, visitor: Visitor) -> list[str]:
     """The session's cookies, its tokens, and their signatures."""
     found = [str(cookie.value) for cookie in visitor.http.cookies]
     sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
-    held = portal.parts.sessions.tokens_of(record_name(sid))
-    for token in (held.value.access_token, held.value.refresh_token or "") if held else ():
+    tokens = portal.context.sessions.tokens_of(record_name(sid))
+    for token in (tokens.access_token, tokens.refresh_token or "") if tokens else ():
         found += [token, *token.split(".")[1:]]
     return [one for one in found if len(one) > 12]
 

@@ -9,7 +9,7 @@ import brotli
 import pytest
 import requests
 
-from portal.sessions import record_name
+from portal.state.sessions import record_name
 from portal.web import csrf
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
@@ -141,7 +141,7 @@ def test_every_token_of_a_session_is_good_as_long_as_the_session(portal: PortalT
 def test_no_other_secret_is_in_a_page(portal: PortalThread, amelia: Visitor) -> None:
     cookies = {one.name: one.value or "" for one in amelia.http.cookies if one.name.startswith("__Host-")}
     name = record_name(cookies["__Host-sid"])
-    tokens = portal.parts.sessions.tokens_of(name).value
+    tokens = portal.context.sessions.tokens_of(name)
     secrets = [*cookies.values(), name.partition(":")[2], tokens.access_token, tokens.refresh_token]
     secrets.append(tokens.access_token.rpartition(".")[2])
     for path in PAGES:

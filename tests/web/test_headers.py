@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from portal.careservice.ids import sample_id
-from portal.demo import Plan
+from portal.demo.stack import Plan
 from portal.store import StoreDown
 from tests.support.stack import CareService, PortalThread, free_port
 from tests.support.visitor import Visitor
@@ -23,7 +23,7 @@ FIXED = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-SHARED = {"look.sheet", "look.manifest"}
+SHARED = {"branding.stylesheet", "branding.manifest"}
 """What is the same for everyone, and may be kept."""
 
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'self'"

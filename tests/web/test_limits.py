@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.demo import Plan
+from portal.demo.stack import Plan
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, free_port
 from tests.support.visitor import Page, Visitor
@@ -122,7 +122,7 @@ def test_what_happens_too_often_is_told_when_to_go_on_and_is_one_line_of_audit(s
             ][1],
         ),
         ("booking.show", lambda: visitor.request("GET", "/book/no-link", status=429)),
-        ("consents.revoking.revoke", lambda: withdrawal.submit(reason="I changed my mind", status=429)),
+        ("consents.revoke.revoke", lambda: withdrawal.submit(reason="I changed my mind", status=429)),
     ]:
         before = len(_audited(strict))
         page = too_often()

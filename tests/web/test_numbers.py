@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from portal.demo import Plan, tenants_file
+from portal.demo.stack import Plan, tenants_file
 from portal.web.logs import JsonFormatter
 from tests.support.stack import CareService, PortalThread
-from tests.unit.test_outbound import Make, upstream
-
-__all__ = ["upstream"]
+from tests.support.upstream import Make
 
 FAILED = b"HTTP/1.1 500 Broken\r\nContent-Length: 0\r\nX-Correlation-Id: api-77\r\n\r\n"
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from portal import outbound
+from portal.http import transport
 from tests.support.acts import ACTS, People, Ready, over_the_line
 from tests.support.hostile import CountingProxy
 from tests.support.stack import CareService, PortalThread, free_port
@@ -62,14 +62,14 @@ def refuse(line: CountingProxy, monkeypatch: pytest.MonkeyPatch) -> Refuse:
     """Let a call of the care API meet a port where nobody listens."""
 
     def cut(call: str) -> None:
-        send, nowhere = outbound.send, f"http://127.0.0.1:{free_port()}"
+        send, nowhere = transport.send, f"http://127.0.0.1:{free_port()}"
 
-        def sent(asked: outbound.Call, **how: bool) -> outbound.Answer:
+        def sent(asked: transport.Call, **how: bool) -> transport.Answer:
             if f"{asked.method} {urlsplit(asked.url).path}" == call:
                 asked = replace(asked, url=asked.url.replace(line.origin, nowhere))
             return send(asked, **how)
 
-        monkeypatch.setattr(outbound, "send", sent)
+        monkeypatch.setattr(transport, "send", sent)
 
     return cut
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.sessions import SessionRecord
+from portal.state.sessions import SessionRecord
 from portal.web import csrf, unsent
 from tests.support.signing import consent, fresh_form, to_step
 from tests.support.stack import CareService, PortalThread
@@ -35,14 +35,11 @@ def cookie_of(visitor: Visitor) -> str:
 
 def expire(portal: PortalThread, visitor: Visitor) -> None:
     """Let this visitor's session be unused for so long that it is over."""
-    host = visitor.origin.removeprefix("http://")
-    sessions = portal.parts.sessions
-    held, _tokens = sessions.load(cookie_of(visitor), portal.plan.tenant_at(host), host)
 
     def long_ago(record: SessionRecord) -> None:
         record.used_at -= 3600
 
-    sessions.amend(cookie_of(visitor), held, long_ago)
+    portal.context.sessions.amend(cookie_of(visitor), long_ago)
 
 
 def leave_identity_server(visitor: Visitor) -> None:
@@ -262,10 +259,10 @@ def test_every_form_with_text_says_what_is_kept_of_it(portal: PortalThread) -> N
     """A new form must be marked, or stand here because nothing is typed into it (or to confirm an act alone)."""
     nothing_typed = {
         *("booking.book", "language.choose", "sign_in.sign_out", "sign_in.back_channel"),
-        *("devices.end", "devices.everywhere", "storage.confirm", "relationships.remove"),
-        *("consents.signing.read", "consents.signing.check", "consents.signing.confirm"),
-        *("consents.creating.create", "protocols.creating.create", "protocols.move", "protocols.list.move"),
-        *("prospects.make_book_link", "prospects.merge_now", "emr_endpoints.remove"),
+        *("devices.end", "devices.everywhere", "storage.decide.confirm", "relationships.remove"),
+        *("consents.sign.read", "consents.sign.check", "consents.sign.confirm"),
+        *("consents.create.create", "protocols.create.create", "protocols.move", "protocols.list.move"),
+        *("prospects.link.make", "prospects.merge.send", "emr_endpoints.remove"),
         *("notifications.open_", "notifications.read", "notifications.unread", "notifications.read_all"),
         *("conversations.read", "conversations.put_away", "conversations.bring_back"),
         *("conversations.archive",),

@@ -113,7 +113,7 @@ def test_a_visitors_token_is_worth_nothing_after_signing_in_from_elsewhere(porta
 
 
 def test_tokens_outlive_a_rotation_of_keys(portal: PortalThread) -> None:
-    from portal.demo import Plan
+    from portal.demo.stack import Plan
     from tests.support.stack import SECRETS, free_port
     from tests.support.stack import PortalThread as Other
 

@@ -1,0 +1,289 @@
+"""The audit stream: what stands in a line, and that nothing can be changed, added or removed without being found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from portal.audit.checkpoints import Anchor, Anchors
+from portal.audit.trail import Audit
+from portal.audit.verify import Finding, Verdict, report, verify
+from portal.store import Store, StoreDown, open_store
+from tests.support.clock import Clock
+from tests.support.redis_server import RedisServer
+from tests.support.stack import ROOT
+
+KEY = "a-key-for-tests-a-key-for-tests-a-key-for-tests"
+
+
+class Stream:
+    """An audit stream into a folder, and what verification says of it."""
+
+    def __init__(self, folder: Path, store: Store, clock: Clock, target: str = "") -> None:
+        self.folder = folder
+        self.clock = clock
+        self.anchors = Anchors(store, clock)
+        self.audit = Audit(target or str(folder), KEY, clock, self.anchors)
+
+    def record(self, times: int = 1, event: str = "page") -> None:
+        for number in range(times):
+            self.clock.now += 1
+            self.audit.record(event, "done", tenant="riverside", request_id=f"{number:08}", actor="amelia")
+
+    def file(self) -> Path:
+        (file,) = self.folder.glob("*.jsonl")
+        return file
+
+    def lines(self) -> list[str]:
+        return self.file().read_text().splitlines()
+
+    def write(self, lines: list[str]) -> None:
+        self.file().write_text("".join(f"{line}\n" for line in lines))
+
+    def found(self) -> Finding:
+        (finding,) = verify([self.folder], self.anchors.all())
+        return finding
+
+
+@pytest.fixture
+def stream(tmp_path: Path, store: Store, clock: Clock) -> Iterator[Stream]:
+    made = Stream(tmp_path / "audit", store, clock)
+    yield made
+    made.audit.close()
+
+
+@pytest.fixture
+def finished(stream: Stream) -> Stream:
+    """A process that recorded five events and ended."""
+    stream.record(5)
+    stream.audit.close()
+    return stream
+
+
+@pytest.mark.asvs("16.2.4")
+def test_each_line_names_its_chain_its_number_and_the_line_before(finished: Stream) -> None:
+    before = "begin"
+    for number, line in enumerate(finished.lines(), 1):
+        read = json.loads(line)
+        assert (read["chain"], read["line"], read["before"]) == (finished.file().stem, number, before)
+        before = hashlib.sha256(line.encode()).hexdigest()
+
+
+def test_a_person_is_named_by_a_pseudonym_that_needs_the_key(finished: Stream, tmp_path: Path) -> None:
+    assert "amelia" not in finished.file().read_text()
+    other = Audit(str(tmp_path), KEY[::-1], finished.clock, finished.anchors)
+    assert finished.audit.pseudonym("amelia") == json.loads(finished.lines()[0])["actor"]
+    assert finished.audit.pseudonym("amelia") != other.pseudonym("amelia")
+
+
+@pytest.mark.parametrize(
+    "text", ["a\nb", "a\r\nb", "\u2028", "\x85", '"}\n{"audit":"forged"}', "\x00", "\ud800"[:0]]
+)
+@pytest.mark.asvs("16.4.1")
+def test_no_text_in_a_field_begins_another_line(stream: Stream, text: str) -> None:
+    stream.audit.record(text, text, tenant=text, request_id=text, actor=text, role=text, kind=text, id_=text)
+    stream.record()
+    stream.audit.close()
+    assert stream.file().read_bytes().count(b"\n") == 2
+    assert stream.found().verdict is Verdict.GOOD
+
+
+def test_what_was_written_is_good_and_anchored_whole(finished: Stream) -> None:
+    found = finished.found()
+    assert (found.verdict, found.where) == (Verdict.GOOD, str(finished.file()))
+    assert "5 lines" in found.words
+    assert "anchored whole" in found.words
+    assert "1 chains: 1 good, 0 unvouched, 0 bad." in report([found])
+
+
+def changed(lines: list[str]) -> list[str]:
+    return [lines[0], lines[1].replace('"done"', '"refused"'), *lines[2:]]
+
+
+def rewritten(lines: list[str]) -> list[str]:
+    """The second line changed, and every hash after it made to fit."""
+    made = [lines[0]]
+    for line in changed(lines)[1:]:
+        before = hashlib.sha256(made[-1].encode()).hexdigest()
+        made.append(msgspec.json.encode({**json.loads(line), "before": before}).decode())
+    return made
+
+
+def added(lines: list[str]) -> list[str]:
+    """A line after the last, with a number and a hash that fit."""
+    last = json.loads(lines[-1])
+    before = hashlib.sha256(lines[-1].encode()).hexdigest()
+    return [*lines, msgspec.json.encode({**last, "line": last["line"] + 1, "before": before}).decode()]
+
+
+@pytest.mark.parametrize(
+    ("tamper", "verdict", "said"),
+    [
+        (changed, Verdict.BROKEN, "broken at line 2"),
+        (rewritten, Verdict.BROKEN, "broken at line 5"),
+        (lambda lines: [*lines[:4], lines[4].replace("page", "home")], Verdict.BROKEN, "broken at line 5"),
+        (lambda lines: [*lines[:2], *lines[3:]], Verdict.BROKEN, "broken at line 3"),
+        (lambda lines: lines[1:], Verdict.BROKEN, "broken at line 1"),
+        (lambda lines: [*lines[:2], lines[1], *lines[2:]], Verdict.BROKEN, "broken at line 3"),
+        (lambda lines: [*lines[:2], "not a record", *lines[2:]], Verdict.BROKEN, "broken at line 3"),
+        (added, Verdict.BROKEN, "broken at line 6"),
+        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], Verdict.BROKEN, "broken at line 2"),
+        (lambda lines: lines[:3], Verdict.TRUNCATED, "the last 2 are gone"),
+        (lambda lines: [], Verdict.MISSING, "5 lines were written"),
+    ],
+    ids=[
+        *("changed", "rewritten", "last-changed", "removed", "first-removed", "copied", "foreign", "added"),
+        *("reordered", "truncated", "emptied"),
+    ],
+)
+@pytest.mark.asvs("16.4.2")
+def test_tampering_is_found_and_said_where(
+    finished: Stream, tamper: Callable[[list[str]], list[str]], verdict: Verdict, said: str
+) -> None:
+    finished.write(tamper(finished.lines()))
+    bad = [one for one in verify([finished.folder], finished.anchors.all()) if one.is_bad]
+    assert [one.verdict for one in bad] == [verdict]
+    assert said in bad[0].words
+
+
+@pytest.mark.asvs("16.4.2")
+def test_a_deleted_file_is_missed_by_name(finished: Stream) -> None:
+    name = finished.file().stem
+    finished.file().unlink()
+    found = finished.found()
+    assert (found.verdict, found.where) == (Verdict.MISSING, name)
+    assert "5 lines were written on host" in found.words
+    assert str(finished.folder) in found.words
+
+
+def test_files_of_two_chains_are_told_apart(finished: Stream) -> None:
+    finished.record(2)
+    finished.audit.close()
+    one, other = sorted(finished.folder.glob("*.jsonl"))
+    assert all(found.verdict is Verdict.GOOD for found in verify([finished.folder], finished.anchors.all()))
+    other.write_bytes(one.read_bytes())
+    verdicts = {found.verdict for found in verify([finished.folder], finished.anchors.all())}
+    assert verdicts == {Verdict.BROKEN, Verdict.MISSING}
+
+
+def test_what_is_newer_than_the_last_anchor_is_good(stream: Stream) -> None:
+    stream.record(2)
+    anchor_now(stream)
+    stream.record(3)
+    assert "anchored up to line 2" in stream.found().words
+    assert stream.found().verdict is Verdict.GOOD
+
+
+def test_a_chain_is_anchored_by_itself_soon_after_its_first_line(stream: Stream) -> None:
+    put = threading.Event()
+    stream.anchors.put, anchor = lambda one: (anchor(one), put.set()), stream.anchors.put  # type: ignore[method-assign]
+    stream.record()
+    assert put.wait(10)
+    (found,) = stream.anchors.all()
+    assert (found.lines, found.chain) == (1, stream.file().stem)
+
+
+def test_a_chain_without_an_anchor_is_said_to_be_unvouched(finished: Stream) -> None:
+    (finding,) = verify([finished.folder], [])
+    assert finding.verdict is Verdict.UNVOUCHED
+    assert "lines may be missing at the end" in report([finding])
+
+
+def test_anchors_are_kept_as_long_as_asked(finished: Stream) -> None:
+    finished.clock.now += 399 * 24 * 3600
+    assert finished.found().verdict is Verdict.GOOD
+    finished.clock.now += 2 * 24 * 3600
+    assert finished.found().verdict is Verdict.UNVOUCHED
+
+
+def test_events_are_written_while_the_store_is_down_and_anchored_afterwards(
+    finished: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+
+        def down(anchor: Anchor) -> None:
+            raise StoreDown("down")
+
+        patched.setattr(finished.anchors, "put", down)
+        finished.record(3)
+        anchor_now(finished)
+    newest = max(finished.folder.glob("*.jsonl"))
+    assert len(newest.read_text().splitlines()) == 3
+    assert newest.stem not in [one.chain for one in finished.anchors.all()]
+    anchor_now(finished)
+    assert [one.lines for one in finished.anchors.all() if one.chain == newest.stem] == [3]
+
+
+def test_lines_of_many_processes_are_picked_out_of_a_mixed_log(
+    tmp_path: Path, store: Store, clock: Clock, capfd: pytest.CaptureFixture[str]
+) -> None:
+    one, other = (Stream(tmp_path, store, clock, target="stderr") for _ in range(2))
+    for _ in range(3):
+        one.record()
+        sys.stderr.write('{"message":"GET"}\n')
+        other.record(2)
+    one.audit.close()
+    other.audit.close()
+    log = tmp_path / "portal.log"
+    captured = capfd.readouterr().err
+    log.write_text("".join(f"Nov 20 10:00:00 host portal[7]: {line}\n" for line in captured.splitlines()))
+    found = verify([log], one.anchors.all())
+    assert [finding.verdict for finding in found] == [Verdict.GOOD, Verdict.GOOD]
+    kept = [line for line in log.read_text().splitlines() if '"line":2' not in line]
+    log.write_text("".join(f"{line}\n" for line in kept))
+    found = verify([log], one.anchors.all())
+    assert [finding.verdict for finding in found] == [Verdict.BROKEN, Verdict.BROKEN]
+
+
+def test_a_process_that_was_forked_begins_a_chain_of_its_own(tmp_path: Path) -> None:
+    """Run apart, because the tests' own process has threads that a fork would leave behind."""
+    script = f"""
+import os, time
+from portal.audit.checkpoints import Anchors
+from portal.audit.trail import Audit
+from portal.store import open_store
+store = open_store("sqlite:///{tmp_path}/store.db", time.time)
+audit = Audit("{tmp_path}/audit", "{KEY}", time.time, Anchors(store, time.time))
+record = lambda: audit.record("page", "done", tenant="t", request_id="r")
+record()
+while not audit._chain.anchored[0]:
+    time.sleep(0.01)
+child = os.fork()
+record()
+if child:
+    os.waitpid(child, 0)
+    record()
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=ROOT, check=True, timeout=60)
+    anchors = Anchors(open_store(f"sqlite:///{tmp_path}/store.db", _far_behind), _far_behind)
+    found = verify([tmp_path / "audit"], anchors.all())
+    assert sorted(finding.words.partition(",")[0] for finding in found) == ["1 lines", "3 lines"]
+    assert all("anchored whole" in finding.words for finding in found), "each anchored its own at its end"
+
+
+def _far_behind() -> float:
+    return 1.0
+
+
+def anchor_now(stream: Stream) -> None:
+    """Do what the audit thread does each minute."""
+    chain = stream.audit._chain
+    assert chain is not None
+    stream.audit.anchor(chain)
+
+
+def test_redis_is_a_store_of_anchors_too(redis_server: RedisServer, clock: Clock) -> None:
+    """The parametrised `store` covers both; this holds that two portals on one Redis see each other's anchors."""
+    redis_server.empty()
+    one, other = (Anchors(open_store(redis_server.url, clock), clock) for _ in range(2))
+    for lines in (1, 2):
+        one.put(Anchor(chain="audit-x", lines=lines, head="h", host="one", target="stderr", at=clock.now))
+    assert [anchor.lines for anchor in other.all()] == [2]

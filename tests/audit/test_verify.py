@@ -1,0 +1,84 @@
+"""`python -m portal audit verify`, as an operator runs it beside the portal under gunicorn."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from portal.demo.stack import Plan, portal_environment
+from tests.support.stack import PASSWORD, ROOT, CareService, PortalProcess
+from tests.support.visitor import Visitor
+
+
+@pytest.fixture
+def deployed(service: CareService, tmp_path: Path) -> Iterator[PortalProcess]:
+    known = service.plan  # the identity server knows this port alone
+    plan = Plan(known.portal_port, known.service_port, tmp_path, known.secrets)
+    process = PortalProcess(plan)
+    yield process
+    process.stop()
+
+
+def verify(portal: PortalProcess, *paths: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    plan = portal.plan
+    tenants = plan.data / f"tenants-{portal.port}.toml"
+    return subprocess.run(
+        [sys.executable, "-m", "portal", "audit", "verify", *map(str, paths)],
+        cwd=ROOT,
+        env={**os.environ, **portal_environment(plan, tenants), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_records_of_a_portal_are_verified_while_it_runs_and_after_it(deployed: PortalProcess) -> None:
+    visitor = Visitor(deployed.origin(), PASSWORD)
+    visitor.sign_in("amelia")
+    visitor.get("/consents")
+    running = verify(deployed)
+    assert (running.returncode, running.stderr) == (0, ""), running.stdout
+    assert ", 0 bad." in running.stdout
+
+    visitor.get("/consents")
+    deployed.stop()
+    ended = verify(deployed)
+    assert ended.returncode == 0, ended.stdout
+    files = sorted((deployed.plan.data / "audit").glob("*.jsonl"))
+    assert ended.stdout.count("anchored whole") == len(files) >= 1, "each worker anchored its last line"
+
+    whole = files[0].read_bytes()
+    lines = whole.splitlines(keepends=True)
+    files[0].write_bytes(b"".join(lines[:-1]))
+    cut = verify(deployed)
+    assert cut.returncode == 1
+    assert f"TRUNCATED  {files[0]}" in cut.stdout or f"MISSING    {files[0].stem}" in cut.stdout
+    assert "who could write to them" in cut.stdout
+
+    files[0].unlink()
+    gone = verify(deployed)
+    assert gone.returncode == 1
+    assert f"MISSING    {files[0].stem}" in gone.stdout
+
+    elsewhere = deployed.plan.data / "archive"
+    elsewhere.mkdir()
+    (elsewhere / files[0].name).write_bytes(whole)
+    archived = verify(deployed, deployed.plan.data / "audit", elsewhere)
+    assert archived.returncode == 0, archived.stdout
+
+
+def test_what_can_not_be_read_is_no_verdict(deployed: PortalProcess) -> None:
+    for paths, environment, said in [
+        ((), {"PORTAL_AUDIT": "stderr"}, "name the files"),
+        ((Path("/nowhere/audit-x.jsonl"),), {}, "Nothing could be verified"),
+        ((), {"PORTAL_STORE_URL": "redis://127.0.0.1:1/0"}, "Nothing could be verified"),
+        ((), {"PORTAL_AUDIT_DAYS": "never"}, "PORTAL_AUDIT_DAYS"),
+    ]:
+        done = verify(deployed, *paths, **environment)
+        assert done.returncode == 2, done.stdout
+        assert said in done.stderr

@@ -1,0 +1,61 @@
+"""The bench measures the same page for all: its yardsticks must not fall behind the templates unseen."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.answers import ROWS
+from tests.bench.load import Connection
+from tests.bench.servers import PAGE
+from tests.support.stack import ROOT, Process, free_port
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    port = free_port()
+    log = tmp_path_factory.mktemp("bench") / "upstream.log"
+    stand_in = Process([sys.executable, "-m", "tests.bench.upstream", str(port)], {}, log)
+    stand_in.wait_for(f"http://127.0.0.1:{port}/calls")
+    yield port
+    stand_in.stop()
+
+
+@pytest.mark.parametrize("name", ["floor", "usual"])
+def test_a_yardstick_makes_both_calls_and_shows_all_rows(
+    upstream: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("BENCH_UPSTREAM", f"http://127.0.0.1:{upstream}")
+    monkeypatch.setenv("BENCH_TOKEN", "t" * 900)
+    monkeypatch.setenv("BENCH_SESSIONS", str(tmp_path))
+    app: Any = importlib.import_module(f"tests.bench.{name}").app
+    visitor = app.test_client()
+    visitor.get("/sign-in")
+    calls_of(upstream)
+    answer = visitor.get(PAGE)
+    assert answer.status_code == 200
+    assert answer.text.count('class="link-row"') == ROWS
+    assert "</html>" in answer.text
+    assert sorted(calls_of(upstream).values()) == [1, 1]
+    if name == "floor":
+        app.view_functions["consents"].__globals__["pool"].clear()
+
+
+def calls_of(upstream: int) -> dict[str, int]:
+    with closing(Connection(upstream, "upstream", {})) as connection:
+        return json.loads(connection.get("/calls").body)
+
+
+def test_the_bench_says_what_it_can_measure() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.bench", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "--quick" in told.stdout

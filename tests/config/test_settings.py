@@ -1,0 +1,197 @@
+"""Settings and tenants: right ones are read, and of wrong ones every fault is named at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import certifi
+import pytest
+
+from portal.config.settings import Settings, SettingsError
+from portal.config.tenants import Side, contrast
+
+ROOT = Path(__file__).parents[2]
+
+GOOD = """
+[care]
+base_url = "https://api.example/"
+auth_url = "https://id.example"
+
+[tenants.riverside]
+hosts = ["Riverside.example", "r.example:8443"]
+name = "Riverside"
+client_id = "riverside-portal"
+client_secret_env = "RIVERSIDE_SECRET"
+time_zone = "Europe/London"
+languages = ["en", "ar"]
+accent = "#0b6e4f"
+tenant_claim = "tenantid"
+tenant_id = "one"
+"""
+
+
+def environment(folder: Path, toml: str = GOOD, **more: str) -> dict[str, str]:
+    file = folder / "tenants.toml"
+    file.write_text(toml)
+    return {
+        "PORTAL_TENANTS": str(file),
+        "PORTAL_SECRET_KEYS": "k" * 40,
+        "PORTAL_STORE_URL": f"sqlite:///{folder}/store.db",
+        "RIVERSIDE_SECRET": "s" * 20,
+        **more,
+    }
+
+
+def faults(environ: dict[str, str]) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_env(environ)
+    return caught.value.faults
+
+
+def test_a_good_file_gives_each_host_its_clinic(tmp_path: Path) -> None:
+    settings = Settings.from_env(environment(tmp_path))
+    tenant = settings.tenants.at("RIVERSIDE.example")
+    assert tenant is not None
+    assert tenant is settings.tenants.at("r.example:8443")
+    assert settings.tenants.at("elsewhere.example") is None
+    assert tenant.base_url == "https://api.example"
+    assert tenant.client.client_secret == "s" * 20
+    assert tenant.scope.split()[0] == "openid"
+    assert tenant.roles.side(frozenset({"nurse", "patient"})) is Side.STAFF
+    assert tenant.roles.side(frozenset({"visitor"})) is None
+
+
+@pytest.mark.asvs("13.3.1")
+def test_secrets_may_come_from_files(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("from a file\n")
+    environ = environment(tmp_path, RIVERSIDE_SECRET="", RIVERSIDE_SECRET_FILE=str(secret))
+    tenant = Settings.from_env(environ).tenants.by_key["riverside"]
+    assert tenant.client.client_secret == "from a file"
+
+
+@pytest.mark.asvs("13.3.1")
+def test_no_secret_stands_in_what_settings_show_of_themselves(tmp_path: Path) -> None:
+    shown = repr(Settings.from_env(environment(tmp_path)))
+    assert "k" * 40 not in shown
+    assert "s" * 20 not in shown
+
+
+def test_every_fault_is_named_with_its_key_at_once(tmp_path: Path) -> None:
+    wrong = GOOD.replace('hosts = ["Riverside.example", "r.example:8443"]', 'hosts = ["not a host"]')
+    wrong = wrong.replace('"Europe/London"', '"Europe/Lundon"').replace('"#0b6e4f"', '"#ffee00"')
+    wrong = wrong.replace('["en", "ar"]', '["en", "xx"]').replace('tenant_id = "one"', "colour = 1")
+    named = faults(
+        environment(tmp_path, wrong, RIVERSIDE_SECRET="", PORTAL_PROXY_HOPS="two", PORTAL_SECRET_KEYS="short")
+    )
+    for key in (
+        "tenants.riverside.hosts",
+        "tenants.riverside.time_zone",
+        "tenants.riverside.accent",
+        "tenants.riverside.languages",
+        "tenants.riverside.tenant_id",
+        "tenants.riverside.colour",
+        "tenants.riverside.client_secret_env: set RIVERSIDE_SECRET",
+        "PORTAL_PROXY_HOPS",
+        "PORTAL_SECRET_KEYS",
+    ):
+        assert any(fault.startswith(key) for fault in named), (key, named)
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("[tenants", "is not TOML"),
+        ("", "no [tenants.<key>]"),
+        (
+            GOOD
+            + '[tenants.other]\nhosts = ["r.example:8443"]\nname = "O"\nclient_id = "o"\nclient_secret_env = "RIVERSIDE_SECRET"',
+            "belongs to riverside already",
+        ),
+        (GOOD.replace("https://id.example", "id.example"), "tenants.riverside.auth_url"),
+        (GOOD.replace('name = "Riverside"', ""), "tenants.riverside.name: is missing"),
+        (GOOD + 'scope = "profile"', "must hold openid"),
+    ],
+)
+def test_a_wrong_tenants_file_says_what_is_wrong(tmp_path: Path, toml: str, said: str) -> None:
+    assert any(said in fault for fault in faults(environment(tmp_path, toml)))
+
+
+@pytest.mark.asvs("13.2.3")
+def test_nothing_set_names_every_variable_that_is_needed() -> None:
+    named = " ".join(faults({}))
+    assert "PORTAL_TENANTS" in named
+    assert "PORTAL_SECRET_KEYS" in named
+    assert "PORTAL_STORE_URL" in named
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("PORTAL_BREAKER", "101"), ("PORTAL_BREAKER", "-1"), ("PORTAL_METRICS_TOKEN", "too short")],
+)
+def test_what_operators_tune_is_checked_too(tmp_path: Path, name: str, text: str) -> None:
+    (fault,) = faults(environment(tmp_path, **{name: text}))
+    assert fault.startswith(f"{name}: ")
+    assert name != "PORTAL_METRICS_TOKEN" or text not in fault
+
+
+def test_the_token_for_metrics_may_come_from_a_file_and_is_not_shown(tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("a long enough token\n")
+    settings = Settings.from_env(environment(tmp_path, PORTAL_METRICS_TOKEN_FILE=str(secret)))
+    assert settings.metrics_token == "a long enough token"
+    assert "long enough" not in repr(settings)
+
+
+def test_check_ends_with_two_and_a_line_for_each_fault(tmp_path: Path) -> None:
+    environ = environment(tmp_path, GOOD.replace("Europe/London", "Nowhere"))
+    for command in (["-m", "portal", "check"], ["-m", "gunicorn", "wsgi:app"]):
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 2, done.stderr
+        assert "tenants.riverside.time_zone" in done.stderr
+
+
+def test_contrast_is_as_wcag_computes_it() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
+
+
+def test_authorities_are_a_file_that_holds_some(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("no certificate")
+    for file in (tmp_path / "empty.pem", tmp_path / "nowhere.pem"):
+        (fault,) = faults(environment(tmp_path, PORTAL_CA_FILE=str(file)))
+        assert fault.startswith("PORTAL_CA_FILE: is a PEM file of certificate authorities")
+    good = environment(tmp_path, PORTAL_CA_FILE=certifi.where())
+    assert Settings.from_env(good).ca_file == certifi.where()
+
+
+def test_addresses_that_hold_a_password_may_lie_in_files_too(tmp_path: Path) -> None:
+    addresses = {
+        "PORTAL_STORE_URL": "rediss://:pw@redis:6379/0",
+        "PORTAL_CACHE_URL": "rediss://:pw@redis:6379/1",
+    }
+    given = environment(tmp_path, PORTAL_STORE_URL="")
+    for name, address in addresses.items():
+        (tmp_path / name).write_text(f"{address}\n")
+        given[f"{name}_FILE"] = str(tmp_path / name)
+    settings = Settings.from_env(given)
+    assert {"PORTAL_STORE_URL": settings.store_url, "PORTAL_CACHE_URL": settings.cache_url} == addresses
+
+
+def test_a_clinics_own_consent_templates_lie_beside_its_tenants_file_or_in_their_folder(
+    tmp_path: Path,
+) -> None:
+    given = environment(tmp_path)
+    for tenants in (given["PORTAL_TENANTS"], str(tmp_path)):
+        settings = Settings.from_env({**given, "PORTAL_TENANTS": tenants})
+        assert settings.consent_templates == tmp_path / "consent-templates"

@@ -1,0 +1,411 @@
+"""The portal on two machines behind nginx, without stickiness, as `make demo-scale` runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+import requests
+from requests.adapters import HTTPAdapter
+
+from portal import __main__
+from portal.careservice.ids import sample_id
+from portal.demo import programs
+from portal.demo.processes import Processes, answers
+from portal.demo.scale import Scale, folder_for_all
+from portal.demo.stack import Plan
+from portal.state.sessions import COOKIE, Tokens, record_name, tokens_name
+from portal.store import open_store
+from portal.store.vault import Vault
+from tests.support.command_lines import command_lines
+from tests.support.hostile import CountingProxy
+from tests.support.signing import consent, signatures, to_step
+from tests.support.stack import GENEROUS, PASSWORD, ROOT, SECRETS, free_port
+from tests.support.visitor import LocalAdapter, Visitor
+
+TOKEN = "/connect/token"
+CONVERSATIONS = "/api/messaging/getconversations"
+MOST = 60
+
+
+@dataclass
+class Stack:
+    """Everything that runs, with a counter between the portals and the care service."""
+
+    scale: Scale
+    proxy: CountingProxy
+    plan: Plan
+
+    def visitor(self, machine: int | None = None, address: str = "198.51.100.1") -> Visitor:
+        """A browser whose requests nginx spreads, or that is led to one machine (0 or 1) from this address."""
+        visitor = Visitor(f"http://riverside.localhost:{self.plan.portal_port}", PASSWORD)
+        if machine is not None:
+            self.lead(visitor, machine, address)
+        return visitor
+
+    def lead(self, visitor: Visitor, machine: int, address: str = "198.51.100.1") -> None:
+        adapter = AtMachine(self.plan.portal_port, self.scale.machine_ports[machine], address)
+        visitor.http.mount("http://", adapter)
+
+    def copy(self, visitor: Visitor, machine: int | None = None) -> Visitor:
+        """Another window of the same browser, whose requests don't wait for the first one's."""
+        other = self.visitor(machine)
+        other.http.cookies.update(visitor.http.cookies)
+        return other
+
+    @contextmanager
+    def without(self, machine: int) -> Iterator[None]:
+        """End all its processes in the middle of what they do, and go on without it; then start it again."""
+        dead = self.scale.machines[machine]
+        dead.kill()
+        try:
+            until(
+                lambda: not answers(f"http://127.0.0.1:{self.scale.machine_ports[machine]}/healthz")(),
+                "it lives",
+            )
+            yield
+        finally:
+            self.proxy.release()
+            dead.start()
+            dead.wait()
+
+    @property
+    def vault(self) -> Vault:
+        return Vault(open_store(self.scale.store_url, time.time), (SECRETS["PORTAL_SECRET_KEYS"],))
+
+    def let_tokens_run_out(self, visitor: Visitor) -> None:
+        name = tokens_name(record_name(sid(visitor)))
+
+        def run_out(tokens: Tokens) -> Tokens:
+            return msgspec.structs.replace(tokens, refresh_at=0, expires_at=0)
+
+        assert self.vault.update(name, Tokens, run_out) is not None
+
+    def machines(self, page: Any) -> list[int]:
+        """Which machines nginx asked for this answer, in turn."""
+        asked = page.headers["X-Machine"].split(", ")
+        return [self.scale.machine_ports.index(int(one.rpartition(":")[2])) for one in asked]
+
+
+class AtMachine(LocalAdapter):
+    """Leads what is for the portal to one machine, with what nginx would say about the browser."""
+
+    def __init__(self, portal_port: int, machine_port: int, address: str) -> None:
+        super().__init__()
+        self._portal_port, self._machine_port, self._address = portal_port, machine_port, address
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        parts = urlsplit(request.url or "")
+        if parts.port != self._portal_port:
+            return super().send(request, *args, **kwargs)
+        said = {"Host": parts.netloc, "X-Forwarded-Host": parts.netloc, "X-Forwarded-Proto": "http"}
+        request.headers.update({**said, "X-Forwarded-For": self._address})
+        request.url = parts._replace(netloc=f"127.0.0.1:{self._machine_port}").geturl()
+        return HTTPAdapter.send(self, request, *args, **kwargs)
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    service_port = free_port()
+    proxy = CountingProxy(service_port)
+    processes = Processes()
+    with folder_for_all() as folder:
+        own = folder / "portal"
+        own.mkdir(mode=0o700)
+        plan = Plan(free_port(), proxy.port, own, SECRETS)
+        scale = Scale(
+            plan,
+            folder,
+            environment={**GENEROUS, "PORTAL_LIMIT_SIGN_IN": f"{MOST} per hour"},
+            service_options=("--port", str(service_port), "--refresh-grace-seconds", "0"),
+        )
+        try:
+            scale.start(processes)
+            yield Stack(scale, proxy, plan)
+        finally:
+            processes.stop()
+            proxy.stop()
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(20) as running:
+        yield running
+
+
+def sid(visitor: Visitor) -> str:
+    return next(str(one.value) for one in visitor.http.cookies if one.name == COOKIE)
+
+
+def until(is_so: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+# ── one session on both ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_sign_in_begun_at_one_machine_ends_at_the_other_and_goes_on_at_both(stack: Stack) -> None:
+    visitor = stack.visitor(0)
+    asked_for_password = visitor.get("/notifications")
+    stack.lead(visitor, 1)
+    page = visitor.fill_sign_in(asked_for_password, "amelia")
+    assert page.path == "/notifications"
+    for machine in (0, 1, 0):
+        stack.lead(visitor, machine)
+        assert visitor.get("/").heading == "Hello, Amelia"
+    left = visitor.sign_out()
+    assert left.path == "/signed-out"
+    for machine in (1, 0):
+        stack.lead(visitor, machine)
+        assert (
+            visitor.request("GET", "/me", status=303, follow=False).headers["Location"].startswith("/sign-in")
+        )
+
+
+def test_the_proxy_spreads_one_persons_pages_over_both_machines(stack: Stack) -> None:
+    visitor = stack.visitor()
+    visitor.sign_in("daniel")
+    assert {stack.machines(visitor.get("/consents"))[0] for _ in range(6)} == {0, 1}
+    sheet = str(visitor.get("/").select("link[rel=stylesheet]")[0]["href"])
+    assert stack.visitor().http.get(f"{visitor.origin}{sheet}").status_code == 200
+
+
+def test_a_refresh_token_is_used_once_whichever_machine_needs_it(
+    stack: Stack, pool: ThreadPoolExecutor
+) -> None:
+    visitor = stack.visitor(0)
+    visitor.sign_in("grace")
+    for _ in range(3):  # each time with the token that the last round brought, on either machine
+        stack.let_tokens_run_out(visitor)
+        before = stack.proxy.count(TOKEN)
+        windows = [stack.copy(visitor, number % 2) for number in range(16)]
+        seen = pool.map(
+            lambda one: one.request("GET", "/consents", status=None, follow=False).status, windows
+        )
+        assert list(seen) == [200] * 16
+        assert stack.proxy.count(TOKEN) - before == 1
+
+
+def test_the_identity_server_tells_one_machine_and_both_know_it(stack: Stack) -> None:
+    visitor = stack.visitor()
+    visitor.sign_in("victor")
+    page = visitor.get(f"{stack.plan.service}/connect/endsession")
+    form = page.select("form")[0]
+    page.form(form).submit()
+    windows = [stack.copy(visitor, machine) for machine in (0, 1)]
+    until = time.monotonic() + 10  # the identity server tells it in the background
+    while _is_signed_in(windows[0]) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(_is_signed_in(window) for window in windows)
+
+
+def _is_signed_in(window: Visitor) -> bool:
+    answer = window.request("GET", "/me", status=None, follow=False)
+    assert answer.status == 200 or answer.headers["Location"].startswith("/sign-in")
+    return answer.status == 200
+
+
+# ── what is counted, what happens once ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.asvs("4.1.3", "15.3.4")
+def test_a_limit_counts_both_machines_and_believes_the_proxy_alone(stack: Stack) -> None:
+    forged = "/sign-in/callback?state=x&code=y"
+    both = [stack.visitor(machine, "192.0.2.7") for machine in (0, 1)]
+    for number in range(MOST):
+        both[number % 2].request("GET", forged, status=400)
+    for one in both:
+        one.request("GET", forged, status=429)
+    stack.visitor(0, "192.0.2.8").request("GET", forged, status=400)
+    stack.visitor().request("GET", forged, status=400, headers={"X-Forwarded-For": "192.0.2.7"})
+
+
+def test_one_form_sent_to_both_machines_signs_once(stack: Stack, pool: ThreadPoolExecutor) -> None:
+    amelia = stack.visitor()
+    amelia.sign_in("amelia")
+    form = consent("amelia-genetic")
+    last = to_step(amelia, form, "Sign this form").form(f"{form}/sign")
+    fields = [(name, value) for name, value in last.fields() if name != "signature"]
+    fields.append(("signature", "Amelia Hart"))
+
+    def post(number: int) -> tuple[int, str]:
+        window = stack.copy(amelia, number % 2)
+        answer = window.request("POST", last.action, data=fields, status=None, follow=False)
+        return answer.status, answer.headers.get("Location", "")
+
+    assert set(pool.map(post, range(10))) == {(303, f"{form}/receipt")}
+    assert signatures(amelia, form) == ["Amelia Hart"]
+
+
+# ── a machine dies ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Load:
+    """People who read one page after the other, each on a connection of their own."""
+
+    def __init__(self, windows: list[Visitor]) -> None:
+        self.seen: list[list[int]] = [[] for _ in windows]
+        self._ending = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._read, args=pair) for pair in zip(windows, self.seen, strict=True)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self, window: Visitor, seen: list[int]) -> None:
+        while not self._ending.is_set():
+            answer = window.http.get(f"{window.origin}/consents", allow_redirects=False, timeout=30)
+            seen.append(answer.status_code)
+
+    def everyone_read(self, pages: int) -> None:
+        """Return when everyone has read so many pages more."""
+        aims = [len(seen) + pages for seen in self.seen]
+        until(
+            lambda: all(len(seen) >= aim for seen, aim in zip(self.seen, aims, strict=True)), "they stopped"
+        )
+
+    def close(self) -> None:
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+
+    @property
+    def statuses(self) -> set[int]:
+        return {status for seen in self.seen for status in seen}
+
+
+def test_a_machine_that_is_killed_under_load_costs_nobody_a_page_or_a_session(
+    stack: Stack, pool: ThreadPoolExecutor
+) -> None:
+    people = [stack.visitor() for _ in range(4)]
+    for visitor, name in zip(people, ("amelia", "daniel", "grace", "nora"), strict=True):
+        visitor.sign_in(name)
+    before = stack.proxy.count(CONVERSATIONS)
+    stack.proxy.hold(CONVERSATIONS)
+    # Before the load, so that nginx deals them out in turn: half of them wait at each machine.
+    waiting = [pool.submit(stack.copy(one).get, "/conversations") for one in people]
+    until(lambda: stack.proxy.count(CONVERSATIONS) - before >= len(people), "the pages aren't under way")
+    with closing(Load([stack.copy(visitor) for visitor in people])) as load:
+        load.everyone_read(3)
+        with stack.without(0):
+            load.everyone_read(5)
+            stack.proxy.release()
+            pages = [one.result() for one in waiting]
+            assert [page.heading for page in pages] == ["Messages"] * len(people)
+            assert [0, 1] in [stack.machines(page) for page in pages], "none was at the machine that died"
+            for visitor in people:
+                assert visitor.get("/me").path == "/me"
+        until(
+            lambda: stack.machines(people[0].get("/me")) == [0], "nobody is led to the machine that is back"
+        )
+        load.everyone_read(3)
+    assert load.statuses == {200}
+    for visitor in people:
+        assert stack.copy(visitor, 0).get("/me").path == "/me"
+
+
+def test_what_was_posted_to_a_machine_that_dies_is_never_sent_to_the_other(
+    stack: Stack, pool: ThreadPoolExecutor
+) -> None:
+    amelia = stack.visitor()
+    amelia.sign_in("amelia")
+    conversation = sample_id("conversation", "amelia-sms")
+    act = "/api/app/messaging/archive-message/"
+    fields = {"csrf_token": amelia.csrf_token()}
+
+    def post(number: int) -> requests.Response:
+        window = stack.copy(amelia)
+        message = sample_id("message", f"amelia-sms-{number}")
+        path = f"{window.origin}/conversations/{conversation}/messages/{message}/archive"
+        headers = {"Origin": window.origin, "Referer": window.origin}
+        return window.http.post(path, data=fields, headers=headers, allow_redirects=False, timeout=30)
+
+    stack.proxy.hold(act, after=True)
+    posts: list[Future[requests.Response]] = []
+    for number in (0, 1):
+        posts.append(pool.submit(post, number))
+        until(lambda number=number: stack.proxy.count(act) == number + 1, "it didn't arrive")
+    with stack.without(1):
+        stack.proxy.release()
+        done, lost = sorted((one.result() for one in posts), key=lambda one: one.status_code)
+        assert (done.status_code, lost.status_code) == (303, 502)
+        assert stack.machines(lost) == [1]
+        assert "look first whether it is done" in lost.text
+        assert stack.proxy.count(act) == 2, "each post acted once"
+        assert post(2).status_code == 303, "a new post goes to the machine that lives, at once"
+
+
+def test_without_redis_both_say_so_and_with_it_everyone_is_still_signed_in(stack: Stack) -> None:
+    visitor = stack.visitor()
+    visitor.sign_in("daniel")
+    stack.scale.redis.stop()
+    for _ in range(4):
+        assert visitor.get("/consents", status=503).heading == "Something went wrong on our side"
+    stack.scale.redis.start()
+    stack.scale.redis.wait()
+    assert {stack.machines(visitor.get("/consents"))[0] for _ in range(6)} == {0, 1}
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_demo_tells_who_can_sign_in_and_leaves_nothing_behind() -> None:
+    ports = ("--portal-port", str(free_port()), "--service-port", str(free_port()))
+    demo = subprocess.Popen(
+        [sys.executable, "-u", "-m", "portal", "demo", "--scale", *ports],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert demo.stdout is not None
+    shown = ""
+    try:
+        while "Stop with Ctrl-C" not in shown:
+            line = demo.stdout.readline()
+            assert line, shown
+            shown += line
+        password = re.search(r"Password for everyone: (\S+)", shown)
+        assert password
+        visitor = Visitor(f"http://localhost:{ports[1]}", password[1])
+        assert visitor.sign_in("amelia").heading == "Hello, Amelia"
+    finally:
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(timeout=30) == 0
+        demo.stdout.close()
+    folder = re.search(r"Data and logs: (\S+)", shown)
+    assert folder and not Path(folder[1]).exists()
+    left = command_lines()
+    assert folder[1] not in left
+    for port in re.findall(r"127\.0\.0\.1:(\d+)", shown):
+        assert f"127.0.0.1:{port}" not in left
+
+
+def test_a_server_that_is_missing_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(programs, "find", lambda program: None)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    ports = ["--portal-port", str(free_port()), "--service-port", str(free_port())]
+    monkeypatch.setattr(sys, "argv", ["portal", "demo", "--scale", *ports])
+    assert __main__.main() == 2
+    said = capsys.readouterr().err.strip()
+    assert said == (
+        "nginx and redis-server are needed: install them (apt-get install nginx redis-server) and start this again."
+    )

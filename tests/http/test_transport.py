@@ -1,0 +1,159 @@
+"""The HTTP client: what it sends, what it refuses, and how calls run side by side."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+
+import pytest
+
+from portal.http import transport
+from portal.http.transport import Answer, Call, OutboundError, side_by_side
+from tests.support.upstream import Make, ok
+
+
+def test_connections_are_kept_for_reading(upstream: Make) -> None:
+    server = upstream(lambda line, number: ok())
+    for _ in range(3):
+        assert transport.send(Call("GET", server.url)).status == 200
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_an_act_is_never_sent_twice_when_its_connection_dies(upstream: Make, method: str) -> None:
+    """libcurl would send it again by itself on a kept connection."""
+    server = upstream(lambda line, number: ok() if line.startswith("GET") else None)
+    transport.send(Call("GET", server.url))
+    with pytest.raises(OutboundError) as caught:
+        transport.send(Call(method, server.url, body=b"{}"))
+    assert caught.value.sent
+    assert [line.split()[0] for line in server.seen] == ["GET", method]
+
+
+def test_what_could_not_be_sent_says_so() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(OutboundError) as caught:
+            transport.send(Call("POST", url, body=b""))
+    assert caught.value.reason == "connection refused"
+    assert not caught.value.sent
+
+
+@pytest.mark.asvs("15.3.2")
+def test_redirects_are_not_followed_and_cookies_not_kept(upstream: Make) -> None:
+    answer = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
+    server = upstream(lambda line, number: answer)
+    assert transport.send(Call("GET", server.url)).status == 302
+    transport.send(Call("GET", server.url))
+    assert all("cookie" not in head.lower() for head in server.heads)
+    assert len(server.seen) == 2
+
+
+def test_the_environments_proxy_is_not_used(upstream: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = upstream(lambda line, number: ok())
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert transport.send(Call("GET", server.url)).status == 200
+
+
+def test_a_body_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
+    server = upstream(lambda line, number: ok(b"x" * 5000))
+    with pytest.raises(OutboundError, match="too large"):
+        transport.send(Call("GET", server.url, max_bytes=1000))
+
+
+def test_a_slow_drip_ends_at_the_deadline(upstream: Make) -> None:
+    def drip(line: str, number: int) -> bytes:
+        time.sleep(0.6)
+        return ok()
+
+    server = upstream(drip)
+    began = time.monotonic()
+    with pytest.raises(OutboundError, match="timed out"):
+        transport.send(Call("GET", server.url, timeout=0.2))
+    assert time.monotonic() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "cut short"),
+        (b"", "empty reply"),
+    ],
+)
+def test_a_broken_answer_is_no_answer(upstream: Make, answer: bytes, reason: str) -> None:
+    def script(line: str, number: int) -> bytes | None:
+        return answer or None
+
+    server = upstream(script)
+    if answer:
+        server.script = lambda line, number: answer  # then the connection waits: the deadline ends it
+        with pytest.raises(OutboundError):
+            transport.send(Call("GET", server.url, timeout=0.3))
+        return
+    with pytest.raises(OutboundError, match=reason):
+        transport.send(Call("GET", server.url))
+
+
+def test_calls_of_one_page_run_side_by_side(upstream: Make) -> None:
+    def slow(line: str, number: int) -> bytes:
+        time.sleep(0.2)
+        return ok(line.encode())
+
+    server = upstream(slow)
+
+    def one_after_another() -> str:
+        first = transport.send(Call("GET", f"{server.url}/first"))
+        second = transport.send(Call("GET", f"{server.url}/second"))
+        return (first.body + second.body).decode()
+
+    def get(path: str) -> Callable[[], str]:
+        return lambda: transport.send(Call("GET", server.url + path)).body.decode()
+
+    began = time.monotonic()
+    results = side_by_side([get("/a"), one_after_another, get("/b"), get("/c")])
+    took = time.monotonic() - began
+    assert [str(result).split()[1] for result in results] == ["/a", "/first", "/b", "/c"]
+    assert took < 0.75, "four tasks, the longest of two calls"
+
+
+def test_a_task_that_fails_leaves_the_others_alone(upstream: Make) -> None:
+    server = upstream(lambda line, number: ok())
+
+    def fail() -> Answer:
+        raise ValueError("mine")
+
+    good, bad, refused = side_by_side(
+        [
+            lambda: transport.send(Call("GET", server.url)),
+            fail,
+            lambda: transport.send(Call("GET", "http://127.0.0.1:1/")),
+        ]
+    )
+    assert isinstance(good, Answer)
+    assert isinstance(bad, ValueError)
+    assert isinstance(refused, OutboundError)
+    assert transport.send(Call("GET", server.url)).status == 200
+
+
+def test_a_file_is_streamed_piece_by_piece(upstream: Make) -> None:
+    body = b"0123456789" * 200_000
+    server = upstream(lambda line, number: ok(body, "Content-Type: application/pdf"))
+    status, headers, pieces = transport.stream(Call("GET", server.url))
+    assert (status, headers["content-type"]) == (200, "application/pdf")
+    taken = list(pieces)
+    assert b"".join(taken) == body
+    assert len(taken) > 5
+
+
+def test_a_file_that_ends_early_raises(upstream: Make) -> None:
+    def short(line: str, number: int) -> bytes:
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nabc"
+
+    server = upstream(short)
+    server.script = short
+    _, _, pieces = transport.stream(Call("GET", server.url, timeout=1))
+    with pytest.raises(OutboundError):
+        list(pieces)

@@ -1,0 +1,53 @@
+"""What templates/WORDS.md asks of every sentence, as far as a machine can tell."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.messages import LANGUAGES, catalog, words
+
+_NEVER = re.compile(
+    r"!|\b(oops|invalid|click|submit|successfully|simply|abort|illegal|an error occurred|user)\b",
+    re.IGNORECASE,
+)
+
+
+def refusal_message() -> list[str]:
+    return [
+        text
+        for message in words()
+        if message.id
+        for text in (message.id if isinstance(message.id, tuple) else (message.id,))
+    ]
+
+
+def test_no_sentence_blames_shouts_or_speaks_like_a_machine() -> None:
+    assert not [text for text in refusal_message() if _NEVER.search(text)]
+
+
+def test_sentences_hold_no_straight_quotes_or_three_dots() -> None:
+    assert not [text for text in refusal_message() if '"' in text or "..." in text]
+
+
+def test_labels_are_in_sentence_case() -> None:
+    titled = re.compile(r"^[A-Z][a-z]+( [A-Z][a-z]+)+$")
+    assert not [text for text in refusal_message() if titled.match(text)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_translations_end_as_the_sentence_does(language: str) -> None:
+    """A full stop, colon or question mark that is lost changes how a sentence is read out."""
+    kinds = {".": ".", ":": ":", "?": "?؟", "…": "…"}
+    wrong = [
+        (message.id, message.string)
+        for message in catalog(language)
+        if isinstance(message.id, str)
+        and message.id
+        and isinstance(message.string, str)
+        and message.string
+        and (end := message.id.strip()[-1]) in kinds
+        and message.string.strip()[-1] not in kinds[end]
+    ]
+    assert not wrong

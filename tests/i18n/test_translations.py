@@ -1,0 +1,41 @@
+"""The portal's words in each of its languages."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.messages import LANGUAGES, catalog, words
+
+_PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_word_is_translated(language: str) -> None:
+    kept = catalog(language)
+    missing: list[str] = []
+    for message in words():
+        if not message.id:
+            continue
+        found = kept.get(message.id[0] if isinstance(message.id, tuple) else message.id)
+        if found is None or not found.string or (isinstance(found.string, tuple) and not all(found.string)):
+            missing.append(str(message.id))
+    assert not missing, (
+        f"translate these in portal/i18n/translations/{language} (`make messages` adds them): {missing}"
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_filled_in_stands_in_every_translation(language: str) -> None:
+    for message in catalog(language):
+        if not message.id:
+            continue
+        ids = message.id if isinstance(message.id, tuple) else (message.id,)
+        strings = message.string if isinstance(message.string, tuple) else (message.string,)
+        allowed = set().union(*(set(_PLACEHOLDER.findall(one)) for one in ids))
+        for string in strings:
+            used = set(_PLACEHOLDER.findall(string))
+            assert used <= allowed, f"{language}: {string!r} fills in what {ids} doesn't have"
+            if not isinstance(message.id, tuple):
+                assert used == allowed, f"{language}: {string!r} leaves out {allowed - used}"

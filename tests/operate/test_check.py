@@ -1,0 +1,198 @@
+"""`python -m portal check`: all is well where it is, and each thing that is broken is named with what to do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from portal.config.settings import Settings
+from portal.demo.stack import portal_environment, tenants_file
+from portal.operate.check import Finding, findings
+from tests.support.redis_server import RedisServer
+from tests.support.stack import ROOT, CareService, free_port
+from tests.support.upstream import Make, ok
+
+
+@pytest.fixture
+def looked(service: CareService, tmp_path: Path) -> Callable[..., list[Finding]]:
+    """Everything that is found with this environment, and these words of the tenants file replaced."""
+
+    def look(*replaced: tuple[str, str], **environment: str) -> list[Finding]:
+        return list(findings(settings(service, tmp_path, *replaced, **environment)))
+
+    return look
+
+
+def environ(
+    service: CareService, folder: Path, *replaced: tuple[str, str], **environment: str
+) -> dict[str, str]:
+    text = tenants_file(service.plan)
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    tenants = folder / "tenants.toml"
+    tenants.write_text(text)
+    mine = {"PORTAL_STORE_URL": f"sqlite:///{folder}/store.db", "PORTAL_AUDIT": str(folder / "audit")}
+    return {**portal_environment(service.plan, tenants), **mine, **environment}
+
+
+def settings(service: CareService, folder: Path, *replaced: tuple[str, str], **environment: str) -> Settings:
+    return Settings.from_env(environ(service, folder, *replaced, **environment))
+
+
+def faults(found: list[Finding]) -> list[Finding]:
+    return [one for one in found if one.is_fault]
+
+
+def the_fault(found: list[Finding], about: str) -> str:
+    """The one fault there is, which is about this and says what to do."""
+    (fault,) = faults(found)
+    assert about in fault.what
+    assert fault.todo
+    return f"{fault.found}. {fault.todo}"
+
+
+def test_where_all_is_well_everything_is_said_to_be(service: CareService, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "portal", "check"],
+        cwd=ROOT,
+        env=environ(service, tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for said in (
+        "ok    settings: 2 clinics at 3 hosts",
+        "ok    store: reads, writes and forgets",
+        f"ok    identity server {service.base_url}: its issuer, endpoints and keys are good",
+        "ok    client riverside-portal: is accepted",
+        "ok    client harbour-service: is accepted",
+        f"ok    care API {service.base_url}: answers, and asks for a token",
+        "s from this machine's",
+    ):
+        assert said in done.stdout, done.stdout
+
+
+def test_a_fault_goes_to_stderr_and_into_the_exit_status(service: CareService, tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_text("no database " * 1000)
+    done = subprocess.run(
+        [sys.executable, "-m", "portal", "check"],
+        cwd=ROOT,
+        env=environ(service, tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("FAULT store: doesn't work (DatabaseError). Look whether the disk is full")
+    assert "care API" in done.stdout, "the rest is looked at all the same"
+
+
+def test_a_redis_that_is_not_there_or_forgets_is_a_fault(
+    looked: Callable[..., list[Finding]], tmp_path: Path
+) -> None:
+    nowhere = f"redis://127.0.0.1:{free_port()}/0"
+    assert "Look whether Redis runs there" in the_fault(looked(PORTAL_STORE_URL=nowhere), "store")
+    redis = RedisServer(tmp_path)
+    try:
+        assert faults(looked(PORTAL_STORE_URL=redis.url)) == []
+        Redis.from_url(redis.url).config_set("maxmemory-policy", "allkeys-lru")
+        found = looked(PORTAL_STORE_URL=redis.url)
+        assert "Set maxmemory-policy noeviction" in the_fault(found, "Redis")
+    finally:
+        redis.stop()
+
+
+def test_an_audit_folder_that_is_none_is_a_fault(
+    looked: Callable[..., list[Finding]], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert "can't be written" in the_fault(looked(PORTAL_AUDIT=str(tmp_path / "file")), "audit")
+
+
+def test_an_identity_server_that_is_not_there_is_a_fault(
+    looked: Callable[..., list[Finding]], service: CareService
+) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    found = looked((f'auth_url = "{service.base_url}"', f'auth_url = "{nowhere}"'))
+    assert "no answer (connection refused)" in the_fault(found, nowhere)
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (b"<html>Not found</html>", "no usable discovery (metadata unreadable)"),
+        (b'{"issuer": "https://other.example"}', "no usable discovery (metadata unreadable)"),
+        (
+            json.dumps(
+                {
+                    "issuer": "https://other.example",
+                    "authorization_endpoint": "https://other.example/a",
+                    "token_endpoint": "https://other.example/t",
+                    "jwks_uri": "https://other.example/k",
+                }
+            ).encode(),
+            "not to be trusted (metadata of another issuer)",
+        ),
+    ],
+)
+def test_discovery_that_is_none_or_another_s_is_a_fault(
+    looked: Callable[..., list[Finding]], service: CareService, upstream: Make, document: bytes, said: str
+) -> None:
+    server = upstream(lambda line, number: ok(document))
+    found = looked((f'auth_url = "{service.base_url}"', f'auth_url = "{server.url}"'))
+    assert said in the_fault(found, server.url)
+
+
+def test_a_wrong_client_secret_is_a_fault(looked: Callable[..., list[Finding]]) -> None:
+    found = looked(HARBOUR_CLIENT_SECRET="not what is registered")
+    assert "isn't accepted" in the_fault(found, "client harbour-portal")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (ok(b"{}"), "answers 200 to a call without a token. It must refuse such a call"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", "follows no redirect"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "base_url must be the address"),
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "Look at the API's log"),
+        (None, "no answer (empty reply)"),
+    ],
+)
+def test_a_care_api_that_is_none_is_a_fault(
+    looked: Callable[..., list[Finding]],
+    service: CareService,
+    upstream: Make,
+    answer: bytes | None,
+    said: str,
+) -> None:
+    server = upstream(lambda line, number: answer)
+    found = looked((f'base_url = "{service.base_url}"', f'base_url = "{server.url}"'))
+    assert said in the_fault(found, f"care API {server.url}")
+
+
+@pytest.mark.parametrize("ahead", [-600, 600])
+def test_clocks_apart_are_a_fault(
+    looked: Callable[..., list[Finding]], service: CareService, upstream: Make, ahead: int
+) -> None:
+    head = f"HTTP/1.1 401 No\r\nContent-Length: 0\r\nDate: {formatdate(time.time() + ahead, usegmt=True)}\r\n\r\n"
+    server = upstream(lambda line, number: head.encode())
+    found = looked((f'base_url = "{service.base_url}"', f'base_url = "{server.url}"'))
+    assert "Set both clocks by NTP" in the_fault(found, "clock of care API")
+
+
+def test_a_faint_accent_is_remarked_upon(looked: Callable[..., list[Finding]]) -> None:
+    found = looked(('accent = "#1f4e8c"', 'accent = "#2f8ecc"'))
+    assert faults(found) == []
+    assert any(one.what == "tenants.harbour.accent" and "Choose a darker one" in one.todo for one in found)

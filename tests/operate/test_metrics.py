@@ -1,0 +1,232 @@
+"""What operators see of the portal: metrics for who has the token, of all workers, with labels from short lists."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import requests
+from prometheus_client.parser import text_string_to_metric_families
+
+from portal.demo.stack import Plan, tenants_file
+from portal.state.sessions import record_name
+from tests.support.faults import Switchboard
+from tests.support.stack import CareService, PortalProcess, PortalThread, free_port
+from tests.support.visitor import Visitor
+
+TOKEN = "a token for the tests of metrics"
+WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
+Sample = tuple[str, frozenset[tuple[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def board(service: CareService) -> Iterator[Switchboard]:
+    running = Switchboard(service.plan.service_port)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def portal(
+    service: CareService, board: Switchboard, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PortalThread]:
+    """The portal with a token for its metrics, whose way to the care API leads through the switchboard."""
+    tenants: Path = tmp_path_factory.mktemp("metrics") / "tenants.toml"
+    text = tenants_file(service.plan)
+    tenants.write_text(text.replace(f'base_url = "{service.plan.service}"', f'base_url = "{board.address}"'))
+    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants), PORTAL_METRICS_TOKEN=TOKEN)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    visitor: Visitor = portal.sign_in("amelia")
+    return visitor
+
+
+def read(port: int) -> dict[Sample, float]:
+    answer = requests.get(f"http://127.0.0.1:{port}/metrics", headers=WITH_TOKEN, timeout=20)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def value(samples: dict[Sample, float], name: str, **labels: str) -> float:
+    """The sum of all samples of this name that have these labels."""
+    wanted = set(labels.items())
+    return sum(number for (given, held), number in samples.items() if given == name and wanted <= held)
+
+
+class Difference:
+    """What was counted since this was made."""
+
+    def __init__(self, portal: PortalThread) -> None:
+        self._port = portal.port
+        self._before = read(portal.port)
+
+    def of(self, name: str, **labels: str) -> float:
+        return value(read(self._port), name, **labels) - value(self._before, name, **labels)
+
+
+@pytest.mark.asvs("13.4.5")
+def test_metrics_are_for_who_has_the_token(portal: PortalThread) -> None:
+    address = f"http://127.0.0.1:{portal.port}/metrics"
+    for given in (
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": f"Basic {TOKEN}"},
+        {"Authorization": "Bearer"},
+    ):
+        answer = requests.get(address, headers=given, timeout=20)
+        assert (answer.status_code, answer.text) == (401, "")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+    for host in ("elsewhere.example", "riverside.localhost"):
+        assert requests.get(address, headers={**WITH_TOKEN, "Host": host}, timeout=20).status_code == 200
+
+
+def test_without_a_token_in_the_settings_there_are_none(service: CareService, tmp_path: Path) -> None:
+    running = PortalThread(Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets))
+    try:
+        answer = requests.get(f"http://127.0.0.1:{running.port}/metrics", headers=WITH_TOKEN, timeout=20)
+        assert answer.status_code == 404
+    finally:
+        running.stop()
+
+
+def test_a_page_counts_by_its_route_and_its_calls_by_their_group(
+    portal: PortalThread, amelia: Visitor
+) -> None:
+    since = Difference(portal)
+    amelia.get("/consents")
+    amelia.get("/no/such/page", status=404)
+    assert since.of("portal_request_seconds_count", route="/consents", method="GET", status="2xx") == 1
+    assert since.of("portal_request_seconds_count", route="-", status="4xx") == 1
+    assert since.of("portal_upstream_seconds_count", group="ConsentForm", outcome="2xx") >= 1
+
+
+def test_signing_in_and_out_and_what_is_refused_are_counted(portal: PortalThread) -> None:
+    since = Difference(portal)
+    visitor = portal.sign_in("grace")
+    visitor.sign_out()
+    visitor.request("GET", "/sign-in/callback?state=x&code=y", status=400)
+    assert since.of("portal_sessions_total", event="begun") == 1
+    assert since.of("portal_sessions_total", event="ended") == 1
+    assert since.of("portal_events_total", event="sign-in", outcome="done") == 1
+    assert since.of("portal_events_total", event="sign-in", outcome="unknown") == 1
+    assert since.of("portal_events_total", event="sign-out", outcome="done") == 1
+    assert since.of("portal_upstream_seconds_count", group="identity", outcome="2xx") >= 1
+
+
+def test_a_refreshed_token_is_counted(portal: PortalThread) -> None:
+    visitor = portal.sign_in("grace")
+    cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
+    name = record_name(cookie)
+    tokens = portal.context.sessions.tokens_of(name)
+    portal.context.sessions.replace_tokens(name, tokens, msgspec.structs.replace(tokens, refresh_at=0.0))
+    since = Difference(portal)
+    visitor.get("/notifications")
+    assert since.of("portal_token_refreshes_total", outcome="renewed") == 1
+
+
+def test_reference_data_are_counted_by_where_they_came_from(
+    portal: PortalThread, amelia: Visitor, board: Switchboard
+) -> None:
+    since = Difference(portal)
+    amelia.get("/care-team")
+    amelia.get("/care-team")
+    assert since.of("portal_reference_data_total", outcome="miss") >= 1
+    assert since.of("portal_reference_data_total", outcome="hit") >= 1
+
+
+def test_an_open_breaker_is_seen_its_pages_answer_at_once_and_others_go_on(
+    portal: PortalThread, amelia: Visitor, board: Switchboard
+) -> None:
+    since = Difference(portal)
+    with board.failing("HTML 502", only=r"GET .*/getconversations"):
+        pages = [amelia.get("/conversations", status=503) for _ in range(6)]
+        calls = len(board.calls)
+        held_back = amelia.get("/conversations", status=503)
+        assert not [call for call in board.calls[calls:] if "getconversations" in call[1]]
+        assert held_back.heading == pages[0].heading
+        assert int(held_back.headers["Retry-After"]) <= 2
+        assert amelia.get("/consents").status == 200
+        assert since.of("portal_breaker_open", group="Messaging") == 1
+        assert since.of("portal_breaker_opened_total", group="Messaging") == 1
+        assert since.of("portal_breaker_held_back_total", group="Messaging") >= 1
+        assert since.of("portal_upstream_retries_total", group="Messaging") >= 1
+        assert since.of("portal_upstream_seconds_count", group="Messaging", outcome="5xx") == 5
+    portal.clock.advance(10)
+    try:
+        assert amelia.get("/conversations").status == 200
+    finally:
+        portal.clock.advance(-10)
+    assert since.of("portal_breaker_open", group="Messaging") == 0
+
+
+def test_nothing_that_a_visitor_sends_becomes_a_label(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    before = {key for key in read(portal.port) if key[0] != "portal_request_seconds_bucket"}
+    for number in range(40):
+        mark = f"canary{number}"
+        visitor.request("GET", f"/{mark}/{mark}?{mark}={mark}", status=404)
+        for method, path in ((mark.upper(), "/"), ("PROPFIND", f"/{mark}"), ("GET", "/sign-in/callback")):
+            visitor.http.request(
+                method,
+                f"{portal.origin()}{path}?state={mark}",
+                headers={"User-Agent": mark, "X-Request-Id": mark, "Cookie": f"__Host-sid={mark}"},
+                allow_redirects=False,
+                timeout=20,
+            )
+        requests.get(f"http://127.0.0.1:{portal.port}/", headers={"Host": f"{mark}.example"}, timeout=20)
+    samples = read(portal.port)
+    assert "canary" not in str(samples).lower()
+    new = {key for key in samples if key[0] != "portal_request_seconds_bucket"} - before
+    assert len(new) < 30, new
+
+
+def test_metrics_add_up_over_workers_that_come_and_go(service: CareService, tmp_path: Path) -> None:
+    process = PortalProcess(
+        Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
+        PORTAL_METRICS_TOKEN=TOKEN,
+        PORTAL_STORE_URL=f"sqlite:///{tmp_path}/store.db",
+        PORTAL_WORKERS="2",
+    )
+    try:
+        address = f"http://127.0.0.1:{process.port}/healthz"
+        for _ in range(20):
+            assert requests.get(address, timeout=20).status_code == 200
+        folder = _folder(process.child.pid)
+        os.kill(_workers(process.child.pid)[0], signal.SIGKILL)
+        for _ in range(20):
+            requests.get(address, timeout=20)
+        count = value(read(process.port), "portal_request_seconds_count", route="/healthz", status="2xx")
+        assert count == 40
+        slots = {file.stem.rpartition("_")[2] for file in folder.glob("*.db")}
+        assert slots <= {"0", "1"}, "a renewed worker goes on in the same files"
+    finally:
+        process.stop()
+    assert not folder.exists()
+
+
+def _workers(master: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
+
+
+def _folder(master: int) -> Path:
+    """Where the workers of this master write: a worker's environment as it was at its start is the master's."""
+    found = [
+        Path(line.rpartition(" ")[2]).parent
+        for worker in _workers(master)  # one that has answered nobody yet has written nothing
+        for line in Path(f"/proc/{worker}/maps").read_text().splitlines()
+        if "portal-metrics-" in line
+    ]
+    return found[0]

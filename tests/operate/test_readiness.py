@@ -1,0 +1,133 @@
+"""When a process says that it can serve: after several looks, and whatever its upstreams do."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from portal.operate.readiness import Readiness
+from portal.signin.discovery import ProviderDown
+from portal.store import StoreDown
+from tests.support.clock import Clock
+
+
+class Store:
+    """Answers pings while it is up, and counts them."""
+
+    def __init__(self) -> None:
+        self.is_up = True
+        self.pings = 0
+
+    def ping(self) -> None:
+        self.pings += 1
+        if not self.is_up:
+            raise StoreDown("gone")
+
+
+class Provider:
+    """Gives its metadata while it is up, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.is_up = True
+        self.asked = 0
+
+    def metadata(self) -> None:
+        self.asked += 1
+        if not self.is_up:
+            raise ProviderDown("gone")
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+def ready(store: Store, clock: Clock, *providers: Provider) -> Readiness:
+    return Readiness(cast("Any", store), cast("Any", providers), clock)
+
+
+def look(readiness: Readiness, clock: Clock, times: int = 1) -> tuple[bool, str]:
+    """What it says after so many looks, two seconds apart."""
+    said = readiness.look()
+    for _ in range(times - 1):
+        clock.now += 2
+        said = readiness.look()
+    clock.now += 2
+    return said
+
+
+def test_one_bad_look_takes_no_machine_out_and_three_do(store: Store, clock: Clock) -> None:
+    readiness = ready(store, clock, Provider())
+    assert look(readiness, clock) == (True, "ready")
+    store.is_up = False
+    assert look(readiness, clock, 2) == (
+        True,
+        "ready; but the last look says otherwise; the store doesn't answer",
+    )
+    store.is_up = True
+    assert look(readiness, clock) == (True, "ready")
+    store.is_up = False
+    assert look(readiness, clock, 3) == (False, "not ready; the store doesn't answer")
+
+
+def test_one_good_look_brings_none_back_and_two_do(store: Store, clock: Clock) -> None:
+    readiness = ready(store, clock)
+    look(readiness, clock)
+    store.is_up = False
+    assert not look(readiness, clock, 3)[0]
+    store.is_up = True
+    assert not look(readiness, clock)[0]
+    assert look(readiness, clock) == (True, "ready")
+
+
+def test_however_often_it_is_asked_it_looks_once_a_second(store: Store, clock: Clock) -> None:
+    readiness = ready(store, clock)
+    for _ in range(100):
+        readiness.look()
+        clock.now += 0.05
+    assert store.pings <= 6
+
+
+def test_a_new_process_waits_for_the_identity_servers_but_not_for_ever(store: Store, clock: Clock) -> None:
+    here, gone = Provider(), Provider()
+    gone.is_up = False
+    readiness = ready(store, clock, here, gone)
+    assert look(readiness, clock) == (False, "starting; 1 of 2 identity servers never answered")
+    clock.now += 30
+    assert look(readiness, clock) == (True, "ready; 1 of 2 identity servers never answered")
+    gone.is_up = True
+    assert look(readiness, clock) == (True, "ready")
+
+
+def test_a_new_process_is_ready_at_once_when_all_answer(store: Store, clock: Clock) -> None:
+    providers = [Provider() for _ in range(3)]
+    readiness = ready(store, clock, *providers)
+    assert look(readiness, clock, 3) == (True, "ready")
+    asked = [one.asked for one in providers]
+    look(readiness, clock, 5)
+    assert [one.asked for one in providers] == asked == [1, 1, 1], "each is met once"
+
+
+def test_an_identity_server_that_is_down_later_takes_no_machine_out(store: Store, clock: Clock) -> None:
+    provider = Provider()
+    readiness = ready(store, clock, provider)
+    look(readiness, clock)
+    provider.is_up = False
+    assert look(readiness, clock, 20) == (True, "ready")
+
+
+def test_without_its_store_a_new_process_is_not_ready_however_long(store: Store, clock: Clock) -> None:
+    store.is_up = False
+    readiness = ready(store, clock, Provider())
+    assert look(readiness, clock, 40) == (False, "starting; the store doesn't answer")
+    store.is_up = True
+    assert look(readiness, clock) == (True, "ready")
+
+
+@pytest.mark.parametrize("step", [-600, 600])
+def test_a_clock_that_is_set_changes_nothing(store: Store, clock: Clock, step: float) -> None:
+    readiness = ready(store, clock, Provider())
+    look(readiness, clock)
+    clock.now += step
+    assert look(readiness, clock) == (True, "ready")

@@ -1,0 +1,59 @@
+"""What the hooks of gunicorn.conf.py do; `test_reload.py` and `test_left_behind.py` see them at work under gunicorn."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from portal.operate import scratch, supervisor
+
+
+class Server:
+    """gunicorn's master, whose settings are good or not; `reloads` counts how often it reloaded."""
+
+    def __init__(self, *, is_good: bool) -> None:
+        self.WORKERS: dict[int, SimpleNamespace] = {}
+        self.log = logging.getLogger("gunicorn.error")
+        self.files = SimpleNamespace(read=lambda: is_good)
+        self.reloads = 0
+
+    def reload(self) -> None:
+        self.reloads += 1
+
+
+@pytest.fixture(autouse=True)
+def metrics_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")  # so that it is as it was after the test
+    monkeypatch.setattr(scratch, "new_folder", lambda prefix: tmp_path)
+    yield
+    shutil.rmtree(tmp_path)
+
+
+def test_a_reload_brings_the_hooks_of_the_code_that_is_there_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "assign_slot", None)  # as an older version had it
+    server = Server(is_good=True)
+    supervisor.prepare_reload(server)
+    server.reload()
+    assert server.reloads == 1
+    assert supervisor.assign_slot is not None
+
+
+def test_wrong_settings_reload_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server(is_good=False)
+    supervisor.prepare_reload(server)
+    server.reload()
+    assert server.reloads == 0
+    assert "Not reloaded" in caplog.text
+
+
+def test_a_worker_takes_the_lowest_slot_that_is_free() -> None:
+    server = Server(is_good=True)
+    server.WORKERS = {1: SimpleNamespace(slot=0), 2: SimpleNamespace(slot=2)}
+    worker = SimpleNamespace(slot=None)
+    supervisor.assign_slot(server, worker)
+    assert worker.slot == 1

@@ -1,0 +1,69 @@
+"""A `care` that answers from a list, so that these tests see what a function asks and makes of the answer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from portal.services import decoding
+from portal.services.client import Care
+from portal.services.endpoints import Content, Endpoint, Reference
+from tests.support.care import care_of
+
+# A busy machine is no failure: examples may take as long as they need.
+settings.register_profile("services", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("services")
+
+
+class Call(NamedTuple):
+    """What was asked of the API."""
+
+    endpoint: Endpoint
+    query: dict[str, Any]
+    body: Any
+    operation: str | None
+    ids: dict[str, str]
+
+
+class CannedCare:
+    """Answers each call with the next of `answers` (JSON values, or None for an empty body), by the real wire."""
+
+    def __init__(self) -> None:
+        self.answers: deque[Any] = deque()
+        self.calls: list[Call] = []
+
+    def read(self, endpoint, into, *, query=None, **ids):
+        return decoding.decode(self._answer(Call(endpoint, dict(query or {}), None, None, ids)), into)
+
+    def act(self, endpoint, into, *, body=None, operation=None, query=None, **ids):
+        sent = None if body is None else decoding.decode(decoding.encode(body), object)
+        answer = self._answer(Call(endpoint, dict(query or {}), sent, operation, ids))
+        return decoding.decode(answer, into) if answer else None
+
+    def reference(self, endpoint, into, *, query=None):
+        return Reference(self.read(endpoint, into, query=query))
+
+    def open(self, endpoint, *, query, range_header=None, if_none_match=None) -> Content:
+        headers = {"Range": range_header, "If-None-Match": if_none_match}
+        self.calls.append(Call(endpoint, dict(query), headers, None, {}))
+        return self.answers.popleft()
+
+    def _answer(self, call: Call) -> bytes:
+        self.calls.append(call)
+        answer = self.answers.popleft()
+        return b"" if answer is None else decoding.encode(answer)
+
+
+@pytest.fixture
+def care() -> CannedCare:
+    return CannedCare()
+
+
+@pytest.fixture
+def care_at() -> Callable[..., Care]:
+    """Make a `care` that asks a scripted server: `care_at(upstream(script))`."""
+    return care_of

@@ -1,0 +1,78 @@
+"""Which addresses the portal may call at all, and how long a page may wait for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from portal.services.client import Care
+from portal.services.endpoints import READ_CONSENT, SIGN_CONSENT, WEBHOOKS, Endpoint
+from portal.services.errors import NotFound, Unavailable
+from tests.support.upstream import Make, ok
+
+
+@pytest.mark.parametrize("record", ["..", ".", ""])
+@pytest.mark.asvs("1.3.3", "1.3.6")
+def test_an_id_that_would_lead_to_another_address_is_never_sent(
+    upstream: Make, care_at: Callable[..., Care], record: str
+) -> None:
+    server = upstream(lambda line, number: ok())
+    with pytest.raises(NotFound):
+        care_at(server).act(SIGN_CONSENT, dict, body={}, operation="one", id=record)
+    assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [*WEBHOOKS, Endpoint("GET", "/api/care/patients", "Patient"), Endpoint("GET", "/", "")],
+    ids=["sms", "email", "payment", "patients", "root"],
+)
+@pytest.mark.asvs("1.3.6", "13.2.4", "13.2.5")
+def test_what_the_specification_does_not_give_the_portal_can_not_be_called(
+    upstream: Make, care_at: Callable[..., Care], endpoint: Endpoint
+) -> None:
+    server = upstream(lambda line, number: ok())
+    with pytest.raises(ValueError, match="not the portal's to call"):
+        care_at(server).send(endpoint)
+    with pytest.raises(ValueError, match="not the portal's to call"):
+        care_at(server).open(endpoint, query={})
+    assert server.seen == []
+
+
+@pytest.mark.asvs("15.2.2", "16.5.2")
+def test_nothing_is_sent_beyond_the_pages_deadline(upstream: Make, care_at: Callable[..., Care]) -> None:
+    server = upstream(lambda line, number: ok())
+    late = replace(care_at(server), deadline=time.monotonic())
+    with pytest.raises(Unavailable, match="page deadline"):
+        late.read(READ_CONSENT, dict, id="form")
+    assert server.seen == []
+
+
+def test_a_call_ends_at_the_pages_deadline_before_its_own(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    """The server takes the call and stays silent until the test is over."""
+    over = threading.Event()
+
+    def silent(line: str, number: int) -> None:
+        over.wait(10)
+
+    server = upstream(silent)
+    began = time.monotonic()
+    with pytest.raises(Unavailable):
+        replace(care_at(server), deadline=began + 0.3).read(READ_CONSENT, dict, id="form")
+    assert time.monotonic() - began < 0.9, "the call's own limit is a second"
+    over.set()
+
+
+def test_an_act_that_was_answered_busy_is_not_sent_again(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    server = upstream(lambda line, number: b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+    with pytest.raises(Unavailable):
+        care_at(server).act(SIGN_CONSENT, dict, body={}, operation="one", id="form")
+    assert len(server.seen) == 1

@@ -1,0 +1,257 @@
+"""The client of the care API: what it tries again, and what it never does."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from portal.http.circuit_breaker import Breakers
+from portal.services.client import Care
+from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, SIGN_CONSENT
+from portal.services.errors import CareError, HeldBack, NotSignedIn, Unavailable
+from portal.services.gather import gather
+from tests.support.care import Bearer
+from tests.support.upstream import Make, ok
+
+_CUT = None
+
+
+def cutting(times: int, answer: bytes) -> Callable[[str, int], bytes | None]:
+    """A script that closes the first connections without an answer."""
+    left = [times]
+
+    def script(line: str, number: int) -> bytes | None:
+        left[0] -= 1
+        return None if left[0] >= 0 else answer
+
+    return script
+
+
+def sign(care: Care) -> object:
+    return care.act(SIGN_CONSENT, dict, body={}, operation="one", id="form")
+
+
+def test_reading_is_tried_again_when_the_line_is_cut(upstream: Make, care_at: Callable[..., Care]) -> None:
+    server = upstream(cutting(1, ok(b'{"id": "form"}')))
+    assert care_at(server).read(READ_CONSENT, dict, id="form") == {"id": "form"}
+
+
+def test_an_act_is_not_tried_again_and_its_outcome_is_unknown(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    server = upstream(cutting(1, ok()))
+    with pytest.raises(Unavailable) as caught:
+        sign(care_at(server))
+    assert not caught.value.outcome_known
+    assert len(server.seen) == 1
+
+
+def test_an_act_is_tried_again_where_the_api_promises_to_honour_the_key(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    server = upstream(cutting(1, ok(b"{}")))
+    assert sign(care_at(server, idempotency=True)) == {}
+    assert len(server.seen) == 2
+    assert all("Idempotency-Key: one" in head for head in server.heads)
+
+
+def test_an_act_that_gets_no_answer_twice_stays_unknown(upstream: Make, care_at: Callable[..., Care]) -> None:
+    server = upstream(cutting(5, ok(b"{}")))
+    with pytest.raises(Unavailable) as caught:
+        sign(care_at(server, idempotency=True))
+    assert not caught.value.outcome_known
+    assert len(server.seen) == 2
+
+
+def test_a_refused_token_is_renewed_once(upstream: Make, care_at: Callable[..., Care]) -> None:
+    refused = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"
+    server = upstream(lambda line, number: refused)
+    with pytest.raises(NotSignedIn):
+        care_at(server).read(READ_CONSENT, dict, id="form")
+    assert [head.partition("Bearer ")[2].split()[0] for head in server.heads] == ["first", "second"]
+
+
+@pytest.mark.parametrize("record", ["a/b", "a b", "%2e%2e", "é", "?x=1", "..;", "..."])
+@pytest.mark.asvs("1.1.2", "1.2.2", "1.3.3")
+def test_an_id_stays_one_segment_of_the_path(
+    upstream: Make, care_at: Callable[..., Care], record: str
+) -> None:
+    server = upstream(lambda line, number: ok(b'{"id": "x"}'))
+    care_at(server).read(READ_CONSENT, dict, id=record)
+    path = server.seen[0].split()[1]
+    assert path.startswith("/api/care/consent-forms/")
+    assert path.count("/") == 4
+    assert "?" not in path
+
+
+def answers(*statuses: int, headers: str = "") -> Callable[[str, int], bytes | None]:
+    """A script that answers with these statuses in turn, the last one for ever."""
+    left = list(statuses)
+
+    def script(line: str, number: int) -> bytes | None:
+        status = left.pop(0) if len(left) > 1 else left[0]
+        body = b'{"id": "form"}'
+        return f"HTTP/1.1 {status} Some\r\nContent-Length: {len(body)}\r\n{headers}\r\n".encode() + body
+
+    return script
+
+
+def read(care: Care) -> object:
+    return care.read(READ_CONSENT, dict, id="form")
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_reading_is_tried_again_where_the_api_fails_in_passing(
+    upstream: Make, care_at: Callable[..., Care], status: int
+) -> None:
+    server = upstream(answers(status, 200))
+    assert read(care_at(server)) == {"id": "form"}
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 429, 500, 501])
+def test_reading_is_not_tried_again_where_that_helps_no_one(
+    upstream: Make, care_at: Callable[..., Care], status: int
+) -> None:
+    server = upstream(answers(status, 200))
+    with pytest.raises(CareError):
+        read(care_at(server))
+    assert len(server.seen) == 1
+
+
+def test_retry_after_is_waited_for_but_not_for_long(upstream: Make, care_at: Callable[..., Care]) -> None:
+    server = upstream(answers(503, 200, headers="Retry-After: 3600\r\n"))
+    began = time.monotonic()
+    assert read(care_at(server)) == {"id": "form"}
+    assert 1.0 <= time.monotonic() - began < 1.9
+
+
+def test_nothing_is_tried_again_when_the_page_s_time_is_nearly_over(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    server = upstream(answers(503, 200))
+    care = replace(care_at(server), deadline=time.monotonic() + 0.9)
+    with pytest.raises(Unavailable):
+        read(care)
+    assert len(server.seen) == 1
+
+
+def test_while_one_call_waits_to_be_tried_again_the_page_s_others_go_on(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    slow = care_at(upstream(answers(503, 200, headers="Retry-After: 1\r\n")))
+    quick = care_at(upstream(answers(200)))
+    began = time.monotonic()
+    took: list[float] = []
+
+    def timed() -> object:
+        found = read(quick)
+        took.append(time.monotonic() - began)
+        return found
+
+    assert gather(lambda: read(slow), lambda: (timed(), timed())[1]) == ({"id": "form"}, {"id": "form"})
+    assert took[-1] < 0.9
+
+
+class Stopped:
+    """A clock that stands still."""
+
+    def __call__(self) -> float:
+        return 1000.0
+
+
+@pytest.fixture
+def breakers() -> Breakers:
+    return Breakers(3, Stopped())
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, None])
+def test_what_fails_again_and_again_is_not_sent_for_a_moment(
+    upstream: Make, care_at: Callable[..., Care], breakers: Breakers, status: int | None
+) -> None:
+    server = upstream(answers(status) if status else cutting(100, ok()))
+    care = care_at(server, breakers=breakers)
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            read(care)
+    asked = len(server.seen)
+    assert asked == 3, "no second try once it is open"
+    with pytest.raises(HeldBack) as held_back:
+        read(care)
+    with pytest.raises(HeldBack):
+        care.open(READ_CONSENT, query={})
+    assert held_back.value.retry_after is not None
+    assert len(server.seen) == asked
+
+
+def test_an_act_held_back_is_known_not_to_have_been_sent(
+    upstream: Make, care_at: Callable[..., Care], breakers: Breakers
+) -> None:
+    server = upstream(answers(500))
+    care = care_at(server, breakers=breakers)
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            read(care)
+    with pytest.raises(HeldBack) as held_back:
+        sign(care)
+    assert held_back.value.outcome_known
+    assert held_back.value.is_undone
+    assert not any("/sign" in line for line in server.seen)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 422, 429, 501])
+def test_refusals_never_open_the_breaker(
+    upstream: Make, care_at: Callable[..., Care], breakers: Breakers, status: int
+) -> None:
+    care = care_at(upstream(answers(status)), breakers=breakers)
+    for _ in range(10):
+        with pytest.raises(CareError) as caught:
+            read(replace(care, bearer=Bearer()))
+        assert not isinstance(caught.value, HeldBack)
+
+
+def test_acts_that_no_read_could_follow_are_never_held_back(
+    upstream: Make, care_at: Callable[..., Care], breakers: Breakers
+) -> None:
+    server = upstream(answers(500))
+    care = care_at(server, breakers=breakers)
+    for _ in range(10):
+        with pytest.raises(Unavailable) as caught:
+            care.act(MERGE_PROSPECTS, dict, id="one", mergeId="other")
+        assert not caught.value.outcome_known
+    assert len(server.seen) == 10
+
+
+def test_a_time_out_of_a_call_that_had_no_time_left_is_not_held_against_the_api(
+    upstream: Make, care_at: Callable[..., Care], breakers: Breakers
+) -> None:
+    server = upstream(lambda line, number: b"")
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            read(replace(care_at(server, breakers=breakers), deadline=time.monotonic() + 0.05))
+    assert breakers.of(server.url, READ_CONSENT.group).is_closed
+
+
+@pytest.mark.parametrize(("given", "logged"), [("api-7f3", "api-7f3"), ("a-test", None), ("<b>\u00e9", None)])
+def test_the_api_s_own_number_of_a_failed_call_is_logged(
+    upstream: Make,
+    care_at: Callable[..., Care],
+    caplog: pytest.LogCaptureFixture,
+    given: str,
+    logged: str | None,
+) -> None:
+    server = upstream(answers(500, headers=f"X-Correlation-Id: {given}\r\n"))
+    logger = logging.getLogger("portal")
+    logger.addHandler(caplog.handler)
+    try:
+        with pytest.raises(Unavailable):
+            read(care_at(server))
+    finally:
+        logger.removeHandler(caplog.handler)
+    line = next(record for record in caplog.records if record.getMessage() == "call failed")
+    assert getattr(line, "upstream", None) == logged
+    assert getattr(line, "group") == "ConsentForm"  # noqa: B009
+    assert "X-Correlation-Id: a-test" in server.heads[0]

@@ -1,0 +1,294 @@
+"""Consent forms: what is asked of the API, the hash of a form's text, and how a lost answer is resolved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.services import consents
+from portal.services import endpoints as at
+from portal.services.errors import BadResponse
+from portal.services.records.consents import (
+    Clause,
+    ConsentDraft,
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+    Signature,
+    Signer,
+    SignerRole,
+    SigningOrder,
+    Statement,
+)
+
+FORM = {"id": "c-1", "title": "Egg retrieval", "status": "Pending", "concurrencyStamp": "s1"}
+
+CLAUSES = (
+    Clause(id="c1", heading="What happens", text="Eggs are collected."),
+    Clause(id="c2", heading="Risks", text="Bleeding – in 1 of 1000.", summary="Rarely, bleeding."),
+)
+STATEMENTS = (Statement(id="s1", text="I have read it."),)
+CANONICAL = (
+    '{"body":[{"heading":"What happens","id":"c1","text":"Eggs are collected."},'
+    '{"heading":"Risks","id":"c2","summary":"Rarely, bleeding.","text":"Bleeding – in 1 of 1000."}],'
+    '"kind":"Treatment","statements":[{"id":"s1","text":"I have read it."}],'
+    '"title":"Consent to egg retrieval","version":"3"}'
+)
+HASH = "65d59fe9a0a4f89d1c098925b82dc23dbdc432ad6431bc729f7f47659a439db4"
+
+
+def whole(**changes) -> ConsentForm:
+    members = {
+        "id": "1",
+        "title": "Consent to egg retrieval",
+        "status": ConsentStatus.PENDING,
+        "kind": ConsentKind.TREATMENT,
+        "version": "3",
+        "body": CLAUSES,
+        "statements": STATEMENTS,
+    }
+    return ConsentForm(**{**members, **changes})
+
+
+# the hash
+
+
+def test_the_hash_is_sha_256_of_the_canonical_text():
+    assert hashlib.sha256(CANONICAL.encode()).hexdigest() == HASH
+    assert consents.content_hash(whole()) == HASH
+
+
+def test_the_hash_is_of_the_text_alone():
+    assert (
+        consents.content_hash(
+            whole(id="2", status=ConsentStatus.SIGNED, patient_name="Amelia", content_hash="x")
+        )
+        == HASH
+    )
+
+
+def test_a_form_without_anything_has_a_hash_too():
+    empty = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING)
+    canonical = b'{"body":[],"statements":[],"title":"T","version":""}'
+    assert consents.content_hash(empty) == hashlib.sha256(canonical).hexdigest()
+
+
+def test_a_kind_of_the_clinics_own_is_hashed_as_it_came():
+    canonical = CANONICAL.replace('"Treatment"', '"Überweisung"')
+    assert (
+        consents.content_hash(whole(kind=ConsentKind("Überweisung")))
+        == hashlib.sha256(canonical.encode()).hexdigest()
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "Consent to egg retrieval "},
+        {"version": "4"},
+        {"kind": ConsentKind.STORAGE},
+        {"body": CLAUSES[::-1]},
+        {"body": CLAUSES[:1]},
+        {"statements": ()},
+        {"statements": (Statement(id="s1", text="I have read it!"),)},
+    ],
+)
+def test_any_change_of_the_text_changes_the_hash(change):
+    assert consents.content_hash(whole(**change)) != HASH
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
+
+
+@given(words, words, st.none() | words)
+def test_the_hash_is_that_of_sorted_json_without_white_space(title, text, summary):
+    clause = {"id": "1", "heading": "", "text": text} | ({} if summary is None else {"summary": summary})
+    content = {"title": title, "kind": "Treatment", "version": "3", "body": [clause], "statements": []}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    read = whole(title=title, body=(Clause(id="1", text=text, summary=summary),), statements=())
+    assert consents.content_hash(read) == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+# calls
+
+
+def test_a_list_is_asked_for_with_its_filters(care):
+    care.answers.append({"totalCount": 41, "items": [FORM]})
+    page = consents.list_consents(
+        care,
+        skip=40,
+        limit=20,
+        sorting="procedureDate desc",
+        text="egg",
+        patient_id="p",
+        case_id="k",
+        episode_id="e",
+        status="Pending",
+    )
+    assert page.total == 41
+    assert care.calls[0].endpoint == at.LIST_CONSENTS
+    assert care.calls[0].query == {
+        "SkipCount": 40,
+        "MaxResultCount": 20,
+        "Sorting": "procedureDate desc",
+        "Filter": "egg",
+        "PatientId": "p",
+        "CaseId": "k",
+        "EpisodeId": "e",
+        "Status": "Pending",
+    }
+
+
+def test_all_forms_are_read_page_by_page(care):
+    forms = [{**FORM, "id": str(n)} for n in range(450)]
+    care.answers.extend({"totalCount": 450, "items": forms[n : n + 200]} for n in (0, 200, 400))
+    assert [f.id for f in consents.all_consents(care, patient_id="p")] == [f["id"] for f in forms]
+    assert [(c.query["SkipCount"], c.query["PatientId"]) for c in care.calls] == [
+        (0, "p"),
+        (200, "p"),
+        (400, "p"),
+    ]
+
+
+def test_one_form_is_read_whole(care):
+    care.answers.append({**FORM, "body": [{"id": 1, "heading": "H", "text": "T"}]})
+    assert consents.get_consent(care, "c-1").body[0].heading == "H"
+    assert care.calls[0].endpoint == at.READ_CONSENT
+    assert care.calls[0].ids == {"id": "c-1"}
+
+
+def sign(care, **others):
+    return consents.sign_consent(
+        care,
+        "c-1",
+        role=SignerRole.PATIENT,
+        signature="Amelia Hart",
+        acknowledged=("s1", "s2"),
+        content_hash="given by the API",
+        stamp="s1",
+        language="es",
+        operation="op-1",
+        **others,
+    )
+
+
+def test_signing_sends_what_was_shown_and_typed(care):
+    care.answers.append({**FORM, "status": "PartiallySigned"})
+    assert sign(care).status is ConsentStatus.PARTIALLY_SIGNED
+    (call,) = care.calls
+    assert (call.endpoint, call.ids, call.operation) == (at.SIGN_CONSENT, {"id": "c-1"}, "op-1")
+    assert call.body == {
+        "signerRole": "Patient",
+        "method": "TypedName",
+        "signature": "Amelia Hart",
+        "acknowledgedStatementIds": ["s1", "s2"],
+        "contentHash": "given by the API",
+        "language": "es",
+        "concurrencyStamp": "s1",
+    }
+
+
+def test_after_an_empty_answer_to_signing_the_form_is_read(care):
+    care.answers.extend([None, {**FORM, "status": "Signed"}])
+    assert sign(care).is_signed
+    assert [c.endpoint for c in care.calls] == [at.SIGN_CONSENT, at.READ_CONSENT]
+
+
+@pytest.mark.parametrize("answers", [[{**FORM, "status": "Revoked"}], [None, {**FORM, "status": "Revoked"}]])
+def test_revoking_ends_with_the_revoked_form(care, answers):
+    care.answers.extend(answers)
+    form = consents.revoke_consent(care, "c-1", reason="Changed our minds", stamp="s1", operation="op-2")
+    assert consents.is_revoked(form)
+    assert care.calls[0].endpoint == at.REVOKE_CONSENT
+    assert care.calls[0].body == {"reason": "Changed our minds", "concurrencyStamp": "s1"}
+    assert care.calls[0].operation == "op-2"
+
+
+DRAFT = ConsentDraft(
+    patient_id="p",
+    title="Egg retrieval",
+    kind=ConsentKind.TREATMENT,
+    version="3",
+    body=CLAUSES,
+    statements=STATEMENTS,
+    required_signers=(Signer(role=SignerRole.PATIENT, person_id="amelia", name="Amelia", order=1),),
+    signing_order=SigningOrder.SEQUENTIAL,
+    episode_id="e",
+    procedure_date=date(2026, 12, 1),
+)
+MADE = {
+    "id": "c-9",
+    "title": "Egg retrieval",
+    "status": "Pending",
+    "patientId": "p",
+    "kind": "treatment",
+    "version": 3,
+    "episodeId": "e",
+    "procedureDate": "2026-12-01",
+    "requiredSigners": [{"role": "Patient", "personId": "amelia", "name": "A. Hart", "order": 1}],
+    "creationTime": "2026-11-27T09:30:00Z",
+}
+
+
+def test_a_new_form_is_made_from_its_draft(care):
+    care.answers.append(MADE)
+    form = consents.create_consent(care, DRAFT, operation="op-3")
+    (call,) = care.calls
+    assert form.id == "c-9"
+    assert call.operation == "op-3"
+    assert call.body["requiredSigners"][0] == {
+        "role": "Patient",
+        "personId": "amelia",
+        "name": "Amelia",
+        "order": 1,
+    }
+    assert call.body["signingOrder"] == "Sequential"
+    assert call.body["body"][0]["heading"] == "What happens"
+    assert call.body["procedureDate"] == "2026-12-01"
+
+
+def test_after_an_empty_answer_the_new_form_is_looked_for(care):
+    older = {**MADE, "id": "c-8", "creationTime": "2026-11-26T09:30:00Z"}
+    care.answers.extend(
+        [None, {"totalCount": 3, "items": [older, MADE, {**MADE, "id": "c-10", "title": "Other"}]}]
+    )
+    assert consents.create_consent(care, DRAFT).id == "c-9"
+    assert care.calls[1].query["PatientId"] == "p"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "Embryo transfer"},
+        {"version": "4"},
+        {"patientId": "q"},
+        {"kind": "Storage"},
+        {"episodeId": None},
+        {"procedureDate": None},
+        {"requiredSigners": []},
+        {"status": "Superseded"},
+    ],
+)
+def test_a_form_that_differs_is_not_the_new_one(care, change):
+    care.answers.extend([None, {"items": [{**MADE, **change}]}])
+    assert consents.create_consent(care, DRAFT) is None
+
+
+def test_a_lost_signing_is_told_by_the_signatures():
+    given_at = datetime(2026, 11, 27, tzinfo=UTC)
+    signed = whole(signatures=(Signature(role=SignerRole.PATIENT, person_id="amelia", signed_at=given_at),))
+    assert consents.signed_by(signed, "amelia")
+    assert consents.signed_by(signed, "amelia", SignerRole.PATIENT)
+    assert not consents.signed_by(signed, "amelia", SignerRole.WITNESS)
+    assert not consents.signed_by(signed, "daniel")
+
+
+def test_an_answer_that_is_no_form_is_a_bad_response(care):
+    care.answers.append({"succeeded": True})
+    with pytest.raises(BadResponse):
+        sign(care)

@@ -1,0 +1,353 @@
+"""What follows from a record alone: turns to sign, legal moves, days of a protocol, folders, messages."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from portal.services.records.cases import CARE_MOVES, CareStatus, Case
+from portal.services.records.consents import (
+    ConsentStatus,
+    Signer,
+    SignerRole,
+    SigningOrder,
+)
+from portal.services.records.conversations import Conversation, Message
+from portal.services.records.documents import Directory, Documents, File
+from portal.services.records.episodes import Alert, Appointment, Episode, Follicles, MonitoringDay
+from portal.services.records.notifications import Notification
+from portal.services.records.patients import Patient
+from portal.services.records.pgt_results import PgtCall, PgtResult, PgtStatus
+from portal.services.records.physicians import WorkingHours
+from portal.services.records.protocols import PROTOCOL_MOVES, Medication, Protocol, ProtocolStatus
+from portal.services.records.storage import EMBRYO_MOVES, EmbryoStatus, EmbryoStorage
+from tests.support.builders import AMELIA, DANIEL, VICTOR, consent
+
+NOW = datetime(2026, 11, 27, 9, 30, tzinfo=UTC)
+
+
+def form(*signed: Signer, order=SigningOrder.SEQUENTIAL, signers=(VICTOR, DANIEL, AMELIA), **more):
+    return consent(*signed, required_signers=signers, signing_order=order, **more)
+
+
+def test_signers_still_missing_come_in_signing_order():
+    assert form().missing_signers == (AMELIA, DANIEL, VICTOR)
+    assert form(AMELIA).missing_signers == (DANIEL, VICTOR)
+
+
+def test_in_a_sequential_form_it_is_the_first_ones_turn():
+    assert form().whose_turn() == (AMELIA,)
+    assert form().my_open_role("amelia") is SignerRole.PATIENT
+    assert form().my_open_role("daniel") is None
+    assert form(AMELIA).my_open_role("daniel") is SignerRole.PARTNER
+    assert form(AMELIA).my_open_role("amelia") is None
+
+
+def test_signers_of_the_same_order_sign_side_by_side():
+    pair = (AMELIA, Signer(role=SignerRole.PARTNER, person_id="daniel", order=1), VICTOR)
+    assert [s.person_id for s in form(signers=pair).whose_turn()] == ["amelia", "daniel"]
+
+
+def test_in_any_order_it_is_everyones_turn():
+    anyhow = form(AMELIA, order=SigningOrder.ANY)
+    assert anyhow.whose_turn() == (DANIEL, VICTOR)
+    assert anyhow.waiting_for("victor") == ()
+
+
+def test_later_signers_know_whom_they_wait_for():
+    assert form().waiting_for("victor") == (AMELIA, DANIEL)
+    assert form(AMELIA).waiting_for("victor") == (DANIEL,)
+    assert form().waiting_for("amelia") == ()
+    assert form().waiting_for("nobody") == ()
+
+
+@pytest.mark.parametrize(
+    "status", sorted(set(ConsentStatus) - {ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED})
+)
+def test_nobody_signs_a_form_that_is_not_open(status):
+    closed = form(status=status)
+    assert closed.whose_turn() == ()
+    assert closed.my_open_role("amelia") is None
+    assert closed.waiting_for("victor") == ()
+
+
+def test_a_signer_not_yet_named_is_whoever_signs_in_that_role():
+    witness = Signer(role=SignerRole.WITNESS, order=1)
+    assert form(signers=(witness,)).missing_signers == (witness,)
+    nora = Signer(role=SignerRole.WITNESS, person_id="nora")
+    assert form(nora, signers=(witness,)).missing_signers == ()
+
+
+def test_a_signature_in_another_role_does_not_count():
+    other = Signer(role=SignerRole.WITNESS, person_id="amelia")
+    assert AMELIA in form(other).missing_signers
+
+
+def test_a_form_knows_its_signers_and_their_signatures():
+    signed = form(AMELIA)
+    assert signed.is_signer("daniel")
+    assert not signed.is_signer("nora")
+    assert signed.signature_of("amelia").role is SignerRole.PATIENT
+    assert signed.signature_of("daniel") is None
+
+
+@pytest.mark.parametrize(
+    ("status", "ended", "is_open", "revocable"),
+    [
+        (ConsentStatus.DRAFT, False, False, False),
+        (ConsentStatus.PENDING, False, True, True),
+        (ConsentStatus.PARTIALLY_SIGNED, False, True, True),
+        (ConsentStatus.SIGNED, False, False, True),
+        (ConsentStatus.REVOKED, True, False, False),
+        (ConsentStatus.EXPIRED, True, False, False),
+        (ConsentStatus.SUPERSEDED, True, False, False),
+        (ConsentStatus("Lost"), False, False, False),
+    ],
+)
+def test_what_may_happen_to_a_form_follows_from_its_status(status, ended, is_open, revocable):
+    it = form(status=status)
+    assert (it.is_ended, it.is_open, it.is_revocable) == (ended, is_open, revocable)
+    assert it.is_signed is (status == ConsentStatus.SIGNED)
+
+
+def moves(table):
+    return {(a.value, b.value) for a, targets in table.items() for b in targets}
+
+
+def test_cases_move_as_agreed():
+    assert moves(CARE_MOVES) == {
+        ("Planned", "Waitlist"),
+        ("Planned", "Active"),
+        ("Planned", "Cancelled"),
+        ("Waitlist", "Active"),
+        ("Waitlist", "Cancelled"),
+        ("Active", "OnHold"),
+        ("OnHold", "Active"),
+        ("Active", "Finished"),
+        ("Active", "Cancelled"),
+        ("OnHold", "Finished"),
+        ("OnHold", "Cancelled"),
+        *((s.value, "EnteredInError") for s in CareStatus if s != CareStatus.ENTERED_IN_ERROR),
+    }
+    assert Case(id="1", status=CareStatus.FINISHED).next_statuses == (CareStatus.ENTERED_IN_ERROR,)
+
+
+def test_protocols_move_as_agreed():
+    assert moves(PROTOCOL_MOVES) == {
+        ("Draft", "Active"),
+        ("Active", "OnHold"),
+        ("OnHold", "Active"),
+        ("Active", "Completed"),
+        ("OnHold", "Completed"),
+        ("Draft", "Cancelled"),
+        ("Active", "Cancelled"),
+        ("OnHold", "Cancelled"),
+    }
+
+
+def test_embryos_move_as_agreed():
+    leaving = {"Thawed", "Discarded", "Donated", "ShippedOut"}
+    assert moves(EMBRYO_MOVES) == {
+        ("Stored", "Reserved"),
+        ("Reserved", "Stored"),
+        ("Stored", "OnHold"),
+        ("Reserved", "OnHold"),
+        ("OnHold", "Stored"),
+        ("OnHold", "Reserved"),
+        *(("Stored", status) for status in leaving),
+        *(("Reserved", status) for status in leaving),
+        ("Thawed", "Transferred"),
+        ("Thawed", "Discarded"),
+        ("Thawed", "Stored"),
+    }
+
+
+def embryo(status) -> EmbryoStorage:
+    return EmbryoStorage(id="1", embryo_code="E1", status=status)
+
+
+def test_embryos_that_are_gone_have_nowhere_to_move():
+    gone = {status for status in EmbryoStatus if embryo(status).is_terminal}
+    assert gone == {
+        EmbryoStatus.TRANSFERRED,
+        EmbryoStatus.DISCARDED,
+        EmbryoStatus.DONATED,
+        EmbryoStatus.SHIPPED_OUT,
+    }
+    assert {status for status in EmbryoStatus if EmbryoStorage.is_final(status)} == gone
+    assert embryo(EmbryoStatus.ON_HOLD).is_on_hold
+
+
+def test_from_an_unknown_status_no_move_is_offered():
+    assert embryo(EmbryoStatus("Lost")).next_statuses == ()
+    assert not embryo(EmbryoStatus("Lost")).is_terminal
+    assert Case(id="1", status=CareStatus("Paused")).next_statuses == ()
+    assert Protocol(id="1", name="P", status=ProtocolStatus("Paused")).next_statuses == ()
+
+
+GONAL = Medication(drug="Gonal-f", start_day=1, stop_rule="trigger", time="20:00")
+CETROTIDE = Medication(drug="Cetrotide", start_day=5, end_day=9, time="08:00")
+FOLATE = Medication(drug="Folic acid", start_day=-30)
+PROTOCOL = Protocol(
+    id="p",
+    name="Antagonist",
+    status=ProtocolStatus.ACTIVE,
+    start_date=date(2026, 11, 20),
+    medications=(GONAL, FOLATE, CETROTIDE),
+)
+
+
+@pytest.mark.parametrize(
+    ("today", "day", "due"),
+    [
+        (date(2026, 11, 19), 0, (FOLATE,)),
+        (date(2026, 11, 20), 1, (GONAL, FOLATE)),
+        (date(2026, 11, 24), 5, (CETROTIDE, GONAL, FOLATE)),
+        (date(2026, 11, 28), 9, (CETROTIDE, GONAL, FOLATE)),
+        (date(2026, 11, 29), 10, (GONAL, FOLATE)),
+    ],
+)
+def test_a_protocol_knows_todays_medication(today, day, due):
+    assert PROTOCOL.day_on(today) == day
+    assert PROTOCOL.medications_on(today) == due
+
+
+def test_a_protocol_that_is_not_running_asks_for_no_medication():
+    paused = Protocol(
+        id="p", name="A", status=ProtocolStatus.ON_HOLD, start_date=date(2026, 11, 20), medications=(GONAL,)
+    )
+    unplanned = Protocol(id="p", name="A", status=ProtocolStatus.ACTIVE, medications=(GONAL,))
+    assert paused.medications_on(date(2026, 11, 24)) == ()
+    assert unplanned.day_on(date(2026, 11, 24)) is None
+    assert unplanned.medications_on(date(2026, 11, 24)) == ()
+
+
+def test_a_patients_record_is_mine_by_user_id_or_else_by_id():
+    assert Patient(id="1", user_id="amelia").is_me("amelia")
+    assert not Patient(id="amelia", user_id="daniel").is_me("amelia")
+    assert Patient(id="amelia").is_me("amelia")
+
+
+def test_an_episode_knows_which_of_the_couple_i_am():
+    amelia, daniel = Patient(id="1", user_id="amelia"), Patient(id="2", user_id="daniel")
+    episode = Episode(id="e", status=CareStatus.ACTIVE, patient=amelia, partner=daniel)
+    assert episode.patient_of("daniel") is daniel
+    assert episode.patient_of("nora") is None
+
+
+def test_an_episode_knows_what_lies_ahead():
+    def visit(name, hours, status="Confirmed"):
+        start = NOW + timedelta(hours=hours)
+        return Appointment(id=name, start=start, end=start + timedelta(hours=1), status=status)
+
+    episode = Episode(
+        id="e",
+        status=CareStatus.ACTIVE,
+        patient=Patient(id="1"),
+        appointments=(
+            visit("later", 48),
+            visit("past", -2),
+            visit("off", 3, "Cancelled"),
+            visit("now", -0.5),
+            visit("next", 4),
+        ),
+        alerts=(
+            Alert(text="over", until=NOW),
+            Alert(text="holds", until=NOW + timedelta(1)),
+            Alert(text="always"),
+        ),
+    )
+    assert [a.id for a in episode.upcoming(NOW)] == ["now", "next", "later"]
+    assert [a.text for a in episode.alerts_at(NOW)] == ["holds", "always"]
+    assert not episode.is_ended
+
+
+def test_a_day_of_monitoring_counts_its_follicles():
+    day = MonitoringDay(date=date(2026, 11, 27), follicles=Follicles(left=(18.0, 11.5), right=(17.0, 9.0)))
+    assert day.sizes == (18.0, 17.0, 11.5, 9.0)
+    assert day.largest == 18.0
+    assert day.count_from(17) == 2
+    assert MonitoringDay(date=date(2026, 11, 27)).largest is None
+
+
+def folder(name, parent=None) -> Directory:
+    return Directory(id=name, name=name, parent_id=parent)
+
+
+DOCUMENTS = Documents(
+    directories=(
+        folder("scans"),
+        folder("Consents"),
+        folder("2026", "scans"),
+        folder("may", "2026"),
+        folder("orphan", "gone"),
+    ),
+    files=(
+        File(id="b", name="b.pdf", directory_id="2026"),
+        File(id="a", name="a.pdf", directory_id="2026"),
+        File(id="c"),
+    ),
+)
+
+
+def test_documents_form_a_tree():
+    assert [d.id for d in DOCUMENTS.directories_in(None)] == ["Consents", "orphan", "scans"]
+    assert [d.id for d in DOCUMENTS.directories_in("scans")] == ["2026"]
+    assert [f.id for f in DOCUMENTS.files_in("2026")] == ["a", "b"]
+    assert [f.id for f in DOCUMENTS.files_in(None)] == ["c"]
+
+
+def test_a_folder_cannot_go_into_itself():
+    assert DOCUMENTS.within("scans") == {"scans", "2026", "may"}
+    assert DOCUMENTS.within("may") == {"may"}
+
+
+def test_folders_in_a_ring_are_walked_once():
+    ring = Documents(directories=(folder("a", "b"), folder("b", "a")))
+    assert ring.within("a") == {"a", "b"}
+
+
+def test_a_conversation_shows_its_newest_message_that_is_not_archived():
+    def message(name, hours, archived=False):
+        sent_at = None if hours is None else NOW + timedelta(hours=hours)
+        return Message(id=name, sent_at=sent_at, is_archived=archived)
+
+    thread = Conversation(
+        id="1", messages=(message("new", 2), message("gone", 3, True), message("old", 1), message("?", None))
+    )
+    assert [m.id for m in thread.in_order] == ["?", "old", "new", "gone"]
+    assert thread.latest.id == "new"
+    assert Conversation(id="1").latest is None
+
+
+@pytest.mark.parametrize(
+    ("day", "weekday"),
+    [(0, 6), (1, 0), (6, 5), ("Monday", 0), ("sunday", 6), (7, None), (-1, None), ("Someday", None)],
+)
+def test_working_hours_count_sunday_as_zero(day, weekday):
+    assert WorkingHours(day_of_week=day, start="09:00", end="17:00").weekday == weekday
+
+
+def test_working_hours_are_times_of_day():
+    hours = WorkingHours(day_of_week=1, start="09:00", end="late")
+    assert hours.opens.hour == 9
+    assert hours.closes is None
+
+
+def test_notifications_know_what_they_are_about():
+    notice = Notification(
+        id="1", entity_type="Prospect", entity_id="7", data={"mergeId": 8, "empty": "", "list": []}
+    )
+    assert notice.is_about("prospect")
+    assert notice.is_about("Prospect", "7")
+    assert not notice.is_about("Prospect", "8")
+    assert notice.datum("mergeId") == "8"
+    assert notice.datum("empty") is notice.datum("list") is notice.datum("gone") is None
+
+
+def test_a_result_knows_whether_it_is_released_and_mosaic():
+    result = PgtResult(id="1", embryo_code="E1", status=PgtStatus.AMENDED, call=PgtCall.LOW_MOSAIC)
+    assert result.is_released
+    assert result.is_mosaic
+    assert not PgtResult(id="1", embryo_code="E1", status=PgtStatus.REPORTED).is_released

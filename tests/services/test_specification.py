@@ -1,0 +1,150 @@
+"""All 29 endpoints of the care API specification §4 that are the portal's have a page and a test; nothing else is called."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from portal.services.endpoints import ALL
+from tests.support import coverage_table
+from tests.support.coverage_table import ROOT, Row, rows, sources, tree
+
+CLIENTS = {"pycurl", "requests", "urllib3", "http.client", "urllib.request", "socket", "httpx", "aiohttp"}
+MAY_CONNECT = {
+    "portal/http/transport.py",  # the one place that opens connections
+    "portal/http/requests_adapter.py",  # what libraries ask of `requests` goes through it
+    "portal/operate/check.py",  # Authlib's session as at sign-in, upon that adapter
+    "portal/signin/discovery.py",  # Authlib's, too: what it raises
+    "portal/services/cached_session.py",  # requests-cache, upon that adapter
+    "portal/services/reference_cache.py",  # what that raises
+    "portal/demo/scale.py",  # asks whether a port is taken
+    "portal/demo/stack.py",  # asks whether a port is taken
+    "portal/demo/processes.py",  # starts the processes and waits for them
+    "portal/signin/service_client.py",  # Authlib's session, upon that adapter
+    "portal/signin/tokens.py",
+    "portal/signin/flow.py",
+    "portal/signin/logout.py",
+}
+MAY_CALL = {
+    "portal/services/client.py",
+    "portal/services/retry.py",
+    "portal/operate/check.py",
+    "portal/signin/discovery.py",
+    "portal/signin/flow.py",
+    "portal/http/requests_adapter.py",
+}
+"""Who may use `portal.http.transport`: care API, identity server, the adapter for libraries, and who checks both."""
+
+MAY_NAME = {"portal/web/navigation.py"}
+"""What names endpoints without calling them: sections go with the modules that a clinic has."""
+
+
+def portal_files() -> list[Path]:
+    return [path for path in sources("portal") if "careservice" not in path.parts]
+
+
+def where(path: Path, node: ast.AST) -> str:
+    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
+
+
+def imported(path: Path) -> list[tuple[ast.AST, str, str]]:
+    """Each import: its node, the module, and the name taken from it (empty for the module itself)."""
+    found: list[tuple[ast.AST, str, str]] = []
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            found += [(node, alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found += [(node, node.module or "", alias.name) for alias in node.names]
+    return found
+
+
+def name_of(row: Row) -> str:
+    return f"{row.endpoint.method} {row.endpoint.template}"
+
+
+@pytest.mark.parametrize("row", rows(), ids=name_of)
+def test_every_endpoint_has_a_service_function_a_page_and_a_test(row: Row) -> None:
+    name = name_of(row)
+    assert row.functions, f"{name}: no function of portal/services names it"
+    assert row.pages, f"{name}: no page reaches {', '.join('.'.join(one) for one in row.functions)}"
+    assert row.tests, f"{name}: no test opens any of {', '.join(page.route for page in row.pages)}"
+
+
+def test_all_29_are_looked_at() -> None:
+    assert [row.endpoint for row in rows()] == list(ALL)
+    assert len(ALL) == 29
+
+
+def test_endpoints_are_made_in_one_place_alone() -> None:
+    made = [
+        where(path, node)
+        for path in portal_files()
+        if path.name != "endpoints.py"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Endpoint"
+    ]
+    assert not made, f"an Endpoint is made outside of portal/services/endpoints.py: {made}"
+
+
+def test_pages_call_service_functions_and_no_address_of_their_own() -> None:
+    found: list[str] = []
+    for path in portal_files():
+        place = path.relative_to(ROOT).as_posix()
+        if not place.startswith(("portal/views/", "portal/web/")):
+            continue
+        found += [
+            f"{where(path, node)} takes {name} from endpoints"
+            for node, module, name in imported(path)
+            if module == "portal.services.endpoints" and name.isupper() and place not in MAY_NAME
+        ]
+        found += [
+            f"{where(path, node)} calls {ast.unparse(node.func)}"
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and ast.unparse(node.func.value) == "care"
+        ]
+        found += [
+            f"{where(path, node)} names an address of the care API"
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.startswith("/api/")
+        ]
+    assert not found, f"a page must call a function of portal/services: {found}"
+
+
+def test_nothing_opens_connections_but_the_one_client() -> None:
+    found = [
+        f"{where(path, node)} imports {module}"
+        for path in portal_files()
+        if path.relative_to(ROOT).as_posix() not in MAY_CONNECT
+        for node, module, name in imported(path)
+        if module.split(".")[0] in CLIENTS or module in CLIENTS or f"{module}.{name}" in CLIENTS
+    ]
+    assert not found, f"only portal/http/transport.py opens connections: {found}"
+
+
+def test_calls_leave_through_the_client_alone() -> None:
+    found = [
+        f"{where(path, node)} calls {ast.unparse(node.func)}"
+        for path in portal_files()
+        if path.relative_to(ROOT).as_posix() not in MAY_CALL
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("transport.send", "transport.stream", "Call")
+    ]
+    assert not found, f"only the client of portal/services calls the care API: {found}"
+
+
+def test_the_table_is_what_the_code_gives() -> None:
+    kept = coverage_table.TABLE.read_text(encoding="utf-8")
+    assert kept == coverage_table.written(), (
+        "portal/services/README.md is not what the code gives: run `make table`"
+    )
+
+
+def test_the_table_is_linked_from_the_readme() -> None:
+    assert "(portal/services/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

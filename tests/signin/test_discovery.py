@@ -1,0 +1,90 @@
+"""The identity server's token endpoint: left in peace while it fails, tried again when its metadata can be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import requests
+from authlib.integrations.base_client import OAuthError
+
+from portal.config.settings import Timeouts
+from portal.signin.discovery import Provider, ProviderDown
+from tests.support.clock import Clock
+from tests.support.upstream import Make, Upstream, ok
+
+FAILURES = 3
+
+
+@pytest.fixture
+def server(upstream: Make) -> Iterator[Upstream]:
+    """Answers with its metadata, or with nothing while `down`."""
+    made: list[Upstream] = []
+
+    def script(line: str, number: int) -> bytes | None:
+        url = made[0].url
+        document = {
+            "issuer": url,
+            "authorization_endpoint": f"{url}/a",
+            "token_endpoint": f"{url}/t",
+            "jwks_uri": f"{url}/k",
+        }
+        return ok(json.dumps(document).encode())
+
+    made.append(upstream(script))
+    yield made[0]
+
+
+@pytest.fixture
+def provider(server: Upstream, clock: Clock) -> Provider:
+    return Provider(server.url, (), Timeouts(connect=1, read=1, page=3), clock, FAILURES)
+
+
+def call(provider: Provider, error: Exception | None = None) -> None:
+    with provider.token_call():
+        if error:
+            raise error
+
+
+def fail(provider: Provider) -> None:
+    for _ in range(FAILURES):
+        with pytest.raises(requests.ConnectionError):
+            call(provider, requests.ConnectionError("connection refused"))
+
+
+def test_after_failures_in_a_row_no_token_is_asked_for(provider: Provider, server: Upstream) -> None:
+    fail(provider)
+    with pytest.raises(ProviderDown):
+        call(provider)
+    assert server.seen == []
+
+
+def test_refusals_are_no_failures(provider: Provider) -> None:
+    for _ in range(10):
+        with pytest.raises(OAuthError):
+            call(provider, OAuthError("invalid_grant"))
+    call(provider)
+
+
+def test_after_a_pause_the_metadata_are_read_and_then_a_token_is_asked_for(
+    provider: Provider, server: Upstream, clock: Clock
+) -> None:
+    fail(provider)
+    clock.now += 2
+    call(provider)
+    assert len(server.seen) == 1
+    assert server.seen[0].startswith("GET /.well-known/openid-configuration")
+    call(provider)
+    assert len(server.seen) == 1
+
+
+def test_a_token_call_is_never_the_probe(provider: Provider, server: Upstream, clock: Clock) -> None:
+    fail(provider)
+    server.script = lambda line, number: None
+    for _ in range(5):
+        clock.now += 2
+        reached: list[bool] = []
+        with pytest.raises(ProviderDown), provider.token_call():
+            reached.append(True)
+        assert not reached

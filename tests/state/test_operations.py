@@ -1,0 +1,110 @@
+"""Acts that happen once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from portal.state.operations import Operations, State
+from portal.store import open_store
+from portal.store.vault import Vault
+
+
+@pytest.fixture
+def operations(tmp_path: Path) -> Operations:
+    return Operations(Vault(open_store(f"sqlite:///{tmp_path}/s.db", time.time), ("k" * 32,)), time.time)
+
+
+def test_of_twenty_posts_of_one_form_one_may_act(operations: Operations) -> None:
+    operation = operations.begin("amelia", "sign:1")
+    claimed: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: claimed.append(operations.claim("amelia", operation.id)))
+        for _ in range(20)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(claimed) == [False] * 19 + [True]
+
+
+def test_anothers_operation_is_not_there(operations: Operations) -> None:
+    operation = operations.begin("amelia", "sign:1")
+    assert operations.find("daniel", operation.id, "sign:1") is None
+    assert not operations.claim("daniel", operation.id)
+    assert operations.find("amelia", operation.id, "sign:2") is None
+
+
+def test_a_finished_operation_tells_where_its_receipt_is_and_never_opens_again(
+    operations: Operations,
+) -> None:
+    operation = operations.begin("amelia", "sign:1", {"step": 1})
+    operations.claim("amelia", operation.id)
+    operations.finish("amelia", operation.id, "/consents/1/receipt")
+    again = operations.find("amelia", operation.id, "sign:1")
+    assert again is not None
+    assert (again.state, again.outcome) == (State.DONE, "/consents/1/receipt")
+    assert not operations.reopen("amelia", operation.id)
+    assert not operations.claim("amelia", operation.id)
+    assert not operations.keep("amelia", operation.id, {})
+
+
+def test_a_lost_answer_stays_unknown_until_someone_has_looked(operations: Operations) -> None:
+    operation = operations.begin("amelia", "sign:1")
+    operations.claim("amelia", operation.id)
+    operations.lose("amelia", operation.id)
+    assert not operations.claim("amelia", operation.id)
+    assert operations.reopen("amelia", operation.id)
+    assert operations.claim("amelia", operation.id)
+
+
+def test_the_newest_operation_for_a_purpose_is_found(operations: Operations) -> None:
+    operations.begin("amelia", "sign:1")
+    newest = operations.begin("amelia", "sign:1", {"a": 1})
+    operations.keep("amelia", newest.id, {"a": 2})
+    found = operations.newest("amelia", "sign:1")
+    assert found is not None
+    assert found.id == newest.id
+    assert found.data == {"a": 2}
+    assert operations.newest("daniel", "sign:1") is None
+
+
+def test_an_operation_of_a_given_id_is_made_once(operations: Operations) -> None:
+    first = operations.begin("booking link", "book:1", id_="link")
+    operations.claim("booking link", "link", {"window": "taken"})
+    again = operations.begin("booking link", "book:1", {"window": "another"}, id_="link")
+    assert (first.id, again.id) == ("link", "link")
+    assert (again.state, again.data) == (State.PENDING, {"window": "taken"})
+
+
+def test_an_operation_lives_as_long_as_is_said(tmp_path: Path) -> None:
+    now = time.time()
+    operations = Operations(
+        Vault(open_store(f"sqlite:///{tmp_path}/s.db", lambda: now), ("k" * 32,)), lambda: now
+    )
+    operations.begin("booking link", "book:1", id_="link", expires_at=now + 72 * 3600)
+    operations.begin("amelia", "sign:1", id_="form")
+    now += 49 * 3600
+    assert operations.find("booking link", "link", "book:1")
+    assert operations.find("amelia", "form", "sign:1") is None
+
+
+def test_what_was_done_starts_again_only_when_that_is_asked_for(operations: Operations) -> None:
+    operation = operations.begin("nora", "update:1")
+    assert not operations.restart("nora", operation.id)
+    operations.finish("nora", operation.id)
+    assert operations.restart("nora", operation.id)
+    assert operations.claim("nora", operation.id)
+
+
+def test_a_dropped_operation_is_not_there(operations: Operations) -> None:
+    operation = operations.begin("colin", "merge:1")
+    operations.drop("nora", operation.id)
+    assert operations.find("colin", operation.id, "merge:1")
+    operations.drop("colin", operation.id)
+    assert operations.find("colin", operation.id, "merge:1") is None
+    assert not operations.finish("colin", operation.id)

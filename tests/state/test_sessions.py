@@ -1,0 +1,153 @@
+"""Sessions over each store: when they end, what stays of them, and who wins."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from portal.config.settings import SessionLimits
+from portal.config.tenants import Side, Tenants
+from portal.state.sessions import Person, Session, SessionRecord, Sessions, Tokens, record_name, tokens_name
+from portal.store import Store
+from portal.store.vault import Vault
+from tests.support.builders import person
+from tests.support.clock import Clock
+
+HOST, CLINIC = "riverside.localhost", "riverside"
+MINUTE, HOUR = 60, 3600
+
+
+@pytest.fixture
+def sessions(store: Store, clock: Clock) -> Sessions:
+    limits = {
+        Side.PATIENT: SessionLimits(30 * MINUTE, 12 * HOUR),
+        Side.STAFF: SessionLimits(15 * MINUTE, 8 * HOUR),
+    }
+    return Sessions(Vault(store, ("k" * 40,)), Tenants({}, {}), limits, clock)
+
+
+def begun(sessions: Sessions, who: Person) -> str:
+    """Sign in, and return the cookie."""
+    here = Session(sessions, None, CLINIC, HOST)
+    tokens = Tokens(access_token="a", refresh_token="r", expires_at=9e9, refresh_at=9e9)
+    here.sign_in(who, tokens, device="")
+    assert here.fresh_cookie is not None
+    return here.fresh_cookie
+
+
+def again(sessions: Sessions, cookie: str, host: str = HOST) -> Session:
+    return Session(sessions, cookie, CLINIC, host)
+
+
+@pytest.mark.parametrize(("side", "idle", "absolute"), [(Side.PATIENT, 30, 12), (Side.STAFF, 15, 8)])
+def test_a_session_ends_unused_or_old(
+    sessions: Sessions, clock: Clock, side: Side, idle: int, absolute: int
+) -> None:
+    cookie, began = begun(sessions, person(side=side)), clock.now
+    while clock.now < began + absolute * HOUR - idle * MINUTE:
+        clock.now += (idle - 1) * MINUTE
+        here = again(sessions, cookie)
+        assert here.person is not None, "use keeps it"
+        here.use()
+    clock.now = began + absolute * HOUR - 1
+    assert again(sessions, cookie).person is not None
+    clock.now += 1
+    assert again(sessions, cookie).person is None, "however much it is used"
+    other = begun(sessions, person(side=side))
+    clock.now += idle * MINUTE
+    assert again(sessions, other).person is None
+
+
+def test_reading_writes_nothing_and_use_at_most_once_a_minute(sessions: Sessions, clock: Clock) -> None:
+    cookie = begun(sessions, person())
+    versions: list[int] = []
+    for _ in range(6):
+        clock.now += 20
+        here = again(sessions, cookie)
+        here.use()
+        here.save()
+        held = sessions._vault.get(record_name(cookie), SessionRecord)
+        assert held is not None
+        versions.append(held.version)
+    assert versions == [1, 1, 2, 2, 2, 3]
+
+
+@pytest.mark.parametrize("ended", ["unused", "elsewhere", "refused", "back-channel"])
+def test_it_stays_known_whose_a_session_was_that_nobody_asked_to_end(
+    sessions: Sessions, clock: Clock, ended: str
+) -> None:
+    cookie = begun(sessions, person())
+    match ended:
+        case "unused":
+            clock.now += 31 * MINUTE
+        case "back-channel":
+            assert (
+                sessions.end_tagged(issuer="https://id.example", tenant=CLINIC, sub=None, sid="amelia-1") == 1
+            )
+        case _:
+            sessions.end_unasked(record_name(cookie), elsewhere=ended == "elsewhere")
+    here = again(sessions, cookie)
+    assert here.person is None and here.tokens is None
+    assert here.whose() == ("https://id.example", "amelia")
+    assert here.was_ended_elsewhere == (ended == "elsewhere")
+    assert again(sessions, cookie, "other.localhost").whose() is None
+    assert Session(sessions, cookie, "harbour", HOST).whose() is None
+    if ended != "unused":
+        assert sessions.tokens_of(record_name(cookie)) is None
+    clock.now += HOUR + MINUTE
+    if ended != "elsewhere":
+        assert again(sessions, cookie).whose() is None, "for an hour"
+
+
+def test_nothing_is_known_after_signing_out(sessions: Sessions, clock: Clock) -> None:
+    cookie = begun(sessions, person())
+    again(sessions, cookie).end()
+    assert again(sessions, cookie).whose() is None
+    late = begun(sessions, person())
+    clock.now += 31 * MINUTE
+    again(sessions, late).end()
+    assert again(sessions, late).whose() is None, "of a session that was over as well"
+
+
+def test_signing_out_wins_over_every_late_write(sessions: Sessions) -> None:
+    cookie = begun(sessions, person())
+    slow = again(sessions, cookie)
+    assert slow.person is not None
+    tokens = sessions.tokens_of(record_name(cookie))
+    assert tokens is not None
+    again(sessions, cookie).end()
+    slow["late"] = 1
+    slow.remember_episodes(["late"])
+    slow.save()
+    assert not sessions.replace_tokens(record_name(cookie), tokens, tokens)
+    sessions.end_unasked(record_name(cookie))
+    assert again(sessions, cookie).record is None
+    assert again(sessions, cookie).whose() is None
+    assert sessions._vault.store.get_many([record_name(cookie), tokens_name(record_name(cookie))]) == {}
+
+
+def test_what_several_tabs_write_at_once_is_all_kept(sessions: Sessions) -> None:
+    cookie, ready = begun(sessions, person()), threading.Barrier(8)
+
+    def write(tab: int) -> None:
+        here = again(sessions, cookie)
+        assert here.person is not None
+        here[f"tab {tab}"] = tab
+        ready.wait()
+        here.save()
+
+    threads = [threading.Thread(target=write, args=(tab,)) for tab in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert dict(again(sessions, cookie)) == {f"tab {tab}": tab for tab in range(8)}
+
+
+def test_what_a_visitor_leaves_in_flask_s_dictionary_is_not_stored(sessions: Sessions) -> None:
+    here = Session(sessions, None, CLINIC, HOST)
+    here["toast"] = "x"
+    assert here["toast"] == "x"
+    here.save()
+    assert here.fresh_cookie is None and here.record is None

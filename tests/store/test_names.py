@@ -1,0 +1,170 @@
+"""The names of records: the same for every process and for years, and nothing that a reader of the store can try out."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from portal.audit.checkpoints import _OLDER_TAG
+from portal.store import Store, StoreDown, open_store
+from portal.store.names import _RECORD, Names, hashed_name
+from tests.support.redis_server import RedisServer
+
+OLD, NEW, OTHER = "o" * 40, "n" * 40, "x" * 40
+PERSON = ("https://id.example", "riverside", "amelia")
+DAY = 24 * 3600
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def store(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Store:
+    if request.param == "sqlite":
+        return open_store(f"sqlite:///{tmp_path}/store.db", clock)
+    server: RedisServer = request.getfixturevalue("redis_server")
+    server.empty()
+    return open_store(server.url, clock)
+
+
+def name(store: Store, clock: Clock, *keys: str) -> str:
+    """What a process that starts now, with these secret keys, calls the same record."""
+    return Names(store, keys, clock).name("sub", *PERSON)
+
+
+def test_every_process_gives_the_same_names(store: Store, clock: Clock) -> None:
+    assert name(store, clock, OLD) == name(store, clock, OLD)
+    names = Names(store, (OLD,), clock)
+    assert names.name("sub", *PERSON) == name(store, clock, OLD)
+    assert names.name("sub", *PERSON) != names.name("bell", *PERSON)
+    assert names.name("a", "b", "c") != names.name("a", "b\0c")
+
+
+def test_processes_that_start_together_agree(store: Store, clock: Clock) -> None:
+    ready, given = threading.Barrier(8), list[str]()
+
+    def start() -> None:
+        ready.wait()
+        given.append(name(store, clock, OLD))
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(given) == 8
+    assert len(set(given)) == 1
+
+
+def test_names_stay_while_keys_are_rotated_whichever_process_starts_when(store: Store, clock: Clock) -> None:
+    first = name(store, clock, OLD)
+    rounds = [(OLD, NEW), (OLD,), (NEW, OLD), (OLD, NEW), (NEW,), (NEW, OLD), (OLD,), (OLD, NEW), (NEW,)]
+    assert {name(store, clock, *keys) for keys in rounds} == {first}
+
+
+def test_a_secret_key_that_was_removed_opens_the_naming_key_no_longer(store: Store, clock: Clock) -> None:
+    for keys in [(OLD,), (NEW, OLD), (NEW,)]:
+        name(store, clock, *keys)
+    assert name(store, clock, NEW) != name(store, clock, OLD)
+
+
+def test_nobody_without_a_secret_key_can_tell_a_name(store: Store, clock: Clock, tmp_path: Path) -> None:
+    another_store = open_store(f"sqlite:///{tmp_path}/another.db", clock)
+    here = name(store, clock, OLD)
+    assert here != name(another_store, clock, OLD), "nor from the secret key alone"
+    tried = [
+        hashlib.sha256(separator.join(parts).encode()).hexdigest()
+        for count in range(1, 4)
+        for parts in permutations(("sub", *PERSON), count)
+        for separator in ("", "\0", ":")
+    ]
+    assert not any(guess[:32] in here for guess in tried)
+    assert not any(part in here for part in PERSON)
+
+
+def test_the_store_may_be_down_at_first(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = Names(store, (OLD,), clock)
+
+    def down(*_: object, **__: object) -> None:
+        raise StoreDown
+
+    with monkeypatch.context() as while_down:
+        while_down.setattr(store, "get", down)
+        with pytest.raises(StoreDown):
+            names.name("sub", *PERSON)
+    assert names.name("sub", *PERSON) == name(store, clock, OLD)
+
+
+def test_an_emptied_store_gets_the_key_of_who_comes_first_and_all_find_what_is_tagged(
+    store: Store, clock: Clock
+) -> None:
+    running, other = Names(store, (OLD,), clock), Names(store, (OLD,), clock)
+    assert running.name("sub", *PERSON) == other.name("sub", *PERSON)
+    store.delete(_RECORD)
+    started = Names(store, (OLD,), clock)
+    store.insert("session:1", b"", expires_at=clock.now + 60, tags=started.tags("sub", *PERSON))
+    store.insert("session:2", b"", expires_at=clock.now + 60, tags=running.tags("sub", *PERSON))
+    for names in (started, running, other):
+        assert names.tagged("sub", *PERSON) == ["session:1", "session:2"]
+
+
+def test_a_process_with_a_key_of_its_own_leaves_the_naming_key_of_others_alone(
+    store: Store, clock: Clock
+) -> None:
+    running = Names(store, (OLD,), clock)
+    before = running.name("sub", *PERSON)
+    after = name(store, clock, OTHER)
+    assert after != before, "what the others wrote can't be opened, so nothing is lost"
+    assert running.tags("sub", *PERSON) == [before]
+    assert name(store, clock, OTHER) == after
+
+
+def test_the_naming_key_is_made_to_last_again_in_time(store: Store, clock: Clock) -> None:
+    first = name(store, clock, OLD)
+    for _year in range(30):
+        clock.now += 365 * DAY
+        assert name(store, clock, OLD) == first
+
+
+def test_a_new_store_has_no_tag_that_can_be_guessed(store: Store, clock: Clock) -> None:
+    names = Names(store, (OLD,), clock)
+    assert names.tags("sub", *PERSON) == [names.name("sub", *PERSON)]
+
+
+def test_after_an_upgrade_both_versions_find_what_either_tagged(store: Store, clock: Clock) -> None:
+    older_tag = hashed_name("sub", *PERSON)
+    store.insert("audit-anchor:1", b"", expires_at=clock.now + 400 * DAY, tags=[_OLDER_TAG])
+    store.insert("session:old", b"", expires_at=clock.now + 2 * DAY, tags=[older_tag])
+    names = Names(store, (OLD,), clock)
+    store.insert("session:new", b"", expires_at=clock.now + 2 * DAY, tags=names.tags("sub", *PERSON))
+    assert sorted(names.tagged("sub", *PERSON)) == ["session:new", "session:old"]
+    assert store.tagged(older_tag) == ["session:new", "session:old"], "as the older version looks"
+    clock.now += DAY + 1
+    assert names.tags("sub", *PERSON) == [names.name("sub", *PERSON)]
+    assert sorted(Names(store, (OLD,), clock).tagged("sub", *PERSON)) == ["session:new", "session:old"]
+
+
+def test_a_naming_key_that_cannot_be_read_is_made_anew(store: Store, clock: Clock) -> None:
+    store.insert(_RECORD, b"\xc1", expires_at=clock.now + DAY)
+    assert name(store, clock, OLD) == name(store, clock, OLD)

@@ -1,0 +1,162 @@
+"""Sealed records: written by compare-and-set, so that no update is lost, and opened by those with a key alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from portal.store import Record, Store, open_store, update
+from portal.store.sealer import Sealer
+from portal.store.vault import Vault
+from tests.support.redis_server import RedisServer
+
+KEY, OTHER_KEY = "k" * 32, "o" * 32
+THREADS, TIMES = 8, 25
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def store(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Store:
+    if request.param == "sqlite":
+        return open_store(f"sqlite:///{tmp_path}/store.db", clock)
+    server: RedisServer = request.getfixturevalue("redis_server")
+    server.empty()
+    return open_store(server.url, clock)
+
+
+@pytest.fixture
+def vault(store: Store) -> Vault:
+    return Vault(store, (KEY,))
+
+
+def at_once(act: Callable[[int], object]) -> None:
+    """Do it in some threads, which begin together, some times each."""
+    ready = threading.Barrier(THREADS)
+
+    def run(number: int) -> None:
+        ready.wait()
+        for time in range(TIMES):
+            act(number * TIMES + time)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_updates_at_once_are_all_kept(vault: Vault, clock: Clock) -> None:
+    def add(number: int) -> None:
+        vault.update("all", set[int], lambda kept: kept | {number}, initial=set(), expires_at=clock.now + 60)
+
+    at_once(add)
+    held = vault.get("all", set[int])
+    assert held is not None
+    assert held.value == set(range(THREADS * TIMES))
+
+
+def test_updates_of_bytes_at_once_are_all_kept(store: Store, clock: Clock) -> None:
+    def add(record: Record | None) -> tuple[bytes, float]:
+        return str(int(record.value if record else 0) + 1).encode(), clock.now + 60
+
+    at_once(lambda _number: update(store, "count", add))
+    record = store.get("count")
+    assert record is not None
+    assert int(record.value) == THREADS * TIMES
+
+
+def test_of_many_that_take_what_is_there_once_one_alone_is_told_so(vault: Vault, clock: Clock) -> None:
+    vault.insert("one", "free", expires_at=clock.now + 60)
+    taken: list[str] = []
+
+    def take(number: int) -> None:
+        if vault.update("one", str, lambda now: f"taken by {number}" if now == "free" else None):
+            taken.append(f"taken by {number}")
+
+    at_once(take)
+    held = vault.get("one", str)
+    assert held is not None
+    assert taken == [held.value]
+
+
+def test_what_is_not_there_is_not_updated(vault: Vault, clock: Clock) -> None:
+    assert vault.update("a", str, str.upper) is None
+    assert vault.update("a", str, str.upper, initial="new", expires_at=clock.now + 10) == "NEW"
+    assert vault.update("a", str, lambda _now: None) is None
+    held = vault.get("a", str)
+    assert held is not None
+    assert (held.value, held.expires_at, held.version) == ("NEW", clock.now + 10, 1)
+
+
+def test_a_new_record_needs_a_time_to_expire(vault: Vault) -> None:
+    with pytest.raises(ValueError, match="expire"):
+        vault.update("a", str, str.upper, initial="new")
+
+
+def test_an_update_keeps_the_time_to_expire_or_sets_it_by_the_new_value(vault: Vault, clock: Clock) -> None:
+    vault.insert("a", 1, expires_at=clock.now + 10)
+    vault.update("a", int, lambda now: now + 1)
+    kept = vault.get("a", int)
+    assert kept is not None
+    assert kept.expires_at == clock.now + 10
+    vault.update("a", int, lambda now: now + 1, expires_at=lambda value: clock.now + value * 100)
+    later = vault.get("a", int)
+    assert later is not None
+    assert (later.value, later.expires_at) == (3, clock.now + 300)
+
+
+def test_a_record_that_does_not_open_is_written_over_by_who_can_begin_anew(
+    store: Store, clock: Clock
+) -> None:
+    """One that is sealed with a key that is gone, or that a newer version writes in another way."""
+    Vault(store, (OTHER_KEY,)).insert("a", "theirs", expires_at=clock.now + 10)
+    vault = Vault(store, (KEY,))
+    assert vault.update("a", str, str.upper) is None
+    assert vault.update("a", str, str.upper, initial="ours", expires_at=clock.now + 20) == "OURS"
+    held = vault.get("a", str)
+    assert held is not None
+    assert held.value == "OURS"
+
+
+def test_what_was_sealed_before_still_opens(store: Store, clock: Clock) -> None:
+    """Sealed by an earlier version of the portal, whose sessions go on."""
+    sealed = "b1664b32dd78b1cd50ad3ae746db4304637b2c5bcb90566c5d54de9b45ab31f6837b7fcd9c4aa3b75cffe370"
+    store.insert("a", bytes.fromhex(sealed), expires_at=clock.now + 10)
+    held = Vault(store, (KEY,)).get("a", dict[str, str])
+    assert held is not None
+    assert held.value == {"token": "kept"}
+
+
+@pytest.mark.parametrize("spoilt", [b"", b"k", b"\0" * 40, bytes(range(64))])
+def test_what_is_not_sealed_does_not_open(spoilt: bytes) -> None:
+    sealer = Sealer((KEY,), "store")
+    key_id = sealer.seal(b"", b"a")[:4]
+    assert sealer.open(spoilt, b"a") is None
+    assert sealer.open(key_id + spoilt, b"a") is None
+
+
+def test_each_purpose_has_a_key_of_its_own() -> None:
+    sealed = Sealer((KEY,), "store").seal(b"x", b"a")
+    assert Sealer((KEY,), "store").open(sealed, b"a") == b"x"
+    assert Sealer((KEY,), "cache").open(sealed, b"a") is None

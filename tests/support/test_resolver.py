@@ -1,0 +1,48 @@
+"""No test leans on the system's resolver for a clinic's host name."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+import requests
+
+from tests.support.resolver import CLINIC, AskedTheSystem, report
+from tests.support.stack import PortalThread
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: socket.getaddrinfo(CLINIC, 80),
+        lambda: socket.create_connection((f"{CLINIC}.", 80)),
+        lambda: socket.gethostbyname(CLINIC.upper()),
+        lambda: requests.get(f"http://{CLINIC}:8000/", timeout=2),
+    ],
+    ids=["getaddrinfo", "create_connection", "gethostbyname", "requests"],
+)
+def test_asking_the_system_for_a_clinic_is_refused(system_resolver: list[str], ask) -> None:
+    with pytest.raises(AskedTheSystem):
+        ask()
+    assert [name.lower().rstrip(".") for name in system_resolver] == [CLINIC]
+    system_resolver.clear()  # else this test would fail for it
+
+
+def test_other_names_are_resolved_as_ever(system_resolver: list[str]) -> None:
+    assert socket.getaddrinfo("localhost", 80)
+    assert system_resolver == []
+
+
+def test_a_visitor_needs_no_resolver(portal: PortalThread) -> None:
+    assert portal.visitor("harbour").get("/signed-out").status == 200
+
+
+def test_the_report_says_what_the_system_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [])
+    assert report() == f"{CLINIC} is resolved by this system; the suite doesn't need it"
+
+    def unknown(*_: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    assert report() == f"{CLINIC} is not resolved by this system; the suite doesn't need it"

@@ -1,0 +1,299 @@
+"""The booking page over HTTP: no sign-in, a signed link, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from icalendar import Calendar
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import CareService, PortalThread, free_port
+from tests.support.visitor import Page, Visitor
+
+TOMASZ = sample_id("prospect", "tomasz")
+RUTH = sample_id("prospect", "ruth")
+
+Link = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def portal(service: CareService) -> Iterator[PortalThread]:
+    """A portal that doesn't hurry its visitors."""
+    running = PortalThread(service.plan, PORTAL_LIMIT_BOOKING="1000 per minute")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def link(portal: PortalThread) -> Link:
+    def make(prospect_id: str = TOMASZ, days: float = 7, clinic: str = "riverside") -> str:
+        links = portal.app.extensions["booking"].links
+        return f"/book/{links.make(clinic=clinic, prospect_id=prospect_id, lifetime=timedelta(days=days))}"
+
+    return make
+
+
+@pytest.fixture
+def anybody(portal: PortalThread) -> Visitor:
+    return portal.visitor()
+
+
+def week(path: str, weeks: int = 1) -> str:
+    return f"{path}?from={(date.today() + timedelta(weeks=weeks)).isoformat()}"
+
+
+def windows(page: Page) -> list[str]:
+    return [str(radio["value"]) for radio in page.select("input[name=window]")]
+
+
+def test_a_link_shows_free_times_of_everybody_without_signing_in(anybody: Visitor, link: Link) -> None:
+    page = anybody.get(week(link()))
+    assert page.heading == "Book your first visit"
+    assert len(windows(page)) > 20
+    assert "Dr Victor" in page.words
+    assert "Europe/London" in page.words
+    labels = [x.get_text(" ", strip=True) for x in page.select("fieldset.week-day:first-of-type label")]
+    assert len(labels) == len(set(labels)), "each time is offered once"
+
+
+def test_it_names_nobody_and_is_kept_from_search_engines(anybody: Visitor, link: Link) -> None:
+    page = anybody.get(link())
+    assert "Tomasz" not in page.text and "Wójcik" not in page.text
+    assert page.soup.select_one("meta[name=robots]")["content"] == "noindex"
+    assert page.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_booking_ends_in_a_receipt_that_the_link_shows_from_then_on(
+    anybody: Visitor, portal: PortalThread, link: Link
+) -> None:
+    path = link()
+    form = anybody.get(week(path)).form(path)
+    chosen = windows(form.page)[0]
+    receipt = form.submit(window=chosen)
+    assert receipt.heading == "Your visit is booked"
+    assert receipt.path == path
+    assert portal.visitor().get(path).heading == "Your visit is booked"
+    assert form.submit(window=windows(form.page)[4]).heading == "Your visit is booked"
+    other = anybody.get(week(link()))
+    assert windows(form.page)[4] in windows(other)
+
+
+def test_the_receipt_has_a_calendar_file_with_neutral_words(anybody: Visitor, link: Link) -> None:
+    path = link()
+    form = anybody.get(week(path)).form(path)
+    receipt = form.submit(window=windows(form.page)[0])
+    answer = anybody.get(receipt.link("Add to your calendar"))
+    assert answer.headers["Content-Type"].startswith("text/calendar")
+    event = next(iter(Calendar.from_ical(answer.response.content).walk("VEVENT")))
+    assert str(event["summary"]) == "Appointment"
+    assert event["dtend"].dt - event["dtstart"].dt == timedelta(minutes=30)
+
+
+def test_there_is_no_calendar_file_before_it_is_booked(anybody: Visitor, link: Link) -> None:
+    anybody.get(f"{link()}/appointment.ics", status=404)
+
+
+@pytest.mark.asvs("2.3.4")
+def test_twenty_posts_by_one_link_book_one_time(portal: PortalThread, link: Link) -> None:
+    path = link()
+    forms = []
+    for _ in range(4):
+        page = portal.visitor().get(week(path, weeks=2))
+        forms += [(page.form(path), windows(page)[n]) for n in range(5)]
+    with ThreadPoolExecutor(10) as pool:
+        ends = list(pool.map(lambda pair: pair[0].submit(window=pair[1], status=None), forms))
+    assert {end.heading for end in ends} <= {"Your visit is booked", "We couldn’t confirm your booking"}
+    left = windows(portal.visitor().get(week(link(), weeks=2)))
+    physician_free_again = [value for _form, value in forms if value not in left]
+    assert len(set(physician_free_again)) <= 1
+    assert portal.visitor().get(path).heading == "Your visit is booked"
+
+
+def test_a_time_that_was_taken_meanwhile_is_refused_kindly_with_fresh_times(
+    anybody: Visitor, portal: PortalThread, link: Link
+) -> None:
+    path = link()
+    slow = anybody.get(week(path, weeks=3)).form(path)
+    chosen = windows(slow.page)[2]
+    other = link()
+    portal.visitor().get(week(other, weeks=3)).form(other).submit(window=chosen)
+    page = slow.submit(window=chosen, status=409)
+    assert "Someone else has just taken that time" in page.words
+    assert chosen not in windows(page)
+    assert page.form(path).submit(window=windows(page)[0]).heading == "Your visit is booked"
+
+
+def test_choosing_nothing_is_said(anybody: Visitor, link: Link) -> None:
+    path = link()
+    page = anybody.get(week(path)).form(path).submit(status=422)
+    assert "Choose a time." in page.words
+
+
+def test_a_closed_enquiry_is_told_kindly_and_the_link_is_not_used_up(anybody: Visitor, link: Link) -> None:
+    path = link(RUTH)
+    form = anybody.get(week(path)).form(path)
+    page = form.submit(window=windows(form.page)[0], status=403)
+    assert "This link can’t be used any more" in page.heading
+    assert anybody.get(path).heading == "Book your first visit"
+
+
+def test_an_enquiry_that_is_gone_is_told_kindly(anybody: Visitor, link: Link) -> None:
+    path = link(sample_id("prospect", "nobody"))
+    form = anybody.get(week(path)).form(path)
+    assert "can’t be used" in form.submit(window=windows(form.page)[0], status=404).heading
+
+
+@pytest.mark.asvs("8.4.1")
+def test_another_clinics_host_does_not_know_the_link(portal: PortalThread, link: Link) -> None:
+    assert portal.visitor("harbour").get(link(), status=404)
+
+
+def test_a_clinic_without_a_calendar_says_so(portal: PortalThread, link: Link) -> None:
+    page = portal.visitor("harbour").get(link(clinic="harbour"), status=501)
+    assert "doesn’t offer this here" in page.words
+
+
+@pytest.mark.parametrize("signed", ["nonsense", "a.b", "%C3%A9", "x" * 3000])
+def test_what_is_no_link_is_not_found(anybody: Visitor, signed: str) -> None:
+    anybody.get(f"/book/{signed}", status=404)
+
+
+def test_an_expired_link_is_told_kindly_and_books_nothing(
+    anybody: Visitor, portal: PortalThread, link: Link
+) -> None:
+    path = link(days=1)
+    form = anybody.get(week(path)).form(path)
+    other = portal.visitor()
+    portal.clock.advance(25 * 3600)
+    try:
+        page = other.get(path, status=410)
+        assert page.heading == "This link has expired"
+        token = page.soup.select_one("input[name=csrf_token]")
+        assert token is not None
+        fields = {"window": windows(form.page)[0], "csrf_token": str(token["value"])}
+        assert other.request("POST", path, data=fields, status=410).heading == "This link has expired"
+    finally:
+        portal.clock.advance(-25 * 3600)
+
+
+def test_a_post_without_its_token_is_refused(anybody: Visitor, link: Link) -> None:
+    path = link()
+    form = anybody.get(week(path)).form(path)
+    form.submit(window=windows(form.page)[0], csrf_token="forged", status=400)
+    assert anybody.get(path).heading == "Book your first visit"
+
+
+def test_a_lost_answer_is_told_as_it_is_and_the_link_does_not_book_again(
+    anybody: Visitor, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.services.errors import Unavailable
+    from portal.views.booking import visit
+
+    calls: list[str] = []
+
+    def lost(care: object, prospect_id: str, **sent: object) -> None:
+        calls.append(prospect_id)
+        raise Unavailable("timed out", outcome_known=False)
+
+    monkeypatch.setattr(visit, "book_window", lost)
+    path = link()
+    form = anybody.get(week(path)).form(path)
+    page = form.submit(window=windows(form.page)[0], status=503)
+    assert page.heading == "We couldn’t confirm your booking"
+    assert form.submit(window=windows(form.page)[1]).heading == page.heading
+    assert calls == [TOMASZ]
+
+
+def test_a_known_failure_leaves_the_link_as_it_was(
+    anybody: Visitor, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.services.errors import Unavailable
+    from portal.views.booking import visit
+
+    def down(care: object, prospect_id: str, **sent: object) -> None:
+        error = Unavailable("refused")
+        error.is_undone = True
+        raise error
+
+    path = link()
+    form = anybody.get(week(path)).form(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(visit, "book_window", down)
+        form.submit(window=windows(form.page)[0], status=503)
+    assert form.submit(window=windows(form.page)[0]).heading == "Your visit is booked"
+
+
+def test_too_many_requests_are_told_when_to_go_on(service: CareService) -> None:
+    plan = service.plan
+    hurried = PortalThread(
+        type(plan)(free_port(), plan.service_port, plan.data, plan.secrets),
+        PORTAL_LIMIT_BOOKING="3 per hour",
+    )
+    try:
+        links = hurried.app.extensions["booking"].links
+        signed = links.make(clinic="riverside", prospect_id=TOMASZ, lifetime=timedelta(days=1))
+        visitor = hurried.visitor()
+        for _ in range(3):
+            visitor.get(f"/book/{signed}")
+        page = visitor.get(f"/book/{signed}", status=429)
+        assert page.heading == "Please wait a moment"
+        assert "You can go on at" in page.words
+        assert int(page.headers["Retry-After"]) > 60
+    finally:
+        hurried.stop()
+
+
+def test_the_token_is_fetched_once_for_many_and_renewed_after_it_was_refused(portal: PortalThread) -> None:
+    from portal.signin.service_client import ServiceBearer
+
+    the = portal.context
+    tenant = the.settings.tenants.by_key["riverside"]
+    provider = the.sign_in.provider(tenant)
+    bearer = ServiceBearer(tenant.service_client, provider, the.settings.timeouts, portal.clock)
+    with ThreadPoolExecutor(8) as pool:
+        tokens = set(pool.map(lambda _: bearer.token(), range(16)))
+    assert len(tokens) == 1
+    (first,) = tokens
+    with ThreadPoolExecutor(8) as pool:
+        renewed = set(pool.map(lambda _: bearer.renew(first), range(16)))
+    assert len(renewed) == 1 and first not in renewed
+    portal.clock.advance(3600)
+    try:
+        assert bearer.token() not in {first, *renewed}
+    finally:
+        portal.clock.advance(-3600)
+
+
+def test_the_token_request_has_the_four_fields_of_the_specification(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from urllib.parse import parse_qs
+
+    from portal.http import transport
+    from portal.signin.service_client import ServiceBearer
+
+    seen: list[transport.Call] = []
+    send = transport.send
+
+    def watched(call: transport.Call, **how: bool) -> transport.Answer:
+        seen.append(call)
+        return send(call, **how)
+
+    the = portal.context
+    tenant = the.settings.tenants.by_key["riverside"]
+    provider = the.sign_in.provider(tenant)
+    provider.metadata()
+    monkeypatch.setattr(transport, "send", watched)
+    ServiceBearer(tenant.service_client, provider, the.settings.timeouts, portal.clock).token()
+    (call,) = seen
+    assert call.method == "POST" and urlsplit(call.url).path == "/connect/token"
+    sent = parse_qs((call.body or b"").decode())
+    assert set(sent) == {"grant_type", "client_id", "client_secret", "scope"}
+    assert sent["grant_type"] == ["client_credentials"] and sent["scope"] == ["ClientelePortal"]
+    headers = {name.lower(): value for name, value in call.headers}
+    assert headers["content-type"].startswith("application/x-www-form-urlencoded")
+    assert "authorization" not in headers

@@ -1,0 +1,373 @@
+"""Consent forms: lists, reading, receipt, withdrawing, and making new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.signing import (
+    NAMES,
+    TREATMENT_OF_AMELIA,
+    after_a_while,
+    change_record,
+    consent,
+    fresh_form,
+    make_form,
+    mark_all_in_another_way,
+    mark_of,
+    sign,
+    signatures,
+    transfer_an_embryo_under,
+)
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: Any) -> Any:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def daniel(portal: Any) -> Any:
+    return portal.sign_in("daniel")
+
+
+@pytest.fixture(scope="module")
+def nora(portal: Any) -> Any:
+    return portal.sign_in("nora")
+
+
+@pytest.fixture(scope="module")
+def victor(portal: Any) -> Any:
+    return portal.sign_in("victor")
+
+
+# ── lists ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_patient_sees_whose_turn_it_is_and_why_she_waits(amelia: Any) -> None:
+    page = amelia.get("/consents")
+    headings = [h2.get_text(" ", strip=True).split()[0] for h2 in page.select("main h2")]
+    assert headings == ["Your", "Waiting", "Signed", "Ended"]
+    assert "After you: Daniel Hart and Victor Castellanos" in page.words
+    assert "Daniel Hart signs first, then you" in page.words
+    assert page.select(f'.task a[href="{consent("amelia-genetic")}"]')
+
+
+def test_a_partner_sees_the_forms_that_name_him_by_his_own_turn(daniel: Any) -> None:
+    page = daniel.get("/consents")
+    assert page.select(f'.task a[href="{consent("amelia-parenthood")}"]')
+    assert not page.select(f'.task a[href="{consent("amelia-genetic")}"]')
+    assert "Amelia Hart signs first, then you" in page.words
+
+
+def test_a_person_without_open_forms_is_told_so_in_words(portal: Any) -> None:
+    page = portal.sign_in("maya").get("/consents")
+    assert "Your turn" in page.words
+    page = portal.sign_in("elif").get("/consents?status=Draft&q=nobody-of-this-name")
+    assert "No forms here." in page.words
+
+
+def test_staff_filter_sort_and_page_by_the_address(nora: Any) -> None:
+    page = nora.get("/consents?status=PartiallySigned&sort=patient")
+    assert {tag.get_text(strip=True) for tag in page.select('td[data-label="Status"] .tag')} == {
+        "Partly signed"
+    }
+    assert page.select('th[aria-sort="ascending"]')[0].get_text(strip=True) == "Patient"
+    second = nora.get("/consents?page=2")
+    assert "Page 2 of" in second.words
+    first = nora.get("/consents")
+    on = [{a["href"] for a in page.select("tbody th a")} for page in (first, second)]
+    assert on[0] and on[1] and not on[0] & on[1]
+
+
+def test_staff_see_the_procedures_nearness_in_words_and_colour(nora: Any) -> None:
+    page = nora.get("/consents?q=Amelia")
+    row = next(row for row in page.select("tbody tr") if consent("amelia-genetic") in str(row))
+    tag = row.select_one('td[data-label="Procedure"] .tag')
+    assert tag and tag.get_text(strip=True) == "Needed in 4 days" and tag["data-tone"] == "attention"
+
+
+def test_odd_filters_fall_back_to_the_usual(nora: Any) -> None:
+    page = nora.get("/consents?status=nonsense&sort=--%27&page=-3&page=x&endpoint=x&_external=1")
+    assert page.select('.chips a[aria-current="true"]')[0].get_text(strip=True) == "All"
+    assert "Page 1 of" in page.words
+    assert nora.get("/consents?page=99999999999999999999").status == 200
+
+
+@pytest.mark.parametrize("page", ["9" * 5000, "٣", "²", "1e9", "\x00", "10001"])
+@pytest.mark.parametrize("path", ["/consents", "/protocols"])
+def test_an_odd_page_of_a_list_is_the_first(nora: Any, path: str, page: str) -> None:
+    shown = nora.get(f"{path}?page={quote(page)}")
+    assert "Previous" not in shown.words and shown.select("tbody tr")
+
+
+def test_a_search_keeps_the_filter_that_was_chosen(nora: Any) -> None:
+    part = nora.fragment("/consents?status=PartiallySigned", target="results")
+    kept = part.soup.select_one("form[role=search] input[name=status]")
+    assert kept and kept["value"] == "PartiallySigned"
+
+
+def test_the_table_alone_answers_htmx(nora: Any) -> None:
+    part = nora.fragment("/consents?q=Amelia", target="results")
+    assert part.soup.select_one("#results table") and "<html" not in part.text
+
+
+# ── reading ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_form_reads_as_a_document_with_plain_summaries_and_signers_in_order(amelia: Any) -> None:
+    page = amelia.get(consent("amelia-genetic"))
+    assert page.heading.startswith("Consent to preimplantation genetic testing")
+    assert "In plain words" in page.words and "A few cells of each embryo" in page.words
+    assert [row.select_one("strong").get_text() for row in page.select(".signer")] == [
+        "Amelia Hart",
+        "Daniel Hart",
+        "Victor Castellanos",
+    ]
+    assert page.link("Read and sign")
+
+
+def test_who_waits_is_told_for_whom(daniel: Any) -> None:
+    page = daniel.get(consent("amelia-genetic"))
+    assert "Amelia Hart signs first; then it is your turn." in page.words
+    assert "Read and sign" not in page.words
+
+
+def test_a_superseded_version_stays_readable_and_is_stamped(amelia: Any) -> None:
+    page = amelia.get(consent("amelia-treatment-1"))
+    assert page.select(".stamp")[0].get_text(strip=True) == "Replaced"
+    newer = page.follow("Open the newer version")
+    assert newer.path == consent("amelia-treatment-2")
+    assert newer.follow("Open the version before this one").path == consent("amelia-treatment-1")
+
+
+def test_expired_and_withdrawn_forms_say_when(amelia: Any) -> None:
+    assert "The time to sign this form is over" in amelia.get(consent("amelia-research")).words
+    withdrawn = amelia.get(consent("amelia-disclosure")).words
+    assert "This consent has been withdrawn" in withdrawn and "I have changed my GP" in withdrawn
+
+
+@pytest.mark.parametrize("rest", ["", "/sign", "/sign/name", "/receipt", "/revoke"])
+@pytest.mark.parametrize("id_", ["grace", "harbour", "unknown", "odd"])
+def test_forms_of_others_other_clinics_and_none_are_the_same_404(amelia: Any, id_: str, rest: str) -> None:
+    address = {
+        "grace": consent("grace-storage"),
+        "harbour": consent("maya-treatment"),
+        "unknown": "/consents/00000000-0000-4000-8000-000000000000",
+        "odd": "/consents/%27%3Bdrop",
+    }[id_]
+    page = amelia.get(address + rest, status=404)
+    assert page.heading == "We can’t find that"
+
+
+def test_acting_on_the_form_of_another_is_a_404_too(amelia: Any) -> None:
+    for rest in ("/sign/read", "/sign/name", "/revoke"):
+        amelia.post(consent("grace-renewal") + rest, {"operation": "x", "signature": "y"}, status=404)
+
+
+# ── receipt ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_receipt_names_who_role_when_how_and_seal(amelia: Any) -> None:
+    page = amelia.get(f"{consent('amelia-treatment-2')}/receipt")
+    assert [h3.get_text(strip=True) for h3 in page.select(".signature h3")] == [
+        "Amelia Hart",
+        "Daniel Hart",
+        "Victor Castellanos",
+    ]
+    assert "Name typed in the portal" in page.words and "English" in page.words
+    groups = [span.get_text(strip=True) for span in page.select(".signature:first-of-type .hash span")]
+    assert len(groups) == 16 and all(len(group) == 4 for group in groups)
+
+
+def test_verify_recomputes_the_seal_for_each_signature(amelia: Any) -> None:
+    page = amelia.get(f"{consent('amelia-treatment-2')}/receipt")
+    checked = page.form(f"{consent('amelia-treatment-2')}/receipt").submit()
+    assert checked.words.count("the text is exactly the one that was signed") == 3
+    part = amelia.fragment(f"{consent('amelia-treatment-2')}/receipt?verify=1", target="verification")
+    assert part.soup.select_one("section#verification") and "<html" not in part.text
+
+
+def test_verify_says_when_the_record_is_no_longer_what_was_signed(
+    amelia: Any, nora: Any, service: Any
+) -> None:
+    form = fresh_form(service.plan)
+    sign(amelia, form, "Amelia Hart")
+    change_record(service.plan, form, clause="Something else altogether.")
+    page = amelia.get(f"{form}/receipt?verify=1")
+    assert "Does not match" in page.words and "Please tell the clinic" in page.words
+
+
+def test_verify_is_not_taken_in_by_a_mark_that_was_left_on_a_changed_text(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    sign(amelia, form, "Amelia Hart")
+    mark = mark_of(service.plan, form)
+    change_record(service.plan, form, clause="Something else altogether.", content_hash=mark)
+    page = amelia.get(f"{form}/receipt?verify=1")
+    assert "Does not match" in page.words and "As recorded" not in page.words
+
+
+def test_verify_says_that_it_cannot_tell_where_the_clinics_system_marks_texts_in_its_own_way(
+    portal: Any, service: Any
+) -> None:
+    mark_all_in_another_way(service.plan, sample_id("patient", "grace"))
+    page = portal.sign_in("grace").get(f"{consent('grace-storage')}/receipt?verify=1")
+    assert "As recorded" in page.words and "can’t be made anew here" in page.words
+    assert "Matches" not in page.words and "Does not match" not in page.words
+
+
+def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
+    page = amelia.get(f"{consent('amelia-genetic')}/receipt")
+    assert page.path == consent("amelia-genetic")
+
+
+# ── withdrawing ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_withdrawing_says_what_follows_asks_why_and_ends_in_a_record(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    page = amelia.get(form).follow("Withdraw consent")
+    assert "What follows" in page.words and "they go on hold" in page.words
+    missing = page.form(f"{form}/revoke").submit(reason="  ", status=422)
+    assert missing.select('.error-summary a[href="#reason"]')
+    done = missing.form(f"{form}/revoke").submit(reason="We want to think again.")
+    assert done.heading == "This consent is withdrawn"
+    assert "We want to think again." in done.words and done.path == f"{form}/revoke"
+    again = page.form(f"{form}/revoke").submit(reason="Twice")
+    assert again.heading == "This consent is withdrawn" and "Twice" not in again.words
+    assert amelia.get(f"{form}/sign", status=403).select('.error-summary a[href="#signers"]')
+
+
+def test_withdrawing_asks_for_a_fresh_sign_in_and_keeps_the_reason(portal: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    visitor = portal.sign_in("amelia")
+    page = visitor.get(f"{form}/revoke")
+    sign_in = after_a_while(portal, page.form(f"{form}/revoke"), reason="My own reason")
+    back = visitor.fill_sign_in(sign_in, "amelia")
+    assert back.path == f"{form}/revoke" and "My own reason" in back.soup.select_one("textarea").get_text()
+    assert back.form(f"{form}/revoke").submit().heading == "This consent is withdrawn"
+
+
+def test_a_reason_is_recorded_without_characters_that_nobody_sees(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    page = amelia.get(f"{form}/revoke").form(f"{form}/revoke")
+    done = page.submit(reason="Second\u202e thoughts\a\x00\r\nand\u200b a line")
+    assert done.heading == "This consent is withdrawn"
+    assert done.soup.select_one(".as-written").get_text() == "Second thoughts\nand a line"
+
+
+def test_a_reason_that_is_too_long_is_refused_and_shown_again_whole(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    reason = "Because " * 600
+    refused = amelia.get(f"{form}/revoke").form(f"{form}/revoke").submit(reason=reason, status=422)
+    assert "at most 2000 characters" in refused.words
+    assert refused.soup.select_one("textarea").get_text().strip() == reason.strip()
+
+
+def test_what_was_acted_upon_can_no_longer_be_withdrawn(portal: Any, service: Any) -> None:
+    grace = portal.sign_in("grace")
+    form = consent("grace-storage")
+    transfer_an_embryo_under(service.plan, form)
+    page = grace.get(f"{form}/revoke")
+    refused = page.form(f"{form}/revoke").submit(reason="I changed my mind", status=403)
+    assert "The treatment that this form allows has already happened." in refused.words
+    assert refused.select('.error-summary a[href="#signers"]')
+
+
+def test_a_stale_page_of_withdrawing_keeps_what_was_written(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    page = amelia.get(f"{form}/revoke")
+    again = page.form(f"{form}/revoke").submit(operation="made-up", reason="Kept words", status=409)
+    assert "nothing was withdrawn" in again.words
+    assert "Kept words" in again.soup.select_one("textarea").get_text()
+
+
+# ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_staff_make_a_form_from_a_template_and_the_patient_finds_it(nora: Any, amelia: Any) -> None:
+    page = nora.get("/consents").follow("New consent form")
+    page = page.follow("Consent to freezing and storage of embryos")
+    page = page.form("/consents/new").submit(
+        episode=f"https://portal.example/episodes/{TREATMENT_OF_AMELIA}/timeline"
+    )
+    assert "For Amelia Hart" in page.words
+    page = page.form("/consents/new/fill").submit(
+        title="Storage, for the second round", procedure_date="2031-04-05"
+    )
+    assert page.heading == "Storage, for the second round" and "Nothing is sent yet" in page.words
+    changed = page.follow("Change something")
+    assert changed.soup.select_one("input[name=procedure_date]")["value"] == "2031-04-05"
+    made = page.form("/consents/new").submit()
+    assert made.heading == "Storage, for the second round" and "sent to its signers" in made.soup.get_text()
+    assert page.form("/consents/new").submit().path == made.path, "sent twice"
+    assert "Storage, for the second round" in amelia.get("/consents").words
+
+
+def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: Any) -> None:
+    form = make_form(nora, "genetic-testing", **{"signer-2": "-"})
+    page = nora.get(form).follow("Copy to a new form")
+    page = page.form("/consents/new/fill").submit(version="4.1", replaces="1", status=200)
+    made = page.form("/consents/new").submit()
+    old = amelia.get(form)
+    assert old.select(".stamp") and old.follow("Open the newer version").path == made.path
+    assert "newer version" in amelia.get(f"{form}/sign", status=403).words
+
+
+@pytest.mark.asvs("2.2.1", "2.2.2")
+def test_what_is_wrong_with_a_new_form_is_linked_and_everything_typed_is_kept(nora: Any) -> None:
+    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
+    wrong = page.form("/consents/new/fill").submit(
+        title=" ",
+        version="9.9",
+        procedure_date="soon",
+        expires_on="2001-01-01",
+        **{"signer-0": "nobody"},
+        status=422,
+    )
+    linked = {a["href"] for a in wrong.select(".error-summary a")}
+    assert linked == {"#title", "#procedure_date", "#expires_on", "#signer-0", "#signer-2"}
+    assert all(wrong.soup.select_one(target) for target in linked)
+    assert wrong.soup.select_one("input[name=version]")["value"] == "9.9"
+    assert wrong.soup.select_one("input[name=expires_on]")["value"] == "2001-01-01"
+    nobody = page.form("/consents/new/fill").submit(
+        **{"signer-0": "-", "signer-1": "-", "signer-2": "-"}, status=422
+    )
+    assert "at least one person" in nobody.words
+
+
+@pytest.mark.parametrize("typed", ["nothing-like-it", "a b c", "https://x/y/z", "http://[", ".."])
+def test_an_episode_that_is_not_there_is_said_at_its_field(nora: Any, typed: str) -> None:
+    page = nora.get(f"/consents/new?template=storage&episode={typed}", status=422)
+    assert page.select('.error-summary a[href="#episode"]')
+    assert page.soup.select_one("input[name=episode]")["value"] == typed
+
+
+def test_those_who_may_not_make_forms_see_no_button_and_get_403(portal: Any, amelia: Any) -> None:
+    elif_ = portal.sign_in("elif")
+    assert "New consent form" not in elif_.get("/consents").words
+    for visitor in (elif_, amelia):
+        visitor.get("/consents/new", status=403)
+        visitor.post("/consents/new", {"operation": "x"}, status=403)
+
+
+def test_an_unknown_operation_of_a_new_form_begins_again(nora: Any) -> None:
+    for page in (
+        nora.post("/consents/new", {"operation": "x"}),
+        nora.get("/consents/new/preview?operation=zz"),
+    ):
+        assert page.path == "/consents/new" and "Please begin again" in page.soup.get_text()
+
+
+def test_a_clinician_countersigns(nora: Any, amelia: Any, victor: Any) -> None:
+    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
+    options = {o.get_text(strip=True): o["value"] for o in page.select("#signer-2 option")}
+    form = make_form(nora, **{"signer-1": "-", "signer-2": options["Victor Castellanos"]})
+    sign(amelia, form, NAMES["amelia"])
+    receipt = sign(victor, form, NAMES["victor"])
+    assert receipt.path == f"{form}/receipt" and "Everyone has signed" in receipt.words
+    assert "Clinician" in receipt.words
+    assert sorted(signatures(amelia, form)) == ["Amelia Hart", "Victor Castellanos"]

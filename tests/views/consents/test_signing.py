@@ -1,0 +1,308 @@
+"""Signing a consent form: every step in order, once, and only what was shown."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from portal.web.extensions import limiter
+from tests.support.signing import (
+    after_a_while,
+    change_record,
+    consent,
+    end_session,
+    fresh_form,
+    sign,
+    signatures,
+    to_step,
+    typed_names,
+)
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: Any) -> Any:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def daniel(portal: Any) -> Any:
+    return portal.sign_in("daniel")
+
+
+@pytest.fixture
+def form(service: Any) -> str:
+    """A form that Amelia, Daniel and Victor can sign in any order."""
+    return fresh_form(service.plan)
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted_yet(portal: Any) -> None:
+    """Each test begins with no signature counted towards the limit."""
+    with portal.app.app_context():
+        limiter.reset()
+
+
+def filled(page: Any, form: str) -> tuple[str, list[tuple[str, str]]]:
+    """Where the last step is posted to, and its fields with Amelia's name."""
+    last = page.form(f"{form}/sign")
+    kept = [(name, value) for name, value in last.fields() if name != "signature"]
+    return last.action, [*kept, ("signature", "Amelia Hart")]
+
+
+# ── the way through ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_step_is_one_form_and_only_the_last_has_a_text_field(amelia: Any, form: str) -> None:
+    page = amelia.get(f"{form}/sign")
+    for step in range(1, 5):
+        forms = [f for f in page.select("form") if str(f.get("action")).startswith(f"{form}/sign")]
+        assert len(forms) == 1 and forms[0]["method"] == "post"
+        assert bool(forms[0].select("input[type=text]")) == (step == 4)
+        assert f"Step {step} of 4" in page.words
+        if step < 4:
+            page = page.form(f"{form}/sign").submit(check_all=True)
+    action, fields = filled(page, form)
+    answer = amelia.request("POST", action, data=fields, status=303, follow=False)
+    assert answer.headers["Location"] == f"{form}/receipt"
+    assert signatures(amelia, form) == ["Amelia Hart"]
+
+
+def test_a_sequential_form_is_signed_one_after_another(amelia: Any, daniel: Any) -> None:
+    form = consent("amelia-genetic")
+    refused = daniel.get(f"{form}/sign", status=403)
+    assert "Amelia Hart signs first" in refused.words and refused.select('.error-summary a[href="#signers"]')
+    daniel.post(f"{form}/sign/name", {"operation": "x", "signature": "Daniel Hart"}, status=403)
+    receipt = sign(amelia, form, "Amelia Hart")
+    assert "Still to sign: Daniel Hart and Victor Castellanos" in receipt.words
+    assert "Signed so far: 1 of 3" in receipt.words
+    assert sign(daniel, form, "daniel hart").path == f"{form}/receipt"
+
+
+def test_a_missing_statement_is_linked_and_what_was_ticked_is_kept(amelia: Any, form: str) -> None:
+    page = to_step(amelia, form, "What you agree to")
+    boxes = [value for _, value in page.form(f"{form}/sign").checkboxes()]
+    wrong = page.form(f"{form}/sign").submit(statement=boxes[:-1], status=422)
+    links = [a["href"] for a in wrong.select(".error-summary a")]
+    assert len(links) == 1 and wrong.soup.select_one(links[0])["value"] == boxes[-1]
+    assert len(wrong.select("input[type=checkbox]:checked, input[type=checkbox][checked]")) == len(boxes) - 1
+    none = page.form(f"{form}/sign").submit(statement=[], status=422)
+    assert len(none.select(".error-summary a")) == len(boxes)
+    assert signatures(amelia, form) == []
+
+
+@pytest.mark.asvs("2.3.1")
+def test_the_last_step_alone_signs_nothing_without_the_ones_before(amelia: Any, form: str) -> None:
+    page = amelia.get(f"{form}/sign")
+    operation = page.soup.select_one("input[name=operation]")["value"]
+    early = amelia.post(f"{form}/sign/name", {"operation": operation, "signature": "Amelia Hart"})
+    assert "Step 1 of 4" in early.words
+    page.form(f"{form}/sign").submit()
+    early = amelia.post(f"{form}/sign/name", {"operation": operation, "signature": "Amelia Hart"}, status=422)
+    assert early.select(".error-summary a")
+    amelia.post(f"{form}/sign/check", {"operation": operation})
+    assert signatures(amelia, form) == []
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "   ", "Daniel Hart", "A. Hart", "Amelia Hart Amelia Hart", "<b>x</b>"]
+)
+@pytest.mark.asvs("2.2.1", "2.2.2")
+def test_another_name_is_refused_and_the_expected_one_is_said(amelia: Any, form: str, typed: str) -> None:
+    page = to_step(amelia, form, "Sign this form")
+    wrong = page.form(f"{form}/sign").submit(signature=typed, status=422)
+    assert wrong.select('.error-summary a[href="#signature"]') and "Amelia Hart" in wrong.words
+    assert wrong.soup.select_one("#signature")["value"] == " ".join(typed.split())
+    assert signatures(amelia, form) == []
+
+
+@pytest.mark.parametrize("typed", ["  amelia   hart ", "AMELIA HART", "Amélia Hart"])
+def test_the_name_may_differ_in_case_spaces_and_accents(amelia: Any, form: str, typed: str) -> None:
+    assert sign(amelia, form, typed).path == f"{form}/receipt"
+
+
+@pytest.mark.parametrize(
+    "typed", ["Amelia\u202e Hart", "Amelia\a Hart", "Amelia\u200b\x00 Hart", "Amelia\nHart"]
+)
+def test_a_typed_name_is_recorded_without_characters_that_nobody_sees(
+    amelia: Any, form: str, service: Any, typed: str
+) -> None:
+    assert sign(amelia, form, typed).path == f"{form}/receipt"
+    assert typed_names(service.plan, form) == ["Amelia Hart"]
+
+
+def test_the_language_it_was_read_in_is_on_the_receipt(portal: Any, form: str) -> None:
+    visitor = portal.sign_in("amelia")
+    visitor.post("/language", {"language": "es", "next": "/consents"})
+    page = visitor.get(f"{form}/sign")
+    for _ in range(3):
+        page = page.form(f"{form}/sign").submit(check_all=True)
+    page.form(f"{form}/sign").submit(signature="Amelia Hart")
+    visitor.post("/language", {"language": "en", "next": "/consents"})
+    assert "Spanish" in visitor.get(f"{form}/receipt").words
+
+
+# ── it is you ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_old_sign_in_is_renewed_before_the_name_with_everything_kept(portal: Any, form: str) -> None:
+    visitor = portal.sign_in("amelia")
+    page = to_step(visitor, form, "Check before you sign")
+    portal.clock.advance(6 * 60)
+    page = page.form(f"{form}/sign").submit()
+    portal.clock.advance(-6 * 60)
+    assert page.heading == "Confirm that it is you" and not page.select("main input[type=text]")
+    sign_in = after_a_while(portal, page.form(f"{form}/sign"))
+    page = visitor.fill_sign_in(sign_in, "amelia")
+    assert page.path == f"{form}/sign/name" and page.heading == "Sign this form"
+    assert page.form(f"{form}/sign").submit(signature="Amelia Hart").path == f"{form}/receipt"
+
+
+def test_a_name_typed_too_late_is_there_after_the_fresh_sign_in(portal: Any, form: str) -> None:
+    visitor = portal.sign_in("amelia")
+    page = to_step(visitor, form, "Sign this form")
+    sign_in = after_a_while(portal, page.form(f"{form}/sign"), signature="Amelia Hart")
+    page = visitor.fill_sign_in(sign_in, "amelia")
+    assert page.soup.select_one("#signature")["value"] == "Amelia Hart"
+    assert signatures(visitor, form) == []
+    assert page.form(f"{form}/sign").submit().path == f"{form}/receipt"
+
+
+# ── once ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_twenty_posts_at_once_give_one_signature_and_twenty_receipts(amelia: Any, form: str) -> None:
+    page = to_step(amelia, form, "Sign this form")
+    action, fields = filled(page, form)
+
+    def post(_: int) -> tuple[int, str]:
+        answer = amelia.request("POST", action, data=fields, status=None, follow=False)
+        return answer.status, answer.headers.get("Location", "")
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = set(pool.map(post, range(20)))
+    assert answers == {(303, f"{form}/receipt")}
+    assert signatures(amelia, form) == ["Amelia Hart"]
+
+
+def test_refresh_back_and_another_tab_lead_to_the_receipt(amelia: Any, form: str) -> None:
+    other_tab = to_step(amelia, form, "Check before you sign")
+    page = to_step(amelia, form, "Sign this form")
+    page.form(f"{form}/sign").submit(signature="Amelia Hart")
+    for again in (
+        page.form(f"{form}/sign").submit(signature="Amelia Hart"),
+        other_tab.form(f"{form}/sign").submit(),
+        amelia.get(f"{form}/sign"),
+        amelia.get(f"{form}/sign/statements"),
+    ):
+        assert again.path == f"{form}/receipt"
+    assert signatures(amelia, form) == ["Amelia Hart"]
+
+
+@pytest.mark.parametrize("whose", ["another's", "made up", "", "of another form"])
+@pytest.mark.asvs("2.3.1")
+def test_an_operation_that_is_not_this_signing_begins_at_the_first_step(
+    amelia: Any, daniel: Any, service: Any, form: str, whose: str
+) -> None:
+    page = to_step(amelia, form, "Sign this form")
+    other = {
+        "another's": lambda: daniel.get(f"{form}/sign").soup.select_one("input[name=operation]")["value"],
+        "made up": lambda: "AAAA" * 30,
+        "": lambda: "",
+        "of another form": lambda: amelia.get(f"{fresh_form(service.plan)}/sign").soup.select_one(
+            "input[name=operation]"
+        )["value"],
+    }[whose]()
+    refused = page.form(f"{form}/sign").submit(operation=other, signature="Amelia Hart", status=409)
+    assert "Please begin here" in refused.words and "Step 1 of 4" in refused.words
+    assert signatures(amelia, form) == []
+    # Nothing is lost: what was ticked is still there.
+    assert sign(amelia, form, "Amelia Hart").path == f"{form}/receipt"
+
+
+def test_two_people_signing_at_the_same_time_both_sign(amelia: Any, daniel: Any, form: str) -> None:
+    hers, his = to_step(amelia, form, "Sign this form"), to_step(daniel, form, "Sign this form")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(hers.form(f"{form}/sign").submit, signature="Amelia Hart")
+        second = pool.submit(his.form(f"{form}/sign").submit, signature="Daniel Hart")
+        assert {first.result().path, second.result().path} == {f"{form}/receipt"}
+    assert sorted(signatures(amelia, form)) == ["Amelia Hart", "Daniel Hart"]
+
+
+def test_another_persons_signature_meanwhile_does_not_disturb(amelia: Any, daniel: Any, form: str) -> None:
+    page = to_step(amelia, form, "Sign this form")
+    sign(daniel, form, "Daniel Hart")
+    assert page.form(f"{form}/sign").submit(signature="Amelia Hart").path == f"{form}/receipt"
+    assert len(signatures(amelia, form)) == 2
+
+
+# ── only what was shown ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_change_of_the_text_is_shown_and_reading_starts_again(amelia: Any, form: str, service: Any) -> None:
+    page = to_step(amelia, form, "Sign this form")
+    change_record(service.plan, form, clause="Eggs are collected on a Tuesday.")
+    changed = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=409)
+    assert "The form has changed" in changed.words and "Step 1 of 4" in changed.words
+    (change,) = changed.select("#changes .change")
+    was, now = (p.get_text() for p in change.select(".as-written"))
+    assert "Eggs are collected on a Tuesday." in now and "Tuesday" not in was
+    assert "Tuesday." in "".join(ins.get_text() for ins in change.select("ins"))
+    assert change.select("del") and all(gone.get_text() in was for gone in change.select("del"))
+    assert "The form has changed" in amelia.get(f"{form}/sign").words, "still told, until it is read"
+    late = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=409)
+    assert "Step 1 of 4" in late.words
+    assert signatures(amelia, form) == []
+    assert sign(amelia, form, "Amelia Hart").path == f"{form}/receipt"
+    assert "the text is exactly the one that was signed" in amelia.get(f"{form}/receipt?verify=1").words
+
+
+def test_a_page_of_the_earlier_text_counts_no_more_once_another_tab_shows_the_new_one(
+    amelia: Any, form: str, service: Any
+) -> None:
+    earlier = amelia.get(f"{form}/sign")
+    change_record(service.plan, form, clause="Eggs are collected on a Tuesday.")
+    assert "The form has changed" in amelia.get(f"{form}/sign").words
+    refused = earlier.form(f"{form}/sign").submit(status=409)
+    assert "The form has changed" in refused.words
+    assert "Step 1 of 4" in amelia.get(f"{form}/sign").words
+    to_step(amelia, form, "Sign this form")
+    again = earlier.form(f"{form}/sign").submit(status=409)
+    assert "Please begin here" in again.words, "the new text has been read meanwhile"
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"status": "Revoked"}, "This consent has been withdrawn."),
+        ({"expires_at": "2020-01-01 00:00:00.000000"}, "The time to sign this form is over."),
+        ({"status": "Superseded"}, "A newer version of this form has taken its place."),
+        ({"status": "Draft"}, "The clinic hasn’t sent this form yet."),
+    ],
+    ids=["revoked", "expired", "superseded", "draft"],
+)
+def test_a_form_that_ended_meanwhile_is_shown_with_the_reason(
+    amelia: Any, form: str, service: Any, columns: dict[str, str], words: str
+) -> None:
+    page = to_step(amelia, form, "Sign this form")
+    change_record(service.plan, form, **columns)
+    refused = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=403)
+    assert words in refused.words and refused.select('.error-summary a[href="#signers"]')
+    assert signatures(amelia, form) == []
+
+
+def test_someone_who_is_no_signer_is_told_so(portal: Any, form: str) -> None:
+    refused = portal.sign_in("ada").get(f"{form}/sign", status=403)
+    assert "doesn’t ask for your signature" in refused.words
+
+
+def test_a_session_that_ended_comes_back_to_the_step_with_everything_kept(portal: Any, form: str) -> None:
+    visitor = portal.sign_in("amelia")
+    page = to_step(visitor, form, "Sign this form")
+    end_session(portal, visitor)
+    page = page.form(f"{form}/sign").submit(signature="Amelia Hart")
+    assert page.heading == "Sign this form" and "Step 4 of 4" in page.words
+    assert page.soup.select_one("#signature")["value"] == "Amelia Hart"
+    assert signatures(visitor, form) == []
+    assert page.form(f"{form}/sign").submit().path == f"{form}/receipt"

@@ -1,0 +1,172 @@
+"""Episodes: the list, the tabs, for patients, partners and staff."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import icalendar
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import PortalThread
+
+AMELIA = f"/episodes/{sample_id('episode', 'amelia-1')}"
+GRACE = f"/episodes/{sample_id('episode', 'grace-2')}"
+EARLIER = f"/episodes/{sample_id('episode', 'grace-1')}"
+TABS = [
+    "",
+    "/timeline",
+    "/monitoring",
+    "/medication",
+    "/embryos",
+    "/appointments",
+    "/documents",
+    "/consents",
+    "/team",
+]
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Any:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def grace(portal: PortalThread) -> Any:
+    return portal.sign_in("grace")
+
+
+@pytest.fixture(scope="module")
+def nora(portal: PortalThread) -> Any:
+    return portal.sign_in("nora")
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_each_tab_is_a_page_and_a_part(amelia: Any, tab: str) -> None:
+    page = amelia.get(AMELIA + tab)
+    assert page.heading == "IVF with stimulation"
+    current = page.select(".tabs [aria-current=page]")
+    assert [link["href"] for link in current] == [AMELIA + tab]
+    part = amelia.fragment(AMELIA + tab, target="tab", at=AMELIA)
+    assert part.soup.select_one("#tab h2") is not None and part.soup.select_one("h1") is None
+    assert part.soup.title is not None and current[0].contents[0].strip() in part.soup.title.get_text()
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("address", [AMELIA, GRACE, EARLIER])
+def test_staff_see_every_part_of_every_episode(nora: Any, address: str, tab: str) -> None:
+    assert nora.get(address + tab).heading in ("Amelia Hart", "Grace Okafor")
+
+
+@pytest.mark.parametrize("tab", [*TABS, "/appointments.ics"])
+def test_what_is_someone_elses_is_not_found(grace: Any, tab: str) -> None:
+    grace.get(AMELIA + tab, status=404)
+    grace.get("/episodes/no-such-episode" + tab, status=404)
+
+
+def test_a_clinic_does_not_see_anothers_episodes(portal: PortalThread) -> None:
+    portal.sign_in("omar").get(AMELIA, status=404)
+
+
+def test_today_stands_between_what_happened_and_what_comes(amelia: Any) -> None:
+    states = [event["data-state"] for event in amelia.get(AMELIA).select(".timeline > .event")]
+    assert states == ["past", "past", "past", "today", "next", "next", "next"]
+    assert "Stimulation · Day 8" in amelia.get(AMELIA).words
+
+
+def test_a_partner_sees_both_names_and_whose_medicines_they_are(portal: PortalThread) -> None:
+    words = portal.sign_in("daniel").get(AMELIA).words
+    assert "Amelia Hart and Daniel Hart" in words and "These are Millie’s medicines." in words
+
+
+def test_the_list_has_what_goes_on_first_and_words_a_loss_gently(grace: Any) -> None:
+    page = grace.get("/episodes")
+    assert [a["href"] for a in page.select("article h2 a")] == [GRACE, EARLIER]
+    words = grace.get(EARLIER).words
+    assert "We are sorry that it didn’t lead to a pregnancy" in words and "fail" not in words.lower()
+
+
+def test_the_chart_stands_beside_a_table_of_the_same_facts(amelia: Any) -> None:
+    page = amelia.get(AMELIA + "/monitoring")
+    assert page.select("figure svg[role=img]")
+    rows = page.select("figure table tbody tr")
+    assert (
+        len(rows) == 4
+        and "3,910" in rows[-1].get_text(" ")
+        and "16, 14.5, 13, 12, 10, 8" in rows[-1].get_text(" ")
+    )
+
+
+def test_an_embryo_has_its_three_dates_apart_and_its_grade_in_plain_words(grace: Any) -> None:
+    cards = [one.get_text(" ", strip=True) for one in grace.get(GRACE + "/embryos").select("article.card")]
+    (card,) = (card for card in cards if card.startswith("Embryo GO-2 "))
+    terms = ("You consented until", "Paid until", "The law allows until")
+    dates = [re.search(rf"{term} (\d+ \w+ \d{{4}}) ", card) for term in terms]
+    assert len({found[1] for found in dates if found}) == len(terms)
+    assert "Grade 4AB, day 5 An expanded blastocyst; inner cells graded A, outer cells B Frozen on" in card
+    assert "Genetic test Euploid" in card
+
+
+def test_where_an_embryo_lies_is_for_staff_alone(grace: Any, nora: Any) -> None:
+    assert "T4 / C2" not in grace.get(GRACE + "/embryos").words
+    assert "T4 / C2 / 17 / 1" in nora.get(GRACE + "/embryos").words
+
+
+def test_a_result_that_is_not_released_is_not_shown_to_the_patient(grace: Any, nora: Any) -> None:
+    patient = grace.get(GRACE + "/embryos").select("article.card")[5].get_text(" ")
+    assert "GO-6" in patient and "No result" not in patient
+    assert "No result" in nora.get(GRACE + "/embryos").words
+
+
+def test_staff_see_who_the_patient_is_and_notes_as_they_were_written(nora: Any) -> None:
+    words = nora.get(AMELIA).words
+    assert "RF-10482" in words and "C-2051" in words and "<b>offer topical anaesthetic</b>" in words
+
+
+def test_consents_of_the_episode_have_those_to_sign_first(amelia: Any) -> None:
+    rows = [row.get_text(" ") for row in amelia.get(AMELIA + "/consents").select(".link-row")]
+    assert "Yours to sign" in rows[0] and "Yours to sign" not in rows[-1]
+
+
+def test_documents_stand_in_their_folders_with_kind_and_size(amelia: Any) -> None:
+    page = amelia.get(AMELIA + "/documents")
+    assert {"Letters", "Results", "Scans", "Blood tests"} <= {h.get_text() for h in page.select("h3")}
+    assert "PNG · 3.1 MB" in page.words and "Archive" not in page.words
+
+
+def test_visits_come_as_a_calendar_file_with_neutral_titles(amelia: Any) -> None:
+    answer = amelia.get(AMELIA + "/appointments.ics")
+    assert answer.headers["Content-Type"].startswith("text/calendar")
+    calendar: Any = icalendar.Calendar.from_ical(answer.response.content)
+    events = calendar.walk("VEVENT")
+    assert len(events) == 4
+    assert {str(event["SUMMARY"]) for event in events} == {"Appointment"}
+    assert {event["DTSTART"].params["TZID"] for event in events} == {"Europe/London"}
+    assert {str(event["STATUS"]) for event in events} == {"CONFIRMED", "TENTATIVE"}
+    assert all(event.end - event.start > timedelta() for event in events)
+    again: Any = icalendar.Calendar.from_ical(amelia.get(AMELIA + "/appointments.ics").response.content)
+    assert [str(e["UID"]) for e in again.walk("VEVENT")] == [str(e["UID"]) for e in events]
+    assert calendar.walk("VTIMEZONE")
+
+
+def test_one_visit_comes_alone(amelia: Any) -> None:
+    visit = sample_id("appointment", "amelia-scan-5")
+    answer = amelia.get(f"{AMELIA}/appointments/{visit}.ics")
+    calendar: Any = icalendar.Calendar.from_ical(answer.response.content)
+    assert [str(event["UID"]).partition("@")[0] for event in calendar.walk("VEVENT")] == [visit]
+    amelia.get(f"{AMELIA}/appointments/other.ics", status=404)
+
+
+def test_staff_find_again_what_they_opened_last(portal: PortalThread) -> None:
+    visitor = portal.sign_in("elif")
+    assert "You have opened no episode yet" in visitor.get("/episodes").words
+    visitor.get(GRACE)
+    visitor.get(AMELIA)
+    assert [a["href"] for a in visitor.get("/episodes").select("article h2 a")] == [AMELIA, GRACE]
+
+
+def test_a_pregnancy_is_followed_on(portal: PortalThread) -> None:
+    page = portal.sign_in("maya").get("/episodes")
+    assert "Frozen embryo transfer" in page.words and "Early scan" in page.words

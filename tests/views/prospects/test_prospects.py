@@ -1,0 +1,295 @@
+"""Enquiries over HTTP: booking a window, the link to book it, merging two records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
+from functools import cache
+from urllib.parse import urlsplit
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import PortalThread
+from tests.support.visitor import Page, Visitor
+
+INES = sample_id("prospect", "ines")
+AGAIN = sample_id("prospect", "ines-again")
+TOMASZ = sample_id("prospect", "tomasz")
+NOOR = sample_id("prospect", "noor")
+RUTH = sample_id("prospect", "ruth")
+VICTOR = sample_id("physician", "victor")
+LEILA = sample_id("physician", "leila")
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture(scope="module")
+def colin(person: Callable[[str], Visitor]) -> Visitor:
+    return person("colin")
+
+
+@pytest.fixture(scope="module")
+def nora(person: Callable[[str], Visitor]) -> Visitor:
+    return person("nora")
+
+
+def week(prospect: str, *, weeks: int = 1, physician: str = VICTOR) -> str:
+    day = date.today() + timedelta(weeks=weeks)
+    return f"/prospects/{prospect}/book?from={day.isoformat()}&physician={physician}"
+
+
+def windows(page: Page) -> list[str]:
+    return [str(radio["value"]) for radio in page.select("input[name=window]")]
+
+
+# ── booking ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_physicians_week_shows_free_windows_and_what_is_busy_in_the_clinics_time(colin: Visitor) -> None:
+    page = colin.get(week(TOMASZ))
+    assert page.heading == "Book a window"
+    assert len(windows(page)) > 20
+    assert "busy" in page.words
+    assert "Europe/London" in page.words
+    assert "Consultant · Reproductive medicine · Quayside" in page.words
+    legends = [legend.get_text(strip=True) for legend in page.select("fieldset.week-day legend")]
+    assert len(legends) == 5
+
+
+def test_busy_times_are_never_offered(colin: Visitor, portal: PortalThread) -> None:
+    page = colin.get(week(TOMASZ))
+    for day in page.select("fieldset.week-day"):
+        taken = [p.get_text(" ", strip=True) for p in day.select(".window-taken")]
+        free = [label.get_text(strip=True) for label in day.select(".window label")]
+        for stretch in taken:
+            start = stretch.partition("–")[0]
+            assert start not in free
+
+
+def test_another_physician_and_another_week_are_links(colin: Visitor) -> None:
+    page = colin.get(f"/prospects/{TOMASZ}/book")
+    later = page.follow("Leïla").follow("Later")
+    assert f"physician={LEILA}" in later.url
+    assert "from=" in later.url
+    assert later.follow("Earlier").path == f"/prospects/{TOMASZ}/book"
+
+
+@pytest.mark.parametrize(
+    "query", ["from=yesterday", "from=0001-01-01", "from=9999-12-31", "physician=nobody"]
+)
+def test_a_nonsense_week_is_no_fault(colin: Visitor, query: str) -> None:
+    assert colin.get(f"/prospects/{TOMASZ}/book?{query}").heading == "Book a window"
+
+
+def test_choosing_nothing_is_said_at_the_field(colin: Visitor) -> None:
+    page = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book").submit(status=422)
+    assert page.soup.select_one(".error-summary a")["href"] == "#window"
+    assert page.soup.select_one("#window")
+
+
+def test_booking_a_window_ends_in_a_receipt_and_happens_once(colin: Visitor) -> None:
+    form = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book")
+    chosen = windows(form.page)[3]
+    receipt = form.submit(window=chosen, type="VideoConsultation")
+    assert receipt.path == f"/prospects/{TOMASZ}/book/receipt"
+    assert "Consultation by video" in receipt.words
+    assert "Dr Victor" in receipt.words
+    assert "Europe/London" in receipt.words
+    assert chosen not in windows(colin.get(week(TOMASZ)))
+    assert form.submit(window=chosen).url == receipt.url
+    assert form.submit(window=windows(form.page)[8]).url == receipt.url
+    assert windows(form.page)[8] in windows(colin.get(week(TOMASZ)))
+
+
+def test_twenty_posts_of_one_form_book_one_window(colin: Visitor) -> None:
+    form = colin.get(week(NOOR, weeks=2)).form(f"/prospects/{NOOR}/book")
+    chosen = windows(form.page)[0]
+    with ThreadPoolExecutor(10) as pool:
+        ends = list(pool.map(lambda _: form.submit(window=chosen, status=None), range(20)))
+    assert {end.path for end in ends} == {f"/prospects/{NOOR}/book/receipt"}
+    assert len({end.url for end in ends}) == 1
+
+
+def test_a_window_that_someone_took_meanwhile_is_refused_kindly_with_fresh_ones(
+    colin: Visitor, nora: Visitor
+) -> None:
+    slow = colin.get(week(TOMASZ, weeks=3)).form(f"/prospects/{TOMASZ}/book")
+    chosen = windows(slow.page)[5]
+    nora.get(week(NOOR, weeks=3)).form(f"/prospects/{NOOR}/book").submit(window=chosen)
+    page = slow.submit(window=chosen, type="NurseConsultation", status=409)
+    assert "Someone else has just taken that time" in page.words
+    assert chosen not in windows(page)
+    assert len(windows(page)) > 10
+    assert page.soup.select_one("option[value=NurseConsultation]").has_attr("selected")
+    receipt = page.form(f"/prospects/{TOMASZ}/book").submit(window=windows(page)[0])
+    assert receipt.path.endswith("/receipt")
+
+
+def test_a_closed_enquiry_can_not_be_booked(colin: Visitor) -> None:
+    form = colin.get(week(RUTH)).form(f"/prospects/{RUTH}/book")
+    assert "This enquiry is closed" in form.submit(window=windows(form.page)[0], status=403).words
+
+
+def test_a_page_of_another_visit_books_nothing(colin: Visitor) -> None:
+    form = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book")
+    page = form.submit(window=windows(form.page)[0], operation="made-up", status=409)
+    assert "nothing was booked" in page.words
+
+
+def test_the_weeks_come_as_a_fragment_for_htmx(colin: Visitor) -> None:
+    page = colin.fragment(week(TOMASZ), "week")
+    assert "<html" not in page.text
+    assert [element["id"] for element in page.select("body > [id]")] == ["week"]
+
+
+@pytest.mark.parametrize("path", ["book", "merge", f"merge?merge={AGAIN}", "book-link"])
+@pytest.mark.parametrize("name", ["victor", "elif", "amelia"])
+def test_others_than_those_who_see_to_enquiries_are_refused(
+    person: Callable[[str], Visitor], name: str, path: str
+) -> None:
+    assert person(name).get(f"/prospects/{INES}/{path}", status=403)
+
+
+def test_where_the_clinic_has_no_calendar_it_is_said(person: Callable[[str], Visitor]) -> None:
+    page = person("omar").get(f"/prospects/{INES}/book", status=501)
+    assert "Your clinic doesn’t offer this here" in page.words
+
+
+# ── the link ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_staff_make_a_link_with_a_chosen_life_and_can_copy_it(colin: Visitor, portal: PortalThread) -> None:
+    page = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book-link").submit(days="14")
+    address = str(page.soup.select_one("#address")["value"])
+    assert address.startswith(f"{portal.origin()}/book/")
+    assert page.soup.select_one("[data-copy]")["data-copy"] == address
+    assert portal.visitor().get(urlsplit(address).path).heading == "Book your first visit"
+
+
+def test_the_link_comes_as_a_fragment_for_htmx(colin: Visitor) -> None:
+    page = colin.fragment(f"/prospects/{TOMASZ}/book-link", "link", data={"days": "7"})
+    assert page.soup.select_one("#link #address")
+    assert "<html" not in page.text
+
+
+def test_a_life_that_is_not_offered_makes_no_link(colin: Visitor) -> None:
+    page = colin.post(f"/prospects/{TOMASZ}/book-link", {"days": "9999"}, status=422)
+    assert not page.soup.select_one("#address")
+
+
+# ── merging ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_notification_leads_to_the_two_side_by_side(colin: Visitor) -> None:
+    notifications = colin.get("/notifications?type=ProspectReceived")
+    form = next(
+        one for one in notifications.select("form") if "Two enquiries may be one person" in one.get_text()
+    )
+    page = notifications.form(form).submit()
+    assert page.path == f"/prospects/{INES}/merge"
+    assert AGAIN in page.words or page.heading == "Merge two enquiries"
+
+
+def test_without_the_other_id_a_notification_suggests_it(colin: Visitor) -> None:
+    page = colin.get(f"/prospects/{INES}/merge")
+    assert page.follow(AGAIN).heading == "Merge two enquiries"
+
+
+def test_the_same_record_twice_and_nonsense_are_refused_in_words(colin: Visitor) -> None:
+    assert "Both are the same record" in colin.get(f"/prospects/{INES}/merge?merge={INES}", status=422).words
+    assert "This is no id" in colin.get(f"/prospects/{INES}/merge?merge=a/b", status=422).words
+
+
+def test_what_is_not_known_is_said_to_be_unknown(colin: Visitor) -> None:
+    page = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}")
+    assert "These records can’t be read here" in page.words
+    assert "Not known here" in page.words
+    assert "Two enquiries may be one person" in page.words
+    other = page.follow("Keep the other one instead")
+    assert other.path == f"/prospects/{AGAIN}/merge"
+
+
+def test_merging_with_a_record_that_is_not_there_changes_nothing(colin: Visitor) -> None:
+    absent = sample_id("prospect", "nobody")
+    page = colin.get(f"/prospects/{INES}/merge?merge={absent}").form(f"/prospects/{INES}/merge").submit()
+    refused = page.form(f"/prospects/{INES}/merge/confirm").submit(status=404)
+    assert "They were not merged" in refused.words
+
+
+def test_merging_keeps_the_choices_asks_once_more_and_happens_once(colin: Visitor) -> None:
+    form = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge")
+    page = form.submit(email="merged", firstName="kept")
+    assert page.heading == "Merge these two?"
+    assert "From the one that goes" in page.words
+    assert "can’t be undone" in page.words
+    confirm = page.form(f"/prospects/{INES}/merge/confirm")
+    with ThreadPoolExecutor(5) as pool:
+        ends = list(pool.map(lambda _: confirm.submit(status=None), range(10)))
+    assert {end.path for end in ends} == {f"/prospects/{INES}/merge/receipt"}
+    receipt = ends[0]
+    assert "Inês Gonçalves" in receipt.words
+    assert INES in receipt.words and AGAIN in receipt.words
+    assert "From the one that went" in receipt.words
+    again = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge").submit()
+    refused = again.form(f"/prospects/{INES}/merge/confirm").submit(status=403)
+    assert "merged already" in refused.words
+
+
+# ── no answer ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_lost_answer_to_a_booking_is_told_as_it_is_and_never_sent_again(
+    colin: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.services.errors import Unavailable
+    from portal.views.booking import visit
+
+    calls: list[str] = []
+
+    def lost(care: object, prospect_id: str, **sent: object) -> None:
+        calls.append(prospect_id)
+        raise Unavailable("timed out", outcome_known=False)
+
+    monkeypatch.setattr(visit, "book_window", lost)
+    form = colin.get(week(NOOR, weeks=4)).form(f"/prospects/{NOOR}/book")
+    chosen = windows(form.page)[0]
+    page = form.submit(window=chosen, status=503)
+    assert "isn’t confirmed" in page.heading
+    assert "This time is free" in page.words
+    assert form.submit(window=chosen, status=202).heading == page.heading
+    again = colin.get(f"/prospects/{NOOR}/book")
+    assert again.heading == page.heading
+    assert calls == [NOOR]
+    anew = again.form(again.select("form:has(input[name=checked])")[0]).submit()
+    assert anew.heading == "Book a window"
+
+
+def test_a_lost_answer_to_a_merge_is_told_as_it_is_and_never_sent_again(
+    colin: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.services.errors import BadResponse
+    from portal.views.prospects import merge
+
+    calls: list[str] = []
+
+    def lost(care: object, prospect_id: str, **sent: object) -> None:
+        calls.append(prospect_id)
+        raise BadResponse("$.id")
+
+    monkeypatch.setattr(merge, "merge_prospects", lost)
+    page = colin.get(f"/prospects/{TOMASZ}/merge?merge={NOOR}").form(f"/prospects/{TOMASZ}/merge").submit()
+    confirm = page.form(f"/prospects/{TOMASZ}/merge/confirm")
+    assert "isn’t confirmed" in confirm.submit(status=503).heading
+    assert "isn’t confirmed" in confirm.submit(status=202).heading
+    again = colin.get(f"/prospects/{TOMASZ}/merge?merge={NOOR}")
+    assert "isn’t confirmed" in again.heading
+    anew = again.form(again.select("form:has(input[name=checked])")[0]).submit()
+    assert anew.heading == "Merge two enquiries"
+    assert confirm.submit().heading == "Merge two enquiries", "the form of before is nobody's any more"
+    assert calls == [TOMASZ]

@@ -1,0 +1,125 @@
+"""A plan of medicines to take along: as a PDF, and as a calendar file."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import icalendar
+import pytest
+from pypdf import PdfReader
+
+from portal.careservice.ids import sample_id
+from portal.services.records.protocols import Medication, Protocol, ProtocolStatus
+from portal.views.protocols.schedule import calendar_of
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+PLAN = f"/protocols/{sample_id('protocol', 'amelia')}"
+EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
+LONDON = ZoneInfo("Europe/London")
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+def events(file: bytes) -> list[Any]:
+    return list(icalendar.Calendar.from_ical(file).walk("VEVENT"))
+
+
+def calendar(visitor: Visitor) -> bytes:
+    answer = visitor.http.get(f"{visitor.origin}{PLAN}/schedule.ics")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "text/calendar; charset=utf-8"
+    return answer.content
+
+
+def test_the_plan_has_a_line_with_a_box_for_each_dose(amelia: Visitor) -> None:
+    answer = amelia.http.get(f"{amelia.origin}{PLAN}/schedule.pdf")
+    document = PdfReader(io.BytesIO(answer.content))
+    words = " ".join(" ".join(page.extract_text() for page in document.pages).split())
+    assert document.trailer["/Root"]["/MarkInfo"]["/Marked"]
+    assert "Day by day" in words
+    assert "Until trigger" in words
+    assert words.count("rFSH (follitropin alfa)") == 1 + 10
+    assert "08:00 Cetrorelix" in words.replace("\u2068", "").replace("\u2069", "")
+
+
+@pytest.mark.parametrize("name", ["amelia", "nora"])
+def test_plan_and_episode_offer_both(portal: PortalThread, name: str) -> None:
+    visitor = portal.sign_in(name)
+    for path in (PLAN, f"{EPISODE}/medication"):
+        links = {link["href"] for link in visitor.get(path).select("main a[href]")}
+        assert {f"{PLAN}/schedule.pdf", f"{PLAN}/schedule.ics"} <= links, path
+
+
+def test_the_partner_who_may_not_read_the_plan_is_not_led_to_it(portal: PortalThread) -> None:
+    daniel = portal.sign_in("daniel")
+    assert not daniel.get(f"{EPISODE}/medication").select('main a[href*="schedule"]')
+    daniel.get(f"{PLAN}/schedule.pdf", status=404)
+    daniel.get(f"{PLAN}/schedule.ics", status=404)
+
+
+def test_the_calendar_names_no_medicine_and_leads_to_the_plan(amelia: Visitor) -> None:
+    file = calendar(amelia)
+    for secret in (b"rFSH", b"follitropin", b"Cetrorelix", b"Progesterone", b"Amelia", b"IU"):
+        assert secret not in file
+    for event in events(file):
+        assert event["SUMMARY"] == "Medicine"
+        assert event["CLASS"] == "PRIVATE"
+        assert event["URL"] == amelia.origin + PLAN
+    assert len(events(file)) == 4
+
+
+def test_taking_it_again_moves_the_entries_instead_of_doubling_them(amelia: Visitor) -> None:
+    first, second = ([event["UID"] for event in events(calendar(amelia))] for _ in range(2))
+    assert first == second
+    assert len(set(first)) == len(first)
+
+
+def plan(*medications: Medication, start: date) -> Protocol:
+    return Protocol(id="p", name="n", status=ProtocolStatus.ACTIVE, start_date=start, medications=medications)
+
+
+def written(protocol: Protocol) -> bytes:
+    return calendar_of(
+        protocol,
+        zone=LONDON,
+        clinic="c",
+        made_at=datetime(2026, 10, 1, tzinfo=UTC),
+        address="https://clinic.example/p",
+    )
+
+
+def test_the_hour_stays_the_clinics_when_the_clocks_change() -> None:
+    evening = Medication(id="m", drug="d", start_day=1, end_day=4, time="21:30")
+    (event,) = events(written(plan(evening, start=date(2026, 10, 23))))
+    start = event["DTSTART"].dt
+    assert event["DTSTART"].params["TZID"] == "Europe/London"
+    assert (start.time(), start.utcoffset()) == (time(21, 30), timedelta(hours=1))
+    assert event["RRULE"] == {"FREQ": ["DAILY"], "COUNT": [4]}
+    zone = next(
+        iter(icalendar.Calendar.from_ical(written(plan(evening, start=date(2026, 10, 23)))).walk("VTIMEZONE"))
+    )
+    assert zone.to_tz().utcoffset(datetime(2026, 10, 26, 21, 30)) == timedelta(0)
+    assert zone.to_tz().utcoffset(datetime(2026, 10, 24, 21, 30)) == timedelta(hours=1)
+
+
+def test_one_without_a_time_of_day_takes_the_day() -> None:
+    for said in (None, "in the evening", "25:00"):
+        (event,) = events(
+            written(plan(Medication(id="m", drug="d", start_day=3, time=said), start=date(2026, 10, 1)))
+        )
+        assert event["DTSTART"].dt == date(2026, 10, 3)
+        assert "DTEND" not in event
+
+
+def test_one_that_a_rule_ends_ends_with_the_trigger() -> None:
+    until_told = Medication(id="a", drug="a", start_day=2, stop_rule="until trigger", time="08:00")
+    trigger = Medication(id="b", drug="b", drug_class="hCG trigger", start_day=10, end_day=10, time="21:00")
+    first, _ = events(written(plan(until_told, trigger, start=date(2026, 11, 1))))
+    assert first["RRULE"]["COUNT"] == [9]

@@ -1,0 +1,155 @@
+"""The care team's week: hours worked and taken, in the zone that is named, and older copies that say when."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.support.stack import CareService, PortalThread, plan
+
+
+@pytest.fixture(scope="module")
+def nora(portal):
+    return portal.sign_in("nora")
+
+
+def a_working_week(visitor) -> str:
+    """The address of a week in which there are hours and busy times to see."""
+    page = visitor.get("/care-team")
+    return page.link("Later")
+
+
+def test_each_physician_s_week_is_drawn_and_stands_in_a_table_too(nora):
+    page = nora.get(a_working_week(nora))
+    names = [heading.get_text() for heading in page.select("h3")]
+    assert any("Victor" in name for name in names)
+    assert len(page.select(".week-drawing svg")) == len(page.select("table")) == len(names)
+    for drawing in page.select(".week-drawing svg"):
+        assert drawing.title.get_text()
+        assert page.soup.find(id=drawing["aria-describedby"])
+    assert page.select("rect.week-works")
+    assert page.select("rect.week-busy")
+    assert "09:00–12:30" in page.words
+    assert "All times are the clinic’s" in page.words
+
+
+def drawn(section) -> list[tuple[float, float]]:
+    """From which hour to which each block of the drawing goes, day by day, read off the drawing's own scale."""
+    hours = {
+        int(label.get_text()): float(label["y"]) - 4 for label in section.select("svg text[text-anchor=end]")
+    }
+    first, last = min(hours), max(hours)
+    an_hour = (hours[last] - hours[first]) / (last - first)
+    blocks = section.select("rect.week-works, rect.week-busy")
+    tops = [float(block["y"]) - 0.5 for block in blocks]
+    bottoms = [float(block["y"]) + float(block["height"]) + 0.5 for block in blocks]
+    return [
+        (
+            round(first + (top - hours[first]) / an_hour, 1),
+            round(first + (bottom - hours[first]) / an_hour, 1),
+        )
+        for top, bottom in zip(tops, bottoms, strict=True)
+    ]
+
+
+def written(section) -> list[tuple[float, float]]:
+    """The same, read off the table."""
+    found = re.findall(r"(\d\d):(\d\d)–(\d\d):(\d\d)", section.select_one("table").get_text(" "))
+    return [(round(int(a) + int(b) / 60, 1), round(int(c) + int(d) / 60, 1)) for a, b, c, d in found]
+
+
+def test_the_drawing_and_the_table_tell_the_same(nora):
+    sections = nora.get(a_working_week(nora)).select("section.week-of:has(table)")
+    assert len(sections) > 1
+    for section in sections:
+        assert written(section)
+        assert drawn(section) == written(section)
+
+
+def test_weeks_follow_each_other_by_links(nora):
+    first = nora.get("/care-team")
+    later = first.follow("Later")
+    assert later.follow("Earlier").words.split("All times")[0].split("Show")[-1] in first.words
+    assert re.fullmatch(r"\d{4}-W\d\d", parse_qs(urlsplit(later.url).query)["week"][0])
+    assert "This week" in later.words
+
+
+def test_a_week_that_is_none_or_far_away_is_this_week(nora):
+    now = nora.get("/care-team").select("h2")[0].get_text()
+    for odd in ("2026-W99", "0000-W01", "9999-W01", "x", "2026-11-16"):
+        assert nora.get(f"/care-team?week={odd}").select("h2")[0].get_text() == now
+
+
+def test_names_and_places_filter_and_stay_in_the_address(nora):
+    page = nora.get("/care-team")
+    places = [option["value"] for option in page.select("#location option") if option["value"]]
+    found = page.form("/care-team").submit(location=places[0], q="")
+    everybody = len(page.select("section.week-of"))
+    assert 0 < len(found.select("section.week-of")) < everybody
+    assert f"location={places[0]}" in found.link("Later")
+    one = page.form("/care-team").submit(q="victor")
+    assert [h.get_text() for h in one.select("h3")] == ["Dr Victor Castellanos"]
+    assert "Nobody matches" in nora.get("/care-team?q=nobody-at-all").words
+
+
+def test_one_s_own_zone_moves_the_hours_and_is_named(nora):
+    week = a_working_week(nora)
+    page = nora.get(f"{week}&zone=Asia/Dubai")
+    assert "not the clinic’s (Europe/London)" in page.words
+    assert "09:00–12:30" not in page.words
+    assert re.search(r"1[23]:00–1[56]:30", page.words)
+    assert "All times are the clinic’s" in nora.get(f"{week}&zone=Nowhere/Land").words
+
+
+def test_filters_are_partials(nora):
+    part = nora.fragment("/care-team?q=victor", "results")
+    assert part.soup.select_one("#results")
+    assert not part.select("h1")
+
+
+def test_patients_see_it_under_more(portal):
+    page = portal.sign_in("amelia").get("/care-team")
+    assert page.heading == "Care team"
+    assert page.select('nav a[href="/care-team"][aria-current="page"]')
+
+
+def test_filters_and_zones_cost_no_further_calls(nora, portal, monkeypatch):
+    nora.get("/care-team")
+    called: list[str] = []
+    from portal.http import transport
+
+    real = transport.send
+    monkeypatch.setattr(
+        transport, "send", lambda call, **more: (called.append(call.url), real(call, **more))[1]
+    )
+    for address in ("/care-team?q=victor", "/care-team?zone=Asia/Dubai", "/care-team"):
+        nora.get(address)
+    assert [url for url in called if "physicians" in url] == []
+
+
+def test_an_older_copy_says_when_it_was_read_and_without_one_the_page_says_so(tmp_path: Path, monkeypatch):
+    service = CareService(plan(tmp_path))
+    portal = PortalThread(service.plan)
+    try:
+        victor = portal.sign_in("victor")
+        victor.get("/care-team")
+        later = datetime.now(UTC) + timedelta(minutes=6)
+        for module in ("policy.actions", "policy.expiration", "models.response"):
+            monkeypatch.setattr(f"requests_cache.{module}.utcnow", lambda: later)
+        service.stop()
+        page = victor.get("/care-team")
+        notice = page.select(".notice")[0].get_text(" ")
+        assert re.search(r"As of \d\d:\d\d", notice)
+        assert "isn’t answering" in notice
+        assert page.select("section.week-of")
+        other = victor.get(
+            "/care-team?week=" + parse_qs(urlsplit(page.link("Later")).query)["week"][0], status=503
+        )
+        assert "can’t be shown right now" in other.words
+    finally:
+        portal.stop()
+        service.stop()

@@ -1,0 +1,99 @@
+"""Removing a connection over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.services.errors import Unavailable
+from portal.views import emr_endpoints
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+LEGACY = sample_id("emr-endpoint", "riverside-legacy")
+MAIN = sample_id("emr-endpoint", "riverside-main")
+HARBOURS = sample_id("emr-endpoint", "harbour-legacy")
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture(scope="module")
+def ada(person: Callable[[str], Visitor]) -> Visitor:
+    return person("ada")
+
+
+def test_a_notification_leads_to_it_and_it_says_what_follows(ada: Visitor) -> None:
+    notifications = ada.get("/notifications?type=EmrSyncFailed")
+    form = next(one for one in notifications.select("form") if "stopped working" in one.get_text())
+    page = notifications.form(form).submit()
+    assert page.path == f"/emr-endpoints/{LEGACY}/remove"
+    assert "no longer exchanges data" in page.words
+
+
+def test_the_id_has_to_be_typed_again(ada: Visitor) -> None:
+    form = ada.get(f"/emr-endpoints/{LEGACY}/remove").form(f"/emr-endpoints/{LEGACY}/remove")
+    for typed in (LEGACY[:-1], ""):
+        page = form.submit(typed=typed, status=422)
+        assert "This is not the id of the connection" in page.words
+        assert page.soup.select_one(".error-summary a")["href"] == "#typed"
+        assert page.soup.select_one("#typed")["value"] == typed
+
+
+def test_one_that_is_at_work_is_refused_in_words(ada: Visitor) -> None:
+    form = ada.get(f"/emr-endpoints/{MAIN}/remove").form(f"/emr-endpoints/{MAIN}/remove")
+    for _ in range(2):
+        page = form.submit(typed=MAIN, status=403)
+        assert "exchanging data right now" in page.words
+        assert page.soup.select_one("#typed")["value"] == "", "it is typed once more"
+
+
+@pytest.mark.parametrize(
+    ("is_sent", "words"), [(True, "We couldn’t confirm that it was removed"), (False, "Nothing was removed")]
+)
+def test_without_an_answer_it_can_be_sent_once_more(
+    ada: Visitor, monkeypatch: pytest.MonkeyPatch, is_sent: bool, words: str
+) -> None:
+    def fails(care: object, endpoint_id: str) -> None:
+        error = Unavailable("timed out", outcome_known=not is_sent)
+        error.is_undone = not is_sent
+        raise error
+
+    monkeypatch.setattr(emr_endpoints, "delete_emr_endpoint", fails)
+    form = ada.get(f"/emr-endpoints/{MAIN}/remove").form(f"/emr-endpoints/{MAIN}/remove")
+    assert words in form.submit(typed=MAIN, status=503).words
+    monkeypatch.undo()
+    assert "exchanging data right now" in form.submit(typed=MAIN, status=403).words
+
+
+def test_another_clinics_connection_is_gone_already(ada: Visitor) -> None:
+    form = ada.get(f"/emr-endpoints/{HARBOURS}/remove").form(f"/emr-endpoints/{HARBOURS}/remove")
+    assert form.submit(typed=HARBOURS, status=404).heading == "It is gone already"
+
+
+def test_removing_ends_in_a_receipt_and_happens_once(ada: Visitor, person: Callable[[str], Visitor]) -> None:
+    other = person("ada")
+    form = ada.get(f"/emr-endpoints/{LEGACY}/remove").form(f"/emr-endpoints/{LEGACY}/remove")
+    receipt = form.submit(typed=LEGACY)
+    assert receipt.heading == "The connection is removed"
+    assert LEGACY in receipt.words
+    assert form.submit(typed=LEGACY).heading == "The connection is removed"
+    assert other.get(f"/emr-endpoints/{LEGACY}/remove").heading == "The connection is removed"
+
+
+def test_a_page_of_another_visit_removes_nothing(ada: Visitor) -> None:
+    form = ada.get(f"/emr-endpoints/{MAIN}/remove").form(f"/emr-endpoints/{MAIN}/remove")
+    assert "nothing was removed" in form.submit(typed=MAIN, operation="made-up", status=409).words
+
+
+@pytest.mark.parametrize("name", ["nora", "victor", "elif", "colin", "amelia"])
+def test_others_than_administrators_are_refused(person: Callable[[str], Visitor], name: str) -> None:
+    visitor = person(name)
+    visitor.get(f"/emr-endpoints/{MAIN}/remove", status=403)
+    visitor.post(f"/emr-endpoints/{MAIN}/remove", {"typed": MAIN}, status=403)

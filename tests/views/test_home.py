@@ -1,0 +1,144 @@
+"""Home: what needs a person, region by region."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.http import transport
+from tests.support.stack import CareService, PortalThread, plan
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Any:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def nora(portal: PortalThread) -> Any:
+    return portal.sign_in("nora")
+
+
+def test_a_patient_sees_first_what_waits_for_a_signature(amelia: Any) -> None:
+    page = amelia.get("/")
+    assert page.heading == "Hello, Amelia"
+    tasks = [task.get_text(" ") for task in page.select("#consents .task")]
+    assert tasks and all("Read and sign" in task for task in tasks)
+    assert any("freezing and storage" in task for task in tasks)
+    assert "legal parent" not in " ".join(tasks)  # Daniel signs that one first
+
+
+def test_signing_is_at_most_two_clicks_away(amelia: Any) -> None:
+    form = amelia.get("/").follow("Read and sign")
+    assert form.path.startswith("/consents/")
+    assert any("/sign" in str(a.get("href") or a.get("action")) for a in form.select("main a, main form"))
+
+
+def test_unread_messages_are_tasks_too(amelia: Any) -> None:
+    words = " ".join(task.get_text(" ") for task in amelia.get("/").select("#messages .task"))
+    assert (
+        "After yesterday’s scan" in words and "1 unread message" in words and "from Nora Lindqvist" in words
+    )
+
+
+def test_todays_medicines_and_the_next_visit_are_shown(amelia: Any) -> None:
+    words = amelia.get("/").words
+    assert "Cetrorelix 0.25 mg" in words and "rFSH (follitropin alfa) 225 IU" in words
+    assert "Monitoring scan, Quayside, room 2" in words
+    assert "Cetrorelix at the same hour" in words
+
+
+def test_a_partner_is_told_whose_medicines_they_are(portal: PortalThread) -> None:
+    assert "Millie’s medicines today" in portal.sign_in("daniel").get("/").words
+
+
+def test_dates_of_stored_embryos_that_come_near_are_told(portal: PortalThread) -> None:
+    page = portal.sign_in("grace").get("/")
+    assert "Embryo GO-3" in page.words and "In 18 days" in page.words
+    assert "GO-1" not in page.words
+
+
+@pytest.mark.parametrize("region", ["consents", "messages", "treatment", "news"])
+def test_each_region_can_be_fetched_alone(amelia: Any, region: str) -> None:
+    part = amelia.fragment("/", target=region)
+    assert part.soup.select_one(f"body > #{region}") is not None
+    assert part.soup.select_one("h1") is None
+
+
+def test_only_ids_of_episodes_are_remembered(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    visitor.get("/")
+    cookie = visitor.http.cookies.get("__Host-sid")
+    record, _tokens = portal.context.sessions.load(cookie, "riverside", visitor.origin.partition("//")[2])
+    assert record.episode_ids == [sample_id("episode", "amelia-1")]
+
+
+@pytest.mark.parametrize(
+    ("person", "path", "calls"), [("amelia", "/", 4), ("nora", "/", 4), ("amelia", "/episodes", 1)]
+)
+def test_a_page_makes_few_calls(
+    portal: PortalThread, person: str, path: str, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = portal.sign_in(person)
+    visitor.get("/")
+    made: list[str] = []
+
+    def counted(call: Any, **more: Any) -> Any:
+        made.append(call.url)
+        return send(call, **more)
+
+    send = transport.send
+    monkeypatch.setattr(transport, "send", counted)
+    visitor.get(path)
+    assert len(made) == calls, made
+
+
+def test_staff_see_the_consents_needed_first_with_words_for_their_dates(nora: Any) -> None:
+    page = nora.get("/")
+    assert page.heading == "Worklist"
+    rows = [row.get_text(" ") for row in page.select("#consents tbody tr")]
+    assert len(rows) > 3
+    assert any(word in rows[0] for word in ("Needed today", "Procedure date has passed", "Needed tomorrow"))
+    assert "late or due in 2 days" in page.words
+    assert "Bruising where I inject" in page.words
+
+
+@pytest.mark.parametrize("region", ["consents", "messages", "news"])
+def test_each_region_of_the_worklist_can_be_fetched_alone(nora: Any, region: str) -> None:
+    assert nora.fragment("/", target=region).soup.select_one(f"body > #{region}") is not None
+
+
+def test_staff_open_a_record_by_its_id(nora: Any) -> None:
+    episode = sample_id("episode", "amelia-1")
+    assert nora.get("/").form("/open").submit(id=episode).path == f"/episodes/{episode}"
+    opened = nora.get("/").select("a.link-row[href^='/episodes/']")
+    assert f"/episodes/{episode}" in [row["href"] for row in opened], "the worklist forgets what was opened"
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Iterator[Any]:
+    """Amelia, signed in, and then the care service goes away."""
+    service = CareService(plan(tmp_path))
+    running = PortalThread(service.plan)
+    visitor = running.sign_in("amelia")
+    visitor.get("/")
+    service.stop(signal.SIGKILL)
+    yield visitor
+    running.stop()
+
+
+def test_what_cannot_be_shown_is_said_and_offered_again(stopped: Any) -> None:
+    page = stopped.get("/")
+    assert page.heading == "Hello, Amelia"
+    for region in ("consents", "messages", "treatment", "news"):
+        failed = page.soup.select_one(f"#{region} [data-state=failed]")
+        assert failed is not None and "can’t be shown right now" in failed.get_text(" ")
+        again = failed.select_one("a")
+        assert again is not None and again["href"] == "/" and again["hx-target"] == f"#{region}"
+    assert "Nothing to do" not in page.words
+    assert stopped.fragment("/", target="consents").soup.select_one("#consents [data-state=failed]")

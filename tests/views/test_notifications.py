@@ -1,0 +1,284 @@
+"""Notifications over HTTP: the list, opening, read and unread, the bell, and the settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.http import transport
+from tests.support.stack import CareService, PortalThread, plan
+from tests.support.visitor import Form, Page, Visitor
+
+SETTINGS = "/notifications/settings"
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def grace(portal: PortalThread) -> Visitor:
+    return portal.sign_in("grace")
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
+    """How many calls to the list of notifications have gone out; they all go through."""
+    sent: list[str] = []
+    send = transport.send
+
+    def counting(call: transport.Call, **options: Any) -> transport.Answer:
+        if re.search(r"/api/app/notification\?", call.url):
+            sent.append(call.url)
+        return send(call, **options)
+
+    monkeypatch.setattr(transport, "send", counting)
+    yield lambda: len(sent)
+
+
+def bell_of(page: Page) -> int:
+    badge = page.soup.select_one("#bell .badge")
+    return int(badge.get_text().split()[0]) if badge else 0
+
+
+def row(page: Page, words: str, index: int = 0) -> Any:
+    return [one for one in page.select(".notification") if words in one.get_text(" ")][index]
+
+
+def open_form(page: Page, words: str, index: int = 0) -> Form:
+    return page.form(row(page, words, index).select_one("form"))
+
+
+def test_the_list_says_how_each_presses_in_words_and_when_it_came(amelia: Visitor) -> None:
+    page = amelia.get("/notifications")
+    text = row(page, "Reminder about tomorrow").get_text(" ")
+    assert "Please note" in text and "Unread:" in text
+    assert row(page, "Reminder about tomorrow").select_one("time[datetime]")
+    assert "Urgent" in row(page, "A new sign-in").get_text()
+
+
+def test_the_list_is_narrowed_by_unread_and_kind_and_goes_on_in_pages(amelia: Visitor) -> None:
+    assert len(amelia.get("/notifications").select(".notification")) == 20
+    assert "Page 1 of 2" in amelia.get("/notifications").words
+    unread = amelia.get("/notifications?unread=1")
+    assert all("Unread:" in one.get_text() for one in unread.select(".notification"))
+    messages = amelia.get("/notifications?type=MessageReceived")
+    titles = [one.select_one(".link-title").get_text() for one in messages.select(".notification")]
+    assert titles and all("You have a new message" in title for title in titles)
+    assert messages.soup.select_one("#type option[selected]")["value"] == "MessageReceived"
+
+
+def test_nothing_of_a_kind_is_said_in_words(amelia: Visitor) -> None:
+    assert "There is nothing of this kind." in amelia.get("/notifications?type=PaymentReceived").words
+    assert "nothing on this page" in amelia.get("/notifications?page=50").words
+
+
+def test_an_unknown_kind_is_no_fault(amelia: Visitor) -> None:
+    page = amelia.get("/notifications?type=SomethingNew")
+    assert "Something new" in page.soup.select_one("#type option[selected]").get_text()
+
+
+def test_opening_one_reads_it_and_goes_to_what_it_is_about(portal: PortalThread) -> None:
+    daniel = portal.sign_in("daniel")
+    page = daniel.get("/notifications")
+    before = bell_of(page)
+    opened = open_form(page, "You have a new message", 1).submit(status=None)
+    assert opened.path == f"/conversations/{sample_id('conversation', 'daniel-sample')}"
+    assert bell_of(opened) == before - 1
+
+
+def test_opening_one_without_a_page_of_its_own_shows_it_in_the_list(amelia: Visitor) -> None:
+    page = amelia.get("/notifications")
+    element = row(page, "A new sign-in")
+    opened = open_form(page, "A new sign-in").submit()
+    assert opened.path == "/notifications"
+    assert opened.url.endswith(f"#{element['id']}")
+    assert opened.soup.select_one(f"[id={element['id']}]")
+
+
+def test_one_on_a_later_page_is_opened_as_well(amelia: Visitor) -> None:
+    element = amelia.get("/notifications?page=2").select(".notification")[-1]
+    page = amelia.post(f"/notifications/{element['id'].removeprefix('notification-')}/open", status=None)
+    assert page.path.startswith("/episodes/")
+
+
+def test_opening_is_no_get_and_anothers_is_the_same_as_none(amelia: Visitor, grace: Visitor) -> None:
+    element = grace.get("/notifications").select(".notification")[0]
+    other = str(element["id"]).removeprefix("notification-")
+    for act in ("open", "read", "unread"):
+        assert amelia.get(f"/notifications/{other}/{act}", status=None).status in (404, 405)
+        theirs = amelia.post(f"/notifications/{other}/{act}", status=404)
+        none = amelia.post(f"/notifications/no-such-thing/{act}", status=404)
+        assert theirs.heading == none.heading == "We can’t find that"
+
+
+def test_one_is_read_and_unread_again_and_the_bell_tells_it_at_once(amelia: Visitor) -> None:
+    page = amelia.get("/notifications?unread=1")
+    before = bell_of(page)
+    element = row(page, "A form is ready for you")
+    toggle = element.select_one("form.button-form")
+    read = page.form(toggle).submit()
+    assert read.url.endswith("/notifications?unread=1")
+    assert bell_of(read) == before - 1
+    assert not read.soup.select_one(f"[id={element['id']}]")
+    unread = str(toggle["action"]).replace("/read", "/unread")
+    answer = amelia.fragment(unread, "results", data={})
+    assert "<html" not in answer.text and answer.soup.select_one("#results")
+    assert bell_of(answer) == before
+
+
+def test_all_read_makes_list_and_bell_zero_in_the_same_answer(portal: PortalThread) -> None:
+    victor = portal.sign_in("victor")
+    assert bell_of(victor.get("/notifications?unread=1")) > 0
+    answer = victor.fragment("/notifications/read?unread=1", "results", data={})
+    assert "You have read everything." in answer.words
+    assert answer.soup.select_one('hx-partial[hx-target="#bell"] #bell') and bell_of(answer) == 0
+    assert "marked as read" in answer.soup.select_one('hx-partial[hx-target="#toasts"]').get_text()
+    page = victor.get("/")
+    assert bell_of(page) == 0
+    assert not page.soup.title.get_text().startswith("(")
+
+
+def test_all_read_works_without_scripts(portal: PortalThread) -> None:
+    elif_ = portal.sign_in("elif")
+    page = elif_.get("/notifications")
+    assert bell_of(page) > 0
+    page = page.form("/notifications/read").submit()
+    assert bell_of(page) == 0
+    assert "Mark all as read" not in page.words
+
+
+def test_the_bell_asks_the_care_service_once_in_15_seconds_for_all_tabs(
+    portal: PortalThread, calls: Callable[[], int]
+) -> None:
+    nora = portal.sign_in("nora")
+    tabs = [nora, portal.sign_in("nora")]
+    portal.clock.advance(16)
+    asked = calls()
+    answers = [tab.get("/notifications/bell", status=200) for tab in tabs * 3]
+    assert calls() - asked == 1
+    assert {bell_of(answer) for answer in answers} == {4}
+    portal.clock.advance(16)
+    assert nora.get("/notifications/bell?known=4", status=204).text == ""
+    assert calls() - asked == 2
+
+
+def test_a_page_takes_the_count_from_what_is_known_and_asks_nothing_for_it(
+    portal: PortalThread, calls: Callable[[], int]
+) -> None:
+    nora = portal.sign_in("nora")
+    count = bell_of(nora.get("/notifications"))
+    asked = calls()
+    page = nora.get("/me/devices")
+    assert bell_of(page) == count > 0
+    assert page.soup.title.get_text().startswith(f"({count})")
+    assert page.soup.select_one("#bell")["hx-get"] == f"/notifications/bell?known={count}"
+    assert calls() == asked
+
+
+def test_the_bell_of_one_person_is_not_anothers(portal: PortalThread) -> None:
+    for name in ("colin", "grace"):
+        visitor = portal.sign_in(name)
+        unread = len(visitor.get("/notifications?unread=1").select(".notification"))
+        assert bell_of(visitor.get("/me/devices")) == unread
+
+
+def test_the_bell_keeps_silent_when_the_care_service_does(tmp_path: Path) -> None:
+    service = CareService(plan(tmp_path))
+    portal = PortalThread(service.plan)
+    amelia = portal.sign_in("amelia")
+    before = bell_of(amelia.get("/notifications"))
+    service.stop()
+    portal.clock.advance(16)
+    assert amelia.get(f"/notifications/bell?known={before}", status=204).text == ""
+    page = amelia.get("/notifications", status=503)
+    assert "Your records are safe" in page.words and "no notifications" not in page.words
+    assert bell_of(page) == before
+    assert amelia.get(SETTINGS, status=503).heading == "This can’t be shown right now"
+    portal.stop()
+
+
+# ── settings ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def settings(visitor: Visitor) -> tuple[Page, Form]:
+    page = visitor.get(SETTINGS)
+    return page, page.form(SETTINGS)
+
+
+def ways(page: Page, channel: str) -> set[str]:
+    return {str(box["value"]) for box in page.select(f"input[name={channel}][checked]")}
+
+
+def test_the_settings_are_a_table_whose_boxes_are_named_by_row_and_column(grace: Visitor) -> None:
+    page, _ = settings(grace)
+    box = page.soup.select_one("input[name=sms][value=StorageReminder]")
+    names = [page.soup.select_one(f"[id={one}]") for one in box["aria-labelledby"].split()]
+    assert [one.get_text(" ", strip=True) for one in names] == ["Storage dates", "Text message"]
+    assert names[0]["scope"] == "row" and names[1]["scope"] == "col"
+
+
+def test_what_can_not_be_switched_off_says_why(grace: Visitor) -> None:
+    page, _ = settings(grace)
+    boxes = page.select("input[value=AccountSecurity]")
+    assert len(boxes) == 4 and all(box.has_attr("disabled") for box in boxes)
+    assert (
+        "Always sent, for your safety" in page.soup.select_one(f"#{boxes[0]['aria-describedby']}").get_text()
+    )
+
+
+def test_choices_quiet_hours_and_language_are_saved(grace: Visitor) -> None:
+    _, form = settings(grace)
+    saved = form.submit(
+        email=["ConsentRequested"], start="22:00", end="07:30", time_zone="Europe/Madrid", language="es"
+    )
+    assert "Your notification settings are saved." in saved.soup.select_one("#toasts").get_text()
+    assert ways(saved, "email") == {"ConsentRequested", "ConsentRevoked", "AccountSecurity"}
+    assert saved.soup.select_one("#start")["value"] == "22:00"
+    assert saved.soup.select_one("#time_zone option[selected]")["value"] == "Europe/Madrid"
+    assert saved.soup.select_one("#language option[selected]")["value"] == "es"
+    again = saved.form(SETTINGS).submit(start="", end="", language="")
+    assert again.soup.select_one("#end")["value"] == ""
+
+
+def test_bad_quiet_hours_are_linked_to_their_field_and_nothing_is_lost(grace: Visitor) -> None:
+    _, form = settings(grace)
+    page = form.submit(push=["ResultReleased"], start="25:00", end="", status=422)
+    links = {link["href"]: link.get_text() for link in page.select(".error-summary a")}
+    assert "Enter a time between 00:00 and 23:59" in links["#start"]
+    assert "Enter when quiet hours end" in links["#end"]
+    assert page.soup.select_one("#start")["value"] == "25:00"
+    assert ways(page, "push") == {"ResultReleased", "ConsentRevoked", "AccountSecurity"}
+    same = page.form(SETTINGS).submit(start="22:00", end="22:00", time_zone="Mars/Olympus", status=422)
+    assert "must end at another time" in same.words and "Choose a time zone" in same.words
+
+
+def test_changing_a_locked_kind_is_refused_in_words(grace: Visitor) -> None:
+    _, form = settings(grace)
+    page = form.submit(sms=["ConsentRevoked"], status=422)
+    assert "“Consents withdrawn” can’t be changed: your clinic always sends these." in page.words
+    assert page.soup.select_one('.error-summary a[href="#matrix"]')
+
+
+def test_settings_changed_meanwhile_are_both_shown_and_either_can_be_taken(grace: Visitor) -> None:
+    _, mine = settings(grace)
+    _, theirs = settings(grace)
+    theirs.submit(email=["PaymentReceived"], start="21:00", end="06:00")
+    page = mine.submit(email=["MessageReceived"], start="23:00", end="05:00", status=409)
+    assert "changed meanwhile" in page.words
+    table = page.soup.select_one("main table").get_text(" ", strip=True)
+    assert "23:00 to 05:00" in table and "21:00 to 06:00" in table
+    assert ways(page, "email") == {"MessageReceived", "ConsentRevoked", "AccountSecurity"}
+    saved = page.form(SETTINGS).submit()
+    assert ways(saved, "email") == {"MessageReceived", "ConsentRevoked", "AccountSecurity"}
+    assert saved.soup.select_one("#start")["value"] == "23:00"
+
+
+def test_staff_have_their_own_kinds(portal: PortalThread) -> None:
+    assert "Enquiries" in portal.sign_in("colin").get(SETTINGS).words

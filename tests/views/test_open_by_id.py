@@ -1,0 +1,139 @@
+"""Opening by id over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.web.record_links import address_of
+from portal.web.routing import endpoint_at
+from tests.support.stack import PortalThread
+from tests.support.visitor import Page, Visitor
+
+EPISODE = sample_id("episode", "amelia-1")
+PROSPECT = sample_id("prospect", "tomasz")
+EMR = sample_id("emr-endpoint", "riverside-main")
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture(scope="module")
+def nora(person: Callable[[str], Visitor]) -> Visitor:
+    return person("nora")
+
+
+def ask(visitor: Visitor, pasted: str, kind: str = "", status: int | None = 200) -> Page:
+    return visitor.get("/open").form("/open").submit(id=pasted, kind=kind, status=status)
+
+
+def consent_id(visitor: Visitor) -> str:
+    links = [str(a["href"]) for a in visitor.get("/consents").select("main a[href^='/consents/']")]
+    return next(href.split("/")[2] for href in links if len(href.split("/")[2]) == 36)
+
+
+def test_it_finds_out_itself_what_an_id_is(nora: Visitor) -> None:
+    assert ask(nora, EPISODE).path == f"/episodes/{EPISODE}"
+    consent = consent_id(nora)
+    assert ask(nora, f"  {consent} ").path == f"/consents/{consent}"
+
+
+def test_a_chosen_kind_leads_straight_there(nora: Visitor) -> None:
+    assert ask(nora, PROSPECT, "prospect").path == f"/prospects/{PROSPECT}/book"
+    assert ask(nora, EPISODE, "episode").path == f"/episodes/{EPISODE}"
+
+
+def test_links_are_recognised_in_any_form(nora: Visitor, portal: PortalThread) -> None:
+    path = f"/episodes/{EPISODE}/documents"
+    for pasted in (path, f"{portal.origin()}{path}", f"{portal.origin()}{path}".removeprefix("http://")):
+        assert ask(nora, pasted).path == path
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    ["https://elsewhere.example/episodes/1", "//elsewhere.example/episodes/1", "http://[bad/episodes/1"],
+)
+def test_links_elsewhere_lead_nowhere(nora: Visitor, pasted: str) -> None:
+    page = ask(nora, pasted, status=422)
+    assert "leads elsewhere" in page.words
+
+
+@pytest.mark.parametrize("pasted", ["/nowhere", "/sign-in?next=/x", "/healthz", "/episodes/../../x"])
+def test_links_to_no_page_are_said_to_be_so(nora: Visitor, pasted: str) -> None:
+    assert "leads to no page" in ask(nora, pasted, status=404).words
+
+
+def test_an_unknown_id_says_what_was_tried_and_keeps_it(nora: Visitor) -> None:
+    page = ask(nora, "not-an-id", status=404)
+    assert "No episode, consent form or PGT result" in page.words
+    assert page.soup.select_one("#id")["value"] == "not-an-id"
+
+
+@pytest.mark.parametrize("pasted", ["", "x" * 200, ".."])
+def test_what_can_be_no_id_is_said(nora: Visitor, pasted: str) -> None:
+    assert ask(nora, pasted, status=422).soup.select_one(".error-summary")
+
+
+def test_kinds_follow_the_role(person: Callable[[str], Visitor], nora: Visitor) -> None:
+    def offered(visitor: Visitor) -> set[str]:
+        return {str(option["value"]) for option in visitor.get("/open").select("#kind option")}
+
+    assert {"episode", "consent", "prospect"} <= offered(nora)
+    assert "emr-endpoint" not in offered(nora)
+    assert "emr-endpoint" in offered(person("ada"))
+    assert "prospect" not in offered(person("elif"))
+    assert ask(nora, EMR, "", status=404)
+    nora.post("/open", {"id": EMR, "kind": "emr-endpoint"}, status=422)
+
+
+def test_what_was_opened_last_comes_first_by_kind_and_id_alone(person: Callable[[str], Visitor]) -> None:
+    visitor = person("victor")
+    assert "What you open comes here" in visitor.get("/open").words
+    visitor.get(f"/episodes/{EPISODE}/documents")
+    consent = consent_id(visitor)
+    visitor.get(f"/consents/{consent}")
+    visitor.get(f"/episodes/{EPISODE}")
+    page = visitor.get("/open")
+    rows = [row.get_text(" ", strip=True) for row in page.select("section a.link-row")]
+    assert rows == [f"Episode {EPISODE}", f"Consent form {consent}"]
+    assert "Amelia" not in page.text
+    assert page.follow("Consent form").path == f"/consents/{consent}"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "episode",
+        "consent",
+        "conversation",
+        "file",
+        "pgt-result",
+        "embryo",
+        "protocol",
+        "prospect",
+        "emr-endpoint",
+    ],
+)
+def test_every_kind_of_record_has_a_page(portal: PortalThread, kind: str) -> None:
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        assert endpoint_at(address_of(kind, "7") or "") is not None
+
+
+def test_a_link_with_an_impossible_query_is_no_fault(nora: Visitor) -> None:
+    assert ask(nora, f"/episodes/{EPISODE}?x=\u202e%00", status=None).status == 200
+
+
+def test_patients_have_no_such_page(person: Callable[[str], Visitor]) -> None:
+    amelia = person("amelia")
+    amelia.get("/open", status=403)
+    assert "Open by id" not in amelia.get("/").text
+
+
+def test_it_is_in_staffs_sections(nora: Visitor) -> None:
+    assert nora.get("/").link("Open by id") == "/open"

@@ -1,0 +1,121 @@
+"""Genetic tests over HTTP: the call, what it means, the laboratory's cut-offs; no sex, nothing before its release."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+EPISODE = sample_id("episode", "grace-2")
+
+
+def address(code: str) -> str:
+    return f"/pgt-results/{sample_id('pgt-result', code)}"
+
+
+@pytest.fixture(scope="module")
+def grace(portal: PortalThread) -> Visitor:
+    return portal.sign_in("grace")
+
+
+@pytest.fixture(scope="module")
+def elif_(portal: PortalThread) -> Visitor:
+    return portal.sign_in("elif")
+
+
+def test_a_mosaic_comes_with_its_percentage_its_meaning_and_the_laboratorys_cut_offs(grace: Visitor) -> None:
+    page = grace.get(address("GO-4"))
+    assert page.heading == "Genetic test of embryo GO-4"
+    assert "Low mosaic, 32 %" in page.words
+    assert "It does not mean that a child would be ill." in page.words
+    assert "Below 20 % of changed cells it calls an embryo euploid." in page.words
+    assert "From 20 % to 80 % it calls it mosaic." in page.words
+    assert "mosaic gain (32 %)" in page.words
+
+
+@pytest.mark.parametrize("code", ["GO-1", "GO-2", "GO-3", "GO-4", "GO-5"])
+def test_nothing_of_a_page_tells_a_sex(grace: Visitor, elif_: Visitor, code: str) -> None:
+    for visitor in (grace, elif_):
+        words = visitor.get(address(code)).words
+        assert not re.search(r"\b(XX|XY|X|Y|(fe)?male|boy|girl)\b", words), words
+        assert "The embryo’s sex isn’t shown here." in words
+
+
+def test_words_that_the_portal_strikes_are_named_for_those_who_listen(
+    grace: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.services import pgt_results
+    from portal.views import pgt_results as view
+
+    def careless(care: object, result_id: str) -> object:
+        from msgspec.structs import replace
+
+        from portal.services.records.pgt_results import Abnormality
+
+        result = pgt_results.get_pgt_result(care, result_id)  # type: ignore[arg-type]
+        found = (Abnormality(chromosome="X", change="monosomy"),)
+        return pgt_results.without_sex(replace(result, comment="46,XX, a girl <b>", abnormalities=found))
+
+    monkeypatch.setattr(view, "get_pgt_result", careless)
+    page = grace.get(address("GO-2"))
+    struck = page.select('[role=img][aria-label="struck out"]')
+    assert len(struck) >= 4
+    assert "girl" not in page.text
+    assert "46" not in page.words
+    assert "&lt;b&gt;" in page.text
+
+
+def test_a_result_before_its_release_is_not_there_for_patients(grace: Visitor, elif_: Visitor) -> None:
+    hidden, unknown = grace.get(address("GO-6"), status=404), grace.get("/pgt-results/nothing", status=404)
+    assert hidden.heading == unknown.heading == "We can’t find that"
+    assert len(hidden.words) == len(unknown.words)
+    assert "Not released" in elif_.get(address("GO-6")).words
+
+
+def test_an_api_that_shows_it_too_early_does_not_make_the_portal_show_it(
+    grace: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.services.records.pgt_results import PgtResult, PgtStatus
+    from portal.views import pgt_results as view
+
+    early = PgtResult(id="r", embryo_code="GO-6", status=PgtStatus.REPORTED)
+    monkeypatch.setattr(view, "get_pgt_result", lambda care, result_id: early)
+    grace.get(address("GO-6"), status=404)
+
+
+def test_another_patients_result_is_not_there(portal: PortalThread) -> None:
+    for who in ("amelia", "daniel", "maya", "omar"):
+        assert portal.sign_in(who).get(address("GO-1"), status=404).heading == "We can’t find that"
+
+
+def test_the_episode_leads_to_it_and_it_leads_on(grace: Visitor) -> None:
+    embryos = grace.get(f"/episodes/{EPISODE}/embryos")
+    assert address("GO-1") in embryos.text
+    assert address("GO-6") not in embryos.text
+    page = grace.get(address("GO-1"))
+    assert page.link("The laboratory’s report") == f"/files/{sample_id('file', 'grace-report')}"
+    assert page.follow("This embryo in storage").heading == "Embryo GO-1"
+    assert page.follow("Embryos of this treatment").path == f"/episodes/{EPISODE}/embryos"
+
+
+def test_an_amended_result_says_so(grace: Visitor) -> None:
+    assert "The laboratory has changed this result" in grace.get(address("GO-3")).words
+
+
+def test_what_is_missing_or_unknown_never_breaks_the_page(
+    grace: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal.services.records.pgt_results import PgtCall, PgtResult, PgtStatus, PgtType
+    from portal.views import pgt_results as view
+
+    for call in [None, PgtCall("SomethingNew"), *PgtCall]:
+        bare = PgtResult(
+            id="r", embryo_code="E", status=PgtStatus.RELEASED, call=call, test_type=PgtType("PgtX")
+        )
+        monkeypatch.setattr(view, "get_pgt_result", lambda care, result_id, bare=bare: bare)
+        page = grace.get(address("GO-1"))
+        assert "What it means" in page.words

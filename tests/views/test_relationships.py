@@ -1,0 +1,157 @@
+"""Removing someone from a record over HTTP: what follows, once, and refusals in words."""
+
+from __future__ import annotations
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.services.errors import CareError, Conflict, Invalid, Refused, Unavailable
+from portal.views import relationships
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Page, Visitor
+
+EPISODE = sample_id("episode", "amelia-1")
+DANIEL = sample_id("relationship", "amelia-daniel")
+CONTACT = sample_id("relationship", "amelia-contact")
+SISTER = sample_id("relationship", "grace-sister")
+GRACES = sample_id("episode", "grace-2")
+
+
+def address(relationship: str, episode: str = EPISODE) -> str:
+    return f"/relationships/{relationship}/remove?episode={episode}"
+
+
+def is_there(service: CareService, relationship: str) -> bool:
+    with sqlite3.connect(service.plan.data / "care.db") as database:
+        found = database.execute("SELECT count(*) FROM relationships WHERE id = ?", (relationship,))
+        return bool(found.fetchone()[0])
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+def test_what_follows_is_said_and_looking_removes_nothing(amelia: Visitor, service: CareService) -> None:
+    page = amelia.get(address(DANIEL))
+    assert "no longer sees your treatment in the portal" in page.words
+    assert page.heading.startswith("Remove Daniel")
+    assert is_there(service, DANIEL)
+
+
+def test_a_rule_that_forbids_it_is_told_in_words(amelia: Visitor, service: CareService) -> None:
+    for _ in range(2):
+        page = amelia.get(address(DANIEL)).form("/relationships/").submit(status=403)
+        assert "A consent in force or a stored embryo depends on it." in page.words
+    assert is_there(service, DANIEL)
+
+
+@pytest.mark.parametrize("error", [Conflict(), Invalid(), Refused("RelationshipInUse")])
+def test_a_removal_that_is_refused_in_any_way_leaves_the_form_open(
+    amelia: Visitor, service: CareService, monkeypatch: pytest.MonkeyPatch, error: CareError
+) -> None:
+    def refused(care: object, relationship_id: str) -> None:
+        raise error
+
+    monkeypatch.setattr(relationships, "delete_relationship", refused)
+    form = amelia.get(address(CONTACT)).form("/relationships/")
+    first, second = (form.submit(status=None) for _ in range(2))
+    assert first.status in (400, 403, 409)
+    assert (second.status, second.heading) == (first.status, first.heading)
+    assert "didn’t confirm" not in second.words
+    assert is_there(service, CONTACT)
+
+
+def test_an_answer_that_is_lost_is_looked_for_in_the_record(
+    amelia: Visitor, service: CareService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(care: object, relationship_id: str) -> None:
+        raise Unavailable("reset", outcome_known=False)
+
+    monkeypatch.setattr(relationships, "delete_relationship", lost)
+    form = amelia.get(address(CONTACT)).form("/relationships/")
+    for _ in range(2):
+        assert "still shows this person" in form.submit(status=503).words
+    assert is_there(service, CONTACT)
+
+
+def test_another_persons_relationship_is_not_there(portal: PortalThread, service: CareService) -> None:
+    for who, episode in (("daniel", EPISODE), ("grace", EPISODE), ("grace", GRACES), ("maya", EPISODE)):
+        visitor = portal.sign_in(who)
+        assert visitor.get(address(CONTACT, episode), status=404).heading == "We can’t find that"
+        visitor.post(address(CONTACT, episode), {"operation": "x"}, status=404)
+    assert is_there(service, CONTACT)
+
+
+def test_staff_without_the_role_are_refused(portal: PortalThread, service: CareService) -> None:
+    elif_ = portal.sign_in("elif")
+    elif_.get(address(CONTACT), status=403)
+    elif_.post(address(CONTACT), {}, status=403)
+    assert "/relationships/" not in elif_.get(f"/episodes/{EPISODE}").text
+    assert is_there(service, CONTACT)
+
+
+def test_a_post_from_nowhere_asks_first(amelia: Visitor, service: CareService) -> None:
+    page = amelia.post(address(CONTACT), {"operation": "made up"}, status=409)
+    assert "was from another visit" in page.words
+    assert is_there(service, CONTACT)
+
+
+def test_removing_happens_once_and_every_repeat_says_so(amelia: Visitor, service: CareService) -> None:
+    page = amelia.get("/me").follow("Remove Margaret Hart")
+    form = page.form("/relationships/")
+    done = form.submit()
+    assert done.path == "/me"
+    assert "Margaret Hart was removed." in done.text
+    assert "Margaret Hart" not in done.soup.select_one("main").get_text()
+    assert not is_there(service, CONTACT)
+    again = form.submit()
+    assert again.path == "/me"
+    assert "This was removed already." in again.text
+    gone = amelia.get(address(CONTACT), status=404)
+    assert gone.heading == "This was removed already"
+
+
+def test_ten_posts_of_one_form_at_once_have_one_effect(portal: PortalThread, service: CareService) -> None:
+    friend = sample_id("relationship", "grace-friend")
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute(
+            "INSERT INTO relationships (id, tenant_id, patient_id, related_name, type, is_portal_shared)"
+            " SELECT ?, tenant_id, patient_id, 'Ama Mensah', type, is_portal_shared FROM relationships WHERE id = ?",
+            (friend, SISTER),
+        )
+    grace = portal.sign_in("grace")
+    fields = dict(grace.get(address(friend, GRACES)).form("/relationships/").fields())
+
+    def post(_: int) -> Page:
+        visitor = portal.visitor()
+        visitor.http.cookies.update(grace.http.cookies)
+        return visitor.post(address(friend, GRACES), fields, status=None)
+
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(post, range(10)))
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.path for answer in answers} == {"/me"}
+    assert not is_there(service, friend)
+    assert "Ama Mensah" not in grace.get("/me").words
+
+
+def test_staff_remove_from_the_episode_and_come_back_to_it(
+    portal: PortalThread, service: CareService
+) -> None:
+    nora, grace = portal.sign_in("nora"), portal.sign_in("grace")
+    hers = grace.get(address(SISTER, GRACES))
+    page = nora.get(f"/episodes/{GRACES}").follow("Remove Comfort Okafor")
+    done = page.form("/relationships/").submit()
+    assert done.path == f"/episodes/{GRACES}"
+    assert "Comfort Okafor was removed." in done.text
+    assert "This was removed already." in hers.form("/relationships/").submit().text
+    assert not is_there(service, SISTER)
+
+
+def test_what_never_was_is_not_there(amelia: Visitor) -> None:
+    assert amelia.get("/relationships/nothing/remove", status=404).heading == "We can’t find that"
+    amelia.post("/relationships/nothing/remove", {}, status=404)

@@ -1,0 +1,198 @@
+"""The pictures: what they show, that they hold nothing unsafe, and that odd records leave them whole."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from markupsafe import Markup
+
+from portal.services.records.episodes import Follicles, MonitoringDay
+from portal.services.records.protocols import Check, Medication
+from portal.web.drawings.monitoring import monitoring_chart
+from portal.web.drawings.schedule import bars, medication_grid
+from portal.web.drawings.svg import Axis, element, round_up, spread
+
+START = date(2026, 11, 14)
+
+
+def day(
+    after: int, left: tuple[float, ...] = (), right: tuple[float, ...] = (), **more: Any
+) -> MonitoringDay:
+    return MonitoringDay(date=START + timedelta(after), follicles=Follicles(left=left, right=right), **more)
+
+
+CYCLE = [
+    day(0, (5, 4), (6, 5), cycle_day=2, e2=141, endometrium_mm=3.1, unit="pmol/L"),
+    day(3, (9, 8), (9.5, 7), cycle_day=5, e2=786, endometrium_mm=5.4, unit="pmol/L"),
+    day(7, (15, 14), (17.5, 17), cycle_day=9, e2=3910, endometrium_mm=8.4, unit="pmol/L"),
+]
+PLAN = [
+    Medication(drug="rFSH", dose=225, unit="IU", start_day=1, stop_rule="Until trigger"),
+    Medication(drug="Cetrorelix", dose=0.25, unit="mg", start_day=5, end_day=9),
+    Medication(drug="hCG", drug_class="hCG trigger", dose=250, unit="µg", start_day=10, end_day=10),
+]
+
+
+def drawn(picture: Markup | None) -> ElementTree.Element:
+    assert picture is not None
+    root = ElementTree.fromstring(picture)  # noqa: S314 (our own markup)
+    assert root.get("role") == "img"
+    named = root.get("aria-labelledby")
+    assert root.find("title") is not None and root.find("title").get("id") == named  # type: ignore[union-attr]
+    assert not re.search(
+        r"nan|inf", " ".join(v for e in root.iter() for k, v in e.items() if k not in ("id", "class"))
+    )
+    assert not any(name == "style" or name.startswith("on") for e in root.iter() for name in e.attrib)
+    return root
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    return [element.text or "" for element in root.iter("text")]
+
+
+def test_the_chart_names_the_leading_follicle_of_each_ovary_and_the_last_values() -> None:
+    root = drawn(monitoring_chart(CYCLE))
+    assert {"Left 15", "Right 17.5", "3910", "8.4", "17 mm and more", "Oestradiol, pmol/L"} <= set(
+        texts(root)
+    )
+
+
+def test_the_chart_says_in_words_what_its_last_day_shows() -> None:
+    described = drawn(monitoring_chart(CYCLE)).findtext("desc")
+    assert (
+        described
+        == "The largest follicle measures 17.5 mm. 2 follicles are at 17 mm or more. The lining is 8.4 mm."
+    )
+
+
+def test_every_size_of_every_day_is_a_dot() -> None:
+    root = drawn(monitoring_chart(CYCLE))
+    assert len(list(root.iter("circle"))) == 12 + 3 + 3
+
+
+@pytest.mark.parametrize("rtl", [False, True])
+def test_follicles_of_one_size_stand_side_by_side_on_their_ovarys_side(rtl: bool) -> None:
+    root = drawn(monitoring_chart([day(0, (9.0, 9.0, 9.5, 8.5), (9.0, 9.0))], rtl=rtl))
+    left, right = ([float(c.get("cx", 0)) for c in g.iter("circle")] for g in root.iter("g") if is_ovary(g))
+    assert len(left) == 4 and len(right) == 2
+    assert (max(left) < min(right)) if not rtl else (min(left) > max(right))
+    places = [(c.get("cx"), c.get("cy")) for c in root.iter("circle")]
+    assert len(set(places)) == len(places), "one dot hides another"
+
+
+def is_ovary(group: ElementTree.Element) -> bool:
+    return "series" in (group.get("class") or "") and group.find("circle") is not None
+
+
+def test_later_days_stand_further_along_and_larger_follicles_higher() -> None:
+    root = drawn(monitoring_chart([day(0, (5,)), day(4, (15,))]))
+    first, last = list(root.iter("circle"))
+    assert float(first.get("cx", 0)) < float(last.get("cx", 0))
+    assert float(first.get("cy", 0)) > float(last.get("cy", 0))
+
+
+def test_time_runs_to_the_left_where_the_language_does() -> None:
+    root = drawn(monitoring_chart([day(0, (5,)), day(4, (15,))], rtl=True))
+    first, last = list(root.iter("circle"))
+    assert float(first.get("cx", 0)) > float(last.get("cx", 0))
+    assert root.find("g").get("direction") == "rtl"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("days", [[], [day(0)], [day(0, e2=float("nan"))], [day(0, (-1.0,))]])
+def test_nothing_to_draw_draws_nothing(days: list[MonitoringDay]) -> None:
+    assert monitoring_chart(days) is None
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        [day(0, (12,))],
+        [day(0, e2=0.0)],
+        [day(0, endometrium_mm=8.0)],
+        [day(0, (12,)), day(0, (13,))],
+        [day(0, (12,)), day(2, e2=900.0), day(4, endometrium_mm=9)],
+        [day(0, (40.0, 3.0)), day(400, (5.0,))],
+        [day(0, e2=1e300)],
+    ],
+)
+def test_one_point_gaps_and_odd_values_still_make_a_picture(days: list[MonitoringDay]) -> None:
+    drawn(monitoring_chart(days))
+
+
+def test_a_unit_cannot_become_markup() -> None:
+    picture = monitoring_chart([day(0, e2=100.0, unit='<script>"&')])
+    assert "<script" not in str(picture)
+    assert 'Oestradiol, <script>"&' in texts(drawn(picture))
+
+
+def test_the_same_days_give_the_same_picture_in_any_order() -> None:
+    assert monitoring_chart(CYCLE) == monitoring_chart(list(reversed(CYCLE)))
+
+
+def test_a_medicine_without_an_end_runs_to_the_trigger() -> None:
+    assert [(bar.medication.drug, bar.start, bar.end, bar.is_open) for bar in bars(PLAN)] == [
+        ("rFSH", 1, 10, True),
+        ("Cetrorelix", 5, 9, False),
+        ("hCG", 10, 10, False),
+    ]
+
+
+def test_the_plan_has_a_bar_for_each_medicine_with_its_dose_and_a_dot_for_each_check() -> None:
+    root = drawn(medication_grid(PLAN, [Check(day=1), Check(day=4), Check(day=4)], today=4))
+    assert {"rFSH 225 IU", "Cetrorelix 0.25 mg", "hCG 250 µg", "Today", "Check-ups"} <= set(texts(root))
+    assert len({bar.get("y") for bar in bars_of(root)}) == 3
+    assert len(list(root.iter("circle"))) == 2
+
+
+def bars_of(root: ElementTree.Element) -> list[ElementTree.Element]:
+    return [one for one in root.iter("rect") if one.get("class") == "chart-bar"]
+
+
+@pytest.mark.parametrize(("today", "past", "to_come"), [(1, 0, 1), (4, 1, 1), (6, 1, 0)])
+def test_the_days_of_a_medicine_that_have_gone_by_are_quieter(today: int, past: int, to_come: int) -> None:
+    plan = [Medication(drug="x", start_day=1, end_day=5), Medication(drug="y", start_day=9, end_day=9)]
+    bars_ = bars_of(drawn(medication_grid(plan, today=today)))[:-1]
+    assert [bar.get("data-past") is not None for bar in bars_] == [True] * past + [False] * to_come
+
+
+def test_a_plan_is_mirrored_where_the_language_is() -> None:
+    plain, mirrored = (list(drawn(medication_grid(PLAN, rtl=rtl)).iter("rect"))[1] for rtl in (False, True))
+    assert float(plain.get("x", 0)) > float(mirrored.get("x", 0))
+    assert plain.get("width") == mirrored.get("width")
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        [Medication(drug="", start_day=1)],
+        [Medication(drug="x", start_day=5, end_day=2)],
+        [Medication(drug="x", start_day=-3, end_day=100000)],
+        [Medication(drug="<b>&", start_day=1, dose=1e20, unit="<i>")],
+    ],
+)
+def test_an_odd_plan_still_makes_a_picture(plan: list[Medication]) -> None:
+    drawn(medication_grid(plan, today=3))
+
+
+def test_an_empty_plan_draws_nothing() -> None:
+    assert medication_grid([], []) is None
+
+
+def test_checks_alone_make_a_picture() -> None:
+    drawn(medication_grid([], [Check(day=3)]))
+
+
+def test_a_drawing_refuses_a_place_that_is_no_number() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        element("circle", cx=float("nan"))
+
+
+def test_places_that_meet_are_moved_apart() -> None:
+    assert spread([10, 12], 18) == [2, 20]
+    assert spread([], 18) == []
+    assert Axis(5, 5, 0, 10).at(5) == 5
+    assert [round_up(value) for value in (0, 8.4, 3910, 10)] == [1, 10, 5000, 10]

@@ -1,0 +1,297 @@
+"""An act happens once, and every way it can end is settled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    Conflict,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    NotOffered,
+    NotSignedIn,
+    Unavailable,
+)
+from portal.services.errors import Refused as RefusedByApi
+from portal.state.operations import Operation, Operations, State
+from portal.store import open_store
+from portal.store.vault import Vault
+from portal.web import act_once as module
+from portal.web.act_once import (
+    Attempt,
+    Done,
+    NotSent,
+    Refused,
+    Reopened,
+    Unknown,
+    act_once,
+    begin,
+    earlier,
+    give_up,
+    is_unconfirmed,
+)
+
+OWNER, PURPOSE = "amelia", "sign:form-1"
+Act = Callable[..., Any]
+
+
+class Stage:
+    """Operations over a real store, a clock that is moved by hand, and the audit lines that were written."""
+
+    def __init__(self, path: Path) -> None:
+        self.now = 1_000_000.0
+        clock = lambda: self.now  # noqa: E731
+        self.operations = Operations(Vault(open_store(f"sqlite:///{path}", clock), ("k" * 32,)), clock)
+        self.clock = clock
+        self.noted: list[str] = []
+        self.attempt = Attempt(OWNER, self.operations.begin(OWNER, PURPOSE), ("typed",))
+
+    def operation(self) -> Operation:
+        held = self.operations.find(OWNER, self.attempt.operation.id, PURPOSE)
+        assert held
+        return held
+
+    def state(self) -> State:
+        return self.operation().state
+
+    def act(self, send: Callable[[str], object], **more: Any) -> Any:
+        return act_once(self.attempt, send, event="consent.sign", kind="consent", id_="form-1", **more)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    made = Stage(tmp_path / "store.db")
+    monkeypatch.setattr(
+        module, "context", lambda: SimpleNamespace(operations=made.operations, clock=made.clock)
+    )
+    monkeypatch.setattr(module.audit, "note", lambda event, outcome, **more: made.noted.append(outcome))
+    monkeypatch.setattr(module, "_WAIT_SECONDS", 0.2)
+    yield made
+
+
+def fails(error: BaseException) -> Callable[[str], object]:
+    def send(_key: str) -> object:
+        raise error
+
+    return send
+
+
+def undone() -> Unavailable:
+    error = Unavailable("connection refused")
+    error.is_undone = True
+    return error
+
+
+LOST = [
+    Unavailable("timed out", outcome_known=False),
+    BadResponse("$"),
+    Unavailable("the read after it failed"),
+]
+
+
+def test_what_succeeds_is_done_once_and_told_to_every_repeat(stage: Stage) -> None:
+    sent: list[str] = []
+    first = stage.act(lambda key: sent.append(key) or "form", receipt=str)
+    again = stage.act(lambda key: sent.append(key) or "form", receipt=str)
+    assert (first, again) == (Done("form", "form", True), Done(None, "form", False))
+    assert len(sent) == 1
+    assert (stage.state(), stage.noted) == (State.DONE, ["done"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RefusedByApi("OutOfOrder"),
+        Conflict(),
+        Invalid(),
+        NotFound(),
+        NotAllowed(),
+        NotOffered(about_record=True),
+    ],
+)
+def test_what_the_api_refuses_is_open_again(stage: Stage, error: CareError) -> None:
+    assert stage.act(fails(error)) == Refused(error)
+    assert (stage.state(), stage.noted) == (State.OPEN, ["refused"])
+    assert isinstance(stage.act(lambda key: "form"), Done)
+
+
+def test_what_surely_was_not_sent_is_open_again(stage: Stage) -> None:
+    error = undone()
+    assert stage.act(fails(error)) == NotSent(error)
+    assert (stage.state(), stage.noted) == (State.OPEN, ["not-sent"])
+
+
+@pytest.mark.parametrize("error", LOST)
+def test_a_lost_answer_is_looked_for_in_the_record(stage: Stage, error: CareError) -> None:
+    assert stage.act(fails(error), look=lambda: "form", receipt=str) == Done("form", "form", True)
+    assert (stage.state(), stage.noted) == (State.DONE, ["unknown", "done"])
+
+
+@pytest.mark.parametrize("error", LOST)
+def test_a_lost_answer_that_the_record_does_not_show_is_never_sent_again_by_itself(
+    stage: Stage, error: CareError
+) -> None:
+    assert stage.act(fails(error), look=lambda: None) == Unknown(True, 503)
+    assert stage.act(fails(AssertionError("sent twice")), look=lambda: None) == Unknown(True, 202)
+    assert stage.state() is State.UNKNOWN
+
+
+@pytest.mark.parametrize("error", [Unavailable("down"), BadResponse("$")])
+def test_a_record_that_can_not_be_read_is_said_to_be_so(stage: Stage, error: CareError) -> None:
+    def look() -> None:
+        raise error
+
+    assert stage.act(fails(LOST[0]), look=look) == Unknown(False, 503)
+
+
+def test_what_nobody_can_look_for_stays_unknown(stage: Stage) -> None:
+    assert stage.act(fails(LOST[0])) == Unknown(False, 503)
+    assert stage.state() is State.UNKNOWN
+
+
+def test_a_harmless_repeat_is_open_at_once(stage: Stage) -> None:
+    assert stage.act(fails(LOST[0]), look=lambda: None, is_repeatable=True) == Unknown(True, 503)
+    assert stage.state() is State.OPEN
+
+
+def cannot_be_read() -> None:
+    raise Unavailable("down")
+
+
+@pytest.mark.parametrize("look", [None, cannot_be_read])
+def test_a_harmless_repeat_is_open_at_once_even_where_nothing_can_be_read(
+    stage: Stage, look: Callable[[], None] | None
+) -> None:
+    assert stage.act(fails(LOST[0]), look=look, is_repeatable=True) == Unknown(False, 503)
+    assert stage.state() is State.OPEN
+
+
+def test_a_harmless_repeat_stays_closed_while_another_post_is_being_sent(stage: Stage) -> None:
+    assert stage.operations.claim(OWNER, stage.attempt.operation.id)
+    repeat = stage.act(fails(AssertionError("sent twice")), look=lambda: None, is_repeatable=True)
+    assert repeat == Unknown(True, 202)
+    assert stage.state() is State.PENDING
+
+
+def test_a_harmless_repeat_that_waits_for_one_that_is_refused_gets_an_answer_of_its_own(stage: Stage) -> None:
+    assert stage.operations.claim(OWNER, stage.attempt.operation.id)
+    threading.Timer(0.05, lambda: stage.operations.reopen(OWNER, stage.attempt.operation.id)).start()
+    assert stage.act(lambda key: "form", is_repeatable=True) == Done("form", "", True)
+
+
+def test_what_is_told_of_an_act_is_kept_with_the_post_that_is_sent(stage: Stage) -> None:
+    for name in ("first", "second"):
+        stage.attempt = replace(stage.attempt, data={"window": name})
+        stage.act(lambda key: None)
+    assert stage.operation().data == {"window": "first"}
+
+
+def test_a_post_that_has_nothing_to_send_is_told_how_an_earlier_one_ended(stage: Stage) -> None:
+    assert earlier(stage.attempt) == Reopened()
+    stage.act(fails(LOST[0]))
+    assert earlier(stage.attempt) == Unknown(False, 202)
+    stage.operations.finish(OWNER, stage.attempt.operation.id, "receipt")
+    assert earlier(stage.attempt) == Done(None, "receipt", False)
+
+
+def test_an_answer_that_does_not_show_the_act_is_a_lost_one(stage: Stage) -> None:
+    assert stage.act(lambda key: "unsigned", shows=lambda form: False, look=lambda: None) == Unknown(
+        True, 503
+    )
+    assert stage.state() is State.UNKNOWN
+
+
+def test_whoever_is_not_signed_in_any_more_finds_the_form_open(stage: Stage) -> None:
+    with pytest.raises(NotSignedIn):
+        stage.act(fails(NotSignedIn()))
+    assert (stage.state(), stage.noted) == (State.OPEN, [])
+
+
+def test_a_fault_of_our_own_leaves_the_outcome_unknown_and_not_under_way(stage: Stage) -> None:
+    with pytest.raises(ZeroDivisionError):
+        stage.act(fails(ZeroDivisionError()))
+    assert stage.state() is State.UNKNOWN
+
+
+def test_of_many_posts_at_once_one_sends_and_all_are_told_the_same(stage: Stage) -> None:
+    sent, ready = [], threading.Barrier(8)
+
+    def send(key: str) -> str:
+        sent.append(key)
+        return "form"
+
+    def post(_number: int) -> Any:
+        ready.wait()
+        return stage.act(send, receipt=str)
+
+    with ThreadPoolExecutor(8) as pool:
+        ended = list(pool.map(post, range(8)))
+    assert len(sent) == 1
+    assert {one.receipt for one in ended} == {"form"}
+    assert sum(one.is_first for one in ended) == 1
+
+
+def test_a_post_that_waits_for_one_that_is_refused_shows_the_form_again(stage: Stage) -> None:
+    assert stage.operations.claim(OWNER, stage.attempt.operation.id)
+    threading.Timer(0.05, lambda: stage.operations.reopen(OWNER, stage.attempt.operation.id)).start()
+    assert stage.act(fails(AssertionError("sent twice"))) == Reopened()
+
+
+def test_the_idempotency_key_changes_with_what_is_sent(stage: Stage) -> None:
+    operation = stage.attempt.operation
+    keys = {Attempt(OWNER, operation, sent).key for sent in [("a", "b"), ("ab", None), ("a", "b", ""), ()]}
+    assert len(keys) == 4
+    assert Attempt(OWNER, operation, ("a", "b")).key == Attempt(OWNER, operation, ("a", "b")).key
+
+
+def test_a_page_gets_the_operation_that_is_open(stage: Stage) -> None:
+    assert begin(OWNER, PURPOSE) == (stage.attempt.operation, False)
+    stage.act(lambda key: "form")
+    fresh, was_lost = begin(OWNER, PURPOSE)
+    assert fresh.id != stage.attempt.operation.id
+    assert not was_lost
+
+
+def test_a_lost_answer_is_given_up_after_a_while_and_said_to_be_lost(stage: Stage) -> None:
+    stage.act(fails(LOST[0]))
+    held, was_lost = begin(OWNER, PURPOSE)
+    assert (held.state, was_lost) == (State.UNKNOWN, False)
+    stage.now += 21
+    held, was_lost = begin(OWNER, PURPOSE)
+    assert (held.state, was_lost) == (State.OPEN, True)
+    assert held.id == stage.attempt.operation.id
+
+
+def test_a_page_that_shows_the_receipt_gets_the_operation_that_is_done(stage: Stage) -> None:
+    stage.act(lambda key: "form")
+    held, _was_lost = begin(OWNER, PURPOSE, keeps_receipt=True)
+    assert (held.id, held.state) == (stage.attempt.operation.id, State.DONE)
+
+
+def test_what_no_record_shows_is_never_open_again_by_itself(stage: Stage) -> None:
+    stage.act(fails(LOST[0]))
+    stage.now += 21
+    held, was_lost = begin(OWNER, PURPOSE, reopens=False)
+    assert (held.state, was_lost) == (State.UNKNOWN, False)
+
+
+def test_whoever_looked_elsewhere_gives_up_what_is_unconfirmed_and_nothing_else(stage: Stage) -> None:
+    assert not give_up(OWNER, stage.operation())
+    stage.operations.claim(OWNER, stage.attempt.operation.id)
+    assert not give_up(OWNER, stage.operation()), "it is being sent"
+    stage.now += 21
+    assert is_unconfirmed(stage.operation())
+    assert give_up(OWNER, stage.operation())
+    held, _was_lost = begin(OWNER, PURPOSE, reopens=False)
+    assert (held.state, held.id == stage.attempt.operation.id) == (State.OPEN, False)

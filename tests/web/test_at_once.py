@@ -1,0 +1,104 @@
+"""Counters, the bell and the list of unsent forms, written by many requests at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TypeVar
+
+import pytest
+from flask import Flask, g
+
+from portal.config.tenants import Side
+from portal.services.capabilities import Offered
+from portal.services.endpoints import LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS
+from portal.state.sessions import Person
+from portal.store import open_store
+from portal.store.vault import Vault
+from portal.web import bell
+from portal.web.extensions import CountsInStore
+from tests.support.redis_server import RedisServer
+
+T = TypeVar("T")
+THREADS = 8
+PERSON = Person(
+    sub="amelia",
+    issuer="https://id.example",
+    name="",
+    given_name="",
+    side=Side.PATIENT,
+    roles=frozenset(),
+    auth_time=0,
+)
+
+
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Vault:
+    url = f"sqlite:///{tmp_path}/store.db"
+    if request.param == "redis":
+        server: RedisServer = request.getfixturevalue("redis_server")
+        server.empty()
+        url = server.url
+    return Vault(open_store(url, time.time), ("k" * 40,))
+
+
+@pytest.fixture
+def app(vault: Vault) -> Flask:
+    app = Flask(__name__)
+    app.extensions["portal"] = SimpleNamespace(vault=vault, clock=time.time)
+    return app
+
+
+def at_once(app: Flask, act: Callable[[int], T]) -> list[T]:
+    """Do it in threads that begin together, as requests of one clinic."""
+    ready, done = threading.Barrier(THREADS), list[T]()
+
+    def run(number: int) -> None:
+        with app.app_context():
+            g.tenant = SimpleNamespace(key="riverside")
+            ready.wait()
+            done.append(act(number))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return done
+
+
+def test_a_limit_counts_every_request(app: Flask) -> None:
+    counts = CountsInStore("portal://")
+    told = at_once(app, lambda _number: [counts.incr("sign-in/192.0.2.1", 60) for _ in range(20)])
+    assert sorted(count for one in told for count in one) == list(range(1, 20 * THREADS + 1))
+
+
+def test_one_request_alone_asks_for_the_number_at_the_bell(app: Flask) -> None:
+    for _ in range(10):
+        with app.app_context():
+            g.tenant = SimpleNamespace(key="riverside")
+            context_vault: Vault = app.extensions["portal"].vault
+            context_vault.delete(bell._name(PERSON))
+        claims = at_once(app, lambda _number: bell.claim(PERSON))
+        assert sorted(claims) == [False] * (THREADS - 1) + [True]
+
+
+def test_all_that_a_clinic_does_not_offer_is_remembered(app: Flask, vault: Vault) -> None:
+    lists = (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS)
+    for clinic in ("riverside", "harbour", "hillside", "lakeside"):
+
+        def note(number: int, clinic: str = clinic) -> None:
+            Offered(vault, time.time).note_missing(clinic, lists[number % len(lists)])
+
+        at_once(app, note)
+        assert Offered(vault, time.time).missing(clinic) == {one.template for one in lists}

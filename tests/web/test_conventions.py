@@ -1,0 +1,35 @@
+"""What the pages' code agrees on, held against the code."""
+
+from __future__ import annotations
+
+from tests.support.act_calls import acts, settlings, unguarded
+
+PLAIN = {
+    "notifications.set_all_read": "a mark of the reader's own: setting it again does no harm, and each try tells the count",
+    "notifications.set_read": "as above",
+}
+"""What changes something and need not happen once, with the reason."""
+
+
+def test_whatever_changes_something_goes_through_act_once() -> None:
+    past = [f"{act} ({place})" for act, place in unguarded() if act not in PLAIN]
+    assert not past, (
+        "hand the call to portal.web.act_once.act_once as `send`, or to portal.web.conflicts.Editing as `write`: "
+        + "; ".join(past)
+    )
+
+
+def test_only_act_once_settles_operations() -> None:
+    others = [str(place) for place in settlings() if place.module != "portal.web.act_once"]
+    assert not others, "let act_once claim and settle the operation, and match what it returns: " + "; ".join(
+        others
+    )
+
+
+def test_no_exception_outlives_its_reason() -> None:
+    past = {act for act, _place in unguarded()}
+    assert past == PLAIN.keys(), "take out of PLAIN what goes through act_once now"
+
+
+def test_every_act_of_the_specification_is_known() -> None:
+    assert all(acts().values()), "each endpoint that changes something has a function in portal.services"

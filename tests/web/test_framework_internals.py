@@ -1,0 +1,146 @@
+"""What frameworks keep to themselves is used in two modules alone, and works as it did."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from flask import Flask
+from gunicorn.workers import gthread
+from gunicorn.workers.gthread import ThreadWorker
+from jinja2.compiler import CodeGenerator
+
+from portal.operate.gunicorn_worker import Worker
+from portal.web.framework_internals import TemplateCode
+from portal.web.templates import PortalEnvironment
+
+PORTAL = Path(__file__).parents[2] / "portal"
+MODULES = {"web/framework_internals.py", "operate/gunicorn_worker.py"}
+DOCUMENTED = {
+    "_get_current_object",
+    "_name_",
+    "_value_",
+    "_replace",
+    "_asdict",
+    "_fields",
+    "_sa_instance_state",
+}
+"""Underscored, and in the reference of their frameworks all the same (Werkzeug, enum, namedtuple, SQLAlchemy)."""
+
+
+def files() -> list[Path]:
+    return [file for file in PORTAL.rglob("*.py") if str(file.relative_to(PORTAL)) not in MODULES]
+
+
+def own_names(trees: list[ast.Module]) -> set[str]:
+    """What the portal itself calls by an underscored name."""
+    names: set[str] = set()
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name) | ast.Name(id=name):
+                names.add(name)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
+                names.add(name)
+            case _:
+                pass
+    return names
+
+
+def foreign(tree: ast.Module, known: set[str]) -> Iterator[tuple[int, str]]:
+    """Underscored names that a module takes from somewhere else."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) if is_private(name) and name not in known:
+                yield node.lineno, name
+            case ast.ImportFrom(module=str(module), names=names) if not module.startswith("portal"):
+                yield from ((node.lineno, one.name) for one in names if is_private(one.name))
+            case _:
+                pass
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name != "_" and name not in DOCUMENTED
+
+
+def test_nothing_else_leans_on_the_private_names_of_a_framework() -> None:
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files()}
+    known = own_names(list(trees.values()))
+    found = [
+        f"{file.relative_to(PORTAL)}:{line}: {name}"
+        for file, tree in trees.items()
+        for line, name in foreign(tree, known)
+    ]
+    assert not found, (
+        "use what the framework documents; where there is nothing, write it into portal/web/framework_internals.py "
+        f"with its reason, and a test here: {found}"
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from markupsafe import _escape_inner",
+        "from jinja2.utils import Namespace, _PassArg",
+        "response._content = b''",
+        "macro._func()",
+        "super()._parse(source)",
+        "def made(self): self._error_response('no')",
+    ],
+)
+def test_a_private_name_is_seen(source: str) -> None:
+    tree = ast.parse(source)
+    assert list(foreign(tree, own_names([tree])))
+
+
+def written(source: str) -> str:
+    """The Python that a template becomes."""
+    env = PortalEnvironment(Flask(__name__))
+    env.autoescape = True
+    env.ui = SimpleNamespace(tag=str)
+    return str(env.compile(source, raw=True)).partition("def root")[2]
+
+
+def test_jinja_writes_what_stands_on_the_page_and_what_is_called_through_our_hooks() -> None:
+    """Jinja's own code for it would be `escape(`, `context.call(` and `markup_join(`."""
+    python = written("{{ title }}{{ ui.tag(word, tone='x') }}{{ nonce() }}{{ a ~ b }}")
+    assert python.count("environment.written(") == 4
+    assert "environment.ui.tag(*(), (undefined(name='word')" in python
+    assert "environment.joined((" in python
+    assert not any(theirs in python for theirs in ("escape(", "context.call(", "markup_join("))
+
+
+def test_where_escaping_is_off_or_not_known_jinja_writes_its_own() -> None:
+    for flag in ("false", "flag"):
+        python = written(f"{{% autoescape {flag} %}}{{{{ one ~ two }}}}{{% endautoescape %}}")
+        assert "environment.written(" not in python
+        assert "environment.joined(" not in python
+
+
+@pytest.mark.parametrize("name", ["visit_Call", "visit_Concat", "_output_child_pre", "signature"])
+def test_jinja_takes_what_we_give(name: str) -> None:
+    """A method that is gone, or takes something else, would be overridden in vain."""
+    theirs = list(inspect.signature(getattr(CodeGenerator, name)).parameters)
+    ours = list(inspect.signature(getattr(TemplateCode, name)).parameters)
+    assert ours == theirs
+
+
+OVERRIDDEN = sorted(
+    name for name, own in vars(Worker).items() if inspect.isfunction(own) and hasattr(ThreadWorker, name)
+)
+
+
+@pytest.mark.parametrize("name", OVERRIDDEN)
+def test_gunicorn_calls_what_our_worker_mends(name: str) -> None:
+    theirs = list(inspect.signature(getattr(ThreadWorker, name)).parameters)
+    assert list(inspect.signature(getattr(Worker, name)).parameters) == theirs
+    assert re.search(rf"\.{name}\b", inspect.getsource(gthread)), "nobody calls it"
+
+
+def test_gunicorn_asks_for_the_limit_of_connections_each_time() -> None:
+    assert "self.worker_connections" in inspect.getsource(ThreadWorker.run)
+    assert OVERRIDDEN

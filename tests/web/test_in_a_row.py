@@ -1,0 +1,42 @@
+"""Things that stand side by side in one line, in the order and with the comma of the language."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask, g
+
+from portal.views.consents.labels import listed
+from portal.web.filters import in_a_row
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Gonal-f, 225 IU"),
+        ("es", "Gonal-f, 225 IU"),
+        ("ar", "\u200f\u2068Gonal-f\u2069، \u2068225 IU\u2069"),
+    ],
+)
+def test_things_in_a_row_run_as_the_language_does(language: str, line: str) -> None:
+    with Flask(__name__).app_context():
+        g.language = language
+        assert in_a_row(["Gonal-f", "225 IU"]) == line
+        assert in_a_row([]) == ""
+
+
+def test_a_row_may_have_a_separator_of_its_own() -> None:
+    assert in_a_row(["PDF", "787 bytes"], " · ") == "PDF · 787 bytes"
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "Amelia, Daniel and Nora"),
+        ("es", "Amelia, Daniel y Nora"),
+        ("ar", "\u200f\u2068Amelia\u2069، \u2068Daniel\u2069 و\u200f\u2068Nora\u2069"),
+    ],
+)
+def test_the_last_name_follows_and(language: str, line: str) -> None:
+    with Flask(__name__).app_context():
+        g.language = language
+        assert listed(["Amelia", "Daniel", "Nora"]) == line

@@ -1,0 +1,82 @@
+"""What people and addresses send as text is read within bounds, whatever it holds."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.web import parse
+
+HOSTILE = ["", " ", "9" * 5000, "١٢", "²", "\0", "1\0", "-1", "+1", "1e9", "0x10", "１２", "None", "\ud800"]
+
+
+@pytest.mark.parametrize("text", [None, *HOSTILE])
+def test_what_is_no_page_number_is_the_first_page(text: str | None) -> None:
+    assert parse.page_number(text) == 1
+
+
+def test_a_page_number_has_an_end() -> None:
+    assert (parse.page_number("10000"), parse.page_number("10001"), parse.page_number(" 7 ")) == (
+        10_000,
+        1,
+        7,
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-30", "0000-01-01", "2026-1-1", "2026-11-22T00:00", "20261122", *HOSTILE]
+)
+def test_what_is_no_date_is_none(text: str) -> None:
+    assert parse.calendar_date(text) is None
+
+
+def test_a_date_is_read() -> None:
+    assert parse.calendar_date(" 2026-11-22 ") == date(2026, 11, 22)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0,25", Decimal("0.25")), ("150", Decimal(150)), ("1.5", Decimal("1.5"))]
+)
+def test_an_amount_has_a_point_or_a_comma(text: str, value: Decimal) -> None:
+    assert parse.amount(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["1,2,3", ".5", "NaN", "inf", "1.2345678", *[h for h in HOSTILE if h.strip()]]
+)
+def test_what_is_no_amount_is_none(text: str) -> None:
+    assert parse.amount(text) is None
+
+
+@pytest.mark.parametrize("text", ["", ".", "..", "a/b", "x" * 129, "a\nb", "a\u202eb", "\0"])
+def test_what_is_no_id_is_none(text: str) -> None:
+    assert parse.record_id(text) is None
+
+
+def test_an_id_is_opaque() -> None:
+    assert parse.record_id(" 7f~ü:(1) ".replace(" ", "")) == "7f~ü:(1)"
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\u2066", "\u200b", "\ufeff", "\x07", "\0", "\u2028", "\u00ad"])
+def test_a_line_holds_nothing_that_is_not_seen(hidden: str) -> None:
+    assert parse.line(f"Ame{hidden}lia  Stone\r\n", longest=80) == "Amelia Stone"
+    assert hidden not in parse.paragraphs(f"One{hidden}\r\n\r\ntwo  ", longest=80)
+
+
+def test_joiners_stay_because_names_have_them() -> None:
+    assert parse.line("می\u200cخواهم", longest=20) == "می\u200cخواهم"
+
+
+def test_lines_of_a_reason_stay_apart() -> None:
+    assert parse.paragraphs("One\r\n\r\ntwo  \rthree\n", longest=80) == "One\n\ntwo\nthree"
+
+
+@given(st.text())
+def test_no_text_is_too_odd_to_be_read(text: str) -> None:
+    parse.page_number(text), parse.amount(text), parse.calendar_date(text), parse.record_id(text)
+    assert len(parse.line(text, longest=10)) <= 10
+    assert len(parse.paragraphs(text, longest=10)) <= 10

@@ -1,0 +1,53 @@
+"""Where the portal shows each kind of record."""
+
+from __future__ import annotations
+
+import pytest
+
+from portal.web.record_links import address_of, is_at
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"),
+    [
+        ("Episode", "/episodes/7"),
+        ("consent", "/consents/7"),
+        ("ConsentForm", "/consents/7"),
+        ("consent_form", "/consents/7"),
+        ("PGTResult", "/pgt-results/7"),
+        ("pgt-result", "/pgt-results/7"),
+        ("FertilityProtocol", "/protocols/7"),
+        ("Document", "/files/7"),
+        ("EmrEndpointConfig", "/emr-endpoints/7/remove"),
+        ("Prospect", "/prospects/7/book"),
+        ("Payment", None),
+        ("", None),
+    ],
+)
+def test_a_kind_has_one_page_whatever_it_is_called(kind: str, address: str | None) -> None:
+    assert address_of(kind, "7") == address
+
+
+@pytest.mark.parametrize("id_", [None, "", "..", "a/b", "x" * 129, "a\0b"])
+def test_what_can_be_no_id_has_no_page(id_: str | None) -> None:
+    assert address_of("episode", id_) is None
+
+
+def test_an_id_is_quoted() -> None:
+    assert address_of("episode", "a b?c") == "/episodes/a%20b%3Fc"
+
+
+def test_an_embryo_is_shown_in_the_episode_that_holds_it() -> None:
+    assert address_of("EmbryoStorage", "7", data={"episodeId": "E 1"}) == "/storage/7?episode=E%201"
+    for unusable in ({}, {"episodeId": ""}, {"episodeId": 3}, {"episodeId": "../x"}):
+        assert address_of("EmbryoStorage", "7", data=unusable) == "/storage/7"
+
+
+def test_an_enquiry_that_may_be_known_already_is_merged() -> None:
+    assert address_of("Prospect", "7", data={"mergeId": "8"}) == "/prospects/7/merge"
+
+
+def test_a_page_is_about_its_kind() -> None:
+    assert is_at("emr-endpoint", "/emr-endpoints/7/remove")
+    assert not is_at("consent", "/conversations/7")
+    assert not is_at("nothing", "/")

@@ -1,0 +1,38 @@
+"""What the names of the records in the store tell about people: nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import PortalThread
+
+EPISODE = sample_id("episode", "amelia-1")
+
+
+def names_after_a_visit(portal: PortalThread) -> set[str]:
+    """The names and tags that are in an empty store after somebody did this and that."""
+    with closing(sqlite3.connect(portal.plan.data / "store.db", timeout=10)) as store, store:
+        store.execute("PRAGMA foreign_keys = ON")
+        store.execute("DELETE FROM records")
+    portal.context.vault._names._known = None  # as in a process that starts now
+    visitor = portal.sign_in("amelia")
+    for path in ("/", "/consents", f"/episodes/{EPISODE}"):
+        visitor.get(path)
+    consent = visitor.get("/consents").soup.select_one("main a[href^='/consents/']")["href"]
+    sign = visitor.get(consent).soup.select_one(f"a[href='{consent}/sign'], form[action^='{consent}/sign']")
+    visitor.get(sign["href"] if sign.name == "a" else sign["action"])
+    visitor.get("/me/devices").form("/sign-out").submit(status=None)
+    portal.sign_in("amelia")
+    with closing(sqlite3.connect(portal.plan.data / "store.db", timeout=10)) as store:
+        found = store.execute("SELECT name FROM records UNION SELECT tag FROM tags").fetchall()
+    return {name for (name,) in found}
+
+
+def test_who_does_the_same_again_leaves_no_name_that_was_there_before(portal: PortalThread) -> None:
+    """So no name follows from who somebody is, and none can be tried out."""
+    first, again = names_after_a_visit(portal), names_after_a_visit(portal)
+    assert first & again == {"naming-key"}
+    kinds = {name.partition(":")[0] for name in first}
+    assert {"sub", "sid", "bell", "limit", "purpose", "session"} <= kinds
