@@ -10,7 +10,7 @@ RUN python -m venv /venv \
 COPY static static
 COPY portal portal
 RUN /venv/bin/python -m portal.web.static \
- && /venv/bin/pybabel --quiet compile --directory portal/translations \
+ && /venv/bin/pybabel --quiet compile --directory portal/i18n/translations \
  && /venv/bin/python -m compileall -q portal
 
 FROM python:3.11-slim-bookworm

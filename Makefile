@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
-ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/translations/*/LC_MESSAGES/*.po)
+ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/i18n/translations/*/LC_MESSAGES/*.po)
 
 .PHONY: help install demo demo-scale test test-all html lighthouse image check format messages requirements screenshots table evidence clean
 
@@ -22,9 +22,8 @@ test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m pytest -n auto --dist loadfile
 
-test-all: $(VENV)/.dev  ## all tests with the long ones, and the care service's on PostgreSQL too
+test-all: $(VENV)/.dev $(VENV)/.assets  ## all tests with the long ones, and the care service's on PostgreSQL too
 	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.support.postgres
 	@CARE_TEST_FULL=1 $(RUN) -m pytest
 	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice
 	@$(RUN) -m tests.support.html_quality
@@ -48,7 +47,7 @@ check: $(VENV)/.dev  ## style, types, layers, templates, Dockerfile
 format: $(VENV)/.dev  ## put the code into its form
 	@$(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
 
-screenshots: $(VENV)/.dev  ## take the README's pictures from the running demo
+screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's pictures from the running demo
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
 
@@ -95,7 +94,7 @@ $(VENV)/.portal: $(VENV)/.uv requirements/demo.txt
 
 $(VENV)/.assets: $(VENV)/.portal $(ASSETS)
 	@$(RUN) -m portal.web.static
-	@$(VENV)/bin/pybabel --quiet compile --directory portal/translations
+	@$(VENV)/bin/pybabel --quiet compile --directory portal/i18n/translations
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.portal requirements/dev.txt
