@@ -26,8 +26,10 @@ from portal.services.errors import (
     HeldBack,
     NotFound,
     NotOffered,
+    StepUpNeeded,
     Unavailable,
     from_answer,
+    step_up_age,
 )
 
 T = TypeVar("T")
@@ -67,7 +69,7 @@ class Care:
 
     `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
-    `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
+    `is_fresh` says whether the person signed in at most so many seconds ago. `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
     process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
     read anew each time.
@@ -81,6 +83,7 @@ class Care:
     correlation_id: str
     references: References | None
     partition: tuple[str, ...]
+    is_fresh: Callable[[int], bool] = lambda _max_age: True
     by_patient: bool = False
     idempotency: bool = False
     on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
@@ -105,14 +108,20 @@ class Care:
         body: object = None,
         operation: str | None = None,
         query: Query | None = None,
+        max_age: int | None = None,
         **ids: str,
     ) -> T | None:
         """POST, PUT or DELETE; return the record answered, or None where the API answered with an empty body.
+
+        A sign-in older than `max_age` seconds (the endpoint's own, if none is given) raises StepUpNeeded; nothing is sent.
 
         `operation` travels as `Idempotency-Key`. Never sent twice by itself, unless the first try cannot have
         reached the API or the API promises to honour the key. Raises CareError; `Unavailable.outcome_known` says whether
         the act may have happened, `is_undone` that it hasn't.
         """
+        oldest = endpoint.max_age if max_age is None else max_age
+        if oldest is not None and not self.is_fresh(oldest):
+            raise StepUpNeeded(oldest)
         try:
             answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
         except Unavailable as error:
@@ -182,7 +191,7 @@ class Care:
         payload = None if body is None else decoding.encode(body)
         token = self.bearer.token()
         answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
-        if answer.status == 401:
+        if answer.status == 401 and step_up_age(answer.headers.get("www-authenticate")) is None:
             answer = self._attempt(
                 endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
             )
@@ -332,6 +341,7 @@ class Care:
             answer.headers.get("content-type", ""),
             endpoint=endpoint,
             retry_after=answer.headers.get("retry-after"),
+            challenge=answer.headers.get("www-authenticate"),
         )
 
     @staticmethod

@@ -16,6 +16,8 @@ from portal.services.client import Care
 from portal.services.decoding import Page, fields_of
 from portal.services.endpoints import (
     CREATE_CONSENT,
+    FRESH,
+    FRESH_AT_WORK,
     LIST_CONSENTS,
     READ_CONSENT,
     REVOKE_CONSENT,
@@ -121,8 +123,20 @@ def sign_consent(
         "language": language,
         "concurrencyStamp": stamp,
     }
-    form = care.act(SIGN_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
+    form = care.act(
+        SIGN_CONSENT,
+        ConsentForm,
+        body=body,
+        operation=operation,
+        max_age=signing_max_age(role),
+        id=consent_id,
+    )
     return form or get_consent(care, consent_id)
+
+
+def signing_max_age(role: SignerRole) -> int:
+    """How many seconds ago a person may have signed in at most to sign in this role."""
+    return FRESH_AT_WORK if role in (SignerRole.CLINICIAN, SignerRole.WITNESS) else FRESH
 
 
 def revoke_consent(

@@ -22,13 +22,15 @@ Query: TypeAlias = Mapping[str, str | int | bool | Sequence[str] | None]
 class Endpoint:
     """One row of the care API specification §4: method, path template below {base_url}, group.
 
-    `id_in_query` marks the one address that names its record in the query instead of the path.
+    `id_in_query` marks the one address that names its record in the query instead of the path. `max_age` is how many
+    seconds ago the person may have signed in at most, for acts that somebody with a borrowed device must not do.
     """
 
     method: str
     template: str
     group: str
     id_in_query: bool = False
+    max_age: int | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -70,12 +72,17 @@ class Content:
     chunks: Iterator[bytes] = field(repr=False)
 
 
+FRESH = 300
+"""How old a sign-in may be for a grave act, in seconds."""
+FRESH_AT_WORK = 1200
+"""The same for a clinician's or a witness's signature, of which they give many in a row."""
+
 _CONSENTS = "/api/care/consent-forms"
 LIST_CONSENTS = Endpoint("GET", _CONSENTS, "ConsentForm")
 CREATE_CONSENT = Endpoint("POST", _CONSENTS, "ConsentForm")
 READ_CONSENT = Endpoint("GET", f"{_CONSENTS}/{{id}}", "ConsentForm")
-SIGN_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/sign", "ConsentForm")
-REVOKE_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/revoke", "ConsentForm")
+SIGN_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/sign", "ConsentForm", max_age=FRESH)
+REVOKE_CONSENT = Endpoint("POST", f"{_CONSENTS}/{{id}}/revoke", "ConsentForm", max_age=FRESH)
 
 _PROTOCOLS = "/api/care/fertility-protocols"
 LIST_PROTOCOLS = Endpoint("GET", _PROTOCOLS, "FertilityProtocol")
@@ -85,12 +92,14 @@ UPDATE_PROTOCOL = Endpoint("PUT", f"{_PROTOCOLS}/{{id}}", "FertilityProtocol")
 
 UPDATE_PATIENT = Endpoint("PUT", "/api/care/patients/{id}", "Patient")
 UPDATE_CASE = Endpoint("PUT", "/api/care/cases/{id}", "CareCase")
-DELETE_RELATIONSHIP = Endpoint("DELETE", "/api/care/relationships/{id}", "PatientRelationship")
+DELETE_RELATIONSHIP = Endpoint("DELETE", "/api/care/relationships/{id}", "PatientRelationship", max_age=FRESH)
 UPDATE_EMBRYO_STORAGE = Endpoint("PUT", "/api/care/embryo-storage/{id}", "EmbryoStorage")
 READ_PGT_RESULT = Endpoint("GET", "/api/care/pgt-results/{id}", "PGTResult")
 READ_EPISODE = Endpoint("GET", "/api/patient-portal/episodes/{episodeId}", "PatientPortal")
 LIST_PHYSICIANS = Endpoint("GET", "/api/calendar/resources/physicians", "Calendar")
-DELETE_EMR_ENDPOINT = Endpoint("DELETE", "/api/emr-integration/endpoints/{id}", "EmrEndpointConfig")
+DELETE_EMR_ENDPOINT = Endpoint(
+    "DELETE", "/api/emr-integration/endpoints/{id}", "EmrEndpointConfig", max_age=FRESH
+)
 MOVE_DIRECTORY = Endpoint("POST", "/api/document-management/directory-descriptor/move", "Document management")
 READ_FILE_CONTENT = Endpoint(
     "GET", "/api/file-management/file-descriptor/content", "File management", id_in_query=True
@@ -107,7 +116,7 @@ UPDATE_NOTIFICATIONS = Endpoint("PUT", _NOTIFICATION, "Notification")
 READ_NOTIFICATION_SETTINGS = Endpoint("GET", f"{_NOTIFICATION}/settings", "Notification")
 UPDATE_NOTIFICATION_SETTINGS = Endpoint("PUT", f"{_NOTIFICATION}/settings", "Notification")
 
-MERGE_PROSPECTS = Endpoint("POST", "/api/prospect/records/{id}/merge/{mergeId}", "Prospect")
+MERGE_PROSPECTS = Endpoint("POST", "/api/prospect/records/{id}/merge/{mergeId}", "Prospect", max_age=FRESH)
 BOOK_WINDOW = Endpoint("POST", "/api/prospect/records/{id}/book-window", "Prospect")
 
 ALL: tuple[Endpoint, ...] = (

@@ -25,6 +25,18 @@ class NotSignedIn(CareError):
     """401: the API doesn't accept the person's token (any more)."""
 
 
+class StepUpNeeded(CareError):
+    """The person has to sign in anew for this act: the sign-in is older than `max_age` seconds (RFC 9470).
+
+    Asked for by the portal before it sends, or by the API's 401 with `insufficient_user_authentication`. The token is
+    as good as before, and nothing was done.
+    """
+
+    def __init__(self, max_age: int) -> None:
+        super().__init__(f"max_age {max_age}")
+        self.max_age = max_age
+
+
 class NotAllowed(CareError):
     """403 without a rule's code: the person lacks the permission."""
 
@@ -105,11 +117,12 @@ def from_answer(
     *,
     endpoint: Endpoint,
     retry_after: str | None = None,
+    challenge: str | None = None,
 ) -> CareError:
     """The error that an unsuccessful answer stands for, whichever dialect its body is in.
 
     Reads the bodies of ABP, problem details (RFC 9457) and OAuth (RFC 6750 §3.1); HTML, empty or broken ones
-    count as no body. `retry_after` is the header as it came. See docs/assumptions.md.
+    count as no body. `retry_after` and `challenge` (WWW-Authenticate) are headers as they came. See docs/assumptions.md.
     """
     answer = _json(body, media_type)
     if status in (408, 425, 429) or (status >= 500 and status != 501):
@@ -119,7 +132,8 @@ def from_answer(
         case 400 | 422:
             return _invalid(answer, endpoint)
         case 401:
-            return NotSignedIn()
+            max_age = step_up_age(challenge)
+            return NotSignedIn() if max_age is None else StepUpNeeded(max_age)
         case 403:
             return _forbidden(answer)
         case 404 | 410:
@@ -144,6 +158,17 @@ def retry_seconds(header: str | None, now: datetime | None = None) -> float | No
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
 
+
+def step_up_age(challenge: str | None) -> int | None:
+    """Seconds that a sign-in may be old, where a WWW-Authenticate header asks for a newer one (RFC 9470 §3), else None."""
+    if not challenge or not _STEP_UP.search(challenge):
+        return None
+    age = _MAX_AGE.search(challenge)
+    return int(age.group(1)) if age else 0
+
+
+_STEP_UP = re.compile(r'(?:^|[\s,])error\s*=\s*"?insufficient_user_authentication(?=["\s,]|$)', re.I)
+_MAX_AGE = re.compile(r'(?:^|[\s,])max_age\s*=\s*"?([0-9]{1,9})(?=["\s,]|$)', re.I)
 
 # OAuth's own codes speak of the token and ABP's "Volo.Authorization:…" of a policy that wasn't granted:
 # neither is a rule of the clinic.

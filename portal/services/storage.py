@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from portal.services.client import Care
-from portal.services.endpoints import UPDATE_EMBRYO_STORAGE
+from portal.services.endpoints import FRESH, UPDATE_EMBRYO_STORAGE
 from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 
 
@@ -19,12 +19,13 @@ def update_embryo_storage(
     disposition: Disposition,
     notes: str | None,
     stamp: str | None,
+    is_move: bool = True,
 ) -> EmbryoStorage | None:
     """What staff change; the record as it is now, or None when the API tells nothing: read its episode again.
 
-    PUT /api/care/embryo-storage/{id} (care API specification §4). Raises `Refused` for a status that isn't
-    among the embryo's `next_statuses`, on hold, or without the consent that it needs; `Conflict` when it was
-    changed meanwhile.
+    PUT /api/care/embryo-storage/{id} (care API specification §4). `is_move` says that status or wish change, which
+    needs a fresh sign-in. Raises `Refused` for a status that isn't among the embryo's `next_statuses`, on hold, or
+    without the consent that it needs; `Conflict` when it was changed meanwhile.
     """
     body = {
         "status": status,
@@ -34,7 +35,9 @@ def update_embryo_storage(
         "notes": notes,
         "concurrencyStamp": stamp,
     }
-    return care.act(UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, id=embryo_id)
+    return care.act(
+        UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, max_age=FRESH if is_move else None, id=embryo_id
+    )
 
 
 def choose_disposition(
@@ -46,4 +49,4 @@ def choose_disposition(
     API tells nothing: read its episode again. Raises `Refused` without the signed consent that it needs.
     """
     body = {"disposition": disposition, "concurrencyStamp": stamp}
-    return care.act(UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, id=embryo_id)
+    return care.act(UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, max_age=FRESH, id=embryo_id)

@@ -14,6 +14,7 @@ from portal.services.emr_endpoints import delete_emr_endpoint
 from portal.services.errors import NotFound
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
+from portal.web import unsent
 from portal.web.act_once import (
     Attempt,
     Done,
@@ -68,11 +69,13 @@ def show(care: Care, person: Person, endpoint_id: str) -> Response:
     if operation.state is State.DONE:
         removed_at = datetime.fromtimestamp(operation.changed_at, UTC)
         return render(RemovedPage(endpoint_id=endpoint_id, removed_at=removed_at))
-    return _ask(endpoint_id, operation)
+    given = unsent.given_back(url_for(".remove", endpoint_id=endpoint_id))
+    return _ask(endpoint_id, operation, _form(endpoint_id, given) if given else None)
 
 
 @bp.post("/<record:endpoint_id>/remove")
 @signed_in(Side.STAFF, roles=ROLES)
+@unsent.typed_text("typed")
 def remove(care: Care, person: Person, endpoint_id: str) -> Response:
     """Remove the connection, once, when its id was typed again. Removing it twice does no harm."""
     operation = sent_operation(person.sub, _purpose(endpoint_id))

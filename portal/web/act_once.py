@@ -11,8 +11,8 @@ the operation, sends, settles it and writes the audit line; its answer says what
         case Reopened(): …    an earlier post of the same form was refused: show the form again
 
 Of many posts one alone sends; the others wait some seconds for its end. A lost answer is never followed by a second
-try: the record is read, and what it shows is said. Somebody who isn't signed in any more, or has used up a rate limit,
-finds the form open again, with all that was typed.
+try: the record is read, and what it shows is said. Somebody who isn't signed in any more, has to sign in anew for this
+act, or has used up a rate limit, finds the form open again, with all that was typed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flask import g, request
 from flask_limiter.errors import RateLimitExceeded
 
 from portal.context import context
-from portal.services.errors import BadResponse, CareError, NotSignedIn, Unavailable
+from portal.services.errors import BadResponse, CareError, NotSignedIn, StepUpNeeded, Unavailable
 from portal.state.operations import Operation, State
 from portal.web import audit
 from portal.web.extensions import limiter, person_or_address
@@ -141,7 +141,7 @@ def act_once(
     try:
         with limiter.limit(limit, key_func=person_or_address) if limit else nullcontext():
             result = send(attempt.key)
-    except (NotSignedIn, RateLimitExceeded):
+    except (NotSignedIn, StepUpNeeded, RateLimitExceeded):
         act.reopen()
         raise
     except (Unavailable, BadResponse) as error:

@@ -1,6 +1,6 @@
 """Every failure as a page or a fragment in words, with its true status. Each kind is said once, here.
 
-A `NotSignedIn` from anywhere leads to sign-in; the API's own message never reaches the page.
+A `NotSignedIn` from anywhere leads to sign-in, a `StepUpNeeded` to a fresh one; the API's own message never reaches the page.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from portal.services.errors import (
     NotOffered,
     NotSignedIn,
     Refused,
+    StepUpNeeded,
     Unavailable,
 )
 from portal.signin.discovery import ProviderDown, ProviderRefused
@@ -77,6 +78,7 @@ class FailureFragment(Page, template="errors/fragment.html"):
 def init_app(app: Flask) -> None:
     """Answer every exception in one place."""
     app.register_error_handler(NotSignedIn, _not_signed_in)
+    app.register_error_handler(StepUpNeeded, _step_up)
     app.register_error_handler(CareError, _failed)
     app.register_error_handler(ProviderDown, lambda error: answer(_identity_down()))
     app.register_error_handler(ProviderRefused, lambda error: answer(_identity_down()))
@@ -220,6 +222,15 @@ def _not_signed_in(error: NotSignedIn) -> Response:
     if COOKIE in request.cookies:  # forged, of another host, or over
         audit.note("session", "unknown")
     return to_sign_in()
+
+
+def _step_up(error: StepUpNeeded) -> Response:
+    """Sign in afresh, and find the form as it was left (RFC 9470)."""
+    from portal.web.guard import to_sign_in
+
+    unsent.keep()
+    audit.note(request.endpoint or "-", "step-up")
+    return to_sign_in(fresh=True)
 
 
 def _csrf_failed(error: CSRFError) -> Response:

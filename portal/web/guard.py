@@ -20,8 +20,8 @@ from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.services.client import Care
+from portal.services.endpoints import FRESH
 from portal.services.errors import NotAllowed, NotSignedIn
-from portal.signin.flow import FRESH_SECONDS
 from portal.signin.tokens import SessionBearer
 from portal.state.sessions import Person
 from portal.web import htmx, unsent
@@ -146,6 +146,7 @@ def care_of(person: Person) -> Care:
         language=language(),
         correlation_id=g.request_id,
         references=the.references,
+        is_fresh=partial(is_fresh, person),
         partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
         by_patient=person.is_patient,
         idempotency=tenant.idempotency,
@@ -154,9 +155,9 @@ def care_of(person: Person) -> Care:
     )
 
 
-def is_fresh(person: Person) -> bool:
-    """Whether the person proved who they are in the last five minutes."""
-    return context().clock() - person.auth_time <= FRESH_SECONDS
+def is_fresh(person: Person, max_age: int = FRESH) -> bool:
+    """Whether the person proved who they are in the last `max_age` seconds."""
+    return context().clock() - person.auth_time <= max_age
 
 
 def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:

@@ -12,7 +12,7 @@ import pytest
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
 from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, SIGN_CONSENT
-from portal.services.errors import CareError, HeldBack, NotSignedIn, Unavailable
+from portal.services.errors import CareError, HeldBack, NotSignedIn, StepUpNeeded, Unavailable
 from portal.services.gather import gather
 from tests.support.care import Bearer
 from tests.support.upstream import Make, ok
@@ -73,6 +73,27 @@ def test_a_refused_token_is_renewed_once(upstream: Make, care_at: Callable[..., 
     with pytest.raises(NotSignedIn):
         care_at(server).read(READ_CONSENT, dict, id="form")
     assert [head.partition("Bearer ")[2].split()[0] for head in server.heads] == ["first", "second"]
+
+
+def test_a_challenge_for_a_fresh_sign_in_is_no_refused_token(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
+    challenge = b'Bearer realm="care", error="insufficient_user_authentication", max_age="300"'
+    refused = b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: %b\r\nContent-Length: 0\r\n\r\n" % challenge
+    server = upstream(lambda line, number: refused)
+    with pytest.raises(StepUpNeeded) as caught:
+        sign(care_at(server))
+    assert caught.value.max_age == 300
+    assert len(server.seen) == 1, "with the same token, and not again"
+
+
+def test_a_grave_act_is_not_sent_after_an_old_sign_in(upstream: Make, care_at: Callable[..., Care]) -> None:
+    server = upstream(lambda line, number: ok(b"{}"))
+    care = replace(care_at(server), is_fresh=lambda max_age: max_age >= 1000)
+    with pytest.raises(StepUpNeeded):
+        sign(care)
+    assert server.seen == []
+    assert care.act(SIGN_CONSENT, dict, body={}, operation="one", max_age=1200, id="form") == {}
 
 
 @pytest.mark.parametrize("record", ["a/b", "a b", "%2e%2e", "é", "?x=1", "..;", "..."])

@@ -226,3 +226,22 @@ def test_any_answer_becomes_some_error(status, body, retry_after):
 
 def test_a_body_nested_too_deeply_counts_as_none():
     assert type(answer(403, b"[" * 100_000)) is errors.NotAllowed
+
+
+@pytest.mark.parametrize(
+    ("challenge", "age"),
+    [
+        ('Bearer error="insufficient_user_authentication", max_age="300"', 300),
+        ("Bearer realm=care,max_age=60,error=insufficient_user_authentication", 60),
+        ('DPoP algs="ES256", Bearer error="insufficient_user_authentication"', 0),
+        ('Bearer error="insufficient_user_authentication", max_age="' + "9" * 5000 + '"', 0),
+        ('Bearer error="invalid_token", error_description="insufficient_user_authentication"', None),
+        ('Bearer error="insufficient_user_authentication_of_another_kind"', None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_challenge_for_a_newer_sign_in_tells_its_age(challenge, age):
+    assert errors.step_up_age(challenge) == age
+    error = from_answer(401, b"", "application/json", endpoint=at.SIGN_CONSENT, challenge=challenge)
+    assert isinstance(error, errors.NotSignedIn if age is None else errors.StepUpNeeded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
@@ -47,20 +48,25 @@ class Ready:
         return f"{there.path}?{there.query}" if there.query else there.path
 
 
+_STILL_FRESH = 180
+"""Seconds for which a sign-in is used again: grave acts ask for one of the last five minutes."""
+
+
 class People:
     """Browsers at one portal: one for each person, and new ones of nobody."""
 
     def __init__(self, origin: str) -> None:
         self._origin = origin
-        self._known: dict[str, Visitor] = {}
+        self._known: dict[str, tuple[Visitor, float]] = {}
 
     def __call__(self, name: str) -> Visitor:
-        """This person, signed in once."""
-        if name not in self._known:
+        """This person, signed in recently enough for every act."""
+        visitor, since = self._known.get(name, (None, 0.0))
+        if visitor is None or time.monotonic() - since > _STILL_FRESH:
             visitor = Visitor(self._origin, PASSWORD)
             visitor.sign_in(name)
-            self._known[name] = visitor
-        return self._known[name]
+            self._known[name] = visitor, time.monotonic()
+        return visitor
 
     def nobody(self) -> Visitor:
         """Somebody who isn't signed in."""

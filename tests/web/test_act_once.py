@@ -21,6 +21,7 @@ from portal.services.errors import (
     NotFound,
     NotOffered,
     NotSignedIn,
+    StepUpNeeded,
     Unavailable,
 )
 from portal.services.errors import Refused as RefusedByApi
@@ -212,9 +213,10 @@ def test_an_answer_that_does_not_show_the_act_is_a_lost_one(stage: Stage) -> Non
     assert stage.state() is State.UNKNOWN
 
 
-def test_whoever_is_not_signed_in_any_more_finds_the_form_open(stage: Stage) -> None:
-    with pytest.raises(NotSignedIn):
-        stage.act(fails(NotSignedIn()))
+@pytest.mark.parametrize("error", [NotSignedIn(), StepUpNeeded(300)], ids=lambda error: type(error).__name__)
+def test_whoever_has_to_sign_in_first_finds_the_form_open(stage: Stage, error: CareError) -> None:
+    with pytest.raises(type(error)):
+        stage.act(fails(error))
     assert (stage.state(), stage.noted) == (State.OPEN, [])
 
 

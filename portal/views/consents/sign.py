@@ -27,7 +27,7 @@ from portal.views.consents.show import show_refusal
 from portal.views.consents.signing import Signing, Step, resume
 from portal.web import audit, unsent
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, act_once
-from portal.web.guard import is_fresh, signed_in, to_sign_in
+from portal.web.guard import signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
 from portal.web.parse import line
@@ -156,7 +156,7 @@ def check(signing: Signing) -> Response:
 @signing_step
 def confirm(signing: Signing) -> Response:
     """Sign in afresh, and come back to this step."""
-    return _go_on(signing) if is_fresh(signing.person) else _fresh_sign_in(signing)
+    return _go_on(signing) if signing.is_fresh else _fresh_sign_in(signing)
 
 
 @bp.post("/<record:consent_id>/sign/name")
@@ -170,7 +170,7 @@ def sign(signing: Signing) -> Response:
         return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
     if signing.step is not Step.NAME:
         return _go_on(signing)
-    if not is_fresh(signing.person):
+    if not signing.is_fresh:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
         return _show(signing, Step.NAME, status=422, is_refused=True)
@@ -286,7 +286,7 @@ def _show(
             )
         case Step.CHECK:
             page = CheckPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
-        case Step.NAME if not is_fresh(signing.person):
+        case Step.NAME if not signing.is_fresh:
             page = ConfirmPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
         case Step.NAME:
             page = NamePage(

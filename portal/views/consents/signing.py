@@ -16,7 +16,7 @@ import msgspec
 
 from portal.context import context
 from portal.services.client import Care
-from portal.services.consents import content_hash
+from portal.services.consents import content_hash, signing_max_age
 from portal.services.records.consents import ConsentForm, SignerRole, Statement
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
@@ -122,6 +122,11 @@ class Signing:
     def is_name_right(self) -> bool:
         """Whether the typed name is the one on the form, or the person's own."""
         return any(same_name(self.progress.typed, name) for name in (self.expected_name, self.person.name))
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the person signed in recently enough to sign in this role."""
+        return self.care.is_fresh(signing_max_age(self.role))
 
     @property
     def attempt(self) -> Attempt:

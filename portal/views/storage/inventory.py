@@ -128,10 +128,12 @@ def _status_words(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
 
 def _write(care: Care, embryo: EmbryoStorage, values: Values) -> EmbryoStorage | None:
     place = {name: values[f"location_{name}"] for name in LOCATION}
+    status = EmbryoStatus(values["status"])
     return update_embryo_storage(
         care,
         embryo.id,
-        status=EmbryoStatus(values["status"]),
+        is_move=status != embryo.status,
+        status=status,
         location=StorageLocation(**place) if any(place.values()) else None,
         storage_expires_at=_instant_of(embryo, calendar_date(values["storage_expires_at"])),
         disposition=embryo.disposition,
