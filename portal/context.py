@@ -16,7 +16,7 @@ from portal.services.capabilities import Offered
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
 from portal.signin.flow import SignIn
-from portal.signin.tokens import Refresher
+from portal.signin.refresh import Refresher
 from portal.state.operations import Operations
 from portal.state.sessions import Session, Sessions
 from portal.store.vault import Vault

@@ -5,7 +5,8 @@ calls of one page run at the same time in one thread. Each of its tasks runs in 
 switched out while it waits, so that a task is plain code, however many calls it makes, one after another.
 
 Limits that always hold: http and https alone, TLS verified, no redirects, no cookies, no proxy or `.netrc` of the
-environment, a body no larger than asked for, and no call beyond its deadline.
+environment, a body no larger than asked for, and no call beyond its own time or that of the page it is made for
+(`portal.http.deadline`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import TypeVar, cast
 import certifi
 import greenlet
 import pycurl
+
+from portal.http import deadline
 
 T = TypeVar("T")
 
@@ -133,9 +136,12 @@ class _Loop:
         self.pausing: dict[greenlet.greenlet, float] = {}
 
     def begin(self, call: Call) -> _Transfer:
+        seconds = deadline.left(call.timeout)
+        if not seconds:
+            raise OutboundError("timed out", sent=False)
         curl = self.idle.pop() if self.idle else _new_handle()
         transfer = _Transfer(curl, call.max_bytes)
-        _prepare(curl, call, transfer)
+        _prepare(curl, call, transfer, seconds)
         self.active[curl] = transfer
         self.multi.add_handle(curl)
         return transfer
@@ -233,7 +239,7 @@ def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
     multi = pycurl.CurlMulti()
     curl = _new_handle()
     transfer = _Transfer(curl, call.max_bytes)
-    _prepare(curl, call, transfer)
+    _prepare(curl, call, transfer, call.timeout)
     curl.setopt(pycurl.TIMEOUT_MS, 0)
     curl.setopt(pycurl.LOW_SPEED_LIMIT, 1024)
     curl.setopt(pycurl.LOW_SPEED_TIME, max(1, int(call.timeout)))
@@ -363,12 +369,12 @@ def _new_handle() -> pycurl.Curl:
     return curl
 
 
-def _prepare(curl: pycurl.Curl, call: Call, transfer: _Transfer) -> None:
+def _prepare(curl: pycurl.Curl, call: Call, transfer: _Transfer, seconds: float) -> None:
     curl.setopt(pycurl.URL, call.url)
     # An empty "Expect:" keeps libcurl from waiting for 100 Continue before it sends a body.
     curl.setopt(pycurl.HTTPHEADER, [*(f"{name}: {value}" for name, value in call.headers), "Expect:"])
-    curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, int(call.connect_timeout * 1000)))
-    curl.setopt(pycurl.TIMEOUT_MS, max(1, int(call.timeout * 1000)))
+    curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, int(min(call.connect_timeout, seconds) * 1000)))
+    curl.setopt(pycurl.TIMEOUT_MS, max(1, int(seconds * 1000)))
     curl.setopt(pycurl.WRITEFUNCTION, transfer.take_body)
     curl.setopt(pycurl.HEADERFUNCTION, transfer.take_header)
     # On a kept connection that dies before the first byte of an answer libcurl sends the request once more by

@@ -27,6 +27,7 @@ from portal.services.errors import (
     NotFound,
     NotOffered,
     StepUpNeeded,
+    TokenRefused,
     Unavailable,
     from_answer,
     step_up_age,
@@ -158,6 +159,9 @@ class Care:
         if begun.status == 401:
             _close(begun.chunks)
             begun = self._begin(endpoint, query, extra, self.bearer.renew(token))
+            if begun.status == 401:
+                _close(begun.chunks)
+                raise TokenRefused
         if begun.status in (200, 206, 304, 416):
             return _content(begun)
         is_short = int(begun.headers.get("content-length") or 0) < _MAX_BODY
@@ -195,6 +199,8 @@ class Care:
             answer = self._attempt(
                 endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
             )
+            if answer.status == 401 and step_up_age(answer.headers.get("www-authenticate")) is None:
+                raise TokenRefused
         if answer.status in accepted:
             return answer
         raise self.error(answer, endpoint)

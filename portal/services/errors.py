@@ -25,6 +25,10 @@ class NotSignedIn(CareError):
     """401: the API doesn't accept the person's token (any more)."""
 
 
+class TokenRefused(CareError):
+    """401 for a token that was renewed just now: signing in once more gives no better one, so nobody is sent there."""
+
+
 class StepUpNeeded(CareError):
     """The person has to sign in anew for this act: the sign-in is older than `max_age` seconds (RFC 9470).
 

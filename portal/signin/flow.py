@@ -22,6 +22,7 @@ from portal.clock import Clock
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.services.errors import Unavailable
+from portal.signin.claims import person_of, userinfo
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
 from portal.state.sessions import Person, Tokens
@@ -194,11 +195,11 @@ class SignIn:
             now,
         )
         if tenant.roles.claim not in claims and metadata.userinfo_endpoint:
-            claims = {**self._userinfo(metadata, response, claims["sub"]), **claims}
+            claims = {**userinfo(metadata, response, claims["sub"], self._timeouts), **claims}
         if tenant.tenant_claim and str(claims.get(tenant.tenant_claim)) != tenant.tenant_id:
             raise SignInFailed("person of another clinic")
         return Finished(
-            person=_person(tenant, metadata, claims),
+            person=person_of(tenant, metadata.issuer, claims),
             tokens=read_tokens(response, now, keep_id_token=tenant.id_token_hint),
             next=transaction.next,
             fresh=transaction.fresh,
@@ -222,31 +223,6 @@ class SignIn:
             raise SignInFailed(f"code refused: {error.error}") from error
         except (requests.RequestException, ValueError) as error:
             raise Unavailable(f"token endpoint: {type(error).__name__}") from error
-
-    def _userinfo(self, metadata: Metadata, response: Mapping[str, Any], sub: str) -> dict[str, Any]:
-        """Return the claims of the UserInfo endpoint, if they are of the same person (Core §5.3.2)."""
-        from portal.http import transport
-        from portal.http.transport import Call, OutboundError
-
-        headers = [
-            ("Authorization", f"Bearer {response.get('access_token')}"),
-            ("Accept", "application/json"),
-        ]
-        call = Call(
-            "GET",
-            metadata.userinfo_endpoint or "",
-            headers,
-            connect_timeout=self._timeouts.connect,
-            timeout=self._timeouts.read,
-        )
-        try:
-            answer = transport.send(call, alone=True)
-            claims = msgspec.json.decode(answer.body, type=dict[str, Any]) if answer.status == 200 else {}
-        except (OutboundError, msgspec.DecodeError, RecursionError) as error:
-            raise Unavailable("userinfo") from error
-        if claims and claims.get("sub") != sub:
-            raise SignInFailed("userinfo of another person")
-        return claims
 
     def _push(self, client: Any, tenant: Tenant, metadata: Metadata, location: str) -> str:
         """Send the request's parameters ahead (RFC 9126), so that none travels through the browser."""
@@ -315,29 +291,3 @@ def _of_state(under_way: list[Transaction], state: str) -> Transaction | None:
 
 def _browser_name(cookie: str) -> str:
     return hashed_name("browser", cookie)
-
-
-def _person(tenant: Tenant, metadata: Metadata, claims: Mapping[str, Any]) -> Person:
-    held = claims.get(tenant.roles.claim)
-    values = cast("list[object]", held) if isinstance(held, list) else [held]
-    roles = frozenset(value for value in values if isinstance(value, str))
-    side = tenant.roles.side(roles)
-    if side is None:
-        raise SignInFailed("no role at this clinic")
-
-    def text(*names: str) -> str:
-        return next((value for name in names if isinstance(value := claims.get(name), str) and value), "")
-
-    auth_time = claims.get("auth_time")
-    return Person(
-        sub=claims["sub"],
-        issuer=metadata.issuer,
-        name=text("name", "preferred_username", "email") or "–",
-        given_name=text("given_name", "name", "preferred_username"),
-        side=side,
-        roles=roles & (tenant.roles.staff | tenant.roles.patient),
-        # Without auth_time nothing is known of the password: then signing always asks for it.
-        auth_time=float(auth_time) if isinstance(auth_time, int | float) else 0.0,
-        sid=text("sid") or None,
-        locale=text("locale") or None,
-    )

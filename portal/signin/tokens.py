@@ -11,47 +11,42 @@ import io
 import random
 import re
 import secrets
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 import requests
-from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 
-from portal.clock import Clock
 from portal.config.client_keys import ClientKey
 from portal.config.settings import Timeouts
-from portal.config.tenants import Client, Tenant
+from portal.config.tenants import Client
 from portal.http import requests_adapter
-from portal.operate import metrics
-from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.discovery import (
     ALGORITHMS,
     PRIVATE_KEY_JWT,
     Metadata,
     Provider,
-    ProviderDown,
-    ProviderRefused,
 )
-from portal.state.sessions import Session, Sessions, Tokens
+from portal.state.sessions import Tokens
 
 LEEWAY = 30
 """Seconds that the two clocks may differ."""
+
+_LONGEST_ISSUED_AGO = 600
+"""Seconds since an ID token that comes with a refresh was made, at most."""
 
 _EARLY = 60.0
 _JITTER = 15.0
 _UNKNOWN_LIFETIME = 300
 _LONGEST_LIFETIME = 24 * 3600
 _B64TOKEN = re.compile(r"[\x21-\x7e]+")
-_POLL = 0.03
 
 
 Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
@@ -60,6 +55,10 @@ Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
 
 class SignInFailed(Exception):
     """The sign-in must not be accepted; `args[0]` says why, for the audit record and the log alone."""
+
+
+class AnotherPerson(SignInFailed):
+    """A refresh was answered with somebody else's ID token."""
 
 
 def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **settings: Any) -> OAuth2Session:
@@ -203,6 +202,25 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
     return claims
 
 
+def verify_refreshed_id_token(
+    token: object, provider: Provider, expected: Expected, now: float, *, sub: str, auth_time: float
+) -> dict[str, Any]:
+    """Return the claims of an ID token that came with a refresh (OpenID Connect Core §12.2).
+
+    Raises AnotherPerson when it isn't of `sub`, and SignInFailed when it doesn't hold: an older one sent once more, or
+    one that tells of another sign-in than that of `auth_time`.
+    """
+    claims = verify_id_token(token, provider, expected, now)
+    held = _typed(claims)
+    if held.sub != sub:
+        raise AnotherPerson("ID token of another person")
+    if held.iat < now - _LONGEST_ISSUED_AGO - LEEWAY:
+        raise SignInFailed("ID token: not issued for this refresh")
+    if held.auth_time is not None and auth_time and abs(held.auth_time - auth_time) > LEEWAY:
+        raise SignInFailed("ID token: of another sign-in")
+    return claims
+
+
 def _is_hash(at_hash: str, access_token: object) -> bool:
     """Whether it is the token's `at_hash` (OpenID Connect Core §3.1.3.6); every algorithm here hashes by SHA-256."""
     half = hashlib.sha256(str(access_token).encode()).digest()[:16]
@@ -243,132 +261,3 @@ def decode(token: str, provider: Provider) -> dict[str, Any]:
         except (JoseError, ValueError, TypeError, RecursionError) as error:
             raise SignInFailed(f"token not readable: {type(error).__name__}") from error
     raise AssertionError("unreachable")
-
-
-class Refresher:
-    """Gets one new access token where many requests need it at once (RFC 6749 §6, with one-time refresh tokens)."""
-
-    def __init__(self, sessions: Sessions, locks: Locks, timeouts: Timeouts, clock: Clock) -> None:
-        self._sessions = sessions
-        self._store_locks = locks
-        self._timeouts = timeouts
-        self._clock = clock
-        self._stripes = [threading.Lock() for _ in range(256)]
-
-    def refresh(
-        self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
-    ) -> Tokens:
-        """Return tokens newer than `seen` for the session of this record name.
-
-        `refused` says that the API refused the old token, so that it is of no more use while another process
-        refreshes. Raises NotSignedIn when the session is over, Unavailable when it goes on but no token came.
-        """
-        is_usable = not refused and seen.expires_at > self._clock()
-        stripe = self._stripes[hash(session) % len(self._stripes)]
-        if not stripe.acquire(timeout=0 if is_usable else self._timeouts.read):
-            return self._newer(session, seen) or self._later(seen, "under way", refused=refused)
-        try:
-            return self._refreshed(session, seen, tenant, provider, refused=refused)
-        finally:
-            stripe.release()
-
-    def _refreshed(
-        self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
-    ) -> Tokens:
-        deadline = self._clock() + self._timeouts.read
-        owner = secrets.token_hex(8)
-        lock = f"refresh:{session}"
-        while not self._store_locks.lock(lock, owner, seconds=3 * self._timeouts.read):
-            newer = self._newer(session, seen)
-            if newer:
-                return newer
-            if self._clock() > deadline or (not refused and seen.expires_at > self._clock()):
-                return self._later(seen, "under way", refused=refused)
-            time.sleep(_POLL)
-        try:
-            return self._newer(session, seen) or self._fetch(session, seen, tenant, provider, refused=refused)
-        finally:
-            self._store_locks.unlock(lock, owner)
-
-    def _newer(self, session: str, seen: Tokens) -> Tokens | None:
-        tokens = self._sessions.tokens_of(session)
-        if tokens is None:
-            raise NotSignedIn
-        return tokens if tokens.access_token != seen.access_token else None
-
-    def _fetch(
-        self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
-    ) -> Tokens:
-        before = self._sessions.tokens_of(session)
-        if before is None:
-            raise NotSignedIn
-        if not before.refresh_token:
-            return self._over(session)
-        try:
-            metadata = provider.metadata()
-            client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
-            with provider.token_call():
-                answer = client.refresh_token(metadata.token_endpoint, refresh_token=before.refresh_token)
-            tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=before)
-        except OAuthError as error:
-            if error.error != "invalid_grant":
-                return self._later(seen, error.error or "oauth error", refused=refused)
-            newer = self._newer(session, seen)
-            return newer or self._over(session)
-        except (requests.RequestException, ValueError, ProviderDown, ProviderRefused, SignInFailed) as error:
-            return self._later(seen, type(error).__name__, refused=refused)
-        if not self._sessions.replace_tokens(session, before, tokens):
-            raise NotSignedIn
-        metrics.refreshed("renewed")
-        return tokens
-
-    def _over(self, session: str) -> Tokens:
-        metrics.refreshed("ended")
-        self._sessions.end_unasked(session)
-        raise NotSignedIn
-
-    def _later(self, seen: Tokens, reason: str, *, refused: bool) -> Tokens:
-        """The identity server has a bad moment: the session stays, and so does the old token while it is valid."""
-        metrics.refreshed("postponed")
-        if not refused and seen.expires_at > self._clock():
-            return seen
-        raise Unavailable(f"token refresh: {reason}")
-
-
-class Locks(Protocol):
-    """The part of the store that single flight needs."""
-
-    def lock(self, name: str, owner: str, *, seconds: float) -> bool: ...
-
-    def unlock(self, name: str, owner: str) -> None: ...
-
-
-class SessionBearer:
-    """The signed-in person's access token, renewed before it runs out."""
-
-    def __init__(
-        self, session: Session, refresher: Refresher, tenant: Tenant, provider: Provider, clock: Clock
-    ) -> None:
-        if session.name is None or session.tokens is None:
-            raise NotSignedIn
-        self._name = session.name
-        self._tokens = session.tokens
-        self._refresher = refresher
-        self._tenant = tenant
-        self._provider = provider
-        self._clock = clock
-
-    def token(self) -> str:
-        if self._tokens.refresh_at <= self._clock():
-            self._refresh(refused=False)
-        return self._tokens.access_token
-
-    def renew(self, refused: str) -> str:
-        if self._tokens.access_token == refused:
-            self._refresh(refused=True)
-        return self._tokens.access_token
-
-    def _refresh(self, *, refused: bool) -> None:
-        self._tokens = self._refresher.refresh(
-            self._name, self._tokens, self._tenant, self._provider, refused=refused
-        )

@@ -359,6 +359,22 @@ class Sessions(SessionInterface):
         held = self._vault.get(tokens_name(name), Tokens)
         return held.value if held else None
 
+    def person_of(self, name: str) -> Person | None:
+        """Read whose session it is; None when it is gone."""
+        held = self._vault.get(name, SessionRecord)
+        return held.value.person if held else None
+
+    def replace_roles(self, name: str, roles: frozenset[str]) -> None:
+        """Let the session's person have these roles from now on."""
+
+        def change(record: SessionRecord) -> SessionRecord | None:
+            if record.person.roles == roles:
+                return None
+            record.person = msgspec.structs.replace(record.person, roles=roles)
+            return record
+
+        self._vault.update(name, SessionRecord, change, expires_at=self._forgotten_at)
+
     def replace_tokens(self, name: str, before: Tokens, after: Tokens) -> bool:
         """Write new tokens over those read before; False when someone else did, or the session ended."""
 

@@ -113,8 +113,8 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         lambda: _news(care),
         lambda: read_episodes(care, ids[:_MOST_EPISODES]),
     )
-    if not isinstance(found, CareError):
-        found = _with_new(care, ids, found, mentioned(forms, talks, news))
+    if isinstance(found, Found):
+        found = _with_mentioned(care, ids, found, lambda: mentioned(forms, talks, news))
     consents = forms if isinstance(forms, CareError) else _to_sign(forms, person)
     messages = talks if isinstance(talks, CareError) else _unread(talks)
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
@@ -130,8 +130,13 @@ def _needs(care: Care, person: Person) -> NeedsPage:
     )
 
 
-def _with_new(care: Care, ids: list[str], found: Found, named: Sequence[str]) -> Found:
+def _with_mentioned(
+    care: Care, ids: list[str], found: Found, mentioned_now: Callable[[], list[str]]
+) -> Found | CareError:
     """The episodes that were read and those that are mentioned for the first time; remembers them all."""
+    named = _read(mentioned_now)
+    if isinstance(named, CareError):
+        return found if found.episodes else named
     new = [id_ for id_ in named if id_ not in ids]
     if new:
         more = read_episodes(care, new[:6])

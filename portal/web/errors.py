@@ -26,6 +26,7 @@ from portal.services.errors import (
     NotSignedIn,
     Refused,
     StepUpNeeded,
+    TokenRefused,
     Unavailable,
 )
 from portal.signin.discovery import ProviderDown, ProviderRefused
@@ -92,6 +93,14 @@ def init_app(app: Flask) -> None:
 def told(error: CareError) -> Told:
     """Say what a failed call means to the person."""
     match error:
+        case TokenRefused():
+            return Told(
+                502,
+                _("The clinic’s system doesn’t accept your sign-in"),
+                _("You are signed in here, but the clinic’s system refused that. Your records are safe."),
+                _("Sign out, then sign in again. If it happens again, tell the clinic."),
+                again=True,
+            )
         case NotAllowed():
             return Told(
                 403,

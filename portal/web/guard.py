@@ -6,7 +6,6 @@ person, and `person`. An endpoint without a mark that is not on the short public
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from portal.i18n.locale import language
 from portal.services.client import Care
 from portal.services.endpoints import FRESH
 from portal.services.errors import NotAllowed, NotSignedIn
-from portal.signin.tokens import SessionBearer
+from portal.signin.refresh import SessionBearer
 from portal.state.sessions import Person
 from portal.web import htmx, unsent
 from portal.web.routing import endpoint_at, own_address, repeatable
@@ -194,8 +193,3 @@ def _tell_end(response: Response) -> Response:
         ends_at = datetime.fromtimestamp(session().expires_at, UTC)
         response.headers["Session-Expires-At"] = ends_at.isoformat(timespec="seconds")
     return response
-
-
-def begin_request() -> None:
-    """Note when the request began, by the clock that deadlines use."""
-    g.started = time.monotonic()

@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
 
 from portal.context import context
+from portal.http import deadline
 
 CALLBACK = "/sign-in/callback"
 """Where the identity server sends the browser back to, with a code in the query."""
@@ -57,6 +58,7 @@ def repeatable(address: str) -> str:
 def _begin() -> None:
     g.request_id = _request_id()
     g.started = time.monotonic()
+    deadline.set_to(g.started + context().settings.timeouts.page)
     tenant = context().settings.tenants.at(request.host)
     if tenant is not None:
         g.tenant = tenant

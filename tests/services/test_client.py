@@ -12,7 +12,7 @@ import pytest
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
 from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, SIGN_CONSENT
-from portal.services.errors import CareError, HeldBack, NotSignedIn, StepUpNeeded, Unavailable
+from portal.services.errors import CareError, HeldBack, StepUpNeeded, TokenRefused, Unavailable
 from portal.services.gather import gather
 from tests.support.care import Bearer
 from tests.support.upstream import Make, ok
@@ -70,7 +70,7 @@ def test_an_act_that_gets_no_answer_twice_stays_unknown(upstream: Make, care_at:
 def test_a_refused_token_is_renewed_once(upstream: Make, care_at: Callable[..., Care]) -> None:
     refused = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"
     server = upstream(lambda line, number: refused)
-    with pytest.raises(NotSignedIn):
+    with pytest.raises(TokenRefused):
         care_at(server).read(READ_CONSENT, dict, id="form")
     assert [head.partition("Bearer ")[2].split()[0] for head in server.heads] == ["first", "second"]
 

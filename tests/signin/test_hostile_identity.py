@@ -9,6 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -645,9 +646,115 @@ def test_a_token_that_cannot_be_renewed_now_ends_no_session(
     assert identity.count("/elsewhere") == 0
     del identity.answers["/token"]
     before = identity.count("/token")
+    visitor.get("/conversations", status=503)
+    assert identity.count("/token") == before, "the failure is known for some seconds"
+    portal.clock.advance(6)
     visitor.get("/conversations", status=None)
     assert person_of(visitor) is not None
     assert identity.count("/token") == before + 1
+
+
+def test_a_page_of_many_calls_waits_for_a_hanging_server_once(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    before, began = identity.count("/token"), time.monotonic()
+    identity.answers["/token"] = Answer(wait=1.5)
+    page = visitor.get("/", status=None)
+    assert time.monotonic() - began < 1.2, "half a second is the longest that this portal waits for one call"
+    assert identity.count("/token") == before + 1
+    assert "Your consent forms can’t be shown right now" in page.words
+
+
+def test_a_renewal_ends_with_the_page_that_waits_for_it(
+    portal: PortalThread, identity: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = Answer(wait=1.5)
+    slow = replace(portal.context.settings.timeouts, read=30.0, page=0.4)
+    monkeypatch.setattr(portal.context.refresher, "_timeouts", slow)
+    settings = replace(portal.context.settings, timeouts=slow)
+    monkeypatch.setitem(portal.app.extensions, "portal", replace(portal.context, settings=settings))
+    began = time.monotonic()
+    visitor.get("/conversations", status=503)
+    assert time.monotonic() - began < 1.2
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param({"iss": "https://elsewhere.example"}, id="issuer"),
+        pytest.param({"aud": "harbour-portal"}, id="audience"),
+        pytest.param({"iat": None}, id="no time of issue"),
+        pytest.param({"iat": time.time() - 3600}, id="an old one again"),
+        pytest.param({"exp": time.time() - 60}, id="expired"),
+        pytest.param({"auth_time": time.time() + 500}, id="a later sign-in"),
+        pytest.param({"at_hash": "bm90IG9mIHRoaXMgdG9rZW4"}, id="hash of another access token"),
+    ],
+)
+def test_an_id_token_of_a_renewal_that_does_not_hold_is_not_believed(
+    portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
+) -> None:
+    """OpenID Connect Core §12.2."""
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    before = tokens_of(visitor)
+    portal.clock.advance(61)
+    identity.claims = claims
+    visitor.get("/conversations", status=503)
+    assert tokens_of(visitor) == before
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param({"sub": "person-2"}, id="another person"),
+        pytest.param({"role": "burglar"}, id="no role any more"),
+        pytest.param({"role": "nurse"}, id="a role of the other side"),
+    ],
+)
+def test_a_renewal_for_somebody_else_ends_the_session(
+    portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
+) -> None:
+    """Another person's ID token, or one that says that this person may not come in any more."""
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.claims = claims
+    page = visitor.request("GET", "/conversations", follow=False, status=303)
+    assert page.headers["Location"] == "/sign-in?next=%2Fconversations"
+    assert person_of(visitor) is None
+
+
+def test_roles_are_taken_anew_from_each_renewal(portal: PortalThread, identity: HostileServer) -> None:
+    identity.token, identity.claims = {"expires_in": 60}, {"role": ["nurse", "admin"]}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    assert person_of(visitor).roles == {"nurse", "admin"}
+    portal.clock.advance(61)
+    identity.claims = {"role": "nurse"}
+    visitor.get("/conversations", status=None)
+    assert person_of(visitor).roles == {"nurse"}
+
+
+def test_a_new_token_that_the_api_refuses_too_is_said_in_words_and_sends_nobody_round(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    """The care API is not there, so that its address answers 404; here it answers 401 to whatever comes."""
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    identity.answers["/api/messaging/getconversations"] = Answer("{}", 401)
+    page = visitor.request("GET", "/conversations", follow=False, status=502)
+    assert page.heading == "The clinic’s system doesn’t accept your sign-in"
+    assert person_of(visitor) is not None
 
 
 def test_a_refresh_token_that_another_took_the_place_of_is_revoked(

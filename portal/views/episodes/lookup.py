@@ -104,13 +104,20 @@ def mentioned(
     talks: Page[Conversation] | CareError,
     news: Page[Notification] | CareError,
 ) -> list[str]:
-    """Return the ids of the episodes that these mention; what couldn't be read mentions none."""
+    """Return the ids of the episodes that these mention; what couldn't be read mentions none.
+
+    Raises CareError when none is mentioned and something couldn't be read: then nobody knows whether there is any.
+    """
     consents, conversations, notifications = known(forms), known(talks), known(news)
     ids = episode_ids(
         consents.items if consents else (),
         conversations.items if conversations else (),
         notifications.items if notifications else (),
     )
+    if not ids:
+        for answer in (forms, talks, news):
+            if isinstance(answer, CareError):
+                raise answer
     return list(ids)
 
 
@@ -121,8 +128,6 @@ def _find(care: Care) -> list[str]:
         lambda: list_conversations(care, limit=50, include_archived=True),
         lambda: list_notifications(care, limit=100),
     )
-    if isinstance(forms, CareError) and isinstance(talks, CareError) and isinstance(news, CareError):
-        raise forms
     ids = mentioned(forms, talks, news)
     session().remember_episodes(ids[:MOST_REMEMBERED])
     return ids

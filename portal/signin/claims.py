@@ -1,0 +1,67 @@
+"""Who somebody is, by what the identity server says: the claims of the ID token, and of UserInfo where it names no roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+from portal.config.settings import Timeouts
+from portal.config.tenants import Tenant
+from portal.http import transport
+from portal.http.transport import Call, OutboundError
+from portal.services.errors import Unavailable
+from portal.signin.discovery import Metadata
+from portal.signin.tokens import SignInFailed
+from portal.state.sessions import Person
+
+
+def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:
+    """Return who the claims are of; raise SignInFailed when they have no role at this clinic."""
+    held = claims.get(tenant.roles.claim)
+    values = cast("list[object]", held) if isinstance(held, list) else [held]
+    roles = frozenset(value for value in values if isinstance(value, str))
+    side = tenant.roles.side(roles)
+    if side is None:
+        raise SignInFailed("no role at this clinic")
+
+    def text(*names: str) -> str:
+        return next((value for name in names if isinstance(value := claims.get(name), str) and value), "")
+
+    auth_time = claims.get("auth_time")
+    return Person(
+        sub=claims["sub"],
+        issuer=issuer,
+        name=text("name", "preferred_username", "email") or "–",
+        given_name=text("given_name", "name", "preferred_username"),
+        side=side,
+        roles=roles & (tenant.roles.staff | tenant.roles.patient),
+        # Without auth_time nothing is known of the password: then signing always asks for it.
+        auth_time=float(auth_time) if isinstance(auth_time, int | float) else 0.0,
+        sid=text("sid") or None,
+        locale=text("locale") or None,
+    )
+
+
+def userinfo(metadata: Metadata, answer: Mapping[str, Any], sub: str, timeouts: Timeouts) -> dict[str, Any]:
+    """Return the claims of the UserInfo endpoint, for the access token of a token response (Core §5.3.2).
+
+    Raises SignInFailed when they are of another person, Unavailable when the endpoint fails.
+    """
+    headers = [("Authorization", f"Bearer {answer.get('access_token')}"), ("Accept", "application/json")]
+    call = Call(
+        "GET",
+        metadata.userinfo_endpoint or "",
+        headers,
+        connect_timeout=timeouts.connect,
+        timeout=timeouts.read,
+    )
+    try:
+        told = transport.send(call, alone=True)
+        claims = msgspec.json.decode(told.body, type=dict[str, Any]) if told.status == 200 else {}
+    except (OutboundError, msgspec.DecodeError, RecursionError) as error:
+        raise Unavailable("userinfo") from error
+    if claims and claims.get("sub") != sub:
+        raise SignInFailed("userinfo of another person")
+    return claims
