@@ -277,7 +277,7 @@ def test_every_form_with_text_says_what_is_kept_of_it(portal: PortalThread) -> N
 
 def test_tokens_and_operations_are_never_kept(portal: PortalThread) -> None:
     for view in portal.app.view_functions.values():
-        for secret in (csrf.FIELD, "operation", "code", "password", "typed"):
+        for secret in (csrf.FIELD, "operation", "code", "password"):
             assert not unsent.is_kept(view, secret)
 
 
