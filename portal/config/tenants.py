@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from portal.config.client_keys import ClientKey, read_client_key
+from portal.config.document_seal import DocumentSeal, read_document_seal
 
 LANGUAGES = ("en", "es", "ar")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
@@ -89,6 +90,7 @@ class Tenant:
     idempotency: bool
     id_token_hint: bool
     identity_origins: tuple[str, ...]
+    document_seal: DocumentSeal | None
 
     @property
     def auth_origin(self) -> str:
@@ -200,7 +202,7 @@ class _Reader:
                 "tenant_id",
             ),
             *("time_zone", "languages", "accent", "logo", "idempotency", "id_token_hint", "identity_origins"),
-            *("base_url", "auth_url", "scope", "roles", "service_client"),
+            *("base_url", "auth_url", "scope", "roles", "service_client", "document_seal"),
         }
         self.faults += [f"{where}.{unknown}: is no setting of a tenant" for unknown in table.keys() - known]
         shared = {**care, **table}
@@ -237,6 +239,7 @@ class _Reader:
             idempotency=self._flag(shared, "idempotency", where),
             id_token_hint=self._flag(shared, "id_token_hint", where),
             identity_origins=tuple(self._texts(shared, "identity_origins", where, default=[])),
+            document_seal=self._document_seal(table, where),
         )
 
     def _table(self, table: _Table, key: str, where: str) -> _Table:
@@ -318,6 +321,17 @@ class _Reader:
                 "RSA of 2048 bits or more, or EC on P-256"
             )
         return key
+
+    def _document_seal(self, table: _Table, where: str) -> DocumentSeal | None:
+        if "document_seal" not in table:
+            return None
+        if not isinstance(table["document_seal"], dict):
+            self.faults.append(f"{where}.document_seal: is a table")
+            return None
+        where = f"{where}.document_seal"
+        seal, faults = read_document_seal(cast("_Table", table["document_seal"]), where)
+        self.faults += faults
+        return seal
 
     def _params(self, table: _Table, where: str) -> Mapping[str, str]:
         params = self._table(table, "authorize_params", where)

@@ -195,3 +195,40 @@ def test_a_clinics_own_consent_templates_lie_beside_its_tenants_file_or_in_their
     for tenants in (given["PORTAL_TENANTS"], str(tmp_path)):
         settings = Settings.from_env({**given, "PORTAL_TENANTS": tenants})
         assert settings.consent_templates == tmp_path / "consent-templates"
+
+
+SEAL = """
+[tenants.riverside.document_seal]
+certificate = "/etc/portal/seal/riverside.pem"
+key_file = "/etc/portal/seal/riverside-key.pem"
+"""
+
+
+def test_a_clinic_names_the_certificate_and_key_that_its_documents_are_sealed_with(tmp_path: Path) -> None:
+    sealing = Settings.from_env(environment(tmp_path, GOOD + SEAL)).tenants.by_key["riverside"].document_seal
+    assert sealing is not None, "the files are looked at when a document is sealed"
+    assert sealing.certificate == Path("/etc/portal/seal/riverside.pem")
+    assert sealing.key_file == Path("/etc/portal/seal/riverside-key.pem")
+    assert Settings.from_env(environment(tmp_path)).tenants.by_key["riverside"].document_seal is None
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        (GOOD + "document_seal = true", "tenants.riverside.document_seal: is a table"),
+        (
+            GOOD + SEAL.replace('"/etc/portal/seal/riverside.pem"', '"seal/riverside.pem"'),
+            "tenants.riverside.document_seal.certificate: is the absolute path of a PEM file (found 'seal/riverside.pem')",
+        ),
+        (
+            GOOD + SEAL.replace("key_file =", "key ="),
+            "tenants.riverside.document_seal.key: is no setting of a seal",
+        ),
+        (
+            GOOD + SEAL.replace("key_file =", "key ="),
+            "tenants.riverside.document_seal.key_file: is missing",
+        ),
+    ],
+)
+def test_a_wrong_seal_says_what_is_wrong(tmp_path: Path, toml: str, said: str) -> None:
+    assert said in faults(environment(tmp_path, toml))

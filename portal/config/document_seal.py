@@ -1,0 +1,34 @@
+"""The certificate and key by which a clinic seals PDF documents, as its table of the tenants file names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_SETTINGS = ("certificate", "key_file")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSeal:
+    """Where certificate and private key lie (absolute paths). Neither is opened here: a worker holds no key."""
+
+    certificate: Path
+    key_file: Path
+
+
+def read_document_seal(table: Mapping[str, object], where: str) -> tuple[DocumentSeal | None, list[str]]:
+    """Return the seal, or None with one fault for each thing to mend; `where` is the table's name in them.
+
+    Whether the files are there, and good, is no fault of the settings: without them documents come unsealed.
+    """
+    faults = [f"{where}.{name}: is no setting of a seal" for name in sorted(table.keys() - set(_SETTINGS))]
+    paths: list[Path] = []
+    for name in _SETTINGS:
+        value = table.get(name)
+        if isinstance(value, str) and Path(value).is_absolute() and "\0" not in value:
+            paths.append(Path(value))
+        else:
+            said = "is missing" if value is None else f"is the absolute path of a PEM file (found {value!r})"
+            faults.append(f"{where}.{name}: {said}")
+    return (None if faults else DocumentSeal(*paths)), faults
