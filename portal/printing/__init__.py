@@ -4,10 +4,13 @@ WeasyPrint with Pango would make every worker twice as large, and a document tha
 down with it. So each document has a short-lived child (`python -m portal.printing`): it gets the HTML on stdin, has a
 limit of time and of memory, and knows none of the portal's secrets. It may open its own style sheet, fonts and the
 clinics' logos and nothing else: no file, no connection. Nothing here imports WeasyPrint.
+
+The child seals the document too, where that is asked for. It alone reads the clinic's key, before it sees the page.
 """
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import tempfile
@@ -19,6 +22,8 @@ from pathlib import Path
 
 import msgspec
 
+log = logging.getLogger("portal")
+
 ROOT = Path(__file__).parents[2]
 SECONDS = 20.0
 """How long one document may take."""
@@ -28,6 +33,8 @@ AT_ONCE = 2
 """How many documents one process has made at the same time."""
 NO_PANGO = 3
 """The child's exit status when the system's libraries are missing."""
+UNSEALED = "unsealed: "
+"""How the child's line begins that says why it sealed nothing."""
 PACKAGES = ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0")
 """The Debian packages that WeasyPrint needs."""
 
@@ -44,11 +51,22 @@ class Attached(msgspec.Struct, frozen=True):
     made_at: datetime
 
 
+class Seal(msgspec.Struct, frozen=True):
+    """What a document is sealed with, PEM files by their absolute paths, and what the seal says of itself."""
+
+    certificate: str
+    key_file: str
+    name: str
+    reason: str
+    made_at: datetime
+
+
 class Order(msgspec.Struct, frozen=True):
-    """What the child is asked for: a page of HTML that says its language and title, and the files in it."""
+    """What the child is asked for: a page of HTML that says its language and title, the files in it, its seal."""
 
     html: str
     attached: tuple[Attached, ...] = ()
+    seal: Seal | None = None
 
 
 class CannotPrint(Exception):
@@ -60,14 +78,21 @@ class CannotPrint(Exception):
 
 
 def pdf(
-    html: str, *attached: Attached, seconds: float = SECONDS, wait_seconds: float = WAIT_SECONDS
+    html: str,
+    *attached: Attached,
+    seal: Seal | None = None,
+    seconds: float = SECONDS,
+    wait_seconds: float = WAIT_SECONDS,
 ) -> bytes:
-    """Return the page as a tagged PDF (PDF/UA-1, ISO 14289-1), the same bytes for the same page.
+    """Return the page as a tagged PDF (PDF/UA-1, ISO 14289-1), the same bytes for the same page without a seal.
+
+    With `seal` it is sealed (see `portal.printing.sealing`); where that can't be done it comes without, and the log
+    says why. The style sheet shows elements with `data-when="sealed"` or `data-when="unsealed"` when that is so.
 
     Raises CannotPrint when it takes longer than `seconds`, needs too much memory, when as many as may are
     printing and none ends within `wait_seconds`, or when the system lacks Pango.
     """
-    order = msgspec.json.encode(Order(html, attached))
+    order = msgspec.json.encode(Order(html, attached, seal))
     with _place(wait_seconds), _folder() as folder:
         return _child(order, folder, seconds)
 
@@ -113,6 +138,7 @@ def _child(order: bytes, folder: Path, seconds: float) -> bytes:
             env={
                 "PATH": "/usr/bin:/bin",
                 "LC_ALL": "C.UTF-8",
+                "TZ": "UTC",
                 "HOME": str(folder),
                 "TMPDIR": str(folder),
             },
@@ -126,4 +152,7 @@ def _child(order: bytes, folder: Path, seconds: float) -> bytes:
     if done.returncode != 0 or not done.stdout.startswith(b"%PDF-"):
         said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2][:200]
         raise CannotPrint(f"the process ended with {done.returncode} {said}".strip())
+    for line in done.stderr.decode(errors="replace").splitlines():
+        if line.startswith(UNSEALED):
+            log.error("a PDF without its seal: %s", line.removeprefix(UNSEALED))
     return done.stdout

@@ -1,4 +1,7 @@
-"""The child: reads an `Order` from stdin and writes the PDF to stdout. It trusts nothing in the page."""
+"""The child: reads an `Order` from stdin and writes the PDF to stdout. It trusts nothing in the page.
+
+It reads certificate and key before it shuts itself in, and looks at the page after that.
+"""
 
 # WeasyPrint has no types.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -13,12 +16,15 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import bidirectional
 
 import msgspec
 
-from portal.printing import NO_PANGO, ROOT, SECONDS, Attached, Order
+from portal.printing import NO_PANGO, ROOT, SECONDS, UNSEALED, Attached, Order, Seal
+
+if TYPE_CHECKING:
+    from portal.printing.sealing import Sealer
 
 _INLINE = ("bdi", "span", "strong", "em", "time", "code")
 _ISOLATE, _END = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
@@ -44,14 +50,47 @@ def main() -> int:
     except OSError:  # it loads the system's libraries
         return NO_PANGO
     mimetypes.init(())
+    sealer = _sealer(order.seal) if order.seal else None
     sys.addaudithook(_Confinement(os.environ.get("TMPDIR", "/nonexistent")))
     try:
-        document = _made(order)
+        document = _document(order, sealer)
     except Exception as error:  # noqa: BLE001 (whatever it is: its message may quote the page, its name doesn't)
         print(type(error).__name__, file=sys.stderr)  # noqa: T201
         return 1
     sys.stdout.buffer.write(document)
     return 0
+
+
+def _sealer(seal: Seal) -> Sealer | None:
+    """Return what seals with the files that are named, or None after one line that says why nothing can."""
+    from portal.printing.credentials import CannotSeal, read_credentials
+
+    try:
+        credentials = read_credentials(Path(seal.certificate), Path(seal.key_file))
+        credentials.check_time(seal.made_at)
+        from portal.printing.sealing import Sealer
+
+        return Sealer(credentials)
+    except CannotSeal as error:
+        _say_unsealed(str(error))
+    except Exception as error:  # noqa: BLE001 (its message may quote the key, its name doesn't)
+        _say_unsealed(type(error).__name__)
+    return None
+
+
+def _say_unsealed(why: str) -> None:
+    print(f"{UNSEALED}{' '.join(why.split())}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _document(order: Order, sealer: Sealer | None) -> bytes:
+    """Return the PDF, sealed if that can be done, with the words of the page for whichever it is."""
+    if order.seal is not None and sealer is not None:
+        document = _made(order, is_sealed=True)
+        try:
+            return sealer.sealed(document, order.seal)
+        except Exception as error:  # noqa: BLE001 (as above)
+            _say_unsealed(type(error).__name__)
+    return _made(order, is_sealed=False)
 
 
 def _limit() -> None:
@@ -86,7 +125,7 @@ class _Confinement:
                 raise PermissionError(event)
 
 
-def _made(order: Order) -> bytes:
+def _made(order: Order, *, is_sealed: bool) -> bytes:
     from weasyprint import HTML, Attachment
     from weasyprint.urls import URLFetcher, URLFetcherResponse
 
@@ -110,6 +149,8 @@ def _made(order: Order) -> bytes:
 
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
     page = HTML(string=order.html, base_url="portal:", url_fetcher=Ours(), media_type="print")
+    if order.seal is not None:
+        page.etree_element.set("data-seal", "sealed" if is_sealed else "unsealed")
     for facts in list(page.etree_element.iter("dl")):
         _make_table(facts)
     for foreign in [one for one in page.etree_element.iter() if one.tag == "bdi" or one.get("dir") == "auto"]:

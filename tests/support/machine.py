@@ -25,7 +25,9 @@ CHROMIUM = Requirement("Chromium", ("chromium",), chromium.is_installed)
 FONTS = Requirement(
     "an Arabic font", ("fontconfig", "fonts-dejavu-core", "fonts-noto-core"), _has_arabic_font
 )
-REQUIREMENTS = (*SERVERS, PANGO, CHROMIUM, FONTS)
+PDFSIG = Requirement("pdfsig", ("poppler-utils",), lambda: find("pdfsig") is not None)
+CERTUTIL = Requirement("certutil", ("libnss3-tools",), lambda: find("certutil") is not None)
+REQUIREMENTS = (*SERVERS, PANGO, CHROMIUM, FONTS, PDFSIG, CERTUTIL, program("openssl"))
 JAVA = Requirement("Java", ("default-jre-headless",), lambda: find("java") is not None)
 NODE = Requirement("Node", ("nodejs",), lambda: find("node") is not None)
 NPM = program("npm")
