@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
+from portal.demo.authority import authority_file, certificate_of, certify
 from portal.demo.processes import DemoError, Process, answers, until_ctrl_c
 from portal.demo.programs import PANGO, install_missing
 
@@ -134,17 +135,19 @@ def secrets_of(folder: Path) -> dict[str, str]:
 
 
 def tenants_file(plan: Plan) -> str:
-    """Return the tenants file of the two sample clinics."""
+    """Return the tenants file of the two sample clinics, whose certificates are made where they have none."""
     clinics = {
         "riverside": ("Riverside Fertility", "Europe/London", "#0b6e4f"),
         "harbour": ("Harbour Fertility Centre", "Europe/Madrid", "#1f4e8c"),
     }
+    certify(plan.data, {key: name for key, (name, _, _) in clinics.items()})
     tables = [f'[care]\nbase_url = "{plan.service}"\nauth_url = "{plan.service}"\nidempotency = true\n']
     tables += [_tenant(plan, key, *look) for key, look in clinics.items()]
     return "\n".join(tables)
 
 
 def _tenant(plan: Plan, key: str, name: str, zone: str, accent: str) -> str:
+    certificate, key_file = certificate_of(plan.data, key)
     return f"""
 [tenants.{key}]
 hosts = {json.dumps(plan.hosts(key))}
@@ -167,6 +170,10 @@ staff = ["nurse", "physician", "embryologist", "coordinator", "admin"]
 [tenants.{key}.service_client]
 client_id = "{key}-service"
 client_secret_env = "{key.upper()}_SERVICE_SECRET"
+
+[tenants.{key}.document_seal]
+certificate = {json.dumps(str(certificate))}
+key_file = {json.dumps(str(key_file))}
 """
 
 
@@ -226,6 +233,7 @@ def welcome(plan: Plan, *more: str) -> str:
         "",
         f"  http://localhost:{port} is Riverside too. The care service is at {plan.service}.",
         f"  Its webhooks take what is signed with {plan.secrets['CARE_WEBHOOK_SECRETS']}",
+        f"  Copies of consent forms are sealed. Who checks one trusts {authority_file(plan.data)}",
         *(f"  {line}" for line in more),
         "  Stop with Ctrl-C.",
         "",

@@ -12,7 +12,7 @@ from flask import Response, g, make_response, request
 
 from portal.context import context
 from portal.i18n.gettext import _
-from portal.printing import Attached, CannotPrint, pdf
+from portal.printing import Attached, CannotPrint, Seal, pdf
 from portal.web import audit, templates
 from portal.web.downloads import disposition, safe_name
 from portal.web.extensions import limiter
@@ -66,17 +66,19 @@ def printed(
     by_hand: str,
     about: tuple[str, str, str],
     attached: tuple[Attached, ...] = (),
+    sealed_as: str | None = None,
 ) -> Response:
     """Answer with the document as a PDF to be saved as `name`, or with 503 and why in words.
 
     `by_hand` is the page to print from the browser when no PDF can be made; `about` is what the audit record says:
-    the event, the kind of record and its id. One person may have `PORTAL_LIMIT_PRINTING` documents made.
+    the event, the kind of record and its id. `sealed_as` is what the clinic's seal says that the document is; without
+    it, or where the clinic has none, the document isn't sealed. One person may have `PORTAL_LIMIT_PRINTING` documents made.
     """
     event, kind, id_ = about
     with _limit:
         html = templates.render(document.template, document.context())
     try:
-        content = pdf(html, *attached)
+        content = pdf(html, *attached, seal=_seal(document, sealed_as))
     except CannotPrint as error:
         log.error("no PDF: %s", error)
         audit.note(event, "failed", kind=kind, id_=id_)
@@ -92,3 +94,10 @@ def printed(
             "Content-Disposition": disposition(f"{safe_name(name)}.pdf", is_saved=True),
         },
     )
+
+
+def _seal(document: Document, sealed_as: str | None) -> Seal | None:
+    files = g.tenant.document_seal
+    if files is None or sealed_as is None:
+        return None
+    return Seal(str(files.certificate), str(files.key_file), g.tenant.name, sealed_as, document.made_at)

@@ -265,7 +265,7 @@ def printing(stage: Stage) -> None:
     """No PDF can be made: at all, or because too many others are being made."""
     for name, is_busy in (("amelia", False), ("nora", True)):
 
-        def cannot(*_: Any, is_busy: bool = is_busy) -> bytes:
+        def cannot(*_: Any, is_busy: bool = is_busy, **__: Any) -> bytes:
             raise CannotPrint("made for a test", is_busy=is_busy)
 
         with pytest.MonkeyPatch.context() as patch:

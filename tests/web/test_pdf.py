@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,8 @@ from pypdf.generic import ArrayObject, DictionaryObject
 
 from portal import printing
 from portal.careservice.ids import sample_id
+from portal.demo.authority import authority_file, certify
+from tests.support.seals import TRUSTED, VALID, WHOLE, judged
 from tests.support.signing import consent, fresh_form
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
@@ -257,7 +262,83 @@ def test_when_none_can_be_made_the_page_to_print_is_offered(
     assert page.soup.select_one(f'main a[href="{SIGNED}/receipt"]') is not None
 
 
-def _cannot(*_: object) -> bytes:
+def test_the_copy_is_sealed_by_the_clinic_and_says_how_to_see_it(
+    portal: PortalThread, signed: Document, tmp_path: Path
+) -> None:
+    said = judged(signed.content, authority_file(portal.plan.data), tmp_path)
+    for expected in (VALID, TRUSTED, WHOLE, "Common Name: Riverside Fertility"):
+        assert expected in said, said
+    assert "Riverside Fertility has sealed this file with its certificate." in signed.words
+    assert "isn’t sealed" not in signed.words
+    (field,) = signed.root["/AcroForm"]["/Fields"]
+    assert (
+        field.get_object()["/V"]["/Reason"] == "Copy of a consent form in the records of Riverside Fertility"
+    )
+
+
+def test_the_seal_has_the_time_of_the_portals_clock(portal: PortalThread) -> None:
+    visitor = portal.sign_in("amelia")
+    portal.clock.advance(120)
+    try:
+        copy = download(visitor, f"{SIGNED}/receipt.pdf")
+        then = datetime.fromtimestamp(portal.clock.now, UTC)
+    finally:
+        portal.clock.advance(-120)
+    (field,) = copy.root["/AcroForm"]["/Fields"]
+    sealed_at = datetime.strptime(field.get_object()["/V"]["/M"], "D:%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+    assert abs(then - sealed_at) < timedelta(seconds=60)
+
+
+@contextmanager
+def _other_certificates(portal: PortalThread, **other: timedelta) -> Iterator[Path]:
+    """The clinics' certificates replaced for a while; yields the folder of the new ones."""
+    kept = authority_file(portal.plan.data).parent
+    aside = kept.rename(kept.with_name("seals-aside"))
+    try:
+        certify(portal.plan.data, {"riverside": "Riverside Fertility"}, **other)
+        yield kept
+    finally:
+        shutil.rmtree(kept)
+        aside.rename(kept)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "This copy isn’t sealed"),
+        ("es", "Esta copia no está sellada"),
+        ("ar", "هذه النسخة غير مختومة"),
+    ],
+)
+def test_when_the_certificate_has_ended_the_copy_comes_all_the_same_and_says_that_it_is_not_sealed(
+    portal: PortalThread, language: str, said: str
+) -> None:
+    visitor = portal.sign_in("amelia")
+    speak(visitor, language)
+    with _other_certificates(portal, lasts=timedelta(seconds=-1)):
+        copy = download(visitor, f"{SIGNED}/receipt.pdf")
+    assert "/AcroForm" not in copy.root
+    assert said in copy.words
+    assert "has sealed this file" not in copy.words
+
+
+def test_a_key_that_is_gone_is_no_error_page_and_a_new_one_counts_at_once(
+    portal: PortalThread, amelia: Visitor, tmp_path: Path
+) -> None:
+    with _other_certificates(portal) as folder:
+        key = folder / "riverside-key.pem"
+        aside = key.rename(tmp_path / "key.pem")
+        assert "/AcroForm" not in download(amelia, f"{SIGNED}/receipt.pdf").root
+        aside.rename(key)
+        copy = download(amelia, f"{SIGNED}/receipt.pdf")
+        assert TRUSTED in judged(copy.content, folder / "authority.pem", tmp_path)
+
+
+def test_a_plan_of_medicines_is_not_sealed(amelia: Visitor) -> None:
+    assert "/AcroForm" not in download(amelia, f"{PLAN}/schedule.pdf").root
+
+
+def _cannot(*_: object, seal: object) -> bytes:
     raise printing.CannotPrint("the system lacks Pango")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from flask import Blueprint, Response, url_for
+from flask import Blueprint, Response, g, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
@@ -67,6 +67,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         by_hand=url_for("consents.receipt", consent_id=form.id),
         about=("consent.download", "consent", form.id),
         attached=(_attached(form),),
+        sealed_as=_("Copy of a consent form in the records of %(clinic)s", clinic=g.tenant.name),
     )
 
 
