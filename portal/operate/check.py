@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, cast
@@ -29,6 +29,7 @@ from portal.config.settings import Settings, Timeouts
 from portal.config.tenants import Client, Tenant, contrast
 from portal.http import transport
 from portal.http.transport import Answer, Call, OutboundError
+from portal.printing.credentials import CannotSeal, read_credentials
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import LEEWAY, oauth_session
@@ -37,6 +38,7 @@ from portal.store import Store, StoreDown, open_store
 _TRIED_FOR = 60.0
 _LEAST_FREE = 200
 """Megabytes."""
+_ENDS_SOON = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from _store(settings)
     yield _audit(settings)
     yield _printing()
+    yield from _document_seals(tenants)
     for auth_url, origins in sorted({(one.auth_url, one.identity_origins) for one in tenants}):
         there = [one for one in tenants if (one.auth_url, one.identity_origins) == (auth_url, origins)]
         provider = Provider(auth_url, origins, settings.timeouts, time.time, 0)
@@ -104,6 +107,28 @@ def _printing() -> Finding:
     return Finding(
         "PDF documents", f"can't be made: {why}", f"{packages}, or leave it: people can print the pages"
     )
+
+
+def _document_seals(tenants: list[Tenant]) -> Iterator[Finding]:
+    """Without a good certificate copies of consent forms come unsealed, and say so; nothing else suffers."""
+    now = datetime.now(UTC)
+    for tenant in tenants:
+        seal = tenant.document_seal
+        if seal is None:
+            continue
+        what = f"tenants.{tenant.key}.document_seal"
+        try:
+            credentials = read_credentials(seal.certificate, seal.key_file)
+            credentials.check_time(now)
+        except CannotSeal as error:
+            todo = "Until that is mended, copies of consent forms come unsealed"
+            yield Finding(what, str(error), todo, is_fault=True)
+            continue
+        is_near = credentials.ends_at - now < _ENDS_SOON
+        todo = "Have it renewed: after that, copies of consent forms come unsealed" if is_near else ""
+        yield Finding(what, f"the certificate is good until {credentials.ends_at:%Y-%m-%d}", todo)
+    if not any(tenant.document_seal for tenant in tenants):
+        yield Finding("document seals", "none is configured: copies of consent forms come unsealed")
 
 
 def _store(settings: Settings) -> Iterator[Finding]:

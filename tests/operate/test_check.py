@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from email.utils import formatdate
 from pathlib import Path
 
@@ -14,9 +15,11 @@ import pytest
 from redis import Redis
 
 from portal.config.settings import Settings
+from portal.demo.authority import certificate_of
 from portal.demo.stack import portal_environment, tenants_file
 from portal.operate.check import Finding, findings
 from tests.support.redis_server import RedisServer
+from tests.support.seals import Clinic
 from tests.support.stack import ROOT, CareService, free_port
 from tests.support.upstream import Make, ok
 
@@ -74,6 +77,7 @@ def test_where_all_is_well_everything_is_said_to_be(service: CareService, tmp_pa
     for said in (
         "ok    settings: 2 clinics at 3 hosts",
         "ok    store: reads, writes and forgets",
+        "ok    tenants.harbour.document_seal: the certificate is good until 20",
         f"ok    identity server {service.base_url}: its issuer, endpoints and keys are good",
         "ok    client riverside-portal: is accepted",
         "ok    client harbour-service: is accepted",
@@ -196,3 +200,54 @@ def test_a_faint_accent_is_remarked_upon(looked: Callable[..., list[Finding]]) -
     found = looked(('accent = "#1f4e8c"', 'accent = "#2f8ecc"'))
     assert faults(found) == []
     assert any(one.what == "tenants.harbour.accent" and "Choose a darker one" in one.todo for one in found)
+
+
+def sealed_by(clinic: Clinic, service: CareService) -> list[tuple[str, str]]:
+    """What to replace in the tenants file so that Harbour has this certificate and key."""
+    certificate, key_file = certificate_of(service.plan.data, "harbour")
+    return [(str(certificate), str(clinic.certificate)), (str(key_file), str(clinic.key_file))]
+
+
+@pytest.mark.parametrize(
+    ("days", "is_near"),
+    [(29, True), (31, False)],
+)
+def test_a_certificate_that_ends_within_thirty_days_is_remarked_upon(
+    looked: Callable[..., list[Finding]], service: CareService, tmp_path: Path, days: int, is_near: bool
+) -> None:
+    clinic = Clinic(tmp_path / "clinic", lasts=timedelta(days=days))
+    found = looked(*sealed_by(clinic, service))
+    assert faults(found) == []
+    (about,) = [one for one in found if one.what == "tenants.harbour.document_seal"]
+    assert about.todo.startswith("Have it renewed") is is_near
+
+
+def test_a_certificate_that_has_ended_is_a_fault(
+    looked: Callable[..., list[Finding]], service: CareService, tmp_path: Path
+) -> None:
+    clinic = Clinic(tmp_path / "clinic", lasts=timedelta(minutes=-1))
+    fault = the_fault(looked(*sealed_by(clinic, service)), "tenants.harbour.document_seal")
+    assert "the certificate ended on" in fault
+    assert "come unsealed" in fault
+
+
+def test_a_key_of_another_certificate_or_none_is_a_fault(
+    looked: Callable[..., list[Finding]], service: CareService, tmp_path: Path
+) -> None:
+    clinic = Clinic(tmp_path / "clinic")
+    (_, key) = sealed_by(clinic, service)
+    assert "isn't that of the first certificate" in the_fault(looked(key), "tenants.harbour.document_seal")
+    clinic.key_file.unlink()
+    assert "can't be read" in the_fault(looked(key), "tenants.harbour.document_seal")
+
+
+def test_clinics_without_a_certificate_are_well_and_it_is_said(
+    looked: Callable[..., list[Finding]], service: CareService
+) -> None:
+    def table(key: str) -> str:
+        _, _, rest = tenants_file(service.plan).partition(f"[tenants.{key}.document_seal]")
+        return f"[tenants.{key}.document_seal]{rest.partition('[')[0]}"
+
+    found = looked((table("riverside"), ""), (table("harbour"), ""))
+    assert faults(found) == []
+    assert any("copies of consent forms come unsealed" in one.found for one in found)
