@@ -147,6 +147,31 @@ def test_the_page_says_which_it_is_and_the_log_why(
     assert bool(caplog.records) is bool(why)
 
 
+def test_when_signing_itself_fails_the_page_says_that_it_has_no_seal() -> None:
+    failing = """
+import sys
+from datetime import UTC, datetime
+from portal.printing import Order, Seal
+from portal.printing.__main__ import _document
+class Failing:
+    def sealed(self, document, seal):
+        raise ValueError("words of the key")
+seal = Seal("", "", "Name", "Copy", datetime.now(UTC))
+sys.stdout.buffer.write(_document(Order(sys.stdin.read(), seal=seal), Failing()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", failing],
+        input=PAGE.encode(),
+        capture_output=True,
+        check=True,
+        cwd=printing.ROOT,
+    )
+    assert "It has no seal." in words(done.stdout)
+    assert "It is sealed." not in words(done.stdout)
+    assert f"{printing.UNSEALED}ValueError" in done.stderr.decode()
+    assert b"words of the key" not in done.stderr
+
+
 def test_the_process_that_asks_for_it_never_opens_the_key(clinic: Clinic) -> None:
     asking = f"""
 import os, sys
