@@ -22,6 +22,7 @@ from portal.services.endpoints import (
     SIGN_CONSENT,
 )
 from portal.services.paging import asking, every, fitted
+from portal.services.read_back import read_back
 from portal.services.records.consents import (
     ConsentDraft,
     ConsentForm,
@@ -83,7 +84,7 @@ def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = N
     API honours it.
     """
     form = care.act(CREATE_CONSENT, ConsentForm, body=draft, operation=operation)
-    return form or find_created(all_consents(care, patient_id=draft.patient_id), draft)
+    return form or read_back(lambda: find_created(all_consents(care, patient_id=draft.patient_id), draft))
 
 
 def get_consent(care: Care, consent_id: str) -> ConsentForm:
@@ -122,7 +123,7 @@ def sign_consent(
         "concurrencyStamp": stamp,
     }
     form = care.act(SIGN_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
-    return form or get_consent(care, consent_id)
+    return form or read_back(lambda: get_consent(care, consent_id))
 
 
 def revoke_consent(
@@ -135,7 +136,7 @@ def revoke_consent(
     """
     body = {"reason": reason, "concurrencyStamp": stamp}
     form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
-    return form or get_consent(care, consent_id)
+    return form or read_back(lambda: get_consent(care, consent_id))
 
 
 def content_hash(form: ConsentForm | ConsentDraft) -> str:

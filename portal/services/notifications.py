@@ -13,6 +13,7 @@ from portal.services.endpoints import (
     UPDATE_NOTIFICATIONS,
 )
 from portal.services.paging import asking, fitted
+from portal.services.read_back import read_back
 from portal.services.records.notifications import Notification, NotificationCounts, NotificationSettings
 
 
@@ -87,7 +88,7 @@ def update_settings(care: Care, settings: NotificationSettings) -> NotificationS
     change to a locked one, `Conflict` when they were changed meanwhile.
     """
     done = care.act(UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, body=settings)
-    return done or get_settings(care)
+    return done or read_back(lambda: get_settings(care))
 
 
 def _update(care: Care, body: dict[str, object]) -> NotificationCounts:

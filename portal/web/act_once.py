@@ -325,7 +325,7 @@ class _Act(Generic[T]):
         found, is_readable = None, self.look is not None
         try:
             found = self.look() if self.look else None
-        except (Unavailable, BadResponse):
+        except CareError:  # refused or not: it says nothing of the act
             is_readable = False
         if found is not None:
             return self.done(found)

@@ -22,7 +22,7 @@ from flask import request
 
 from portal.i18n.gettext import _
 from portal.services import errors
-from portal.services.errors import CareError, Conflict, Invalid, NotOffered, Unavailable
+from portal.services.errors import Conflict, Invalid, NotOffered, Unavailable
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -330,10 +330,7 @@ class _Write(Generic[R]):
         return written
 
     def _look(self) -> R | None:
-        try:
-            self.newest = self.editing.read()
-        except CareError as error:
-            raise Unavailable("not confirmed", outcome_known=False) from error
+        self.newest = self.editing.read()
         is_wanted = self.editing.values(self.newest) == self.wanted
         return self.newest if is_wanted or (self.is_answered and self._is_changed()) else None
 
