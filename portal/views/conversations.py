@@ -15,6 +15,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _, ngettext
+from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.conversations import (
@@ -37,7 +38,6 @@ from portal.web.filters import in_a_row, isolate
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page
-from portal.web.parse import page_number
 from portal.web.plain_text import plain_text
 
 bp = Blueprint("conversations", __name__, url_prefix="/conversations")

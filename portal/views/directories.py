@@ -8,6 +8,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.directories import move_directory
@@ -21,7 +22,6 @@ from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unkno
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
-from portal.web.parse import record_id
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("directories", __name__, url_prefix="/directories")

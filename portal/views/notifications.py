@@ -10,6 +10,7 @@ from flask import Blueprint, Response, current_app, g, make_response, request, u
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
@@ -22,7 +23,6 @@ from portal.web import audit, bell
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, render_bell, toast, wants
 from portal.web.pages import Page
-from portal.web.parse import page_number
 from portal.web.record_links import address_of
 
 bp = Blueprint("notifications", __name__, url_prefix="/notifications")

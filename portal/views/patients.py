@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
+from portal.parse import calendar_date
 from portal.services.client import Care
 from portal.services.patients import update_patient
 from portal.services.records.conversations import Channel
@@ -27,7 +28,6 @@ from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.locale_selector import NAMES
 from portal.web.pages import Page
-from portal.web.parse import calendar_date
 from portal.web.permissions import EDIT_PATIENT, may
 from portal.web.unsent import typed_text
 

@@ -10,6 +10,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
+from portal.parse import paragraphs
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import get_consent, is_revoked, revoke_consent
@@ -33,7 +34,6 @@ from portal.web.act_once import (
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.parse import paragraphs
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("revoke", __name__)

@@ -11,6 +11,7 @@ from flask import Blueprint, Response, request, url_for
 from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
+from portal.parse import LONGEST_ID, line, record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.conversations import list_conversations
@@ -40,7 +41,6 @@ from portal.web.act_once import (
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.parse import LONGEST_ID, line, record_id
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.refusals import refusal_message
 

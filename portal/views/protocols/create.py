@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import line, record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import get_episode
@@ -30,7 +31,6 @@ from portal.web.guard import signed_in
 from portal.web.htmx import render, toast
 from portal.web.labels import treatment_name
 from portal.web.pages import Page
-from portal.web.parse import line, record_id
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("create", __name__)

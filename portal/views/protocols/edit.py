@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import whole_number
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.gather import gather, known
@@ -40,7 +41,6 @@ from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.labels import treatment_name
 from portal.web.pages import Page
-from portal.web.parse import whole_number
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("edit", __name__)

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, g, request
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import calendar_date, line
 from portal.services.client import Care
 from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.services.storage import update_embryo_storage
@@ -19,7 +20,6 @@ from portal.web.forms import Fields, Form, Values, a_date, choice, sent, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
-from portal.web.parse import calendar_date, line
 from portal.web.permissions import EDIT_EMBRYO, may
 from portal.web.unsent import typed_text
 

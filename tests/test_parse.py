@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.web import parse
+from portal import parse
 
 HOSTILE = ["", " ", "9" * 5000, "١٢", "²", "\0", "1\0", "-1", "+1", "1e9", "0x10", "１２", "None", "\ud800"]
 
