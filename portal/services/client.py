@@ -18,6 +18,7 @@ from portal.config.settings import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
 from portal.http.transport import Answer, Call, OutboundError
+from portal.parse import byte_count
 from portal.services import decoding, retry
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
 from portal.services.errors import (
@@ -151,7 +152,7 @@ class Care:
             begun = self._begin(endpoint, query, extra, self.bearer.renew(token))
         if begun.status in (200, 206, 304, 416):
             return _content(begun)
-        is_short = int(begun.headers.get("content-length") or 0) < _MAX_BODY
+        is_short = (byte_count(begun.headers.get("content-length")) or 0) < _MAX_BODY
         body = b"".join(begun.chunks) if is_short else b""
         raise self.error(Answer(begun.status, begun.headers, body), endpoint)
 
@@ -383,12 +384,11 @@ def query_text(query: Query | None) -> str:
 
 def _content(begun: _Begun) -> Content:
     headers = begun.headers
-    length = headers.get("content-length", "")
     return Content(
         status=begun.status,
         media_type=headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower(),
         name=_file_name(headers.get("content-disposition", "")),
-        size=int(length) if length.isdecimal() else None,
+        size=byte_count(headers.get("content-length")),
         headers={name: headers[name] for name in _PASSED_ON if name in headers},
         chunks=begun.chunks,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import math
 import random
 import re
 import secrets
@@ -26,6 +27,7 @@ from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 
+from portal import parse
 from portal.clock import Clock
 from portal.config.client_keys import ClientKey
 from portal.config.settings import Timeouts
@@ -159,10 +161,11 @@ def read_tokens(
 
 def _whole_seconds(lifetime: object) -> int | None:
     """A number of seconds, also as text, as some servers write it; None when it is none."""
-    try:
-        return min(max(0, int(cast("Any", lifetime))), _LONGEST_LIFETIME)
-    except (TypeError, ValueError, OverflowError):
+    if isinstance(lifetime, str):
+        lifetime = parse.whole_number(lifetime, most=parse.LARGEST)
+    if not isinstance(lifetime, int | float) or (isinstance(lifetime, float) and math.isnan(lifetime)):
         return None
+    return int(min(max(0, lifetime), _LONGEST_LIFETIME))
 
 
 @dataclass(frozen=True, slots=True)

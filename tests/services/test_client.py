@@ -6,13 +6,15 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
-from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, SIGN_CONSENT
-from portal.services.errors import CareError, HeldBack, NotSignedIn, Unavailable
+from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, READ_FILE_CONTENT, SIGN_CONSENT
+from portal.services.errors import CareError, HeldBack, NotFound, NotSignedIn, Unavailable
 from portal.services.gather import gather
 from tests.support.care import Bearer
 from tests.support.upstream import Make, ok
@@ -255,3 +257,17 @@ def test_the_api_s_own_number_of_a_failed_call_is_logged(
     assert getattr(line, "upstream", None) == logged
     assert getattr(line, "group") == "ConsentForm"  # noqa: B009
     assert "X-Correlation-Id: a-test" in server.heads[0]
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "+2", "1e3", "0x10", "\u0662", "two", "", "2, 2"])
+def test_a_length_that_is_no_number_is_not_known(
+    care_at: Callable[..., Care], monkeypatch: pytest.MonkeyPatch, length: str
+) -> None:
+    """libcurl refuses most of these itself; the portal doesn't lean on it."""
+    status = 200
+    monkeypatch.setattr(transport, "stream", lambda call: (status, {"content-length": length}, iter([b"{}"])))
+    care = care_at(SimpleNamespace(url="http://127.0.0.1:9"))
+    assert care.open(READ_FILE_CONTENT, query={"id": "file"}).size is None
+    status = 404
+    with pytest.raises(NotFound):
+        care.open(READ_FILE_CONTENT, query={"id": "file"})

@@ -627,6 +627,9 @@ HEADERS = st.lists(
             ("Last-Modified", "Sat, 21 Nov 2026 09:00:00 GMT"),
             ("ETag", '"the same for all"'),
             ("Expires", "Sat, 21 Nov 2099 09:00:00 GMT"),
+            ("Expires", "9" * 5000),
+            ("Cache-Control", f"max-age={'9' * 5000}, stale-while-revalidate={'9' * 5000}"),
+            ("Age", "9" * 5000),
         ]
     ),
     max_size=3,
