@@ -26,7 +26,7 @@ from portal import parse, printing
 from portal.config.settings import Settings, Timeouts
 from portal.config.tenants import Client, Tenant, contrast
 from portal.http import transport
-from portal.http.transport import Answer, Call, OutboundError
+from portal.http.transport import Answer, Call, TransportError
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import LEEWAY, oauth_session
@@ -288,5 +288,5 @@ def _call(call: Call, timeouts: Timeouts) -> Answer | str:
     """Return the answer, or in words why there is none."""
     try:
         return transport.send(replace(call, connect_timeout=timeouts.connect, timeout=timeouts.read))
-    except OutboundError as error:
+    except TransportError as error:
         return f"no answer ({error.reason})"

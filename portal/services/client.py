@@ -17,14 +17,14 @@ from urllib.parse import quote, unquote, urlencode
 from portal.config.settings import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
-from portal.http.transport import Answer, Call, OutboundError
+from portal.http.transport import Answer, Call, TransportError
 from portal.parse import byte_count
 from portal.services import decoding, retry
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
 from portal.services.errors import (
     BadResponse,
     CareError,
-    HeldBack,
+    CircuitOpen,
     NotFound,
     NotOffered,
     Unavailable,
@@ -157,7 +157,7 @@ class Care:
         raise self.error(Answer(begun.status, begun.headers, body), endpoint)
 
     def send_read(self, endpoint: Endpoint, call: Call) -> Answer:
-        """Send a read that was made elsewhere, in the way of all reads; raise HeldBack or OutboundError.
+        """Send a read that was made elsewhere, in the way of all reads; raise CircuitOpen or TransportError.
 
         It runs alone in its thread.
         """
@@ -215,7 +215,7 @@ class Care:
             if endpoint.is_safe:
                 return retry.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
             return self._sent_act(send, breaker, may_repeat=self.idempotency and operation is not None)
-        except OutboundError as error:
+        except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             if error.reason == "too large":
                 raise BadResponse("body too large") from error
@@ -224,12 +224,12 @@ class Care:
     def _sent_act(self, send: Callable[[], Answer], breaker: Breaker, *, may_repeat: bool) -> Answer:
         """Send a person's act; once more where it cannot have arrived, or where that does no harm (`may_repeat`).
 
-        An OutboundError is `sent` if either try was. PUT and DELETE aren't repeated either: though idempotent, an
+        An TransportError is `sent` if either try was. PUT and DELETE aren't repeated either: though idempotent, an
         act that did arrive would be told to the person as someone else's change (its stamp is old) or as not found.
         """
         try:
             return send()
-        except OutboundError as error:
+        except TransportError as error:
             in_vain = not error.sent and (error.reason == "timed out" or self._left_to_connect() < 0)
             if (
                 error.reason == "too large"
@@ -241,8 +241,8 @@ class Care:
             first = error
         try:
             return send()
-        except OutboundError as error:
-            raise OutboundError(error.reason, sent=first.sent or error.sent) from error
+        except TransportError as error:
+            raise TransportError(error.reason, sent=first.sent or error.sent) from error
 
     def _begin(self, endpoint: Endpoint, query: Query, headers: list[tuple[str, str]], token: str) -> _Begun:
         """Begin to read a file; once more where the API fails in passing."""
@@ -253,7 +253,7 @@ class Care:
             started = time.perf_counter()
             try:
                 status, answered, chunks = transport.stream(call)
-            except OutboundError as error:
+            except TransportError as error:
                 retry.unanswered(error, endpoint.group, breaker, started)
                 raise
             retry.answered(status, endpoint.group, breaker, started)
@@ -261,17 +261,17 @@ class Care:
 
         try:
             return retry.read(begin, endpoint.group, breaker, seconds=self._left_to_connect)
-        except OutboundError as error:
+        except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             raise Unavailable(error.reason) from error
 
     def _admitted(self, endpoint: Endpoint) -> Breaker:
-        """Return the breaker, which lets this call through; raise HeldBack where it doesn't."""
+        """Return the breaker, which lets this call through; raise CircuitOpen where it doesn't."""
         breaker = self.breakers.of(self.base_url, endpoint.group) if endpoint.group in _READ else NEVER
         try:
             breaker.admit(is_read=endpoint.is_safe)
-        except Open as held_back:
-            raise HeldBack(held_back.seconds) from held_back
+        except Open as error:
+            raise CircuitOpen(error.seconds) from error
         return breaker
 
     def _call(

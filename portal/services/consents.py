@@ -21,7 +21,7 @@ from portal.services.endpoints import (
     REVOKE_CONSENT,
     SIGN_CONSENT,
 )
-from portal.services.paging import asking, every, fitted
+from portal.services.paging import page_query, read_every_page, requested_page
 from portal.services.read_back import read_back
 from portal.services.records.consents import (
     ConsentDraft,
@@ -48,7 +48,7 @@ def list_consents(
 
     GET /api/care/consent-forms (care API specification §4). `sorting` is a field, or "field desc".
     """
-    query = asking(
+    query = page_query(
         skip,
         limit,
         Sorting=sorting,
@@ -58,7 +58,7 @@ def list_consents(
         EpisodeId=episode_id,
         Status=status,
     )
-    return fitted(care.read(LIST_CONSENTS, Page[ConsentForm], query=query), skip, limit)
+    return requested_page(care.read(LIST_CONSENTS, Page[ConsentForm], query=query), skip, limit)
 
 
 def all_consents(
@@ -74,7 +74,7 @@ def all_consents(
             care, skip=skip, limit=limit, patient_id=patient_id, episode_id=episode_id, status=status
         )
 
-    return every(read)
+    return read_every_page(read)
 
 
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:

@@ -80,7 +80,7 @@ class Unavailable(CareError):
         self.is_undone = False
 
 
-class HeldBack(Unavailable):
+class CircuitOpen(Unavailable):
     """Not sent at all, because calls like it failed again and again just now (portal.http.circuit_breaker)."""
 
     def __init__(self, retry_after: float) -> None:

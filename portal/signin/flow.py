@@ -226,7 +226,7 @@ class SignIn:
     def _userinfo(self, metadata: Metadata, response: Mapping[str, Any], sub: str) -> dict[str, Any]:
         """Return the claims of the UserInfo endpoint, if they are of the same person (Core §5.3.2)."""
         from portal.http import transport
-        from portal.http.transport import Call, OutboundError
+        from portal.http.transport import Call, TransportError
 
         headers = [
             ("Authorization", f"Bearer {response.get('access_token')}"),
@@ -242,7 +242,7 @@ class SignIn:
         try:
             answer = transport.send(call, alone=True)
             claims = msgspec.json.decode(answer.body, type=dict[str, Any]) if answer.status == 200 else {}
-        except (OutboundError, msgspec.DecodeError, RecursionError) as error:
+        except (TransportError, msgspec.DecodeError, RecursionError) as error:
             raise Unavailable("userinfo") from error
         if claims and claims.get("sub") != sub:
             raise SignInFailed("userinfo of another person")

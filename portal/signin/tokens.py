@@ -183,7 +183,7 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
     if not isinstance(token, str) or not token:
         raise SignInFailed("no ID token")
     claims = decode(token, provider)
-    held = _typed(claims)
+    held = _checked_claims(claims)
     issuer = provider.metadata().issuer
     options: Any = {
         "iss": {"essential": True, "value": issuer},
@@ -227,7 +227,7 @@ class _IdClaims(msgspec.Struct, frozen=True):
     nbf: Time | None = None
 
 
-def _typed(claims: Mapping[str, Any]) -> _IdClaims:
+def _checked_claims(claims: Mapping[str, Any]) -> _IdClaims:
     try:
         return msgspec.convert(claims, _IdClaims)
     except msgspec.ValidationError as error:

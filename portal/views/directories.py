@@ -76,7 +76,7 @@ def show(care: Care, person: Person, directory_id: str) -> Response:
     """Ask where the folder should go."""
     episode = _episode(care)
     audit.note("episode.read", "done", kind="episode", id_=episode.id)
-    given = unsent.given_back(url_for(".move", directory_id=directory_id))
+    given = unsent.restored_form(url_for(".move", directory_id=directory_id))
     return _ask(episode, _directory(episode, directory_id), to=given.get("to", "") if given else "")
 
 

@@ -160,7 +160,7 @@ def _kind_names() -> dict[str, str]:
 
 
 def _page(person: Person, answer: Answer | None = None) -> Response:
-    form = unsent.given_back(url_for(".find")) or request.form
+    form = unsent.restored_form(url_for(".find")) or request.form
     page = OpenPage(
         error=answer.words if answer else "",
         pasted=line(form.get("id"), longest=_LONGEST),

@@ -103,7 +103,7 @@ class Reopened:
 Outcome: TypeAlias = Done[T] | Refused | NotSent | Unknown | Reopened
 
 
-def _shown(_result: object) -> bool:
+def _always(_result: object) -> bool:
     return True
 
 
@@ -119,7 +119,7 @@ def act_once(
     kind: str,
     id_: str | None = None,
     look: Callable[[], T | None] | None = None,
-    shows: Callable[[T], bool] = _shown,
+    shows: Callable[[T], bool] = _always,
     receipt: Callable[[T], str] = _nothing,
     limit: str | None = None,
     is_repeatable: bool = False,

@@ -73,7 +73,7 @@ class PortalEnvironment(Environment):
     def compile(self, source: Any, name: Any = None, filename: Any = None, *args: Any, **options: Any) -> Any:
         """Jinja's own, with the words of the language filled in before."""
         if self.language and isinstance(source, str):
-            source = _Fixed(self).visit(self.parse(source, name, filename))
+            source = _ConstantFolding(self).visit(self.parse(source, name, filename))
         return cast("Any", super()).compile(source, name, filename, *args, **options)
 
 
@@ -83,7 +83,7 @@ def init_app(app: Flask) -> None:
     env.undefined = StrictUndefined
     env.trim_blocks = env.lstrip_blocks = True
     env.add_extension("jinja2.ext.do")
-    env.globals.update(_=_said, gettext=_said, ngettext=_counted)
+    env.globals.update(_=_translated, gettext=_translated, ngettext=_translated_plural)
     env.filters["urlencode"] = _quoted
     app.extensions[_EXTENSION] = {}
 
@@ -147,7 +147,7 @@ def _add_macros(env: Any) -> None:
                 setattr(env.ui, name, lru_cache(maxsize=512)(value) if name == "icon" else value)
 
 
-class _Fixed(NodeTransformer):
+class _ConstantFolding(NodeTransformer):
     """Puts the result in the place of calls whose result is always the same in one language."""
 
     def __init__(self, env: PortalEnvironment) -> None:
@@ -159,7 +159,7 @@ class _Fixed(NodeTransformer):
         if node.dyn_args or node.dyn_kwargs:
             return node
         if isinstance(node.node, nodes.Name) and node.node.name in _WORDS:
-            return self._said(node)
+            return self._translated(node)
         if not all(isinstance(arg, nodes.Const) for arg in (*node.args, *(k.value for k in node.kwargs))):
             return node
         args = [cast("nodes.Const", arg).value for arg in node.args]
@@ -172,7 +172,7 @@ class _Fixed(NodeTransformer):
             case _:
                 return node
 
-    def _said(self, node: nodes.Call) -> nodes.Node:
+    def _translated(self, node: nodes.Call) -> nodes.Node:
         """The words of this language; where something is filled in, the pieces with it between them."""
         if len(node.args) != 1 or not isinstance(node.args[0], nodes.Const):
             return node
@@ -202,10 +202,10 @@ def _quoted(value: object) -> str:
 _quoted_text = lru_cache(maxsize=2048)(do_urlencode)
 
 
-def _said(text: str, **values: object) -> Markup:
+def _translated(text: str, **values: object) -> Markup:
     """`_` in templates: what is filled in is escaped."""
     return Markup(gettext.catalogue().gettext(text)) % values  # noqa: S704 (our own words)
 
 
-def _counted(one: str, many: str, num: int, **values: object) -> Markup:
+def _translated_plural(one: str, many: str, num: int, **values: object) -> Markup:
     return Markup(gettext.catalogue().ngettext(one, many, num)) % {"num": num, **values}  # noqa: S704 (our own words)

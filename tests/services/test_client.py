@@ -14,7 +14,7 @@ from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
 from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, READ_FILE_CONTENT, SIGN_CONSENT
-from portal.services.errors import CareError, HeldBack, NotFound, NotSignedIn, Unavailable
+from portal.services.errors import CareError, CircuitOpen, NotFound, NotSignedIn, Unavailable
 from portal.services.gather import gather
 from tests.support.care import Bearer
 from tests.support.upstream import Make, ok
@@ -181,9 +181,9 @@ def test_what_fails_again_and_again_is_not_sent_for_a_moment(
             read(care)
     asked = len(server.seen)
     assert asked == 3, "no second try once it is open"
-    with pytest.raises(HeldBack) as held_back:
+    with pytest.raises(CircuitOpen) as held_back:
         read(care)
-    with pytest.raises(HeldBack):
+    with pytest.raises(CircuitOpen):
         care.open(READ_CONSENT, query={})
     assert held_back.value.retry_after is not None
     assert len(server.seen) == asked
@@ -197,7 +197,7 @@ def test_an_act_held_back_is_known_not_to_have_been_sent(
     for _ in range(3):
         with pytest.raises(Unavailable):
             read(care)
-    with pytest.raises(HeldBack) as held_back:
+    with pytest.raises(CircuitOpen) as held_back:
         sign(care)
     assert held_back.value.outcome_known
     assert held_back.value.is_undone
@@ -212,7 +212,7 @@ def test_refusals_never_open_the_breaker(
     for _ in range(10):
         with pytest.raises(CareError) as caught:
             read(replace(care, bearer=Bearer()))
-        assert not isinstance(caught.value, HeldBack)
+        assert not isinstance(caught.value, CircuitOpen)
 
 
 def test_acts_that_no_read_could_follow_are_never_held_back(

@@ -14,8 +14,8 @@ from portal.services import consents, notifications, protocols
 from portal.services.errors import (
     BadResponse,
     CareError,
+    CircuitOpen,
     Conflict,
-    HeldBack,
     NotAllowed,
     NotFound,
     NotOffered,
@@ -64,7 +64,7 @@ ERRORS = [
     Conflict(),
     NotOffered(about_record=True),
     Unavailable("timed out"),
-    HeldBack(5),
+    CircuitOpen(5),
     BadResponse("$"),
 ]
 
@@ -77,7 +77,7 @@ def test_whatever_the_read_raises_the_outcome_is_unknown(care: Any, act: str, er
         ACTS[act](care)
     assert not raised.value.outcome_known
     assert not raised.value.is_undone
-    assert not isinstance(raised.value, HeldBack)
+    assert not isinstance(raised.value, CircuitOpen)
     assert raised.value.__cause__ is error
 
 

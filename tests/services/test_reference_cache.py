@@ -36,7 +36,7 @@ from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS, UPDATE_CAS
 from portal.services.errors import (
     BadResponse,
     CareError,
-    HeldBack,
+    CircuitOpen,
     NotAllowed,
     NotFound,
     NotSignedIn,
@@ -438,7 +438,7 @@ def test_an_api_left_in_peace_is_covered_for_by_an_older_copy(upstream, referenc
     asked = len(upstream.seen)
     assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
     assert len(upstream.seen) == asked
-    with pytest.raises(HeldBack):
+    with pytest.raises(CircuitOpen):
         read(replace(care, partition=(ISSUER, "riverside", "victor", "1")))
 
 

@@ -272,7 +272,7 @@ def _fill(
     draft: Draft[NewForm], faults: list[tuple[str, str]] | None = None, *, status: int = 200
 ) -> Response:
     """The form; when it is opened, with what was typed in a session that had ended."""
-    given = unsent.given_back(url_for(".fill"))
+    given = unsent.restored_form(url_for(".fill"))
     new_form = draft.content.posted(given) if given else draft.content
     page = FillPage(operation=draft.operation, new_form=new_form, faults=dict(faults or []))
     return render(page, status=status)

@@ -121,7 +121,7 @@ def withdrawal_step(
 @withdrawal_step
 def show(withdrawal: Withdrawal) -> Response:
     """Say what follows from withdrawing and ask for the reason; afterwards, say that it is done."""
-    if given := unsent.given_back(url_for(".revoke", consent_id=withdrawal.form.id)):
+    if given := unsent.restored_form(url_for(".revoke", consent_id=withdrawal.form.id)):
         withdrawal = replace(withdrawal, reason=_reason(given.get("reason")))
     return _ask(withdrawal, note="unconfirmed" if withdrawal.was_lost else "")
 

@@ -253,9 +253,9 @@ def _keep_name(signing: Signing, form: MultiDict[str, str]) -> Signing:
 
 def _restore_unsent(signing: Signing) -> Signing:
     """The same signing with what was ticked or typed in a session that had ended."""
-    if given := unsent.given_back(url_for(".statements", consent_id=signing.form.id)):
+    if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
         signing = _keep_statements(signing, given)
-    if given := unsent.given_back(url_for(".sign", consent_id=signing.form.id)):
+    if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
         signing = _keep_name(signing, given)
     return signing
 

@@ -140,7 +140,7 @@ def _choose(
     week: Week | None = None,
 ) -> Response:
     address = url_for(".show", prospect_id=prospect_id)
-    form = unsent.given_back(address) or request.form
+    form = unsent.restored_form(address) or request.form
     page = BookPage(
         prospect_id=prospect_id,
         operation=operation,

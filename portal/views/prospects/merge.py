@@ -266,7 +266,7 @@ def _compare(care: Care, prospect_id: str, merge_id: str, operation: Operation) 
     )
     heard = tuple(page.items) if (page := known(news)) else ()
     spoken = tuple(talk.items) if (talk := known(talks)) else ()
-    given = unsent.given_back(url_for(".choose", prospect_id=prospect_id))
+    given = unsent.restored_form(url_for(".choose", prospect_id=prospect_id))
     page = ComparePage(
         prospect_id=prospect_id,
         merge_id=merge_id,

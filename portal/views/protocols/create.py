@@ -232,7 +232,7 @@ def _unconfirmed(draft: Draft[NewProtocol], *, is_readable: bool, status: int) -
 
 def _given_back(plan: Plan) -> Plan:
     """The same with what was typed in a session that had ended."""
-    given = unsent.given_back(url_for(".fill"))
+    given = unsent.restored_form(url_for(".fill"))
     return Plan.posted(given) if given else plan
 
 

@@ -101,9 +101,9 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
         return _ended(protocol)
     plan = Plan.of(protocol)
     opened = plan.values()
-    if given := unsent.given_back(url_for(".fill", protocol_id=protocol_id)):
+    if given := unsent.restored_form(url_for(".fill", protocol_id=protocol_id)):
         plan, opened = Plan.posted(given), _decoded(given.get("opened", ""))
-    elif given := unsent.given_back(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
+    elif given := unsent.restored_form(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
         plan, opened = Plan.from_values(_typed(given)), _decoded(given.get("opened", ""))
     return form_page(care, plan, protocol, opened=opened)
 
