@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from email.message import Message
 from typing import Protocol, TypeVar
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import unquote
 
 from portal.config.settings import Timeouts
 from portal.http import transport
@@ -20,12 +20,12 @@ from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
 from portal.http.transport import Answer, Call, TransportError
 from portal.parse import byte_count
 from portal.services import decoding, retry
+from portal.services.addresses import path_text, query_text
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
 from portal.services.errors import (
     BadResponse,
     CareError,
     CircuitOpen,
-    NotFound,
     NotOffered,
     Unavailable,
     from_answer,
@@ -290,7 +290,7 @@ class Care:
             headers.append(("Content-Type", "application/json"))
         return Call(
             endpoint.method,
-            self.base_url + _path(endpoint, ids) + query_text(query),
+            self.base_url + path_text(endpoint, ids) + query_text(query),
             headers,
             payload,
             connect_timeout=limits.connect,
@@ -356,30 +356,6 @@ class _Begun:
 _ALLOWED = frozenset(ALL)
 _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
 """The groups that a read can tell to be well again. Only they have a breaker: a person's act is no probe."""
-
-
-def _path(endpoint: Endpoint, ids: Mapping[str, str]) -> str:
-    path = endpoint.template
-    for name, value in ids.items():
-        if value in ("", ".", ".."):  # a server would take it for another address (RFC 3986 §5.2.4)
-            raise NotFound
-        path = path.replace(f"{{{name}}}", quote(value, safe=""))
-    return path
-
-
-def query_text(query: Query | None) -> str:
-    """Return the query string with its question mark, or nothing."""
-    pairs: list[tuple[str, str]] = []
-    for name, value in (query or {}).items():
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            pairs.append((name, "true" if value else "false"))
-        elif isinstance(value, str | int):
-            pairs.append((name, str(value)))
-        else:
-            pairs += [(name, item) for item in value]
-    return f"?{urlencode(pairs)}" if pairs else ""
 
 
 def _content(begun: _Begun) -> Content:

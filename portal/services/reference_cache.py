@@ -26,7 +26,8 @@ from portal.http.requests_adapter import CurlAdapter
 from portal.http.transport import Answer, Call
 from portal.operate import metrics
 from portal.services import decoding, retry
-from portal.services.client import Care, query_text
+from portal.services.addresses import query_text
+from portal.services.client import Care
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
 from portal.services.errors import BadResponse, CareError, CircuitOpen, Unavailable
 from portal.store import StoreDown, update
