@@ -80,7 +80,7 @@ class Breaker:
             raise Open(0.0 if is_over else self._pause - waited)
 
     def good(self) -> None:
-        """Hear that a call was answered, be it by a refusal."""
+        """Note that a call was answered; a refusal counts as an answer."""
         if self._history:
             self._history = (self._history << 1) & ((1 << 4 * self._failures) - 1)
         if self._pause:
