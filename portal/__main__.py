@@ -87,7 +87,7 @@ def _audit_verify(paths: list[Path]) -> int:
     """Judge the audit records; return 0 when all hold, 1 when one doesn't, 2 when they couldn't be read."""
     import time
 
-    from portal.audit.checkpoints import Anchors
+    from portal.audit.checkpoints import Checkpoints
     from portal.audit.verify import report, verify
     from portal.config.settings import Settings, SettingsError
     from portal.store import StoreDown, open_store
@@ -97,8 +97,8 @@ def _audit_verify(paths: list[Path]) -> int:
         if not paths and settings.audit == "stderr":
             print("PORTAL_AUDIT is stderr: name the files that hold the portal's logs.", file=sys.stderr)
             return 2
-        anchors = Anchors(open_store(settings.store_url, time.time), time.time)
-        findings = verify(paths or [Path(settings.audit)], anchors.all())
+        checkpoints = Checkpoints(open_store(settings.store_url, time.time), time.time)
+        findings = verify(paths or [Path(settings.audit)], checkpoints.all())
     except SettingsError as error:
         print(*error.faults, sep="\n", file=sys.stderr)
         return 2

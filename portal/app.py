@@ -11,7 +11,7 @@ from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal import decoders
-from portal.audit.checkpoints import Anchors
+from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
 from portal.clock import Clock
 from portal.config.settings import Settings
@@ -19,7 +19,7 @@ from portal.context import Context
 from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.operate.readiness import Readiness
-from portal.services.capabilities import Offered
+from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
 from portal.signin.flow import SignIn
@@ -78,7 +78,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
         MAX_CONTENT_LENGTH=1024 * 1024,
         MAX_FORM_MEMORY_SIZE=1024 * 1024,
     )
-    made = _parts(settings, clock)
+    made = _new_context(settings, clock)
     app.extensions["portal"] = made
     app.session_interface = made.sessions
     compression.init_app(app)
@@ -103,7 +103,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     return app
 
 
-def _parts(settings: Settings, clock: Clock) -> Context:
+def _new_context(settings: Settings, clock: Clock) -> Context:
     vault = Vault(open_store(settings.store_url, clock), settings.secret_keys, clock)
     sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
     providers = Providers(settings.timeouts, clock, settings.breaker)
@@ -117,13 +117,13 @@ def _parts(settings: Settings, clock: Clock) -> Context:
         refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
         references=ReferenceCache(vault, settings.secret_keys, clock, settings.cache_url),
         breakers=Breakers(settings.breaker, clock),
-        offered=Offered(vault, clock),
+        capabilities=Capabilities(vault, clock),
         operations=Operations(vault, clock),
         readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock),
         audit=Audit(
             settings.audit,
             settings.secret_keys[0],
             clock,
-            Anchors(vault.store, clock, days=settings.audit_days),
+            Checkpoints(vault.store, clock, days=settings.audit_days),
         ),
     )

@@ -12,7 +12,7 @@ from portal.clock import Clock
 from portal.config.settings import Settings
 from portal.http.circuit_breaker import Breakers
 from portal.operate.readiness import Readiness
-from portal.services.capabilities import Offered
+from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
 from portal.signin.flow import SignIn
@@ -35,7 +35,7 @@ class Context:
     refresher: Refresher
     references: ReferenceCache
     breakers: Breakers
-    offered: Offered
+    capabilities: Capabilities
     operations: Operations
     readiness: Readiness
     audit: Audit

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-making = threading.Lock()
+creation_lock = threading.Lock()
 """To be held while a decoder of a type is made."""
 
 
 def learn() -> None:
     """Let msgspec learn every struct and dataclass of the portal that is imported so far."""
-    with making:
+    with creation_lock:
         for type_ in {*_structs(msgspec.Struct), *_dataclasses()}:
             try:
                 msgspec.json.Decoder(type_)

@@ -1,7 +1,7 @@
 """What the shared store knows of the audit chains: how far each has come, so that its end can't vanish unseen.
 
-A chain proves its own order, but not that nothing is missing at its end. An anchor says how many lines a chain
-has and the hash of the last. Anchors hold nothing secret and lie in the store unsealed, so that they outlive the
+A chain proves its own order, but not that nothing is missing at its end. A checkpoint says how many lines a chain
+has and the hash of the last. Checkpoints hold nothing secret and lie in the store unsealed, so that they outlive the
 keys that rotate.
 """
 
@@ -21,7 +21,7 @@ _OLDER_TAG = "audit-anchors"
 _DAY = 24 * 3600
 
 
-class Anchor(msgspec.Struct, frozen=True, kw_only=True):
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The head of one chain: its name, the number of lines, the SHA-256 of the last one, and where it is written.
 
     `at` is in seconds since 1970; a `closed` chain has ended and gets no further line.
@@ -36,24 +36,24 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     closed: bool = False
 
 
-class Anchors:
-    """The anchors of all processes, each kept `days` after it was written last."""
+class Checkpoints:
+    """The checkpoints of all processes, each kept `days` after it was written last."""
 
     def __init__(self, store: Store, clock: Clock, *, days: int = 400) -> None:
         self._store = store
         self._clock = clock
         self._seconds = days * _DAY
 
-    def put(self, anchor: Anchor) -> None:
-        """Write a chain's anchor over its older one; raise StoreDown. A chain has one writer: its process."""
-        written = msgspec.json.encode(anchor), self._clock() + self._seconds
-        update(self._store, _name(anchor.chain), lambda _record: written, tags=(_TAG,))
+    def put(self, checkpoint: Checkpoint) -> None:
+        """Write a chain's checkpoint over its older one; raise StoreDown. A chain has one writer: its process."""
+        written = msgspec.json.encode(checkpoint), self._clock() + self._seconds
+        update(self._store, _name(checkpoint.chain), lambda _record: written, tags=(_TAG,))
 
-    def all(self) -> Iterator[Anchor]:
-        """Yield every anchor that is kept; raise StoreDown."""
+    def all(self) -> Iterator[Checkpoint]:
+        """Yield every checkpoint that is kept; raise StoreDown."""
         for name in (*self._store.tagged(_OLDER_TAG), *self._store.tagged(_TAG)):
             if held := self._store.get(name):
-                yield msgspec.json.decode(held.value, type=Anchor)
+                yield msgspec.json.decode(held.value, type=Checkpoint)
 
 
 def _name(chain: str) -> str:

@@ -2,7 +2,7 @@
 
 An event names a pseudonymous actor, a kind of record and its opaque id, never names, bodies, addresses, tokens or
 free text. Each process start begins a chain of its own; every line carries the chain's name, its own number and
-the SHA-256 of the line before. About once a minute, and when the process ends, the chain's head is anchored in
+the SHA-256 of the line before. About once a minute, and when the process ends, the chain's head is checkpointed in
 the store (`portal.audit.checkpoints`); `python -m portal audit verify` compares both (`portal.audit.verify`).
 """
 
@@ -23,7 +23,7 @@ from typing import TextIO
 
 import msgspec
 
-from portal.audit.checkpoints import Anchor, Anchors
+from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.clock import Clock
 from portal.store import StoreDown
 
@@ -38,11 +38,11 @@ log = logging.getLogger("portal")
 class Audit:
     """An append-only stream of events, to a file for each process in a folder, or to stderr."""
 
-    def __init__(self, target: str, secret_key: str, clock: Clock, anchors: Anchors) -> None:
+    def __init__(self, target: str, secret_key: str, clock: Clock, checkpoints: Checkpoints) -> None:
         self._target = target
         self._key = hashlib.sha256(b"audit" + secret_key.encode()).digest()
         self._clock = clock
-        self._anchors = anchors
+        self._checkpoints = checkpoints
         self._lock = threading.Lock()
         self._chain: _Chain | None = None
         atexit.register(self.close)
@@ -78,34 +78,34 @@ class Audit:
                 chain = self._chain = _Chain(self._target, self._clock())
             chain.append({name: value for name, value in entry.items() if value is not None})
         if begins:
-            # A thread of its own, so that no request waits for an anchor and a quiet tail is anchored like a busy
+            # A thread of its own, so that no request waits for a checkpoint and a quiet tail is checkpointed like a busy
             # one. It begins with the first event, in a worker: the process that forks workers has none.
             threading.Thread(target=self._keep_anchored, args=(chain,), name="audit", daemon=True).start()
 
     def close(self) -> None:
-        """End and anchor this process's chain; a later event begins another."""
+        """End and checkpoint this process's chain; a later event begins another."""
         with self._lock:
             chain, self._chain = self._chain, None
         if chain is None or chain.process != os.getpid():
             return
         chain.ended.set()
-        self.anchor(chain)
+        self.checkpoint(chain)
         chain.close()
 
     def pseudonym(self, sub: str) -> str:
         """Return a stable name for a person that tells nothing without the portal's key."""
         return hmac.new(self._key, sub.encode(), hashlib.sha256).hexdigest()[:24]
 
-    def anchor(self, chain: _Chain) -> None:
-        """Anchor the chain's head; while the store is down nothing is lost but time: the next turn makes it up."""
+    def checkpoint(self, chain: _Chain) -> None:
+        """Checkpoint the chain's head; while the store is down nothing is lost but time: the next turn makes it up."""
         with chain.anchoring:
             ended = chain.ended.is_set()
             lines, head = chain.state
-            if (lines, ended) == chain.anchored:
+            if (lines, ended) == chain.checkpointed:
                 return
             try:
-                self._anchors.put(
-                    Anchor(
+                self._checkpoints.put(
+                    Checkpoint(
                         chain=chain.name,
                         lines=lines,
                         head=head,
@@ -115,13 +115,13 @@ class Audit:
                         closed=ended,
                     )
                 )
-                chain.anchored = lines, ended
+                chain.checkpointed = lines, ended
             except StoreDown as error:
-                log.warning("audit head not anchored: %s", error)
+                log.warning("audit head not checkpointed: %s", error)
 
     def _keep_anchored(self, chain: _Chain) -> None:
         while not chain.ended.is_set():
-            self.anchor(chain)
+            self.checkpoint(chain)
             chain.ended.wait(_ANCHOR_SECONDS)
 
 
@@ -134,7 +134,7 @@ class _Chain:
         # Containers share process ids and folders; the last part tells their chains apart.
         self.name = f"audit-{begun}-{self.process}-{secrets.token_hex(4)}"
         self.state: tuple[int, str] = (0, BEGIN)
-        self.anchored: tuple[int, bool] = (0, False)
+        self.checkpointed: tuple[int, bool] = (0, False)
         self.anchoring = threading.Lock()
         self.ended = threading.Event()
         self._file = None if target == "stderr" else _new_file(Path(target), self.name)

@@ -1,4 +1,4 @@
-"""Do the audit files still say what was written? Every chain is recomputed and compared with its anchor.
+"""Do the audit files still say what was written? Every chain is recomputed and compared with its checkpoint.
 
 Reads chain files, and logs in which audit lines stand among others (`PORTAL_AUDIT=stderr`). A line is found by how
 it begins, so that what a log collector writes before it does no harm.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from portal.audit.checkpoints import Anchor
+from portal.audit.checkpoints import Checkpoint
 from portal.audit.trail import BEGIN
 
 _FIRST = b'{"audit":'
@@ -44,18 +44,18 @@ class Finding:
         return self.verdict in (Verdict.BROKEN, Verdict.TRUNCATED, Verdict.MISSING)
 
 
-def verify(paths: Iterable[Path], anchors: Iterable[Anchor]) -> list[Finding]:
-    """Judge every chain that stands in these files or folders, or that an anchor says should stand there.
+def verify(paths: Iterable[Path], checkpoints: Iterable[Checkpoint]) -> list[Finding]:
+    """Judge every chain that stands in these files or folders, or that a checkpoint says should stand there.
 
     Raises OSError when a file can't be read.
     """
-    by_chain = {anchor.chain: anchor for anchor in anchors}
+    by_chain = {checkpoint.chain: checkpoint for checkpoint in checkpoints}
     read: dict[str, _Reading] = {}
     unreadable: list[Finding] = []
     for file in _files(paths):
         unreadable += _read(file, read, by_chain)
     found = [one.finding() for _, one in sorted(read.items())]
-    lost = [_missing(anchor) for name, anchor in sorted(by_chain.items()) if name not in read]
+    lost = [_missing(checkpoint) for name, checkpoint in sorted(by_chain.items()) if name not in read]
     return [*found, *unreadable, *lost]
 
 
@@ -76,7 +76,7 @@ def report(findings: Sequence[Finding]) -> str:
         )
     if unvouched:
         lines.append(
-            "Unvouched: each line follows from the one before, but the store holds no anchor (it is too old, the "
+            "Unvouched: each line follows from the one before, but the store holds no checkpoint (it is too old, the "
             "process ended before its first, or the store was emptied): lines may be missing at the end."
         )
     return "\n".join(lines)
@@ -93,7 +93,7 @@ class _Line(msgspec.Struct):
 class _Reading:
     """One chain as far as it was read."""
 
-    anchor: Anchor | None
+    checkpoint: Checkpoint | None
     files: list[str] = field(default_factory=list[str])
     lines: int = 0
     head: str = BEGIN
@@ -105,11 +105,11 @@ class _Reading:
             return
         self.fault = self._fault(line, where)
         self.lines, self.head, self.last_at = self.lines + 1, hashlib.sha256(text).hexdigest(), line.at
-        anchor = self.anchor
-        if not self.fault and anchor and self.lines == anchor.lines and self.head != anchor.head:
+        checkpoint = self.checkpoint
+        if not self.fault and checkpoint and self.lines == checkpoint.lines and self.head != checkpoint.head:
             self.fault = (
-                f"broken at line {self.lines} ({where}): it isn't the line that was anchored on "
-                f"{_moment(anchor.at)}; this one, or all up to it, were written anew"
+                f"broken at line {self.lines} ({where}): it isn't the line that was checkpointed on "
+                f"{_moment(checkpoint.at)}; this one, or all up to it, were written anew"
             )
 
     def _fault(self, line: _Line, where: str) -> str:
@@ -138,28 +138,31 @@ class _Reading:
         return Finding(", ".join(self.files), verdict, words)
 
     def _judged(self) -> tuple[Verdict, str]:
-        anchor = self.anchor
+        checkpoint = self.checkpoint
         if self.fault:
             return (
                 Verdict.BROKEN,
                 f"{self.fault}. What stands before that line holds; from it on nothing is proven.",
             )
         held = f"{self.lines} lines, the last of {self.last_at}"
-        if anchor is None:
+        if checkpoint is None:
             return Verdict.UNVOUCHED, held
-        if self.lines < anchor.lines:
+        if self.lines < checkpoint.lines:
             return Verdict.TRUNCATED, (
-                f"{held}; but {anchor.lines} were written by {_moment(anchor.at)}: "
-                f"the last {anchor.lines - self.lines} are gone"
+                f"{held}; but {checkpoint.lines} were written by {_moment(checkpoint.at)}: "
+                f"the last {checkpoint.lines - self.lines} are gone"
             )
-        if anchor.closed and self.lines > anchor.lines:
+        if checkpoint.closed and self.lines > checkpoint.lines:
             return Verdict.BROKEN, (
-                f"broken at line {anchor.lines + 1}: the process ended with line {anchor.lines} on "
-                f"{_moment(anchor.at)}; what follows was added"
+                f"broken at line {checkpoint.lines + 1}: the process ended with line {checkpoint.lines} on "
+                f"{_moment(checkpoint.at)}; what follows was added"
             )
-        if self.lines > anchor.lines:
-            return Verdict.GOOD, f"{held}; anchored up to line {anchor.lines} on {_moment(anchor.at)}"
-        return Verdict.GOOD, f"{held}; anchored whole"
+        if self.lines > checkpoint.lines:
+            return (
+                Verdict.GOOD,
+                f"{held}; checkpointed up to line {checkpoint.lines} on {_moment(checkpoint.at)}",
+            )
+        return Verdict.GOOD, f"{held}; checkpointed whole"
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -170,7 +173,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
-def _read(file: Path, read: dict[str, _Reading], anchors: dict[str, Anchor]) -> list[Finding]:
+def _read(file: Path, read: dict[str, _Reading], checkpoints: dict[str, Checkpoint]) -> list[Finding]:
     """Add the file's audit lines to their chains; return what can't be said of any chain."""
     found: list[Finding] = []
     is_chain = file.stem.startswith("audit-") and file.suffix == ".jsonl"
@@ -185,7 +188,7 @@ def _read(file: Path, read: dict[str, _Reading], anchors: dict[str, Anchor]) -> 
                     words = f"broken at line {number}: it can't be read as an audit line"
                     found.append(Finding(str(file), Verdict.BROKEN, words))
                 continue
-            reading = read.setdefault(line.chain, _Reading(anchors.get(line.chain)))
+            reading = read.setdefault(line.chain, _Reading(checkpoints.get(line.chain)))
             if str(file) not in reading.files:
                 reading.files.append(str(file))
             reading.take(line, text[begin:], f"{file.name}:{number}")
@@ -199,11 +202,11 @@ def _decoded(text: bytes) -> _Line | None:
         return None
 
 
-def _missing(anchor: Anchor) -> Finding:
+def _missing(checkpoint: Checkpoint) -> Finding:
     return Finding(
-        anchor.chain,
+        checkpoint.chain,
         Verdict.MISSING,
-        f"{anchor.lines} lines were written on host {anchor.host} to {anchor.target} by {_moment(anchor.at)}, "
+        f"{checkpoint.lines} lines were written on host {checkpoint.host} to {checkpoint.target} by {_moment(checkpoint.at)}, "
         "but stand in none of the files given: removed, emptied, or in a folder that was not named",
     )
 

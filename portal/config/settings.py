@@ -160,7 +160,7 @@ def _secret_keys(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ..
             "python -c 'import secrets; print(secrets.token_urlsafe(48))'"
         )
     if any(len(key) < 32 for key in keys):
-        faults.append("PORTAL_SECRET_KEYS: each key has 32 characters at least")
+        faults.append("PORTAL_SECRET_KEYS: each key needs at least 32 characters")
     return keys
 
 

@@ -76,11 +76,11 @@ class Breaker:
                 # This call is the probe. The others wait for it, or if nothing is heard of it for another pause.
                 self._is_probing, self._paused_at = True, self._clock()
                 return
-            metrics.held_back(self._group)
+            metrics.circuit_open(self._group)
             raise Open(0.0 if is_over else self._pause - waited)
 
     def good(self) -> None:
-        """Hear that a call was answered, be it by a refusal."""
+        """Note that a call was answered; a refusal counts as an answer."""
         if self._history:
             self._history = (self._history << 1) & ((1 << 4 * self._failures) - 1)
         if self._pause:

@@ -18,7 +18,7 @@ from urllib3 import HTTPHeaderDict, HTTPResponse
 
 from portal.config.settings import Timeouts
 from portal.http import transport
-from portal.http.transport import Answer, Call, OutboundError
+from portal.http.transport import Answer, Call, TransportError
 
 _OWN = {"connection", "accept-encoding", "content-length"}
 
@@ -66,7 +66,7 @@ class CurlAdapter(BaseAdapter):
         )
         try:
             answer = self._send_call(call)
-        except OutboundError as error:
+        except TransportError as error:
             if error.reason == "timed out":
                 raise requests.Timeout(error.reason, request=request) from error
             raise requests.ConnectionError(error.reason, request=request) from error

@@ -32,7 +32,7 @@ _CONNECTIONS = 16
 _LISTS = frozenset({"cache-control", "vary"})
 
 
-class OutboundError(Exception):
+class TransportError(Exception):
     """No complete answer came. `reason` is a word for logs; `sent` tells whether the other side may have acted."""
 
     def __init__(self, reason: str, *, sent: bool) -> None:
@@ -105,8 +105,8 @@ class _Transfer:
             return
         code, _ = self.error
         if self.too_large:
-            raise OutboundError("too large", sent=True)
-        raise OutboundError(
+            raise TransportError("too large", sent=True)
+        raise TransportError(
             _REASONS.get(code, f"curl {code}"), sent=int(self.curl.getinfo(pycurl.REQUEST_SIZE)) > 0
         )
 
@@ -138,7 +138,7 @@ class _Loop:
     def begin(self, call: Call) -> _Transfer:
         seconds = deadline.left(call.timeout)
         if not seconds:
-            raise OutboundError("timed out", sent=False)
+            raise TransportError("timed out", sent=False)
         curl = self.idle.pop() if self.idle else _new_handle()
         transfer = _Transfer(curl, call.max_bytes)
         _prepare(curl, call, transfer, seconds)
@@ -202,7 +202,7 @@ def _loop(name: str = "shared") -> _Loop:
 
 
 def send(call: Call, *, alone: bool = False) -> Answer:
-    """Send one call and return its answer, whatever its status; raise OutboundError when none came.
+    """Send one call and return its answer, whatever its status; raise TransportError when none came.
 
     With `alone` no other task of this thread runs meanwhile: for a call that is made while a lock is held.
     """
@@ -234,7 +234,7 @@ def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
     """Send one call and return status, headers and the body piece by piece.
 
     The next piece is read when the last was taken, so a large file never stands in memory. The iterator raises
-    OutboundError when the body ends early; closing it ends the transfer.
+    TransportError when the body ends early; closing it ends the transfer.
     """
     multi = pycurl.CurlMulti()
     curl = _new_handle()

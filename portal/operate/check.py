@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,11 +23,11 @@ from authlib.integrations.base_client import OAuthError
 from redis import Redis, RedisError
 from redis.exceptions import ResponseError
 
-from portal import printing
+from portal import parse, printing
 from portal.config.settings import Settings, Timeouts
 from portal.config.tenants import Client, Tenant, contrast
 from portal.http import transport
-from portal.http.transport import Answer, Call, OutboundError
+from portal.http.transport import Answer, Call, TransportError
 from portal.printing.credentials import CannotSeal, read_credentials
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
@@ -172,7 +171,7 @@ def _redis(url: str) -> Iterator[Finding]:
     redis = cast("Any", Redis.from_url(url, decode_responses=True, socket_timeout=5.0))  # pyright: ignore[reportUnknownMemberType]
     about = cast("dict[str, Any]", redis.info())
     version = str(about.get("redis_version", "0"))
-    todo = "" if int(version.partition(".")[0]) >= 6 else "Redis 6 or newer is needed"
+    todo = "" if (parse.whole_number(version.partition(".")[0]) or 0) >= 6 else "Redis 6 or newer is needed"
     yield Finding("Redis", f"version {version}", todo, is_fault=bool(todo))
     todo = "Use one primary: scripts reach records of several slots" if about.get("cluster_enabled") else ""
     yield Finding("Redis", "a cluster" if todo else "one primary", todo, is_fault=bool(todo))
@@ -299,11 +298,10 @@ _CARE_TODO = {
 
 
 def _clock(what: str, answer: Answer) -> Iterator[Finding]:
-    try:
-        there = parsedate_to_datetime(answer.headers.get("date", ""))
-    except ValueError:
+    there = parse.http_date(answer.headers.get("date"))
+    if there is None:
         return
-    ahead = there.replace(tzinfo=there.tzinfo or UTC).timestamp() - time.time()
+    ahead = there.timestamp() - time.time()
     todo = "" if abs(ahead) <= LEEWAY else f"Set both clocks by NTP: tokens bear {LEEWAY} s"
     yield Finding(f"clock of {what}", f"{ahead:+.0f} s from this machine's", todo, is_fault=bool(todo))
 
@@ -316,5 +314,5 @@ def _call(call: Call, timeouts: Timeouts) -> Answer | str:
     """Return the answer, or in words why there is none."""
     try:
         return transport.send(replace(call, connect_timeout=timeouts.connect, timeout=timeouts.read))
-    except OutboundError as error:
+    except TransportError as error:
         return f"no answer ({error.reason})"

@@ -130,7 +130,7 @@ def closed(upstream: str, group: str) -> None:
     _open.labels(upstream, group).set(0)
 
 
-def held_back(group: str) -> None:
+def circuit_open(group: str) -> None:
     """Count a call that was not sent."""
     _few(_held_back, group).inc()
 
@@ -160,7 +160,7 @@ def event(name: str, outcome: str) -> None:
     child.inc()
 
 
-def shown() -> bytes:
+def exposition() -> bytes:
     """Return everything in Prometheus's text format, of all workers where there are several."""
     if not FOLDER:
         return generate_latest(_REGISTRY)

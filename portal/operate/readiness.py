@@ -31,23 +31,23 @@ class Readiness:
         self._clock = clock
         self._lock = threading.Lock()
         self._started_at = clock()
-        self._looked_at = float("-inf")
+        self._probed_at = float("-inf")
         self._has_begun = False
         self._has_store = False
         self._is_ready = False
         self._against = 0  # looks in a row that speak against what is said now
 
-    def look(self) -> tuple[bool, str]:
+    def probe(self) -> tuple[bool, str]:
         """Return whether requests should be sent here, and in words what stands in the way or is missing."""
-        if abs(self._clock() - self._looked_at) >= _EVERY and self._lock.acquire(blocking=False):
+        if abs(self._clock() - self._probed_at) >= _EVERY and self._lock.acquire(blocking=False):
             try:
-                self._look()
-                self._looked_at = self._clock()
+                self._probe()
+                self._probed_at = self._clock()
             finally:
                 self._lock.release()
         return self._is_ready, self._words()
 
-    def _look(self) -> None:
+    def _probe(self) -> None:
         self._has_store = self._store_answers()
         is_good = (self._meet() or self._has_begun) and self._has_store
         self._against = self._against + 1 if is_good != self._is_ready else 0

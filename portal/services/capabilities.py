@@ -30,7 +30,7 @@ class _Missing(msgspec.Struct, frozen=True):
     until: dict[str, float]
 
 
-class Offered:
+class Capabilities:
     """What the clinics' API is known not to offer."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:

@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from email.message import Message
 from typing import Protocol, TypeVar
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import unquote
 
 from portal.config.settings import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
-from portal.http.transport import Answer, Call, OutboundError
+from portal.http.transport import Answer, Call, TransportError
+from portal.parse import byte_count
 from portal.services import decoding, retry
+from portal.services.addresses import path_text, query_text
 from portal.services.endpoints import ALL, Content, Endpoint, Query, Reference
 from portal.services.errors import (
     BadResponse,
     CareError,
-    HeldBack,
-    NotFound,
+    CircuitOpen,
     NotOffered,
     StepUpNeeded,
     TokenRefused,
@@ -164,12 +165,12 @@ class Care:
                 raise TokenRefused
         if begun.status in (200, 206, 304, 416):
             return _content(begun)
-        is_short = int(begun.headers.get("content-length") or 0) < _MAX_BODY
+        is_short = (byte_count(begun.headers.get("content-length")) or 0) < _MAX_BODY
         body = b"".join(begun.chunks) if is_short else b""
         raise self.error(Answer(begun.status, begun.headers, body), endpoint)
 
     def send_read(self, endpoint: Endpoint, call: Call) -> Answer:
-        """Send a read that was made elsewhere, in the way of all reads; raise HeldBack or OutboundError.
+        """Send a read that was made elsewhere, in the way of all reads; raise CircuitOpen or TransportError.
 
         It runs alone in its thread.
         """
@@ -229,7 +230,7 @@ class Care:
             if endpoint.is_safe:
                 return retry.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
             return self._sent_act(send, breaker, may_repeat=self.idempotency and operation is not None)
-        except OutboundError as error:
+        except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             if error.reason == "too large":
                 raise BadResponse("body too large") from error
@@ -238,12 +239,12 @@ class Care:
     def _sent_act(self, send: Callable[[], Answer], breaker: Breaker, *, may_repeat: bool) -> Answer:
         """Send a person's act; once more where it cannot have arrived, or where that does no harm (`may_repeat`).
 
-        An OutboundError is `sent` if either try was. PUT and DELETE aren't repeated either: though idempotent, an
+        An TransportError is `sent` if either try was. PUT and DELETE aren't repeated either: though idempotent, an
         act that did arrive would be told to the person as someone else's change (its stamp is old) or as not found.
         """
         try:
             return send()
-        except OutboundError as error:
+        except TransportError as error:
             in_vain = not error.sent and (error.reason == "timed out" or self._left_to_connect() < 0)
             if (
                 error.reason == "too large"
@@ -255,8 +256,8 @@ class Care:
             first = error
         try:
             return send()
-        except OutboundError as error:
-            raise OutboundError(error.reason, sent=first.sent or error.sent) from error
+        except TransportError as error:
+            raise TransportError(error.reason, sent=first.sent or error.sent) from error
 
     def _begin(self, endpoint: Endpoint, query: Query, headers: list[tuple[str, str]], token: str) -> _Begun:
         """Begin to read a file; once more where the API fails in passing."""
@@ -267,7 +268,7 @@ class Care:
             started = time.perf_counter()
             try:
                 status, answered, chunks = transport.stream(call)
-            except OutboundError as error:
+            except TransportError as error:
                 retry.unanswered(error, endpoint.group, breaker, started)
                 raise
             retry.answered(status, endpoint.group, breaker, started)
@@ -275,17 +276,17 @@ class Care:
 
         try:
             return retry.read(begin, endpoint.group, breaker, seconds=self._left_to_connect)
-        except OutboundError as error:
+        except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             raise Unavailable(error.reason) from error
 
     def _admitted(self, endpoint: Endpoint) -> Breaker:
-        """Return the breaker, which lets this call through; raise HeldBack where it doesn't."""
+        """Return the breaker, which lets this call through; raise CircuitOpen where it doesn't."""
         breaker = self.breakers.of(self.base_url, endpoint.group) if endpoint.group in _READ else NEVER
         try:
             breaker.admit(is_read=endpoint.is_safe)
-        except Open as held_back:
-            raise HeldBack(held_back.seconds) from held_back
+        except Open as error:
+            raise CircuitOpen(error.seconds) from error
         return breaker
 
     def _call(
@@ -304,7 +305,7 @@ class Care:
             headers.append(("Content-Type", "application/json"))
         return Call(
             endpoint.method,
-            self.base_url + _path(endpoint, ids) + query_text(query),
+            self.base_url + path_text(endpoint, ids) + query_text(query),
             headers,
             payload,
             connect_timeout=limits.connect,
@@ -373,38 +374,13 @@ _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
 """The groups that a read can tell to be well again. Only they have a breaker: a person's act is no probe."""
 
 
-def _path(endpoint: Endpoint, ids: Mapping[str, str]) -> str:
-    path = endpoint.template
-    for name, value in ids.items():
-        if value in ("", ".", ".."):  # a server would take it for another address (RFC 3986 §5.2.4)
-            raise NotFound
-        path = path.replace(f"{{{name}}}", quote(value, safe=""))
-    return path
-
-
-def query_text(query: Query | None) -> str:
-    """Return the query string with its question mark, or nothing."""
-    pairs: list[tuple[str, str]] = []
-    for name, value in (query or {}).items():
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            pairs.append((name, "true" if value else "false"))
-        elif isinstance(value, str | int):
-            pairs.append((name, str(value)))
-        else:
-            pairs += [(name, item) for item in value]
-    return f"?{urlencode(pairs)}" if pairs else ""
-
-
 def _content(begun: _Begun) -> Content:
     headers = begun.headers
-    length = headers.get("content-length", "")
     return Content(
         status=begun.status,
         media_type=headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower(),
         name=_file_name(headers.get("content-disposition", "")),
-        size=int(length) if length.isdecimal() else None,
+        size=byte_count(headers.get("content-length")),
         headers={name: headers[name] for name in _PASSED_ON if name in headers},
         chunks=begun.chunks,
     )

@@ -23,7 +23,8 @@ from portal.services.endpoints import (
     REVOKE_CONSENT,
     SIGN_CONSENT,
 )
-from portal.services.paging import asking, every, fitted
+from portal.services.paging import page_query, read_every_page, requested_page
+from portal.services.read_back import read_back
 from portal.services.records.consents import (
     ConsentDraft,
     ConsentForm,
@@ -49,7 +50,7 @@ def list_consents(
 
     GET /api/care/consent-forms (care API specification §4). `sorting` is a field, or "field desc".
     """
-    query = asking(
+    query = page_query(
         skip,
         limit,
         Sorting=sorting,
@@ -59,7 +60,7 @@ def list_consents(
         EpisodeId=episode_id,
         Status=status,
     )
-    return fitted(care.read(LIST_CONSENTS, Page[ConsentForm], query=query), skip, limit)
+    return requested_page(care.read(LIST_CONSENTS, Page[ConsentForm], query=query), skip, limit)
 
 
 def all_consents(
@@ -75,7 +76,7 @@ def all_consents(
             care, skip=skip, limit=limit, patient_id=patient_id, episode_id=episode_id, status=status
         )
 
-    return every(read)
+    return read_every_page(read)
 
 
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:
@@ -85,7 +86,7 @@ def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = N
     API honours it.
     """
     form = care.act(CREATE_CONSENT, ConsentForm, body=draft, operation=operation)
-    return form or find_created(all_consents(care, patient_id=draft.patient_id), draft)
+    return form or read_back(lambda: find_created(all_consents(care, patient_id=draft.patient_id), draft))
 
 
 def get_consent(care: Care, consent_id: str) -> ConsentForm:
@@ -131,7 +132,7 @@ def sign_consent(
         max_age=signing_max_age(role),
         id=consent_id,
     )
-    return form or get_consent(care, consent_id)
+    return form or read_back(lambda: get_consent(care, consent_id))
 
 
 def signing_max_age(role: SignerRole) -> int:
@@ -149,7 +150,7 @@ def revoke_consent(
     """
     body = {"reason": reason, "concurrencyStamp": stamp}
     form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
-    return form or get_consent(care, consent_id)
+    return form or read_back(lambda: get_consent(care, consent_id))
 
 
 def content_hash(form: ConsentForm | ConsentDraft) -> str:

@@ -16,7 +16,7 @@ from portal.services.endpoints import (
     RESTORE_MESSAGE,
 )
 from portal.services.errors import NotFound
-from portal.services.paging import CAP, asking, fitted
+from portal.services.paging import CAP, page_query, requested_page
 from portal.services.records.conversations import ArchivedCount, Conversation, Message
 
 _PIECE = 50
@@ -54,8 +54,8 @@ def list_conversations(
 
     GET /api/messaging/getconversations (care API specification §4).
     """
-    query = asking(skip, limit, Sorting=sorting, Filter=text, IncludeArchived=include_archived)
-    return fitted(care.read(LIST_CONVERSATIONS, Page[Conversation], query=query), skip, limit)
+    query = page_query(skip, limit, Sorting=sorting, Filter=text, IncludeArchived=include_archived)
+    return requested_page(care.read(LIST_CONVERSATIONS, Page[Conversation], query=query), skip, limit)
 
 
 def get_conversation(care: Care, conversation_id: str) -> Conversation:

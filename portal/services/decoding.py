@@ -148,7 +148,7 @@ def fields_of(record: Record, *, without: frozenset[str] = frozenset()) -> dict[
 
 @cache
 def _decoder(into: type[T]) -> msgspec.json.Decoder[T]:
-    with decoders.making:
+    with decoders.creation_lock:
         return msgspec.json.Decoder(cast("type[T]", Any) if into is object else into)
 
 

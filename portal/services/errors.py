@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import cast
 
 import msgspec
 
+from portal import parse
 from portal.services.endpoints import Endpoint
 
 
@@ -96,7 +96,7 @@ class Unavailable(CareError):
         self.is_undone = False
 
 
-class HeldBack(Unavailable):
+class CircuitOpen(Unavailable):
     """Not sent at all, because calls like it failed again and again just now (portal.http.circuit_breaker)."""
 
     def __init__(self, retry_after: float) -> None:
@@ -152,15 +152,11 @@ def from_answer(
 
 def retry_seconds(header: str | None, now: datetime | None = None) -> float | None:
     """Seconds to wait by a Retry-After header, which holds seconds or a date (RFC 9110 §10.2.3), else None."""
-    text = (header or "").strip()
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return float(text)
-    try:
-        at = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
+    seconds = parse.whole_number(header, most=parse.LARGEST)
+    if seconds is not None:
+        return float(seconds)
+    at = parse.http_date(header)
+    return None if at is None else max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
 
 
 def step_up_age(challenge: str | None) -> int | None:

@@ -12,7 +12,8 @@ from portal.services.endpoints import (
     UPDATE_NOTIFICATION_SETTINGS,
     UPDATE_NOTIFICATIONS,
 )
-from portal.services.paging import asking, fitted
+from portal.services.paging import page_query, requested_page
+from portal.services.read_back import read_back
 from portal.services.records.notifications import Notification, NotificationCounts, NotificationSettings
 
 
@@ -28,8 +29,8 @@ def list_notifications(
 
     GET /api/app/notification (care API specification §4).
     """
-    query = asking(skip, limit, IsRead=is_read, Type=type)
-    return fitted(care.read(LIST_NOTIFICATIONS, Page[Notification], query=query), skip, limit)
+    query = page_query(skip, limit, IsRead=is_read, Type=type)
+    return requested_page(care.read(LIST_NOTIFICATIONS, Page[Notification], query=query), skip, limit)
 
 
 def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = True) -> NotificationCounts:
@@ -67,7 +68,7 @@ def count_unread(care: Care) -> int:
     return sum(not notification.is_read for notification in newest.items)
 
 
-def announcing(notifications: Iterable[Notification], conversation_id: str) -> tuple[str, ...]:
+def ids_announcing(notifications: Iterable[Notification], conversation_id: str) -> tuple[str, ...]:
     """The ids of the unread notifications that announce a conversation: set read, its messages are read too."""
     return tuple(n.id for n in notifications if not n.is_read and n.is_about("Conversation", conversation_id))
 
@@ -87,7 +88,7 @@ def update_settings(care: Care, settings: NotificationSettings) -> NotificationS
     change to a locked one, `Conflict` when they were changed meanwhile.
     """
     done = care.act(UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, body=settings)
-    return done or get_settings(care)
+    return done or read_back(lambda: get_settings(care))
 
 
 def _update(care: Care, body: dict[str, object]) -> NotificationCounts:

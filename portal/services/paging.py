@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 CAP = 1000
 """The most records that a walk reads; nobody has more than that in view."""
-PIECE = 200
+CHUNK = 200
 """How many records a walk asks for at a time."""
 
 
-def asking(skip: int, limit: int, **others: str | int | bool | datetime | None) -> Query:
+def page_query(skip: int, limit: int, **others: str | int | bool | datetime | None) -> Query:
     """The query for `limit` records after the first `skip`; `others` by their names at the API.
 
     Instants become ISO 8601 in UTC. See docs/assumptions.md.
@@ -26,7 +26,7 @@ def asking(skip: int, limit: int, **others: str | int | bool | datetime | None) 
     return {"SkipCount": skip, "MaxResultCount": limit, **values}
 
 
-def fitted(page: Page[T], skip: int, limit: int) -> Page[T]:
+def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
     """The page that was asked for, also from an API that doesn't count or doesn't page.
 
     An uncounted full page counts one record more than was seen, so that "next" is offered, and says so.
@@ -46,11 +46,11 @@ def fitted(page: Page[T], skip: int, limit: int) -> Page[T]:
     )
 
 
-def every(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:
+def read_every_page(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:
     """All records of a list, at most `CAP`, by calls of `read(skip, limit)`."""
     found: list[T] = []
     while len(found) < CAP:
-        page = read(len(found), PIECE)
+        page = read(len(found), CHUNK)
         found.extend(page.items)
         if not page.items or len(found) >= page.total:
             break

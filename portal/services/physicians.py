@@ -7,7 +7,7 @@ from datetime import datetime
 from portal.services.client import Care
 from portal.services.decoding import Page
 from portal.services.endpoints import LIST_PHYSICIANS, Reference
-from portal.services.paging import asking
+from portal.services.paging import page_query
 from portal.services.records.physicians import Physician
 
 
@@ -26,5 +26,5 @@ def list_physicians(
     GET /api/calendar/resources/physicians (care API specification §4). Cached for minutes: `as_of` says when
     it was read if the API can't be reached now. Ask for whole days, so that people share a copy.
     """
-    query = asking(skip, limit, Filter=text, From=start, To=end, LocationId=location_id)
+    query = page_query(skip, limit, Filter=text, From=start, To=end, LocationId=location_id)
     return care.reference(LIST_PHYSICIANS, Page[Physician], query=query)

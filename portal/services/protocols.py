@@ -5,7 +5,8 @@ from __future__ import annotations
 from portal.services.client import Care
 from portal.services.decoding import Page, fields_of
 from portal.services.endpoints import CREATE_PROTOCOL, LIST_PROTOCOLS, READ_PROTOCOL, UPDATE_PROTOCOL
-from portal.services.paging import asking, fitted
+from portal.services.paging import page_query, requested_page
+from portal.services.read_back import read_back
 from portal.services.records.base import AUDIT_MEMBERS
 from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
 
@@ -23,8 +24,8 @@ def list_protocols(
 
     GET /api/care/fertility-protocols (care API specification §4).
     """
-    query = asking(skip, limit, Sorting=sorting, Filter=text, Status=status)
-    return fitted(care.read(LIST_PROTOCOLS, Page[Protocol], query=query), skip, limit)
+    query = page_query(skip, limit, Sorting=sorting, Filter=text, Status=status)
+    return requested_page(care.read(LIST_PROTOCOLS, Page[Protocol], query=query), skip, limit)
 
 
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:
@@ -50,4 +51,5 @@ def update_protocol(care: Care, protocol_id: str, *, protocol: Protocol) -> Prot
     meanwhile, `Refused` when it is completed or cancelled, or the move isn't allowed.
     """
     body = fields_of(protocol, without=AUDIT_MEMBERS)
-    return care.act(UPDATE_PROTOCOL, Protocol, body=body, id=protocol_id) or get_protocol(care, protocol_id)
+    written = care.act(UPDATE_PROTOCOL, Protocol, body=body, id=protocol_id)
+    return written or read_back(lambda: get_protocol(care, protocol_id))

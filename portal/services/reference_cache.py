@@ -26,9 +26,10 @@ from portal.http.requests_adapter import CurlAdapter
 from portal.http.transport import Answer, Call
 from portal.operate import metrics
 from portal.services import decoding, retry
-from portal.services.client import Care, query_text
+from portal.services.addresses import query_text
+from portal.services.client import Care
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
-from portal.services.errors import BadResponse, CareError, HeldBack, Unavailable
+from portal.services.errors import BadResponse, CareError, CircuitOpen, Unavailable
 from portal.store import StoreDown, update
 from portal.store.vault import Vault
 
@@ -60,7 +61,7 @@ class ReferenceCache:
         """Return the data, fresh from the cache or the API; an older copy, dated, when the API fails.
 
         Raises CareError. Only a server's failure (500, 502, 503, 504), no answer at all, or a call that is held back
-        after such (HeldBack) lets an older copy be shown; a refusal never does.
+        after such (CircuitOpen) lets an older copy be shown; a refusal never does.
         """
         if endpoint not in KEPT:
             raise ValueError(f"{endpoint.method} {endpoint.template} is not reference data")
@@ -81,7 +82,7 @@ class ReferenceCache:
             error = care.error(answer, endpoint)
             if answer.status not in retry.FAILURES:
                 raise error
-        except HeldBack as held_back:
+        except CircuitOpen as held_back:
             error: CareError = held_back
         except requests.RequestException as failure:
             retry.log_failure(endpoint.group, str(failure))

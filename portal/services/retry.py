@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker
-from portal.http.transport import Answer, Call, OutboundError
+from portal.http.transport import Answer, Call, TransportError
 from portal.operate import metrics
 from portal.services.errors import retry_seconds
 
@@ -46,7 +46,7 @@ def once(call: Call, group: str, breaker: Breaker, *, usual: float, alone: bool 
     started = time.perf_counter()
     try:
         answer = transport.send(call, alone=alone)
-    except OutboundError as error:
+    except TransportError as error:
         unanswered(error, group, breaker, started, is_fair=call.timeout >= _SHORT * usual)
         raise
     answered(answer.status, group, breaker, started)
@@ -63,7 +63,7 @@ def answered(status: int, group: str, breaker: Breaker, started: float) -> None:
 
 
 def unanswered(
-    error: OutboundError, group: str, breaker: Breaker, started: float, *, is_fair: bool = True
+    error: TransportError, group: str, breaker: Breaker, started: float, *, is_fair: bool = True
 ) -> None:
     """Count a call without an answer, unless it is for a reason of our own."""
     metrics.upstream(group, error.reason, time.perf_counter() - started)
@@ -73,17 +73,17 @@ def unanswered(
 
 def read(send: Callable[[], T], group: str, breaker: Breaker, *, seconds: Callable[[], float]) -> T:
     """Return what a read is answered; once more where it failed in passing and `seconds()` are left to wait for that."""
-    outcome: T | OutboundError
+    outcome: T | TransportError
     try:
         outcome = send()
-    except OutboundError as error:
+    except TransportError as error:
         outcome = error
     pause = _pause(outcome)
     if pause is not None and breaker.is_closed and seconds() > pause:
         metrics.retried(group)
         transport.pause(pause)
         return send()
-    if isinstance(outcome, OutboundError):
+    if isinstance(outcome, TransportError):
         raise outcome
     return outcome
 
@@ -101,9 +101,9 @@ def log_failure(
     log.warning("call failed", extra=extra)
 
 
-def _pause(outcome: Answered | OutboundError) -> float | None:
+def _pause(outcome: Answered | TransportError) -> float | None:
     """In how many seconds a read may be sent once more, by jitter and Retry-After; None where that wouldn't help."""
-    if isinstance(outcome, OutboundError):
+    if isinstance(outcome, TransportError):
         if outcome.reason in ("timed out", "too large"):
             return None
         asked = 0.0

@@ -10,7 +10,7 @@ import msgspec
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.http import transport
-from portal.http.transport import Call, OutboundError
+from portal.http.transport import Call, TransportError
 from portal.services.errors import Unavailable
 from portal.signin.discovery import Metadata
 from portal.signin.tokens import SignInFailed
@@ -60,7 +60,7 @@ def userinfo(metadata: Metadata, answer: Mapping[str, Any], sub: str, timeouts: 
     try:
         told = transport.send(call, alone=True)
         claims = msgspec.json.decode(told.body, type=dict[str, Any]) if told.status == 200 else {}
-    except (OutboundError, msgspec.DecodeError, RecursionError) as error:
+    except (TransportError, msgspec.DecodeError, RecursionError) as error:
         raise Unavailable("userinfo") from error
     if claims and claims.get("sub") != sub:
         raise SignInFailed("userinfo of another person")

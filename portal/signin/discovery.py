@@ -25,7 +25,7 @@ from portal.config.settings import Timeouts
 from portal.config.tenants import Client, Tenants
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker, Open
-from portal.http.transport import Call, OutboundError
+from portal.http.transport import Call, TransportError
 from portal.operate import metrics
 
 T = TypeVar("T")
@@ -169,8 +169,8 @@ class Provider:
                 self._breaker.admit(is_read=True)
                 self._get(self._discovery_url)
             self._breaker.admit(is_read=False)
-        except Open as held_back:
-            raise ProviderDown(str(held_back)) from held_back
+        except Open as error:
+            raise ProviderDown(str(error)) from error
         started = time.perf_counter()
         try:
             yield
@@ -226,7 +226,7 @@ class Provider:
         started = time.perf_counter()
         try:
             answer = transport.send(call, alone=True)
-        except OutboundError as error:
+        except TransportError as error:
             metrics.upstream(_GROUP, error.reason, time.perf_counter() - started)
             self._breaker.bad()
             raise ProviderDown(error.reason) from error

@@ -90,7 +90,7 @@ class _LogoutClaims(msgspec.Struct, frozen=True):
     nonce: Any = None
 
 
-def _typed(claims: dict[str, Any]) -> _LogoutClaims:
+def _checked_claims(claims: dict[str, Any]) -> _LogoutClaims:
     try:
         return msgspec.convert(claims, _LogoutClaims)
     except msgspec.ValidationError as error:
@@ -112,7 +112,7 @@ class BackChannel:
         Raises SignInFailed when the token must not be believed.
         """
         provider = self.providers.of(tenant.auth_url, tenant.identity_origins)
-        claims = _typed(decode(logout_token, provider))
+        claims = _checked_claims(decode(logout_token, provider))
         now = self.clock()
         issuer = provider.metadata().issuer
         audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud

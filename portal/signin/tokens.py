@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import math
 import random
 import re
 import secrets
@@ -24,6 +25,7 @@ from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 
+from portal import parse
 from portal.config.client_keys import ClientKey
 from portal.config.settings import Timeouts
 from portal.config.tenants import Client
@@ -158,10 +160,11 @@ def read_tokens(
 
 def _whole_seconds(lifetime: object) -> int | None:
     """A number of seconds, also as text, as some servers write it; None when it is none."""
-    try:
-        return min(max(0, int(cast("Any", lifetime))), _LONGEST_LIFETIME)
-    except (TypeError, ValueError, OverflowError):
+    if isinstance(lifetime, str):
+        lifetime = parse.whole_number(lifetime, most=parse.LARGEST)
+    if not isinstance(lifetime, int | float) or (isinstance(lifetime, float) and math.isnan(lifetime)):
         return None
+    return int(min(max(0, lifetime), _LONGEST_LIFETIME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,7 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
     if not isinstance(token, str) or not token:
         raise SignInFailed("no ID token")
     claims = decode(token, provider)
-    held = _typed(claims)
+    held = _checked_claims(claims)
     issuer = provider.metadata().issuer
     options: Any = {
         "iss": {"essential": True, "value": issuer},
@@ -211,7 +214,7 @@ def verify_refreshed_id_token(
     one that tells of another sign-in than that of `auth_time`.
     """
     claims = verify_id_token(token, provider, expected, now)
-    held = _typed(claims)
+    held = _checked_claims(claims)
     if held.sub != sub:
         raise AnotherPerson("ID token of another person")
     if held.iat < now - _LONGEST_ISSUED_AGO - LEEWAY:
@@ -242,7 +245,7 @@ class _IdClaims(msgspec.Struct, frozen=True):
     nbf: Time | None = None
 
 
-def _typed(claims: Mapping[str, Any]) -> _IdClaims:
+def _checked_claims(claims: Mapping[str, Any]) -> _IdClaims:
     try:
         return msgspec.convert(claims, _IdClaims)
     except msgspec.ValidationError as error:

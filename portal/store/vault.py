@@ -21,7 +21,7 @@ from portal.store.sealer import Sealer
 T = TypeVar("T")
 
 
-class Held(msgspec.Struct, Generic[T], frozen=True):
+class Versioned(msgspec.Struct, Generic[T], frozen=True):
     """An opened record: its value, the version to write over, and when it is gone (seconds since 1970)."""
 
     value: T
@@ -51,7 +51,7 @@ class Vault:
         """Return the names of the live records that carry the tag."""
         return self._names.tagged(kind, *parts)
 
-    def get(self, name: str, into: type[T]) -> Held[T] | None:
+    def get(self, name: str, into: type[T]) -> Versioned[T] | None:
         """Return the record, or None when it is absent, forged or sealed with a key that is gone."""
         record = self.store.get(name)
         return self.open(name, record, into) if record else None
@@ -60,7 +60,7 @@ class Vault:
         """Return the sealed records of these names in one round trip, for `open`."""
         return self.store.get_many(names)
 
-    def open(self, name: str, record: Record, into: type[T]) -> Held[T] | None:
+    def open(self, name: str, record: Record, into: type[T]) -> Versioned[T] | None:
         """Decrypt and decode one record."""
         plain = self._sealer.open(record.value, name.encode())
         if plain is None:
@@ -69,7 +69,7 @@ class Vault:
             value = self._decoder(into).decode(plain)
         except msgspec.DecodeError:
             return None
-        return Held(value, record.version, record.expires_at)
+        return Versioned(value, record.version, record.expires_at)
 
     def insert(self, name: str, value: object, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
         """Create the record; False when one of that name exists."""
@@ -128,6 +128,6 @@ class Vault:
     def _decoder(self, into: type[T]) -> msgspec.msgpack.Decoder[T]:
         decoder = self._decoders.get(into)
         if decoder is None:
-            with decoders.making:
+            with decoders.creation_lock:
                 decoder = self._decoders[into] = msgspec.msgpack.Decoder(into)
         return decoder  # pyright: ignore[reportReturnType]  # keyed by its own type

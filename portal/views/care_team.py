@@ -19,6 +19,7 @@ from markupsafe import Markup
 from portal.config.tenants import Side, time_zones
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
+from portal.parse import line, record_id, week_monday
 from portal.services.client import Care
 from portal.services.physicians import list_physicians
 from portal.services.records.physicians import Physician
@@ -28,7 +29,6 @@ from portal.web.filters import date_locale, in_a_row, now
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.pages import Page
-from portal.web.parse import line, record_id, week_monday
 
 bp = Blueprint("care_team", __name__, url_prefix="/care-team")
 

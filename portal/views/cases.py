@@ -17,7 +17,7 @@ from portal.services.records.episodes import Episode
 from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit, labels
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.forms import Choices, Fields, Form, Values, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -38,7 +38,7 @@ def edit(care: Care, person: Person, case_id: str) -> Response:
     """Show a case as a form."""
     episode, case = find_embedded(care, person, _of_id(case_id))
     audit.note("case.read", "done", kind="case", id_=case.id)
-    return _page(episode, case, shown(_editing(care, person, episode, case_id), case))
+    return _page(episode, case, open_form(_editing(care, person, episode, case_id), case))
 
 
 @bp.post("/<record:case_id>/edit")
@@ -47,7 +47,7 @@ def edit(care: Care, person: Person, case_id: str) -> Response:
 def save(care: Care, person: Person, case_id: str) -> Response:
     """Save it, or show what someone else made of it meanwhile."""
     episode, case = find_embedded(care, person, _of_id(case_id))
-    result = attempt(_editing(care, person, episode, case_id), case)
+    result = save_edit(_editing(care, person, episode, case_id), case)
     if not isinstance(result, Saved):
         return _page(episode, case, result)
     toast(_("The case is saved.") if result.is_changed else _("Nothing was changed."))

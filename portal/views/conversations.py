@@ -15,6 +15,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _, ngettext
+from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.conversations import (
@@ -27,8 +28,8 @@ from portal.services.conversations import (
 )
 from portal.services.errors import CareError, Unavailable
 from portal.services.gather import gather
-from portal.services.notifications import announcing, list_notifications, set_read
-from portal.services.paging import every
+from portal.services.notifications import ids_announcing, list_notifications, set_read
+from portal.services.paging import read_every_page
 from portal.services.records.conversations import Channel, Conversation, Message, MessageSide, ReplyAddress
 from portal.state.sessions import Person
 from portal.web import audit, bell
@@ -37,7 +38,6 @@ from portal.web.filters import in_a_row, isolate
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page
-from portal.web.parse import page_number
 from portal.web.plain_text import plain_text
 
 bp = Blueprint("conversations", __name__, url_prefix="/conversations")
@@ -83,13 +83,15 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
     """Set what announces this thread read, and with it the messages; the same answer tells the new counts."""
     before, news = gather(
         lambda: get_conversation(care, conversation_id),
-        lambda: every(lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False)),
+        lambda: read_every_page(
+            lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False)
+        ),
     )
     if isinstance(before, CareError):
         raise before
     if isinstance(news, CareError):
         raise news
-    announced = announcing(news, conversation_id)
+    announced = ids_announcing(news, conversation_id)
     unread = _set_read(care, announced, of=len(news))
     bell.learn(person, unread)
     audit.note("conversation.mark-read", "done", kind="conversation", id_=conversation_id)
@@ -109,20 +111,20 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
 
 @bp.post("/<record:conversation_id>/messages/<record:message_id>/archive")
 @signed_in(Side.PATIENT, Side.STAFF)
-def put_away(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
+def archive_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Archive one message for this person; Undo restores it."""
     _act(person, "message.archive", message_id, lambda: archive_message(care, message_id))
-    back = url_for(".bring_back", conversation_id=conversation_id, message_id=message_id)
+    back = url_for(".restore_one_message", conversation_id=conversation_id, message_id=message_id)
     toast(_("Message archived."), undo=back)
     return _after_act(care, person, conversation_id)
 
 
 @bp.post("/<record:conversation_id>/messages/<record:message_id>/restore")
 @signed_in(Side.PATIENT, Side.STAFF)
-def bring_back(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
+def restore_one_message(care: Care, person: Person, conversation_id: str, message_id: str) -> Response:
     """Restore one archived message for this person; Undo archives it again."""
     _act(person, "message.restore", message_id, lambda: restore_message(care, message_id))
-    away = url_for(".put_away", conversation_id=conversation_id, message_id=message_id)
+    away = url_for(".archive_one_message", conversation_id=conversation_id, message_id=message_id)
     toast(_("Message restored."), undo=away)
     return _after_act(care, person, conversation_id)
 
@@ -203,7 +205,7 @@ class Thread:
     is_archived: bool
     episode_id: str | None
     bubbles: list[Bubble]
-    put_away: list[Bubble]
+    archived: list[Bubble]
     reply: Reply
 
 
@@ -252,7 +254,7 @@ def _current(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
 
 def _archived(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
     """One page of the archived ones alone, which the API lists only together with the others."""
-    everything = every(
+    everything = read_every_page(
         lambda skip, limit: list_conversations(
             care, skip=skip, limit=limit, text=text or None, include_archived=True
         )
@@ -307,7 +309,7 @@ def _view(conversation: Conversation, person: Person) -> Thread:
         is_archived=conversation.is_archived,
         episode_id=conversation.episode_id,
         bubbles=[bubble for bubble in bubbles if not bubble.message.is_archived],
-        put_away=[bubble for bubble in bubbles if bubble.message.is_archived],
+        archived=[bubble for bubble in bubbles if bubble.message.is_archived],
         reply=_reply(conversation.reply_address),
     )
 

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.directories import move_directory
@@ -21,7 +22,6 @@ from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unkno
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
-from portal.web.parse import record_id
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("directories", __name__, url_prefix="/directories")
@@ -76,7 +76,7 @@ def show(care: Care, person: Person, directory_id: str) -> Response:
     """Ask where the folder should go."""
     episode = _episode(care)
     audit.note("episode.read", "done", kind="episode", id_=episode.id)
-    given = unsent.given_back(url_for(".move", directory_id=directory_id))
+    given = unsent.restored_form(url_for(".move", directory_id=directory_id))
     return _ask(episode, _directory(episode, directory_id), to=given.get("to", "") if given else "")
 
 

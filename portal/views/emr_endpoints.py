@@ -69,7 +69,7 @@ def show(care: Care, person: Person, endpoint_id: str) -> Response:
     if operation.state is State.DONE:
         removed_at = datetime.fromtimestamp(operation.changed_at, UTC)
         return render(RemovedPage(endpoint_id=endpoint_id, removed_at=removed_at))
-    given = unsent.given_back(url_for(".remove", endpoint_id=endpoint_id))
+    given = unsent.restored_form(url_for(".remove", endpoint_id=endpoint_id))
     return _ask(endpoint_id, operation, _form(endpoint_id, given) if given else None)
 
 

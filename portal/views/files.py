@@ -15,6 +15,7 @@ from flask import Blueprint, Response, request
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import whole_number
 from portal.services.client import Care
 from portal.services.endpoints import Content
 from portal.services.files import open_file
@@ -26,7 +27,6 @@ from portal.web.filters import file_size
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.pages import Page
-from portal.web.parse import whole_number
 
 bp = Blueprint("files", __name__, url_prefix="/files")
 

@@ -21,7 +21,7 @@ def healthz() -> Response:
 @bp.get("/readyz")
 def readyz() -> Response:
     """200 while this process should be sent requests, else 503; the words say why (portal.operate.readiness)."""
-    is_ready, words = context().readiness.look()
+    is_ready, words = context().readiness.probe()
     return _plain(words, 200 if is_ready else 503)
 
 
@@ -34,7 +34,7 @@ def metrics() -> Response:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
         return make_response("", 401, {"WWW-Authenticate": "Bearer"})
-    return make_response(counted.shown(), 200, {"Content-Type": counted.CONTENT_TYPE})
+    return make_response(counted.exposition(), 200, {"Content-Type": counted.CONTENT_TYPE})
 
 
 def _plain(words: str, status: int = 200) -> Response:

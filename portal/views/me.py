@@ -19,7 +19,7 @@ from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
 from portal.views.patients import CONTACT, check_contact, contact_fields, contact_values, with_contact
 from portal.web import audit
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page
@@ -38,7 +38,7 @@ def show(care: Care, person: Person) -> Response:
     if isinstance(mine, CareError):
         return _page(mine, None)
     audit.note("patient.read", "done", kind="patient", id_=mine.patient.id)
-    return _page(mine, shown(_editing(care, person), mine.patient))
+    return _page(mine, open_form(_editing(care, person), mine.patient))
 
 
 @bp.post("")
@@ -47,12 +47,12 @@ def show(care: Care, person: Person) -> Response:
 def save(care: Care, person: Person) -> Response:
     """Save how I am reached, or show what someone else made of it meanwhile."""
     mine = _mine(care, person)
-    result = attempt(_editing(care, person), mine.patient)
+    result = save_edit(_editing(care, person), mine.patient)
     if not isinstance(result, Saved):
         return _page(mine, result)
     toast(_("Your details are saved.") if result.is_changed else _("Nothing was changed."))
     if wants("details"):
-        return _page(mine, shown(_editing(care, person), result.record))
+        return _page(mine, open_form(_editing(care, person), result.record))
     return redirect_to(url_for(".show"))
 
 

@@ -72,7 +72,7 @@ _COMMON_ZONES = (
 def show(care: Care, person: Person) -> Response:
     """Show by which ways each kind of notification comes, quiet hours and language."""
     current = get_settings(care)
-    given = unsent.given_back(url_for(".save"))
+    given = unsent.restored_form(url_for(".save"))
     if given is None:
         return _settings_page(Filled.of(current))
     filled = Filled.of_form(current, given)

@@ -10,19 +10,19 @@ from flask import Blueprint, Response, current_app, g, make_response, request, u
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
 from portal.services.gather import gather
 from portal.services.notifications import count_unread, list_notifications, set_all_read, set_read
-from portal.services.paging import every
+from portal.services.paging import read_every_page
 from portal.services.records.notifications import Notification, NotificationCounts
 from portal.state.sessions import Person
 from portal.web import audit, bell
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, render_bell, toast, wants
 from portal.web.pages import Page
-from portal.web.parse import page_number
 from portal.web.record_links import address_of
 
 bp = Blueprint("notifications", __name__, url_prefix="/notifications")
@@ -54,7 +54,7 @@ def index(care: Care, person: Person) -> Response:
 
 @bp.get("/bell")
 @signed_in(Side.PATIENT, Side.STAFF, background=True)
-def ring(care: Care, person: Person) -> Response:
+def show_bell(care: Care, person: Person) -> Response:
     """Answer with the bell when its count is another than `known`, else 204; a failure leaves it as it is."""
     if bell.claim(person):
         try:
@@ -172,7 +172,7 @@ def _with_filters(address: str) -> str:
 
 def _find(care: Care, notification_id: str) -> tuple[int, Notification]:
     """The notification and its place in the list, which no endpoint gives alone."""
-    everything = every(lambda skip, limit: list_notifications(care, skip=skip, limit=limit))
+    everything = read_every_page(lambda skip, limit: list_notifications(care, skip=skip, limit=limit))
     for place, notification in enumerate(everything):
         if notification.id == notification_id:
             return place, notification

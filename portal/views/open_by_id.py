@@ -14,6 +14,7 @@ from flask import Blueprint, Response, g, request, session, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _, for_each_language
+from portal.parse import line, record_id
 from portal.services.client import Care
 from portal.services.consents import get_consent
 from portal.services.episodes import get_episode
@@ -26,7 +27,6 @@ from portal.web import audit, unsent
 from portal.web.guard import PUBLIC, signed_in
 from portal.web.htmx import is_htmx, redirect_to, render
 from portal.web.pages import Page
-from portal.web.parse import line, record_id
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.record_links import address_of, is_at
 from portal.web.routing import endpoint_at
@@ -160,7 +160,7 @@ def _kind_names() -> dict[str, str]:
 
 
 def _page(person: Person, answer: Answer | None = None) -> Response:
-    form = unsent.given_back(url_for(".find")) or request.form
+    form = unsent.restored_form(url_for(".find")) or request.form
     page = OpenPage(
         error=answer.words if answer else "",
         pasted=line(form.get("id"), longest=_LONGEST),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
+from portal.parse import calendar_date
 from portal.services.client import Care
 from portal.services.patients import update_patient
 from portal.services.records.conversations import Channel
@@ -21,13 +22,12 @@ from portal.services.records.patients import Address, EmergencyContact, Patient
 from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.forms import Fields, Form, Values, a_date, a_phone_number, an_email, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.locale_selector import NAMES
 from portal.web.pages import Page
-from portal.web.parse import calendar_date
 from portal.web.permissions import EDIT_PATIENT, may
 from portal.web.unsent import typed_text
 
@@ -48,7 +48,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
     """Show a patient's record as a form."""
     episode, patient = find_embedded(care, person, of_id(patient_id))
     audit.note("patient.read", "done", kind="patient", id_=patient.id)
-    return _page(episode, patient, shown(_editing(care, person, patient_id), patient))
+    return _page(episode, patient, open_form(_editing(care, person, patient_id), patient))
 
 
 @bp.post("/<record:patient_id>/edit")
@@ -57,7 +57,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else made of it meanwhile."""
     episode, patient = find_embedded(care, person, of_id(patient_id))
-    result = attempt(_editing(care, person, patient_id), patient)
+    result = save_edit(_editing(care, person, patient_id), patient)
     if not isinstance(result, Saved):
         return _page(episode, patient, result)
     toast(_("The patient’s record is saved.") if result.is_changed else _("Nothing was changed."))

@@ -103,7 +103,7 @@ class Reopened:
 Outcome: TypeAlias = Done[T] | Refused | NotSent | Unknown | Reopened
 
 
-def _shown(_result: object) -> bool:
+def _always(_result: object) -> bool:
     return True
 
 
@@ -119,7 +119,7 @@ def act_once(
     kind: str,
     id_: str | None = None,
     look: Callable[[], T | None] | None = None,
-    shows: Callable[[T], bool] = _shown,
+    shows: Callable[[T], bool] = _always,
     receipt: Callable[[T], str] = _nothing,
     limit: str | None = None,
     is_repeatable: bool = False,
@@ -325,7 +325,7 @@ class _Act(Generic[T]):
         found, is_readable = None, self.look is not None
         try:
             found = self.look() if self.look else None
-        except (Unavailable, BadResponse):
+        except CareError:  # refused or not: it says nothing of the act
             is_readable = False
         if found is not None:
             return self.done(found)

@@ -19,32 +19,32 @@ FRESH_SECONDS = 15
 _LIFETIME = 3600
 
 
-class Known(msgspec.Struct, frozen=True):
+class LastCount(msgspec.Struct, frozen=True):
     """How many were unread, and when that was learned or last asked (seconds since 1970)."""
 
     count: int | None
     at: float
 
 
-_NOTHING = Known(count=None, at=0.0)
+_NOTHING = LastCount(count=None, at=0.0)
 
 
 def count(person: Person) -> int | None:
     """Return how many notifications are unread as far as is known; None when it isn't (the store may be down)."""
-    known = look(person)
+    known = last_count(person)
     return known.count if known else None
 
 
-def look(person: Person) -> Known | None:
+def last_count(person: Person) -> LastCount | None:
     """Return what is known, or None."""
     try:
-        held = context().vault.get(_name(person), Known)
+        held = context().vault.get(_name(person), LastCount)
     except StoreDown:
         return None
     return held.value if held else None
 
 
-def is_fresh(known: Known | None) -> bool:
+def is_fresh(known: LastCount | None) -> bool:
     """Whether it is too early to ask the API again."""
     return known is not None and context().clock() - known.at < FRESH_SECONDS
 
@@ -54,8 +54,8 @@ def learn(person: Person, count: int | None) -> None:
     if count is None:
         return
 
-    def learned(known: Known) -> Known | None:
-        return None if known.count == count and is_fresh(known) else Known(count, _now())
+    def learned(known: LastCount) -> LastCount | None:
+        return None if known.count == count and is_fresh(known) else LastCount(count, _now())
 
     _update(person, learned)
 
@@ -63,15 +63,15 @@ def learn(person: Person, count: int | None) -> None:
 def claim(person: Person) -> bool:
     """Whether this request may ask the API: of all tabs and workers one in 15 seconds may."""
 
-    def asked(known: Known) -> Known | None:
-        return None if is_fresh(known) else Known(known.count, _now())
+    def asked(known: LastCount) -> LastCount | None:
+        return None if is_fresh(known) else LastCount(known.count, _now())
 
     return _update(person, asked) is not None
 
 
-def _update(person: Person, change: Callable[[Known], Known | None]) -> Known | None:
+def _update(person: Person, change: Callable[[LastCount], LastCount | None]) -> LastCount | None:
     expires_at = _now() + _LIFETIME
-    return context().vault.update(_name(person), Known, change, initial=_NOTHING, expires_at=expires_at)
+    return context().vault.update(_name(person), LastCount, change, initial=_NOTHING, expires_at=expires_at)
 
 
 def _now() -> float:

@@ -5,7 +5,7 @@ field: what was, what was typed, and what is now. Whatever someone else changed 
 typed, and chosen per field; nothing that anybody typed is lost. What the portal doesn't see in time the API's stamp
 refuses, and then the record is read and compared again. It is written once (`portal.web.act_once`).
 
-A page gives an `Editing` and shows what `attempt` returns: `Saved`, or a `Filled` form, or a `Comparison`. What was
+A page gives an `Editing` and shows what `save_edit` returns: `Saved`, or a `Filled` form, or a `Comparison`. What was
 typed before a session ended is compared in the same way when the page is opened again (`portal.web.unsent`).
 """
 
@@ -22,7 +22,7 @@ from flask import request
 
 from portal.i18n.gettext import _
 from portal.services import errors
-from portal.services.errors import CareError, Conflict, Invalid, NotOffered, Unavailable
+from portal.services.errors import Conflict, Invalid, NotOffered, Unavailable
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -173,10 +173,10 @@ EDIT_FORM = ("opened", "seen", "keep-*")
 """What every edit form carries besides its own fields."""
 
 
-def shown(editing: Editing[R], record: R) -> Filled | Comparison:
+def open_form(editing: Editing[R], record: R) -> Filled | Comparison:
     """Return the form as the record is or, where it is given back, with what was typed into it."""
     now = editing.values(record)
-    given = unsent.given_back(request.path)
+    given = unsent.restored_form(request.path)
     if given is not None:
         sent_form = Sent.of_form(tuple(editing.fields(record)), given)
         wanted = settle(sent_form, now, record, editing.form(record, now))
@@ -186,7 +186,7 @@ def shown(editing: Editing[R], record: R) -> Filled | Comparison:
     return Filled(editing.form(record, now), _carried(now, _seen(now, record.concurrency_stamp)))
 
 
-def attempt(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
+def save_edit(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
     """Save what this request's form holds over `record`, read just now, or return what to show instead.
 
     The same form sent twice has one effect: the second finds the record as wanted. An answer that got lost is looked
@@ -330,10 +330,7 @@ class _Write(Generic[R]):
         return written
 
     def _look(self) -> R | None:
-        try:
-            self.newest = self.editing.read()
-        except CareError as error:
-            raise Unavailable("not confirmed", outcome_known=False) from error
+        self.newest = self.editing.read()
         is_wanted = self.editing.values(self.newest) == self.wanted
         return self.newest if is_wanted or (self.is_answered and self._is_changed()) else None
 

@@ -45,7 +45,7 @@ _UNREADABLE = frozenset({400, 413, 414, 415, 421, 431})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Explanation:
     """What a page says of a failure: what happened, what to do, and whether trying again may help."""
 
     status: int
@@ -90,11 +90,11 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Exception, _unexpected)
 
 
-def told(error: CareError) -> Told:
+def explain(error: CareError) -> Explanation:
     """Say what a failed call means to the person."""
     match error:
         case TokenRefused():
-            return Told(
+            return Explanation(
                 502,
                 _("The clinic’s system doesn’t accept your sign-in"),
                 _("You are signed in here, but the clinic’s system refused that. Your records are safe."),
@@ -102,28 +102,28 @@ def told(error: CareError) -> Told:
                 again=True,
             )
         case NotAllowed():
-            return Told(
+            return Explanation(
                 403,
                 _("You can’t open this"),
                 _("Your role at this clinic doesn’t include this page or this action."),
                 _("If you think it should, ask the clinic."),
             )
         case Refused():
-            return Told(
+            return Explanation(
                 403,
                 _("That can’t be done now"),
                 refusal_message(error.code),
                 _("Nothing was changed. Go back and look at it as it is now."),
             )
         case NotFound():
-            return Told(
+            return Explanation(
                 404,
                 _("We can’t find that"),
                 _("It may have been removed, may not be ready yet, or may belong to someone else."),
                 _("Check the address, or start again from the home page."),
             )
         case Conflict():
-            return Told(
+            return Explanation(
                 409,
                 _("Someone changed this meanwhile"),
                 _("It is not as it was when you opened it, so nothing was saved over it."),
@@ -131,35 +131,35 @@ def told(error: CareError) -> Told:
                 again=True,
             )
         case Invalid():
-            return Told(
+            return Explanation(
                 400,
                 _("The clinic’s system didn’t accept that"),
                 _("Something in what was sent isn’t right. Nothing was changed."),
                 _("Go back, check what you entered and try again."),
             )
         case NotOffered(about_record=True):
-            return Told(
+            return Explanation(
                 501,
                 _("This record is kept elsewhere"),
                 _("The clinic keeps this record in another system, so it can’t be shown or changed here."),
                 _("Ask the clinic and they will help you."),
             )
         case NotOffered():
-            return Told(
+            return Explanation(
                 501,
                 _("Your clinic doesn’t offer this here"),
                 _("This part of the portal isn’t used by your clinic."),
                 _("Ask the clinic and they will help you."),
             )
         case Unavailable(outcome_known=False):
-            return Told(
+            return Explanation(
                 503,
                 _("We couldn’t confirm that"),
                 _("The clinic’s system didn’t answer, so we don’t know whether it was done."),
                 _("Open the record and see how it stands before you try again."),
             )
         case Unavailable(is_undone=True):
-            return Told(
+            return Explanation(
                 503,
                 _("That wasn’t done"),
                 _("The clinic’s system can’t take this right now. Nothing was changed."),
@@ -167,7 +167,7 @@ def told(error: CareError) -> Told:
                 again=True,
             )
         case Unavailable() | BadResponse():
-            return Told(
+            return Explanation(
                 503 if isinstance(error, Unavailable) else 502,
                 _("This can’t be shown right now"),
                 _("The clinic’s system isn’t answering. Your records are safe."),
@@ -178,7 +178,7 @@ def told(error: CareError) -> Told:
             return _ours()
 
 
-def answer(what: Told, *, retry_after: float | None = None, href: str | None = None) -> Response:
+def answer(what: Explanation, *, retry_after: float | None = None, href: str | None = None) -> Response:
     """Return the failure as a fragment for htmx, else as a page; a bare page when even that can't be made.
 
     `href` is the page to refresh, where that is what helps.
@@ -203,7 +203,7 @@ def answer(what: Told, *, retry_after: float | None = None, href: str | None = N
     return response
 
 
-def _actions(what: Told, href: str | None) -> list[dict[str, str]]:
+def _actions(what: Explanation, href: str | None) -> list[dict[str, str]]:
     """What can be done about it, the likeliest first; `href` is the page to refresh."""
     home = {"label": _("Go to the worklist") if _is_staff() else _("Go to the home page"), "href": "/"}
     if href:
@@ -255,7 +255,7 @@ def _failed(error: CareError) -> Response:
     retry_after = error.retry_after if isinstance(error, Unavailable) else None
     if not g.get("tenant"):
         return _bare(503)
-    return answer(told(error), retry_after=retry_after)
+    return answer(explain(error), retry_after=retry_after)
 
 
 def _reason(error: CareError) -> str:
@@ -279,14 +279,14 @@ def _http(error: HTTPException) -> Response | HTTPException:
         return _bare(error.code or 500)
     match error.code:
         case 404:
-            return answer(told(NotFound()))
+            return answer(explain(NotFound()))
         case 403:
-            return answer(told(NotAllowed()))
+            return answer(explain(NotAllowed()))
         case 429:
             return _too_many()
         case 405:
             response = answer(
-                Told(
+                Explanation(
                     405,
                     _("That doesn’t work this way"),
                     _("This address can’t be used like that."),
@@ -298,7 +298,7 @@ def _http(error: HTTPException) -> Response | HTTPException:
             return response
         case code:
             return answer(
-                Told(
+                Explanation(
                     code or 500,
                     _("That didn’t work"),
                     _("The page couldn’t understand what was sent. Nothing was changed."),
@@ -319,7 +319,7 @@ def _too_many() -> Response:
         else ngettext("You can go on in %(num)d minute.", "You can go on in %(num)d minutes.", minutes)
     )
     return answer(
-        Told(
+        Explanation(
             429,
             _("Too many tries"),
             _("There were too many requests from here in a short time. Nothing was changed."),
@@ -346,8 +346,8 @@ def _plain(**context: object) -> str:
     return current_app.jinja_env.get_template("errors/bare.html").render(**context)
 
 
-def _ours() -> Told:
-    return Told(
+def _ours() -> Explanation:
+    return Explanation(
         500,
         _("Something went wrong on our side"),
         _("This page can’t be shown right now."),
@@ -369,8 +369,8 @@ def _is_staff() -> bool:
     return person is not None and person.is_staff
 
 
-def _identity_down() -> Told:
-    return Told(
+def _identity_down() -> Explanation:
+    return Explanation(
         503,
         _("Signing in isn’t possible right now"),
         _("The sign-in service isn’t answering."),
@@ -379,8 +379,8 @@ def _identity_down() -> Told:
     )
 
 
-def _loop() -> Told:
-    return Told(
+def _loop() -> Explanation:
+    return Explanation(
         400,
         _("Signing in doesn’t work here"),
         _("You came back from signing in several times, and this browser still doesn’t keep you signed in."),
@@ -388,8 +388,8 @@ def _loop() -> Told:
     )
 
 
-def _stale_page(*, is_kept: bool) -> Told:
-    return Told(
+def _stale_page(*, is_kept: bool) -> Explanation:
+    return Explanation(
         400,
         _("This page was open for too long"),
         _("For your safety, a form can only be sent for a while. Nothing was changed."),

@@ -13,7 +13,7 @@ from flask import request
 from werkzeug.datastructures import MultiDict
 
 from portal.i18n.gettext import _
-from portal.web.parse import calendar_date, paragraphs
+from portal.parse import calendar_date, paragraphs
 
 Values: TypeAlias = dict[str, str]
 """What a form holds: text by field name, "" for an empty field."""

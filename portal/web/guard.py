@@ -149,7 +149,7 @@ def care_of(person: Person) -> Care:
         partition=(person.issuer, tenant.key, person.sub, record.epoch if record else ""),
         by_patient=person.is_patient,
         idempotency=tenant.idempotency,
-        on_not_offered=partial(the.offered.note_missing, tenant.key),
+        on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         breakers=the.breakers,
     )
 

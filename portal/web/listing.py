@@ -18,9 +18,9 @@ from urllib.parse import urlencode
 
 from flask import url_for
 
+from portal import parse
 from portal.i18n.gettext import _
 from portal.services.decoding import Choice, Page
-from portal.web import parse
 
 StatusT = TypeVar("StatusT", bound=Choice)
 ItemT = TypeVar("ItemT")

@@ -47,7 +47,7 @@ def navigation(person: Person) -> list[NavItem]:
     sections = list(_staff_sections() if person.is_staff else _patient_sections())
     if may(person, "embryo.edit"):
         sections.insert(3, ("/storage", _("Embryo storage"), "storage", "e"))
-    missing = context().offered.missing(g.tenant.key)
+    missing = context().capabilities.missing(g.tenant.key)
     return [
         NavItem(href, label, icon, key, current=_is_current(href))
         for href, label, icon, key in sections

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from urllib.parse import quote
 
-from portal.web.parse import record_id
+from portal.parse import record_id
 
 _PAGES = {
     "episode": "/episodes/{id}",

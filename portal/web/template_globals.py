@@ -46,7 +46,7 @@ def _context() -> dict[str, object]:
     tenant = g.get("tenant")
     here = session()
     person = here.person if tenant else None
-    known = bell.look(person) if person and not htmx.is_htmx() else None
+    known = bell.last_count(person) if person and not htmx.is_htmx() else None
     unread = known.count if known else None
     frame = Frame(
         tenant=tenant,

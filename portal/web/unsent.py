@@ -6,7 +6,7 @@ the store, for an hour: under the person, the clinic and the form's address, so 
 that person is signed in and opens the form's page, the page holds what was typed and says that nothing has been sent.
 It goes when the form is sent, and when the person signs out.
 
-A form's handler names the fields (`typed_text`); the handler of its page asks for them (`given_back`).
+A form's handler names the fields (`typed_text`); the handler of its page asks for them (`restored_form`).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def await_return(person: Person) -> None:
     _mark_waiting((person.issuer, person.sub))
 
 
-def given_back(*actions: str) -> MultiDict[str, str] | None:
+def restored_form(*actions: str) -> MultiDict[str, str] | None:
     """Return what the person had typed into the form that posts to one of these addresses; None for nothing.
 
     Only for a page that is opened (GET), which then says so at its top.

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from portal.audit.checkpoints import Anchor, Anchors
+from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.audit.trail import Audit
 from portal.audit.verify import Finding, Verdict, report, verify
 from portal.store import Store, StoreDown, open_store
@@ -30,8 +30,8 @@ class Stream:
     def __init__(self, folder: Path, store: Store, clock: Clock, target: str = "") -> None:
         self.folder = folder
         self.clock = clock
-        self.anchors = Anchors(store, clock)
-        self.audit = Audit(target or str(folder), KEY, clock, self.anchors)
+        self.checkpoints = Checkpoints(store, clock)
+        self.audit = Audit(target or str(folder), KEY, clock, self.checkpoints)
 
     def record(self, times: int = 1, event: str = "page") -> None:
         for number in range(times):
@@ -49,7 +49,7 @@ class Stream:
         self.file().write_text("".join(f"{line}\n" for line in lines))
 
     def found(self) -> Finding:
-        (finding,) = verify([self.folder], self.anchors.all())
+        (finding,) = verify([self.folder], self.checkpoints.all())
         return finding
 
 
@@ -79,7 +79,7 @@ def test_each_line_names_its_chain_its_number_and_the_line_before(finished: Stre
 
 def test_a_person_is_named_by_a_pseudonym_that_needs_the_key(finished: Stream, tmp_path: Path) -> None:
     assert "amelia" not in finished.file().read_text()
-    other = Audit(str(tmp_path), KEY[::-1], finished.clock, finished.anchors)
+    other = Audit(str(tmp_path), KEY[::-1], finished.clock, finished.checkpoints)
     assert finished.audit.pseudonym("amelia") == json.loads(finished.lines()[0])["actor"]
     assert finished.audit.pseudonym("amelia") != other.pseudonym("amelia")
 
@@ -100,7 +100,7 @@ def test_what_was_written_is_good_and_anchored_whole(finished: Stream) -> None:
     found = finished.found()
     assert (found.verdict, found.where) == (Verdict.GOOD, str(finished.file()))
     assert "5 lines" in found.words
-    assert "anchored whole" in found.words
+    assert "checkpointed whole" in found.words
     assert "1 chains: 1 good, 0 unvouched, 0 bad." in report([found])
 
 
@@ -149,7 +149,7 @@ def test_tampering_is_found_and_said_where(
     finished: Stream, tamper: Callable[[list[str]], list[str]], verdict: Verdict, said: str
 ) -> None:
     finished.write(tamper(finished.lines()))
-    bad = [one for one in verify([finished.folder], finished.anchors.all()) if one.is_bad]
+    bad = [one for one in verify([finished.folder], finished.checkpoints.all()) if one.is_bad]
     assert [one.verdict for one in bad] == [verdict]
     assert said in bad[0].words
 
@@ -168,9 +168,11 @@ def test_files_of_two_chains_are_told_apart(finished: Stream) -> None:
     finished.record(2)
     finished.audit.close()
     one, other = sorted(finished.folder.glob("*.jsonl"))
-    assert all(found.verdict is Verdict.GOOD for found in verify([finished.folder], finished.anchors.all()))
+    assert all(
+        found.verdict is Verdict.GOOD for found in verify([finished.folder], finished.checkpoints.all())
+    )
     other.write_bytes(one.read_bytes())
-    verdicts = {found.verdict for found in verify([finished.folder], finished.anchors.all())}
+    verdicts = {found.verdict for found in verify([finished.folder], finished.checkpoints.all())}
     assert verdicts == {Verdict.BROKEN, Verdict.MISSING}
 
 
@@ -178,16 +180,16 @@ def test_what_is_newer_than_the_last_anchor_is_good(stream: Stream) -> None:
     stream.record(2)
     anchor_now(stream)
     stream.record(3)
-    assert "anchored up to line 2" in stream.found().words
+    assert "checkpointed up to line 2" in stream.found().words
     assert stream.found().verdict is Verdict.GOOD
 
 
 def test_a_chain_is_anchored_by_itself_soon_after_its_first_line(stream: Stream) -> None:
     put = threading.Event()
-    stream.anchors.put, anchor = lambda one: (anchor(one), put.set()), stream.anchors.put  # type: ignore[method-assign]
+    stream.checkpoints.put, checkpoint = lambda one: (checkpoint(one), put.set()), stream.checkpoints.put  # type: ignore[method-assign]
     stream.record()
     assert put.wait(10)
-    (found,) = stream.anchors.all()
+    (found,) = stream.checkpoints.all()
     assert (found.lines, found.chain) == (1, stream.file().stem)
 
 
@@ -209,17 +211,17 @@ def test_events_are_written_while_the_store_is_down_and_anchored_afterwards(
 ) -> None:
     with monkeypatch.context() as patched:
 
-        def down(anchor: Anchor) -> None:
+        def down(checkpoint: Checkpoint) -> None:
             raise StoreDown("down")
 
-        patched.setattr(finished.anchors, "put", down)
+        patched.setattr(finished.checkpoints, "put", down)
         finished.record(3)
         anchor_now(finished)
     newest = max(finished.folder.glob("*.jsonl"))
     assert len(newest.read_text().splitlines()) == 3
-    assert newest.stem not in [one.chain for one in finished.anchors.all()]
+    assert newest.stem not in [one.chain for one in finished.checkpoints.all()]
     anchor_now(finished)
-    assert [one.lines for one in finished.anchors.all() if one.chain == newest.stem] == [3]
+    assert [one.lines for one in finished.checkpoints.all() if one.chain == newest.stem] == [3]
 
 
 def test_lines_of_many_processes_are_picked_out_of_a_mixed_log(
@@ -235,11 +237,11 @@ def test_lines_of_many_processes_are_picked_out_of_a_mixed_log(
     log = tmp_path / "portal.log"
     captured = capfd.readouterr().err
     log.write_text("".join(f"Nov 20 10:00:00 host portal[7]: {line}\n" for line in captured.splitlines()))
-    found = verify([log], one.anchors.all())
+    found = verify([log], one.checkpoints.all())
     assert [finding.verdict for finding in found] == [Verdict.GOOD, Verdict.GOOD]
     kept = [line for line in log.read_text().splitlines() if '"line":2' not in line]
     log.write_text("".join(f"{line}\n" for line in kept))
-    found = verify([log], one.anchors.all())
+    found = verify([log], one.checkpoints.all())
     assert [finding.verdict for finding in found] == [Verdict.BROKEN, Verdict.BROKEN]
 
 
@@ -247,14 +249,14 @@ def test_a_process_that_was_forked_begins_a_chain_of_its_own(tmp_path: Path) -> 
     """Run apart, because the tests' own process has threads that a fork would leave behind."""
     script = f"""
 import os, time
-from portal.audit.checkpoints import Anchors
+from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
 from portal.store import open_store
 store = open_store("sqlite:///{tmp_path}/store.db", time.time)
-audit = Audit("{tmp_path}/audit", "{KEY}", time.time, Anchors(store, time.time))
+audit = Audit("{tmp_path}/audit", "{KEY}", time.time, Checkpoints(store, time.time))
 record = lambda: audit.record("page", "done", tenant="t", request_id="r")
 record()
-while not audit._chain.anchored[0]:
+while not audit._chain.checkpointed[0]:
     time.sleep(0.01)
 child = os.fork()
 record()
@@ -263,10 +265,12 @@ if child:
     record()
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=ROOT, check=True, timeout=60)
-    anchors = Anchors(open_store(f"sqlite:///{tmp_path}/store.db", _far_behind), _far_behind)
-    found = verify([tmp_path / "audit"], anchors.all())
+    checkpoints = Checkpoints(open_store(f"sqlite:///{tmp_path}/store.db", _far_behind), _far_behind)
+    found = verify([tmp_path / "audit"], checkpoints.all())
     assert sorted(finding.words.partition(",")[0] for finding in found) == ["1 lines", "3 lines"]
-    assert all("anchored whole" in finding.words for finding in found), "each anchored its own at its end"
+    assert all("checkpointed whole" in finding.words for finding in found), (
+        "each checkpointed its own at its end"
+    )
 
 
 def _far_behind() -> float:
@@ -277,13 +281,13 @@ def anchor_now(stream: Stream) -> None:
     """Do what the audit thread does each minute."""
     chain = stream.audit._chain
     assert chain is not None
-    stream.audit.anchor(chain)
+    stream.audit.checkpoint(chain)
 
 
 def test_redis_is_a_store_of_anchors_too(redis_server: RedisServer, clock: Clock) -> None:
-    """The parametrised `store` covers both; this holds that two portals on one Redis see each other's anchors."""
+    """The parametrised `store` covers both; this holds that two portals on one Redis see each other's checkpoints."""
     redis_server.empty()
-    one, other = (Anchors(open_store(redis_server.url, clock), clock) for _ in range(2))
+    one, other = (Checkpoints(open_store(redis_server.url, clock), clock) for _ in range(2))
     for lines in (1, 2):
-        one.put(Anchor(chain="audit-x", lines=lines, head="h", host="one", target="stderr", at=clock.now))
-    assert [anchor.lines for anchor in other.all()] == [2]
+        one.put(Checkpoint(chain="audit-x", lines=lines, head="h", host="one", target="stderr", at=clock.now))
+    assert [checkpoint.lines for checkpoint in other.all()] == [2]

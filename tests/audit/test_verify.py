@@ -50,7 +50,9 @@ def test_the_records_of_a_portal_are_verified_while_it_runs_and_after_it(deploye
     ended = verify(deployed)
     assert ended.returncode == 0, ended.stdout
     files = sorted((deployed.plan.data / "audit").glob("*.jsonl"))
-    assert ended.stdout.count("anchored whole") == len(files) >= 1, "each worker anchored its last line"
+    assert ended.stdout.count("checkpointed whole") == len(files) >= 1, (
+        "each worker checkpointed its last line"
+    )
 
     whole = files[0].read_bytes()
     lines = whole.splitlines(keepends=True)

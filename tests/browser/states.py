@@ -18,7 +18,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE
 from portal.http import transport
-from portal.http.transport import OutboundError
+from portal.http.transport import TransportError
 from portal.printing import CannotPrint
 from portal.web import pdf
 from tests.browser.album import Album, Collector
@@ -61,7 +61,7 @@ def answers_lost(*, acts_alone: bool = True) -> Iterator[None]:
 
     def send(call: transport.Call, **more: Any) -> transport.Answer:
         if "/api/" in call.url and (call.method != "GET" or not acts_alone):
-            raise OutboundError("timed out", sent=True)
+            raise TransportError("timed out", sent=True)
         return sends(call, **more)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from portal.http import transport
-from portal.http.transport import Answer, Call, OutboundError, side_by_side
+from portal.http.transport import Answer, Call, TransportError, side_by_side
 from tests.support.upstream import Make, ok
 
 
@@ -25,7 +25,7 @@ def test_an_act_is_never_sent_twice_when_its_connection_dies(upstream: Make, met
     """libcurl would send it again by itself on a kept connection."""
     server = upstream(lambda line, number: ok() if line.startswith("GET") else None)
     transport.send(Call("GET", server.url))
-    with pytest.raises(OutboundError) as caught:
+    with pytest.raises(TransportError) as caught:
         transport.send(Call(method, server.url, body=b"{}"))
     assert caught.value.sent
     assert [line.split()[0] for line in server.seen] == ["GET", method]
@@ -35,7 +35,7 @@ def test_what_could_not_be_sent_says_so() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-        with pytest.raises(OutboundError) as caught:
+        with pytest.raises(TransportError) as caught:
             transport.send(Call("POST", url, body=b""))
     assert caught.value.reason == "connection refused"
     assert not caught.value.sent
@@ -60,7 +60,7 @@ def test_the_environments_proxy_is_not_used(upstream: Make, monkeypatch: pytest.
 
 def test_a_body_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
     server = upstream(lambda line, number: ok(b"x" * 5000))
-    with pytest.raises(OutboundError, match="too large"):
+    with pytest.raises(TransportError, match="too large"):
         transport.send(Call("GET", server.url, max_bytes=1000))
 
 
@@ -71,7 +71,7 @@ def test_a_slow_drip_ends_at_the_deadline(upstream: Make) -> None:
 
     server = upstream(drip)
     began = time.monotonic()
-    with pytest.raises(OutboundError, match="timed out"):
+    with pytest.raises(TransportError, match="timed out"):
         transport.send(Call("GET", server.url, timeout=0.2))
     assert time.monotonic() - began < 0.5
 
@@ -90,10 +90,10 @@ def test_a_broken_answer_is_no_answer(upstream: Make, answer: bytes, reason: str
     server = upstream(script)
     if answer:
         server.script = lambda line, number: answer  # then the connection waits: the deadline ends it
-        with pytest.raises(OutboundError):
+        with pytest.raises(TransportError):
             transport.send(Call("GET", server.url, timeout=0.3))
         return
-    with pytest.raises(OutboundError, match=reason):
+    with pytest.raises(TransportError, match=reason):
         transport.send(Call("GET", server.url))
 
 
@@ -134,7 +134,7 @@ def test_a_task_that_fails_leaves_the_others_alone(upstream: Make) -> None:
     )
     assert isinstance(good, Answer)
     assert isinstance(bad, ValueError)
-    assert isinstance(refused, OutboundError)
+    assert isinstance(refused, TransportError)
     assert transport.send(Call("GET", server.url)).status == 200
 
 
@@ -155,5 +155,5 @@ def test_a_file_that_ends_early_raises(upstream: Make) -> None:
     server = upstream(short)
     server.script = short
     _, _, pieces = transport.stream(Call("GET", server.url, timeout=1))
-    with pytest.raises(OutboundError):
+    with pytest.raises(TransportError):
         list(pieces)

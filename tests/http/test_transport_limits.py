@@ -23,13 +23,13 @@ from cryptography.x509.oid import NameOID
 
 from portal.config.settings import Timeouts
 from portal.http import requests_adapter, transport
-from portal.http.transport import Answer, Call, OutboundError
+from portal.http.transport import Answer, Call, TransportError
 from tests.support.upstream import Make, ok
 
 
 def test_a_file_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
     server = upstream(lambda line, number: ok(b"x" * 300_000))
-    with pytest.raises(OutboundError, match="too large"):
+    with pytest.raises(TransportError, match="too large"):
         b"".join(transport.stream(Call("GET", server.url, max_bytes=100_000))[2])
 
 
@@ -38,7 +38,7 @@ def test_a_file_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
 def test_nothing_but_http_is_spoken(scheme: str) -> None:
     call = Call("GET", f"{scheme}://127.0.0.1:1/etc/passwd" if scheme != "file" else "file:///etc/passwd")
     for way in (transport.send, transport.stream):
-        with pytest.raises(OutboundError, match=f"curl {pycurl.E_UNSUPPORTED_PROTOCOL}"):
+        with pytest.raises(TransportError, match=f"curl {pycurl.E_UNSUPPORTED_PROTOCOL}"):
             way(call)
 
 
@@ -69,7 +69,7 @@ def test_a_server_that_never_accepts_is_given_up_after_the_connect_time() -> Non
             one.connect_ex(listener.getsockname())
         began = time.monotonic()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(OutboundError, match="timed out") as caught:
+        with pytest.raises(TransportError, match="timed out") as caught:
             transport.send(Call("POST", url, connect_timeout=0.2))
         assert time.monotonic() - began < 2
         assert not caught.value.sent
@@ -144,14 +144,14 @@ def trust() -> Iterator[Callable[[str], None]]:
     transport.trust(certifi.where())
 
 
-def sent_anew(call: Call) -> Answer | OutboundError:
+def sent_anew(call: Call) -> Answer | TransportError:
     """Send it from a thread of its own, which has no kept connection or handle."""
-    results: list[Answer | OutboundError] = []
+    results: list[Answer | TransportError] = []
 
     def run() -> None:
         try:
             results.append(transport.send(call))
-        except OutboundError as error:
+        except TransportError as error:
             results.append(error)
 
     thread = threading.Thread(target=run)
@@ -164,10 +164,10 @@ def sent_anew(call: Call) -> Answer | OutboundError:
 def test_a_certificate_of_no_known_authority_is_refused(tmp_path: Path) -> None:
     server = SecureUpstream(tmp_path)
     answer = sent_anew(Call("GET", server.url))
-    with pytest.raises(OutboundError, match="certificate refused"):
+    with pytest.raises(TransportError, match="certificate refused"):
         transport.stream(Call("GET", server.url))
     server.listener.close()
-    assert isinstance(answer, OutboundError)
+    assert isinstance(answer, TransportError)
     assert (answer.reason, server.requests) == ("certificate refused", 0)
 
 
@@ -188,7 +188,7 @@ def test_of_a_clinics_own_authority_good_certificates_alone_are_believed(
     if good:
         assert isinstance(answer, Answer)
     else:
-        assert isinstance(answer, OutboundError)
+        assert isinstance(answer, TransportError)
         assert answer.reason == "certificate refused"
 
 

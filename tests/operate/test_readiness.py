@@ -49,10 +49,10 @@ def ready(store: Store, clock: Clock, *providers: Provider) -> Readiness:
 
 def look(readiness: Readiness, clock: Clock, times: int = 1) -> tuple[bool, str]:
     """What it says after so many looks, two seconds apart."""
-    said = readiness.look()
+    said = readiness.probe()
     for _ in range(times - 1):
         clock.now += 2
-        said = readiness.look()
+        said = readiness.probe()
     clock.now += 2
     return said
 
@@ -84,7 +84,7 @@ def test_one_good_look_brings_none_back_and_two_do(store: Store, clock: Clock) -
 def test_however_often_it_is_asked_it_looks_once_a_second(store: Store, clock: Clock) -> None:
     readiness = ready(store, clock)
     for _ in range(100):
-        readiness.look()
+        readiness.probe()
         clock.now += 0.05
     assert store.pings <= 6
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.endpoints import Content, Endpoint, Reference
+from portal.services.errors import CareError
 from tests.support.care import care_of
 
 # A busy machine is no failure: examples may take as long as they need.
@@ -30,7 +31,7 @@ class Call(NamedTuple):
 
 
 class CannedCare:
-    """Answers each call with the next of `answers` (JSON values, or None for an empty body), by the real wire."""
+    """Answers each call with the next of `answers`, by the real wire: JSON values, None for an empty body, or an error."""
 
     def __init__(self) -> None:
         self.answers: deque[Any] = deque()
@@ -55,6 +56,8 @@ class CannedCare:
     def _answer(self, call: Call) -> bytes:
         self.calls.append(call)
         answer = self.answers.popleft()
+        if isinstance(answer, CareError):
+            raise answer
         return b"" if answer is None else decoding.encode(answer)
 
 

@@ -6,13 +6,15 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.services.client import Care
-from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, SIGN_CONSENT
-from portal.services.errors import CareError, HeldBack, StepUpNeeded, TokenRefused, Unavailable
+from portal.services.endpoints import MERGE_PROSPECTS, READ_CONSENT, READ_FILE_CONTENT, SIGN_CONSENT
+from portal.services.errors import CareError, CircuitOpen, NotFound, StepUpNeeded, TokenRefused, Unavailable
 from portal.services.gather import gather
 from tests.support.care import Bearer
 from tests.support.upstream import Make, ok
@@ -200,9 +202,9 @@ def test_what_fails_again_and_again_is_not_sent_for_a_moment(
             read(care)
     asked = len(server.seen)
     assert asked == 3, "no second try once it is open"
-    with pytest.raises(HeldBack) as held_back:
+    with pytest.raises(CircuitOpen) as held_back:
         read(care)
-    with pytest.raises(HeldBack):
+    with pytest.raises(CircuitOpen):
         care.open(READ_CONSENT, query={})
     assert held_back.value.retry_after is not None
     assert len(server.seen) == asked
@@ -216,7 +218,7 @@ def test_an_act_held_back_is_known_not_to_have_been_sent(
     for _ in range(3):
         with pytest.raises(Unavailable):
             read(care)
-    with pytest.raises(HeldBack) as held_back:
+    with pytest.raises(CircuitOpen) as held_back:
         sign(care)
     assert held_back.value.outcome_known
     assert held_back.value.is_undone
@@ -231,7 +233,7 @@ def test_refusals_never_open_the_breaker(
     for _ in range(10):
         with pytest.raises(CareError) as caught:
             read(replace(care, bearer=Bearer()))
-        assert not isinstance(caught.value, HeldBack)
+        assert not isinstance(caught.value, CircuitOpen)
 
 
 def test_acts_that_no_read_could_follow_are_never_held_back(
@@ -276,3 +278,17 @@ def test_the_api_s_own_number_of_a_failed_call_is_logged(
     assert getattr(line, "upstream", None) == logged
     assert getattr(line, "group") == "ConsentForm"  # noqa: B009
     assert "X-Correlation-Id: a-test" in server.heads[0]
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "+2", "1e3", "0x10", "\u0662", "two", "", "2, 2"])
+def test_a_length_that_is_no_number_is_not_known(
+    care_at: Callable[..., Care], monkeypatch: pytest.MonkeyPatch, length: str
+) -> None:
+    """libcurl refuses most of these itself; the portal doesn't lean on it."""
+    status = 200
+    monkeypatch.setattr(transport, "stream", lambda call: (status, {"content-length": length}, iter([b"{}"])))
+    care = care_at(SimpleNamespace(url="http://127.0.0.1:9"))
+    assert care.open(READ_FILE_CONTENT, query={"id": "file"}).size is None
+    status = 404
+    with pytest.raises(NotFound):
+        care.open(READ_FILE_CONTENT, query={"id": "file"})

@@ -29,7 +29,7 @@ from portal.services import (
 from portal.services.decoding import Page
 from portal.services.endpoints import Content
 from portal.services.errors import BadResponse, NotFound
-from portal.services.paging import CAP, asking, every, fitted
+from portal.services.paging import CAP, page_query, read_every_page, requested_page
 from portal.services.records.cases import CareStatus
 from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.services.records.conversations import Conversation
@@ -387,7 +387,7 @@ def test_the_notifications_that_announce_a_conversation_are_found():
         notice("4", entity_type="Episode"),
         notice("5"),
     ]
-    assert notifications.announcing(notices, "c") == ("1", "5")
+    assert notifications.ids_announcing(notices, "c") == ("1", "5")
 
 
 SETTINGS = {
@@ -465,21 +465,21 @@ def page(count, total=None) -> Page[int]:
     ids=["counted", "uncounted", "uncounted last", "beyond", "unpaged", "unpaged last"],
 )
 def test_a_page_fits_what_was_asked_for_however_the_api_pages(given, skip, total, here):
-    fit = fitted(given, skip, 10)
+    fit = requested_page(given, skip, 10)
     assert (fit.total, len(fit.items)) == (total, here)
 
 
 def test_an_unpaged_list_is_cut_where_it_was_asked_for():
-    assert fitted(page(35), 30, 10).items == (30, 31, 32, 33, 34)
+    assert requested_page(page(35), 30, 10).items == (30, 31, 32, 33, 34)
 
 
 def test_a_walk_through_a_list_without_an_end_stops():
-    assert len(every(lambda skip, limit: page(limit, 10**9))) == CAP
+    assert len(read_every_page(lambda skip, limit: page(limit, 10**9))) == CAP
 
 
 def test_a_walk_stops_at_an_empty_page():
-    assert every(lambda skip, limit: page(0, 5)) == ()
+    assert read_every_page(lambda skip, limit: page(0, 5)) == ()
 
 
 def test_what_is_not_asked_stays_none_for_the_client_to_leave_out():
-    assert asking(0, 10, Filter=None) == {"SkipCount": 0, "MaxResultCount": 10, "Filter": None}
+    assert page_query(0, 10, Filter=None) == {"SkipCount": 0, "MaxResultCount": 10, "Filter": None}

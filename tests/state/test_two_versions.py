@@ -13,7 +13,7 @@ from portal.signin.flow import Browser
 from portal.state.operations import Operation
 from portal.state.sessions import Ended, Person, SessionRecord, Sessions, Tokens, record_name
 from portal.store.names import SealedNamingKey, hashed_name
-from portal.web.bell import Known
+from portal.web.bell import LastCount
 from portal.web.unsent import Unsent
 from tests.state.test_sessions import CLINIC, HOUR, again, begun, sessions
 from tests.support.builders import person
@@ -21,7 +21,7 @@ from tests.support.clock import Clock
 
 __all__ = ["sessions"]
 
-SEALED = (Browser, Ended, Known, Operation, Person, SessionRecord, Tokens, Unsent, _Missing)
+SEALED = (Browser, Ended, LastCount, Operation, Person, SessionRecord, Tokens, Unsent, _Missing)
 """What lies in the store, under the seal."""
 
 UNSEALED = (SealedNamingKey,)

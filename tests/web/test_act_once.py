@@ -148,7 +148,9 @@ def test_a_lost_answer_that_the_record_does_not_show_is_never_sent_again_by_itse
     assert stage.state() is State.UNKNOWN
 
 
-@pytest.mark.parametrize("error", [Unavailable("down"), BadResponse("$")])
+@pytest.mark.parametrize(
+    "error", [Unavailable("down"), BadResponse("$"), NotSignedIn(), NotAllowed(), NotFound(), Conflict()]
+)
 def test_a_record_that_can_not_be_read_is_said_to_be_so(stage: Stage, error: CareError) -> None:
     def look() -> None:
         raise error

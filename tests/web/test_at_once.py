@@ -13,7 +13,7 @@ import pytest
 from flask import Flask, g
 
 from portal.config.tenants import Side
-from portal.services.capabilities import Offered
+from portal.services.capabilities import Capabilities
 from portal.services.endpoints import LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS
 from portal.state.sessions import Person
 from portal.store import open_store
@@ -98,7 +98,7 @@ def test_all_that_a_clinic_does_not_offer_is_remembered(app: Flask, vault: Vault
     for clinic in ("riverside", "harbour", "hillside", "lakeside"):
 
         def note(number: int, clinic: str = clinic) -> None:
-            Offered(vault, time.time).note_missing(clinic, lists[number % len(lists)])
+            Capabilities(vault, time.time).note_missing(clinic, lists[number % len(lists)])
 
         at_once(app, note)
-        assert Offered(vault, time.time).missing(clinic) == {one.template for one in lists}
+        assert Capabilities(vault, time.time).missing(clinic) == {one.template for one in lists}

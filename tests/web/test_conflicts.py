@@ -14,7 +14,7 @@ from flask import Flask
 
 from portal.services.errors import BadResponse, Conflict, Invalid, Refused, Unavailable
 from portal.web import conflicts, forms
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, shown
+from portal.web.conflicts import Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.forms import Form, Values, text
 from tests.support.bare import NotedAudit
 from tests.support.clock import Clock
@@ -88,12 +88,12 @@ def send(app: Flask, api: Api, page: Filled | Comparison, **typed: str) -> Any:
         fields |= {one.id: one.keep for one in page.differences}
     with app.test_request_context("/", method="POST", data={**fields, **typed}):
         app.preprocess_request()
-        return attempt(api.editing(), api.read())
+        return save_edit(api.editing(), api.read())
 
 
 def opened(app: Flask, api: Api) -> Filled:
     with app.test_request_context("/"):
-        return shown(api.editing(), api.read())
+        return open_form(api.editing(), api.read())
 
 
 def test_what_was_typed_is_saved_when_nobody_else_changed_anything(app: Flask, api: Api) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
+import portal
 from tests.support.act_calls import acts, settlings, unguarded
 
 PLAIN = {
@@ -33,3 +37,21 @@ def test_no_exception_outlives_its_reason() -> None:
 
 def test_every_act_of_the_specification_is_known() -> None:
     assert all(acts().values()), "each endpoint that changes something has a function in portal.services"
+
+
+READERS = {"fromisoformat", "strptime", "parsedate_to_datetime", "parsedate", "Decimal", "UUID"}
+"""What reads a text of any length and raises at most."""
+
+
+def test_text_from_outside_is_read_by_the_bounded_parser() -> None:
+    root = Path(portal.__file__).parent
+    own = [root / "careservice", root / "demo"]  # programs of their own
+    bounded = [root / "parse.py", root / "services" / "decoding.py"]
+    others = [
+        f"{path.relative_to(root)}, line {node.lineno}"
+        for path in sorted(root.rglob("*.py"))
+        if path not in bounded and not any(path.is_relative_to(folder) for folder in own)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in READERS
+    ]
+    assert not others, "let portal.parse read it: " + "; ".join(others)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import pytest
+from jinja2 import Environment, meta, nodes
 
-from portal.web.pages import FRAME, Page, refuse_collisions
+from portal.web.pages import FRAME, Page, all_pages, refuse_collisions
+from tests.support.coverage_table import application
 
 
 @pytest.mark.parametrize("name", sorted(FRAME))
@@ -37,3 +40,61 @@ def test_a_page_holds_just_its_fields() -> None:
     assert page.template == "fields.html"
     with pytest.raises(dataclasses.FrozenInstanceError):
         page.title = "B"  # pyright: ignore
+
+
+@pytest.fixture(scope="module")
+def environment() -> Environment:
+    return application().jinja_env
+
+
+def test_a_template_says_nothing_that_its_page_does_not_hold(environment: Environment) -> None:
+    known = FRAME | environment.globals.keys() | {"ui"}
+    wrong = {
+        f"{page.__qualname__} ({page.template})": sorted(unknown)
+        for page in pages()
+        if (unknown := names_of(environment, page.template).needed - fields(page) - known)
+    }
+    assert not wrong, f"let the page hold these names, or leave them out of its template: {wrong}"
+
+
+def test_a_page_holds_nothing_that_its_template_does_not_say(environment: Environment) -> None:
+    wrong = {
+        f"{page.__qualname__} ({page.template})": sorted(unused)
+        for page in pages()
+        if (unused := fields(page) - names_of(environment, page.template).read)
+    }
+    assert not wrong, f"take these fields out of the page: {wrong}"
+
+
+def pages() -> list[type[Page]]:
+    """The portal's own pages."""
+    return [
+        page for page in all_pages() if page.__module__.startswith("portal.") and hasattr(page, "template")
+    ]
+
+
+def fields(page: type[Page]) -> set[str]:
+    return {field.name for field in dataclasses.fields(page)}  # pyright: ignore
+
+
+class Names(NamedTuple):
+    """What a template reads, with all that it extends and includes; `needed` is what none of them sets itself."""
+
+    read: set[str]
+    needed: set[str]
+
+
+def names_of(environment: Environment, template: str) -> Names:
+    assert environment.loader
+    tree = environment.parse(environment.loader.get_source(environment, template)[0])
+    read = meta.find_undeclared_variables(tree)
+    # Jinja counts what a block sets and a `call` within it reads as read from outside.
+    own = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
+    own |= {macro.name for macro in tree.find_all(nodes.Macro)}
+    needed = read - own
+    for node in tree.find_all((nodes.Extends, nodes.Include)):
+        assert isinstance(node.template, nodes.Const), f"{template}: named by an expression"
+        found = names_of(environment, node.template.value)
+        read = read | found.read
+        needed |= found.needed if isinstance(node, nodes.Extends) else found.needed - own
+    return Names(read, needed)

@@ -264,7 +264,7 @@ def test_every_form_with_text_says_what_is_kept_of_it(portal: PortalThread) -> N
         *("consents.create.create", "protocols.create.create", "protocols.move", "protocols.list.move"),
         *("prospects.link.make", "prospects.merge.send", "emr_endpoints.remove"),
         *("notifications.open_", "notifications.read", "notifications.unread", "notifications.read_all"),
-        *("conversations.read", "conversations.put_away", "conversations.bring_back"),
+        *("conversations.read", "conversations.archive_one_message", "conversations.restore_one_message"),
         *("conversations.archive",),
     }
     unmarked = {

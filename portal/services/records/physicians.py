@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, time
 
+from portal.parse import time_of_day
 from portal.services.decoding import Id, Record, Timed
 
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
@@ -27,19 +28,12 @@ class WorkingHours(Record, frozen=True, kw_only=True):
     @property
     def opens(self) -> time | None:
         """`start` as a time of day, or None if it is none."""
-        return _time_of_day(self.start)
+        return time_of_day(self.start)
 
     @property
     def closes(self) -> time | None:
         """`end` as a time of day, or None if it is none."""
-        return _time_of_day(self.end)
-
-
-def _time_of_day(text: str) -> time | None:
-    try:
-        return time.fromisoformat(text)
-    except ValueError:
-        return None
+        return time_of_day(self.end)
 
 
 class Busy(Timed, frozen=True, kw_only=True):

@@ -63,7 +63,6 @@ def _limit() -> str:
 class WeekPage(Page, template="booking/show.html"):
     """A week's free times as a form; `note` and `is_missing` say why nothing was booked."""
 
-    signed: str
     address: str
     week: Week
     chosen_window: str
@@ -190,7 +189,6 @@ def _choose(
     care: ServiceCare, signed: str, *, status: int = 200, note: str = "", is_missing: bool = False
 ) -> Response:
     page = WeekPage(
-        signed=signed,
         address=url_for(".show", signed=signed),
         week=_week(care),
         chosen_window="",

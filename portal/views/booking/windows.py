@@ -16,11 +16,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from flask import g, request
 
 from portal.i18n.gettext import _
+from portal.parse import calendar_date
 from portal.services.client import Care
 from portal.services.physicians import list_physicians
 from portal.services.records.physicians import Physician
 from portal.web.filters import now, today
-from portal.web.parse import calendar_date
 
 LENGTH = timedelta(minutes=30)
 """How long one window is."""

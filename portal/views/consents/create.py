@@ -8,6 +8,7 @@ from portal.config.consent_templates import Templates, load
 from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
+from portal.parse import line, record_id, whole_number
 from portal.services import decoding, errors
 from portal.services.client import Care
 from portal.services.consents import (
@@ -31,7 +32,6 @@ from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
 from portal.web.guard import signed_in
 from portal.web.htmx import render, toast
 from portal.web.pages import Page
-from portal.web.parse import line, record_id, whole_number
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("create", __name__)
@@ -272,7 +272,7 @@ def _fill(
     draft: Draft[NewForm], faults: list[tuple[str, str]] | None = None, *, status: int = 200
 ) -> Response:
     """The form; when it is opened, with what was typed in a session that had ended."""
-    given = unsent.given_back(url_for(".fill"))
+    given = unsent.restored_form(url_for(".fill"))
     new_form = draft.content.posted(given) if given else draft.content
     page = FillPage(operation=draft.operation, new_form=new_form, faults=dict(faults or []))
     return render(page, status=status)

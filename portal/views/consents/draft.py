@@ -12,6 +12,7 @@ from flask import g
 
 from portal.config.consent_templates import Template
 from portal.i18n.gettext import _
+from portal.parse import LONGEST_ID, calendar_date, line
 from portal.services.records.consents import (
     Clause,
     ConsentDraft,
@@ -29,7 +30,6 @@ from portal.state.sessions import Person
 from portal.views.consents.eligibility import FOR_THE_CLINIC
 from portal.views.consents.labels import role_word
 from portal.web.filters import today
-from portal.web.parse import LONGEST_ID, calendar_date, line
 
 _LONGEST_TITLE, _LONGEST_VERSION = 300, 32
 _LONGEST_TYPED = 10_000

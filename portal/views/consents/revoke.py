@@ -10,6 +10,7 @@ from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
+from portal.parse import paragraphs
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import get_consent, is_revoked, revoke_consent
@@ -33,7 +34,6 @@ from portal.web.act_once import (
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.parse import paragraphs
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("revoke", __name__)
@@ -121,7 +121,7 @@ def withdrawal_step(
 @withdrawal_step
 def show(withdrawal: Withdrawal) -> Response:
     """Say what follows from withdrawing and ask for the reason; afterwards, say that it is done."""
-    if given := unsent.given_back(url_for(".revoke", consent_id=withdrawal.form.id)):
+    if given := unsent.restored_form(url_for(".revoke", consent_id=withdrawal.form.id)):
         withdrawal = replace(withdrawal, reason=_reason(given.get("reason")))
     return _ask(withdrawal, note="unconfirmed" if withdrawal.was_lost else "")
 

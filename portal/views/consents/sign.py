@@ -16,6 +16,7 @@ from werkzeug.datastructures import MultiDict
 from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.locale import language
+from portal.parse import line
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import get_consent, sign_consent, signed_by
@@ -30,7 +31,6 @@ from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, act_o
 from portal.web.guard import signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.parse import line
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("sign", __name__)
@@ -253,9 +253,9 @@ def _keep_name(signing: Signing, form: MultiDict[str, str]) -> Signing:
 
 def _restore_unsent(signing: Signing) -> Signing:
     """The same signing with what was ticked or typed in a session that had ended."""
-    if given := unsent.given_back(url_for(".statements", consent_id=signing.form.id)):
+    if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
         signing = _keep_statements(signing, given)
-    if given := unsent.given_back(url_for(".sign", consent_id=signing.form.id)):
+    if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
         signing = _keep_name(signing, given)
     return signing
 

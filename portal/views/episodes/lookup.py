@@ -18,6 +18,7 @@ from typing import TypeVar
 from flask import request
 
 from portal.context import session
+from portal.parse import record_id
 from portal.services.client import Care
 from portal.services.consents import list_consents
 from portal.services.conversations import list_conversations
@@ -31,7 +32,6 @@ from portal.services.records.conversations import Conversation
 from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
 from portal.state.sessions import Person
-from portal.web.parse import record_id
 
 T = TypeVar("T")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
+from portal.parse import line
 from portal.services import errors
 from portal.services.client import Care
 from portal.state.operations import Operation, State
@@ -29,7 +30,6 @@ from portal.web.act_once import (
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.parse import line
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.refusals import refusal_message
 
@@ -140,7 +140,7 @@ def _choose(
     week: Week | None = None,
 ) -> Response:
     address = url_for(".show", prospect_id=prospect_id)
-    form = unsent.given_back(address) or request.form
+    form = unsent.restored_form(address) or request.form
     page = BookPage(
         prospect_id=prospect_id,
         operation=operation,

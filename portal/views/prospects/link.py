@@ -9,6 +9,7 @@ from flask import Blueprint, Response, g, request, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
+from portal.parse import whole_number
 from portal.services.client import Care
 from portal.services.errors import NotOffered
 from portal.state.sessions import Person
@@ -17,7 +18,6 @@ from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.pages import Page
-from portal.web.parse import whole_number
 from portal.web.permissions import EDIT_PROSPECT
 
 bp = Blueprint("link", __name__)

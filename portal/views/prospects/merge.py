@@ -11,6 +11,7 @@ from flask import Blueprint, Response, request, url_for
 from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _
+from portal.parse import LONGEST_ID, line, record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.conversations import list_conversations
@@ -40,7 +41,6 @@ from portal.web.act_once import (
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
-from portal.web.parse import LONGEST_ID, line, record_id
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.refusals import refusal_message
 
@@ -266,7 +266,7 @@ def _compare(care: Care, prospect_id: str, merge_id: str, operation: Operation) 
     )
     heard = tuple(page.items) if (page := known(news)) else ()
     spoken = tuple(talk.items) if (talk := known(talks)) else ()
-    given = unsent.given_back(url_for(".choose", prospect_id=prospect_id))
+    given = unsent.restored_form(url_for(".choose", prospect_id=prospect_id))
     page = ComparePage(
         prospect_id=prospect_id,
         merge_id=merge_id,

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import line, record_id
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import get_episode
@@ -30,7 +31,6 @@ from portal.web.guard import signed_in
 from portal.web.htmx import render, toast
 from portal.web.labels import treatment_name
 from portal.web.pages import Page
-from portal.web.parse import line, record_id
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("create", __name__)
@@ -232,7 +232,7 @@ def _unconfirmed(draft: Draft[NewProtocol], *, is_readable: bool, status: int) -
 
 def _given_back(plan: Plan) -> Plan:
     """The same with what was typed in a session that had ended."""
-    given = unsent.given_back(url_for(".fill"))
+    given = unsent.restored_form(url_for(".fill"))
     return Plan.posted(given) if given else plan
 
 

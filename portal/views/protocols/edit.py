@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import whole_number
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.gather import gather, known
@@ -40,7 +41,6 @@ from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.labels import treatment_name
 from portal.web.pages import Page
-from portal.web.parse import whole_number
 from portal.web.refusals import refusal_message
 
 bp = Blueprint("edit", __name__)
@@ -101,9 +101,9 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
         return _ended(protocol)
     plan = Plan.of(protocol)
     opened = plan.values()
-    if given := unsent.given_back(url_for(".fill", protocol_id=protocol_id)):
+    if given := unsent.restored_form(url_for(".fill", protocol_id=protocol_id)):
         plan, opened = Plan.posted(given), _decoded(given.get("opened", ""))
-    elif given := unsent.given_back(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
+    elif given := unsent.restored_form(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
         plan, opened = Plan.from_values(_typed(given)), _decoded(given.get("opened", ""))
     return form_page(care, plan, protocol, opened=opened)
 

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _
+from portal.parse import calendar_date, whole_number
 from portal.services.records.protocols import (
     Check,
     Medication,
@@ -37,7 +38,6 @@ from portal.views.protocols.rows import (
     too_long,
 )
 from portal.web.forms import Values, a_date
-from portal.web.parse import calendar_date, whole_number
 
 FACTS = ("name", "type", "description", "start_date", "physician_id")
 MOST_MEDICATIONS, MOST_CHECKS = 100, 200

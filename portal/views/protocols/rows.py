@@ -10,9 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _
+from portal.parse import amount, paragraphs
 from portal.services.records.protocols import Check, Medication
 from portal.web.filters import in_a_row
-from portal.web.parse import amount, paragraphs
 
 LONGEST, LONG = 200, 10_000
 _FIRST_DAY, _LAST_DAY = -60, 400

@@ -18,7 +18,7 @@ from portal.services.storage import choose_disposition
 from portal.state.sessions import Person
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
 from portal.web import audit, labels
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, attempt, shown
+from portal.web.conflicts import Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.filters import long_date
 from portal.web.forms import choice
 from portal.web.guard import signed_in
@@ -84,7 +84,7 @@ def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     wanted = _wanted(decision)
     if (obstacle := _obstacle(care, view.embryo, wanted)) is not None:
         return _refuse(view, wanted, obstacle)
-    return _ask(view, decision, shown(_editing(care, person, embryo_id, wanted), view.embryo))
+    return _ask(view, decision, open_form(_editing(care, person, embryo_id, wanted), view.embryo))
 
 
 @bp.post("/<record:embryo_id>/<decision>")
@@ -95,7 +95,7 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
     embryo, wanted = view.embryo, _wanted(decision)
     if (obstacle := _obstacle(care, embryo, wanted)) is not None:
         return _refuse(view, wanted, obstacle)
-    result = attempt(_editing(care, person, embryo_id, wanted), embryo)
+    result = save_edit(_editing(care, person, embryo_id, wanted), embryo)
     if not isinstance(result, Saved):
         return _ask(view, decision, result)
     if result.record.disposition == wanted:

@@ -8,18 +8,18 @@ from flask import Blueprint, Response, g, request
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.parse import calendar_date, line
 from portal.services.client import Care
 from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.services.storage import update_embryo_storage
 from portal.state.sessions import Person
 from portal.views.storage.view import LOCATION, EmbryoView, find_embryo, paid_until
 from portal.web import labels
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, attempt, shown
+from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.forms import Fields, Form, Values, a_date, choice, sent, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
-from portal.web.parse import calendar_date, line
 from portal.web.permissions import EDIT_EMBRYO, may
 from portal.web.unsent import typed_text
 
@@ -48,7 +48,7 @@ class FinalStatusPage(Page, template="storage/final.html"):
 def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
     """Answer with the record, as a form where this person may change it."""
     may_edit = may(person, "embryo.edit") and not view.embryo.is_terminal
-    return _answer(view, shown(_editing(care, person, view.embryo.id), view.embryo) if may_edit else None)
+    return _answer(view, open_form(_editing(care, person, view.embryo.id), view.embryo) if may_edit else None)
 
 
 @bp.post("/<record:embryo_id>")
@@ -60,7 +60,7 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
     embryo = view.embryo
     if (asked := _ask_for_code(view)) is not None:
         return asked
-    result = attempt(_editing(care, person, embryo_id), embryo)
+    result = save_edit(_editing(care, person, embryo_id), embryo)
     if not isinstance(result, Saved):
         return _answer(view, result)
     toast(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.web import parse
+from portal import parse
 
 HOSTILE = ["", " ", "9" * 5000, "١٢", "²", "\0", "1\0", "-1", "+1", "1e9", "0x10", "１２", "None", "\ud800"]
 
@@ -17,6 +17,10 @@ HOSTILE = ["", " ", "9" * 5000, "١٢", "²", "\0", "1\0", "-1", "+1", "1e9", "0
 @pytest.mark.parametrize("text", [None, *HOSTILE])
 def test_what_is_no_page_number_is_the_first_page(text: str | None) -> None:
     assert parse.page_number(text) == 1
+
+
+def test_whatever_counts_as_a_space_is_left_out() -> None:
+    assert parse.whole_number("\x1f 7\x1c\u2003") == 7
 
 
 def test_a_page_number_has_an_end() -> None:
@@ -80,3 +84,43 @@ def test_no_text_is_too_odd_to_be_read(text: str) -> None:
     parse.page_number(text), parse.amount(text), parse.calendar_date(text), parse.record_id(text)
     assert len(parse.line(text, longest=10)) <= 10
     assert len(parse.paragraphs(text, longest=10)) <= 10
+
+
+@pytest.mark.parametrize("text", [None, *HOSTILE])
+def test_what_is_no_number_of_bytes_is_none(text: str | None) -> None:
+    assert parse.byte_count(text) is None
+
+
+def test_a_number_of_bytes_may_be_large() -> None:
+    assert (parse.byte_count("0"), parse.byte_count("5368709120")) == (0, 5_368_709_120)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        *HOSTILE,
+        f"Sun, 22 Nov {'2' * 5000} 12:00:00 GMT",
+        f"Sun, {'2' * 5000}",
+        "Sun, 22 Nov 99999 12:00:00 GMT",
+        "Sun, 22 Nov 2026 25:00:00 GMT",
+        "Sun, 22 Nov 2026 12:00:00 +99999999",
+    ],
+)
+def test_what_is_no_date_of_a_header_is_none(text: str | None) -> None:
+    assert parse.http_date(text) is None
+
+
+def test_a_date_of_a_header_is_in_utc_where_it_names_no_zone() -> None:
+    noon = datetime(2026, 11, 22, 12, tzinfo=UTC)
+    for text in (
+        "Sun, 22 Nov 2026 12:00:00 GMT",
+        "Sun, 22 Nov 2026 12:00:00 -0000",
+        "22 Nov 2026 13:00 +0100",
+    ):
+        assert parse.http_date(text) == noon
+
+
+@given(st.text(max_size=60))
+def test_no_date_of_a_header_raises(text: str) -> None:
+    parse.http_date(text)

@@ -1,4 +1,4 @@
-"""What people and addresses send as text, read within bounds: one parser for each kind of value.
+"""What comes from outside as text, read within bounds: one parser for each kind of value.
 
 Each returns None (or the default) for what it can't read and never raises, whatever the text holds: five thousand digits,
 digits of other scripts, a NUL, or nothing.
@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import date
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from email.utils import parsedate_to_datetime
 
 LONGEST_ID = 128
+LARGEST = 10**18 - 1
+"""The largest whole number that is read: it has 18 digits."""
+_LONGEST_HTTP_DATE = 40
+_LONGEST_TIME = 32
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _AMOUNT = re.compile(r"[0-9]{1,9}([.,][0-9]{1,6})?")
 _WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
@@ -23,15 +28,33 @@ _UNWANTED = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}
 
 def whole_number(text: str | None, *, least: int = 0, most: int = 10_000) -> int | None:
     """Return a whole number of ASCII digits between `least` and `most`, else None."""
-    if text is None or not _NUMBER.fullmatch(text.strip()):
+    given = (text or "").strip()  # of more than `int` puts up with
+    if not _NUMBER.fullmatch(given):
         return None
-    number = int(text)
+    number = int(given)
     return number if least <= number <= most else None
 
 
 def page_number(text: str | None) -> int:
     """Return the number of a page of a list: 1 or more; 1 for anything else."""
     return whole_number(text, least=1) or 1
+
+
+def byte_count(text: str | None) -> int | None:
+    """Return the number of bytes of a Content-Length header (RFC 9110 §8.6), else None."""
+    return whole_number(text, most=LARGEST)
+
+
+def http_date(text: str | None) -> datetime | None:
+    """Return the aware date of a header (RFC 9110 §5.6.7; UTC where it names no zone), else None."""
+    given = (text or "").strip()
+    if not given or len(given) > _LONGEST_HTTP_DATE:
+        return None
+    try:
+        at = parsedate_to_datetime(given)
+    except (ValueError, OverflowError, IndexError, TypeError):  # whichever the text brings email.utils to
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def amount(text: str | None) -> Decimal | None:
@@ -58,6 +81,14 @@ def calendar_date(text: str | None) -> date | None:
         return None
     try:
         return date.fromisoformat(given)
+    except ValueError:
+        return None
+
+
+def time_of_day(text: str | None) -> time | None:
+    """Return the time of day of `HH:MM` or `HH:MM:SS` (ISO 8601, any precision), else None."""
+    try:
+        return time.fromisoformat((text or "")[:_LONGEST_TIME])
     except ValueError:
         return None
 
