@@ -40,7 +40,7 @@ class CannedCare:
     def read(self, endpoint, into, *, query=None, **ids):
         return decoding.decode(self._answer(Call(endpoint, dict(query or {}), None, None, ids)), into)
 
-    def act(self, endpoint, into, *, body=None, operation=None, query=None, **ids):
+    def act(self, endpoint, into, *, body=None, operation=None, query=None, max_age=None, **ids):
         sent = None if body is None else decoding.decode(decoding.encode(body), object)
         answer = self._answer(Call(endpoint, dict(query or {}), sent, operation, ids))
         return decoding.decode(answer, into) if answer else None
