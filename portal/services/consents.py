@@ -16,8 +16,6 @@ from portal.services.client import Care
 from portal.services.decoding import Page, fields_of
 from portal.services.endpoints import (
     CREATE_CONSENT,
-    FRESH,
-    FRESH_AT_WORK,
     LIST_CONSENTS,
     READ_CONSENT,
     REVOKE_CONSENT,
@@ -32,6 +30,7 @@ from portal.services.records.consents import (
     SignerRole,
     SigningMethod,
 )
+from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
 
 def list_consents(

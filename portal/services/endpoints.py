@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
+from portal.services.sign_in_age import FRESH
+
 T = TypeVar("T")
 
 Query: TypeAlias = Mapping[str, str | int | bool | Sequence[str] | None]
@@ -71,11 +73,6 @@ class Content:
     headers: Mapping[str, str]
     chunks: Iterator[bytes] = field(repr=False)
 
-
-FRESH = 300
-"""How old a sign-in may be for a grave act, in seconds."""
-FRESH_AT_WORK = 1200
-"""The same for a clinician's or a witness's signature, of which they give many in a row."""
 
 _CONSENTS = "/api/care/consent-forms"
 LIST_CONSENTS = Endpoint("GET", _CONSENTS, "ConsentForm")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from portal.services.client import Care
-from portal.services.endpoints import FRESH, UPDATE_EMBRYO_STORAGE
+from portal.services.endpoints import UPDATE_EMBRYO_STORAGE
 from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.sign_in_age import FRESH
 
 
 def update_embryo_storage(

@@ -22,6 +22,7 @@ from portal.clock import Clock
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.services.errors import Unavailable
+from portal.services.sign_in_age import FRESH
 from portal.signin.claims import person_of, userinfo
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
@@ -30,8 +31,6 @@ from portal.store.names import hashed_name
 from portal.store.vault import Vault
 
 BROWSER_COOKIE = "__Host-signin"
-FRESH_SECONDS = 300
-"""A sign-in this recent counts as "it is you" for signing and revoking."""
 
 _LIFETIME = 15 * 60
 _AT_MOST = 5
@@ -133,7 +132,7 @@ class SignIn:
             "ui_locales": language,
         }
         if fresh:
-            params |= {"prompt": "login", "max_age": str(FRESH_SECONDS)}
+            params |= {"prompt": "login", "max_age": str(FRESH)}
         if login_hint:
             params["login_hint"] = login_hint
         client = oauth_session(

@@ -19,8 +19,8 @@ from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.services.client import Care
-from portal.services.endpoints import FRESH
 from portal.services.errors import NotAllowed, NotSignedIn
+from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.sessions import Person
 from portal.web import htmx, unsent

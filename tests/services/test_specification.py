@@ -24,6 +24,7 @@ MAY_CONNECT = {
     "portal/demo/processes.py",  # starts the processes and waits for them
     "portal/signin/service_client.py",  # Authlib's session, upon that adapter
     "portal/signin/tokens.py",
+    "portal/signin/refresh.py",
     "portal/signin/flow.py",
     "portal/signin/logout.py",
 }
@@ -32,7 +33,7 @@ MAY_CALL = {
     "portal/services/retry.py",
     "portal/operate/check.py",
     "portal/signin/discovery.py",
-    "portal/signin/flow.py",
+    "portal/signin/claims.py",
     "portal/http/requests_adapter.py",
 }
 """Who may use `portal.http.transport`: care API, identity server, the adapter for libraries, and who checks both."""
