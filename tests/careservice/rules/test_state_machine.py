@@ -1,0 +1,494 @@
+"""Any acts of anybody in any order: what no sequence of them brings about.
+
+The machine knows the rules in its own words and nothing of the service's code. It remembers who did what in their own
+session, and holds every form and embryo against that after each act.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import requests
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from portal.careservice.ids import new_id
+from tests.careservice.api.calls import CONSENTS, EPISODES, Api, person
+from tests.careservice.families import Families
+from tests.support.tokens import TokenMaker
+
+FULL = os.environ.get("CARE_TEST_FULL") == "1"
+SETTINGS = settings(
+    max_examples=250 if FULL else 15,
+    stateful_step_count=40 if FULL else 22,
+    derandomize=not FULL,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+)
+
+STAFF = ("nora", "victor", "elif", "colin", "ada")
+PATIENTS = ("amelia", "daniel", "grace")
+NAMES = {
+    "nora": "Nora Lindqvist", "victor": "Victor Castellanos", "elif": "Elif Demir", "colin": "Colin Byrne",
+    "ada": "Ada Whitfield", "amelia": "Amelia Hart", "daniel": "Daniel Hart", "grace": "Grace Okafor",
+}  # fmt: skip
+SUBS = {person(name): name for name in NAMES}
+FOR_THE_PATIENT = {"Patient", "GameteProvider", "Donor", "Surrogate", "IntendedParent"}
+FOR_THE_CLINIC = {"Witness", "Interpreter", "Clinician"}
+ROLES = (*sorted(FOR_THE_PATIENT), "Partner", *sorted(FOR_THE_CLINIC))
+COUPLES_SIGN = {
+    "treatment", "storage", "storagerenewal", "disposition", "donation", "legalparenthood", "surrogacy",
+}  # fmt: skip
+DECIDES, STORES = {"disposition", "donation"}, {"storage", "storagerenewal"}
+KINDS = (
+    *("Treatment", "Treatment", "tREAT ment", "Disposition", "Disposition", " disposition", "Donation"),
+    *("Storage", "StorageRenewal", "Research", "Dispositon", "GeneticTesting"),
+)
+FINAL = {
+    "Discarded": {"Discard"}, "Donated": {"DonateResearch", "DonatePatient"}, "ShippedOut": {"Transport"},
+}  # fmt: skip
+FINAL_WISHES = {wish for wishes in FINAL.values() for wish in wishes}
+WISHES = (None, "ContinueStorage", "Discard", "Discard", "DonateResearch", "DonatePatient", "Transport")
+STATUSES = (
+    *("Stored", "Reserved", "OnHold", "Thawed", "Thawed", "Transferred"),
+    *("Discarded", "Discarded", "Donated", "ShippedOut"),
+)
+PICK = st.integers(0, 11)
+ANYBODY = st.sampled_from((*STAFF, *PATIENTS))
+LABORATORY = st.sampled_from(("elif", "elif", "victor"))
+
+
+class Fresh(Api):
+    """The care API, with everybody signed in no longer than two minutes ago."""
+
+    def __init__(self, service: TokenMaker) -> None:
+        super().__init__(service)
+        self._maker = service
+        self._signed_in: dict[str, tuple[float, str]] = {}
+
+    def token(self, who: str) -> str:
+        since, token = self._signed_in.get(who, (0.0, ""))
+        if time.monotonic() - since > 120 or not token:
+            token = str(self._maker.tokens(who)["access_token"])
+            self._signed_in[who] = (time.monotonic(), token)
+        return token
+
+
+def folded(kind: str) -> str:
+    return "".join(kind.split()).lower()
+
+
+class Rules(RuleBasedStateMachine):
+    """One family with two embryos, and everybody who could do something about them."""
+
+    def __init__(self, api: Fresh, families: Families) -> None:
+        super().__init__()
+        self.api, self.families = api, families
+        self.step = 0
+        self.signed: dict[tuple[str, str], tuple[str, int]] = {}
+        """By form and account: the role that they signed in, in their own session, and at which step."""
+        self.stopped: dict[str, int] = {}
+        """By embryo: the step at which its people last stopped it."""
+        self.void: set[str] = set()
+        self.forms: dict[str, dict[str, Any]] = {}
+        self.embryos: dict[str, dict[str, Any]] = {}
+        self.last_act: tuple[str, str] = ("", "")
+
+    @initialize(partner=st.sampled_from(["daniel", "daniel", None, "without account"]))
+    def begin(self, partner: str | None) -> None:
+        account = partner if partner in PATIENTS else None
+        self.family = self.families.add("amelia", account, has_partner=partner is not None, embryos=2)
+        self.accounts = {self.family.patient: {"amelia"}}
+        if self.family.partner:
+            self.accounts[self.family.partner] = {account} if account else set[str]()
+        self._look()
+
+    # Forms
+
+    @rule(
+        who=st.sampled_from(("nora", "nora", "nora", "victor", "elif", "amelia")),
+        kind=st.sampled_from(KINDS),
+        wish=st.sampled_from(WISHES),
+        second=st.sampled_from(("", "", "Witness", "Clinician", "Interpreter")),
+        about=st.sampled_from(((0,), (0,), (1,), (0, 1), ())),
+        left_out=st.sampled_from(("", "", "", "", "patient", "partner", "both", "links")),
+        forged=st.sampled_from(("", "", "", "", "", "nora", "grace", "record")),
+        supersedes=st.sampled_from((False, False, False, True)),
+        pick=PICK,
+    )
+    def put_a_form(
+        self,
+        who: str,
+        kind: str,
+        wish: str | None,
+        second: str,
+        about: tuple[int, ...],
+        left_out: str,
+        forged: str,
+        supersedes: bool,
+        pick: int,
+    ) -> None:
+        self.make_form(who, kind, wish, second, about, left_out, forged, supersedes, pick)
+
+    def make_form(
+        self,
+        who: str,
+        kind: str,
+        wish: str | None,
+        second: str,
+        about: tuple[int, ...],
+        left_out: str,
+        forged: str,
+        supersedes: bool,
+        pick: int,
+    ) -> str | None:
+        first = self.family.patient if forged == "record" else person(forged or "amelia")
+        signers = [] if left_out in ("patient", "both") else [("Patient", first)]
+        if self.family.partner and left_out not in ("partner", "both"):
+            accounts = sorted(self.accounts[self.family.partner])
+            signers.append(("Partner", person(accounts[0]) if accounts else self.family.partner))
+        if second or not signers:
+            signers.append((second or "Clinician", person("victor")))
+        body: dict[str, Any] = {
+            "patientId": self.family.patient,
+            "episodeId": self.family.episode,
+            "title": f"A form {new_id()[:8]}",
+            "kind": kind,
+            "version": "1",
+            "body": [{"id": "a", "heading": "What", "text": "It is agreed."}],
+            "statements": [{"id": "s", "text": "I agree."}],
+            "requiredSigners": [
+                {"role": role, "personId": sub, "name": "Amelia Hart"} for role, sub in signers
+            ],
+            "signingOrder": "Any",
+            "embryoStorageIds": [self.family.embryos[number] for number in about],
+        }
+        if wish is not None and folded(kind) in DECIDES:
+            body["disposition"] = wish
+        if left_out == "links":
+            del body["episodeId"]
+        elif left_out:
+            body["embryostorageids"] = body.pop("embryoStorageIds")
+        if supersedes and self.forms:
+            body["supersedesId"] = self._form(pick)["id"]
+        answer = self._act(who, "POST", CONSENTS, body)
+        return str(answer.json()["id"]) if answer.status_code == 200 else None
+
+    @rule(
+        kind=st.sampled_from(("Treatment", "Disposition", "Disposition", "Donation", "Storage")),
+        wish=st.sampled_from(WISHES),
+        second=st.sampled_from(("", "Witness", "Clinician", "Clinician")),
+        without=st.sampled_from(("", "", "", "amelia", "daniel", "victor")),
+        about=st.sampled_from(((0,), (0,), (0, 1))),
+        left_out=st.sampled_from(("", "", "", "patient", "partner", "both")),
+        move=st.booleans(),
+        mover=LABORATORY,
+    )
+    def agree_and_act(
+        self,
+        kind: str,
+        wish: str | None,
+        second: str,
+        without: str,
+        about: tuple[int, ...],
+        left_out: str,
+        move: bool,
+        mover: str,
+    ) -> None:
+        form_id = self.make_form("nora", kind, wish, second, about, left_out, "", False, 0)
+        if form_id is not None:
+            self.everybody_signs(form_id, without)
+        if move:
+            status = {"Treatment": "Thawed"}.get(kind) or next(
+                (status for status, wishes in FINAL.items() if wish in wishes), "Discarded"
+            )
+            self.change_embryo(0, mover, {"status": status})
+
+    @rule(who=st.sampled_from(STAFF), kind=st.sampled_from(KINDS), wish=st.sampled_from(WISHES))
+    def pass_for_the_patient(self, who: str, kind: str, wish: str | None) -> None:
+        """One of the staff names themselves as the patient, and signs as that."""
+        record = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["patient"]
+        path = f"/api/care/patients/{record['id']}"
+        bound = self._act("ada", "PUT", path, {**record, "userId": person(who)}).status_code == 200
+        form_id = self.make_form("nora", kind, wish, "", (0,), "partner", who, False, 0)
+        if form_id is not None:
+            self.everybody_signs(form_id, "amelia")
+        if bound:
+            record = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["patient"]
+            self._act("ada", "PUT", path, {**record, "userId": person("amelia")})
+
+    @precondition(lambda self: self.forms)
+    @rule(pick=PICK, without=st.sampled_from(("", "amelia", "daniel", "victor")))
+    def sign_in_turn(self, pick: int, without: str) -> None:
+        self.everybody_signs(str(self._form(pick)["id"]), without)
+
+    def everybody_signs(self, form_id: str, without: str) -> None:
+        for signer in self.forms[form_id]["requiredSigners"]:
+            who = SUBS.get(signer["personId"])
+            if who is not None and who != without:
+                self.sign(form_id, who, signer["role"], NAMES[who])
+
+    @precondition(lambda self: self.forms)
+    @rule(
+        pick=PICK,
+        who=ANYBODY,
+        role=st.sampled_from(ROLES),
+        typed=st.sampled_from(("", "", "", "Amelia Hart", "X")),
+    )
+    def sign_as(self, pick: int, who: str, role: str, typed: str) -> None:
+        self.sign(str(self._form(pick)["id"]), who, role, typed or NAMES[who])
+
+    def sign(self, form_id: str, who: str, role: str, typed: str) -> None:
+        form = self.forms[form_id]
+        body = {
+            "signerRole": role,
+            "method": "TypedName",
+            "signature": typed,
+            "acknowledgedStatementIds": [] if role in FOR_THE_CLINIC else ["s"],
+            "contentHash": form["contentHash"],
+            "concurrencyStamp": form["concurrencyStamp"],
+        }
+        self._act(who, "POST", f"{CONSENTS}/{form_id}/sign", body, signing=(form_id, role))
+
+    @precondition(lambda self: self.forms)
+    @rule(pick=PICK, who=st.sampled_from((*PATIENTS, "nora")))
+    def withdraw(self, pick: int, who: str) -> None:
+        form = self._form(pick)
+        body = {"reason": "No longer", "concurrencyStamp": form["concurrencyStamp"]}
+        answer = self._act(who, "POST", f"{CONSENTS}/{form['id']}/revoke", body)
+        if answer.status_code == 200 and form["status"] == "Signed":
+            self.void.add(form["id"])
+            if folded(form["kind"]) in DECIDES | STORES:
+                self._stop(form.get("embryoStorageIds", ()))
+
+    # Embryos
+
+    @rule(
+        number=st.integers(0, 1),
+        who=st.sampled_from(("elif", "elif", "victor", "nora", "amelia", "grace")),
+        status=st.sampled_from(STATUSES),
+        misspelt=st.sampled_from((False, False, False, True)),
+        notes=st.sampled_from(({}, {"notes": "Seen to be lost"})),
+    )
+    def move(self, number: int, who: str, status: str, misspelt: bool, notes: dict[str, str]) -> None:
+        self.change_embryo(number, who, {"state" if misspelt else "status": status, **notes})
+
+    @rule(number=st.integers(0, 1), who=ANYBODY, wish=st.sampled_from(WISHES[1:]))
+    def wish(self, number: int, who: str, wish: str) -> None:
+        self.change_embryo(number, who, {"disposition": wish})
+
+    @rule(number=st.integers(0, 1), who=st.sampled_from(("amelia", "amelia", "daniel", "grace", "elif")))
+    def take_back(self, number: int, who: str) -> None:
+        self.change_embryo(number, who, {"disposition": "Undecided"})
+
+    def change_embryo(self, number: int, who: str, changes: dict[str, str]) -> None:
+        before = self.embryos[self.family.embryos[number]]
+        body = {"concurrencyStamp": before["concurrencyStamp"], **changes}
+        path = f"/api/care/embryo-storage/{before['id']}"
+        taken_back = before["disposition"] in FINAL_WISHES and changes.get("disposition") not in (
+            None,
+            *FINAL_WISHES,
+        )
+        decisions = [
+            form["id"] for form in self._signed_about(before["id"]) if folded(form["kind"]) in DECIDES
+        ]
+        answer = self._act(who, "PUT", path, body, check=not taken_back)
+        if taken_back and answer.status_code == 200:
+            assert who in PATIENTS, f"{who} took back what the patient had decided"
+            self.void |= set(decisions)
+            self._stop([before["id"]])
+        if taken_back:
+            self._look()
+
+    # Records
+
+    @rule(
+        who=st.sampled_from(("nora", "ada", "amelia")),
+        whose=st.sampled_from(("patient", "partner")),
+        account=st.sampled_from(("", "", "nora", "grace")),
+        name=st.sampled_from(("", "Nora", "Victor")),
+    )
+    def edit_person(self, who: str, whose: str, account: str, name: str) -> None:
+        episode = self.api.get("nora", f"{EPISODES}/{self.family.episode}")
+        record = episode[whose]
+        if record is None:
+            return
+        body = {
+            **record,
+            **({"userId": person(account)} if account else {}),
+            **({"firstName": name} if name else {}),
+        }
+        answer = self._act(who, "PUT", f"/api/care/patients/{record['id']}", body)
+        if answer.status_code == 200 and account:
+            self.accounts[record["id"]].add(account)
+
+    @rule(who=st.sampled_from(("nora", "victor")), status=st.sampled_from(("Active", "OnHold", "Finished")))
+    def edit_case(self, who: str, status: str) -> None:
+        case = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["case"]
+        self._act(who, "PUT", f"/api/care/cases/{case['id']}", {**case, "status": status})
+
+    # What is held against what was done
+
+    @invariant()
+    def only_its_signers_brought_a_form_to_signed(self) -> None:
+        for form in self.forms.values():
+            for signature in form["signatures"]:
+                role, _ = self.signed.get((form["id"], SUBS[signature["personId"]]), ("nobody's", 0))
+                assert role == signature["role"], f"{signature} was not given in the signer's own session"
+            if form["status"] != "Signed":
+                continue
+            roles = {SUBS[signature["personId"]]: signature["role"] for signature in form["signatures"]}
+            patients = {who for who, role in roles.items() if role in FOR_THE_PATIENT and who in PATIENTS}
+            assert patients & self.accounts[self.family.patient], f"the patient did not sign {form}"
+            if self.family.partner and folded(form["kind"]) in COUPLES_SIGN and form.get("episodeId"):
+                given = {who for who, role in roles.items() if role not in FOR_THE_CLINIC and who in PATIENTS}
+                assert given & self.accounts[self.family.partner], f"the partner did not sign {form}"
+
+    def _signed_about(self, embryo_id: str) -> list[dict[str, Any]]:
+        return [
+            form
+            for form in self.forms.values()
+            if form["status"] == "Signed"
+            and embryo_id in form.get("embryoStorageIds", ())
+            and form["id"] not in self.void
+        ]
+
+    def _is_said_since_the_stop(self, form: dict[str, Any], embryo_id: str) -> bool:
+        steps = [
+            self.signed[form["id"], SUBS[signature["personId"]]][1]
+            for signature in form["signatures"]
+            if signature["role"] not in FOR_THE_CLINIC
+        ]
+        return min(steps, default=0) > self.stopped.get(embryo_id, 0)
+
+    def _hold_against(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """An embryo's change must be one that its people agreed to."""
+        embryo_id, who = before["id"], self.last_act[0]
+        about = self._signed_about(embryo_id)
+        decisions = [
+            form
+            for form in about
+            if folded(form["kind"]) in DECIDES and self._is_said_since_the_stop(form, embryo_id)
+        ]
+        if after["disposition"] in FINAL_WISHES and after["disposition"] != before["disposition"]:
+            wishes = [form.get("disposition") for form in decisions]
+            assert after["disposition"] in wishes, f"{who} set {after['disposition']} without a form"
+        agreed = [
+            form
+            for form in about
+            if folded(form["kind"]) in DECIDES | STORES and self._is_said_since_the_stop(form, embryo_id)
+        ]
+        if embryo_id in self.stopped and not agreed:
+            assert after["status"] in (before["status"], "OnHold"), f"{who} moved what its people stopped"
+        if after["status"] == before["status"] or after["status"] in ("Stored", "Reserved", "OnHold"):
+            return
+        assert before["status"] != "OnHold", f"{who} moved an embryo that was on hold"
+        if after["status"] in ("Thawed", "Transferred") or before["status"] == "Thawed":
+            allowing = [form for form in about if folded(form["kind"]) == "treatment"]
+            if after["status"] != "Discarded":
+                assert before["disposition"] not in FINAL_WISHES, f"{who} thawed against the wish"
+        else:
+            fitting = FINAL[after["status"]]
+            allowing = [form for form in decisions if form.get("disposition") in fitting]
+            assert before["disposition"] in fitting, f"{who} ended storage against the wish"
+            allowing = [form for form in allowing if form["disposition"] == before["disposition"]]
+        assert allowing, f"{who} made an embryo {after['status']} without a form"
+        seen = {
+            signature["personId"]
+            for form in allowing
+            for signature in form["signatures"]
+            if signature["role"] in ("Witness", "Clinician")
+        }
+        assert seen - {person(who)}, f"{who} made an embryo {after['status']} alone"
+
+    def _act(
+        self,
+        who: str,
+        method: str,
+        path: str,
+        body: dict[str, Any],
+        *,
+        signing: tuple[str, str] | None = None,
+        check: bool = True,
+    ) -> requests.Response:
+        self.step += 1
+        self.last_act = (who, path)
+        answer = self.api(who, method, path, body)
+        assert answer.status_code in (200, 400, 403, 404), answer.text
+        if signing is not None and answer.status_code == 200:
+            form_id, role = signing
+            self.signed[form_id, who] = (role, self.step)
+        if check and answer.status_code == 200:
+            self._look()
+        return answer
+
+    def _look(self) -> None:
+        """Read everything anew, as one of the staff, and hold the embryos against what they were."""
+        found = self.api.get("nora", CONSENTS, PatientId=self.family.patient, MaxResultCount=1000)["items"]
+        self.forms = {form["id"]: form for form in found}
+        embryos = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["embryos"]
+        for embryo in embryos:
+            before = self.embryos.get(embryo["id"])
+            self.embryos[embryo["id"]] = embryo
+            if before is not None:
+                self._hold_against(before, embryo)
+
+    def _stop(self, embryo_ids: Iterable[str]) -> None:
+        for embryo_id in embryo_ids:
+            self.stopped[embryo_id] = self.step
+
+    def _form(self, pick: int) -> dict[str, Any]:
+        forms = list(self.forms.values())
+        return forms[pick % len(forms)]
+
+
+def test_nobody_is_harmed_whatever_is_done_in_whatever_order(
+    care_service: TokenMaker, families: Families
+) -> None:
+    api = Fresh(care_service)
+    run_state_machine_as_test(lambda: Rules(api, families), settings=SETTINGS)  # pyright: ignore[reportUnknownMemberType]
+    api.close()
+
+
+def test_the_machine_gets_as_far_as_ends_and_holds(care_service: TokenMaker, families: Families) -> None:
+    """What the machine tries does succeed where it should, so that its silence says something."""
+    api = Fresh(care_service)
+    machine = Rules(api, families)
+    machine.begin("daniel")
+    machine.agree_and_act("Treatment", None, "Clinician", "", (0,), "", True, "elif")
+    machine.agree_and_act("Disposition", "Discard", "Witness", "", (1,), "", False, "elif")
+    machine.take_back(1, "daniel")
+    first, second = (machine.embryos[embryo_id]["status"] for embryo_id in machine.family.embryos)
+    assert (first, second) == ("Thawed", "OnHold")
+    machine.agree_and_act("Disposition", "Discard", "Witness", "", (1,), "", False, "elif")
+    machine.move(1, "elif", "Discarded", False, {})
+    assert machine.embryos[machine.family.embryos[1]]["status"] == "Discarded"
+    machine.only_its_signers_brought_a_form_to_signed()
+    api.close()
+
+
+@pytest.mark.parametrize("kind", ["Disposition", "Storage", "Treatment", "Dispositon"])
+def test_the_machine_sees_forgery(care_service: TokenMaker, families: Families, kind: str) -> None:
+    """A form that a clinician alone brought to Signed, past the rules, doesn't get by its invariant."""
+    api = Fresh(care_service)
+    machine = Rules(api, families)
+    machine.begin("daniel")
+    families.older_form(machine.family, kind, signed_by="victor", embryos=machine.family.embryos)
+    machine._look()
+    with pytest.raises(AssertionError, match="own session"):
+        machine.only_its_signers_brought_a_form_to_signed()
+    api.close()
