@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import requests
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -34,6 +34,7 @@ SETTINGS = settings(
     max_examples=250 if FULL else 15,
     stateful_step_count=40 if FULL else 22,
     derandomize=not FULL,
+    phases=tuple(Phase) if FULL else (Phase.generate,),  # to shrink over HTTP takes minutes
     database=None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
