@@ -72,6 +72,15 @@ PICK = st.integers(0, 11)
 ANYBODY = st.sampled_from((*STAFF, *PATIENTS))
 LABORATORY = st.sampled_from(("elif", "elif", "victor"))
 
+FLAW = st.sampled_from(
+    (
+        *("", "", "", "patient", "partner", "both", "unsigned", "half signed"),
+        *("no second", "interpreter", "alone", "elsewhere", "no embryo", "withdrawn", "taken back", "held"),
+    )
+)
+"""What one of those who know the rules would leave out to get round them."""
+SECOND = st.sampled_from(("Witness", "Clinician"))
+
 
 class Fresh(Api):
     """The care API, with everybody signed in no longer than two minutes ago."""
@@ -189,35 +198,47 @@ class Rules(RuleBasedStateMachine):
         answer = self._act(who, "POST", CONSENTS, body)
         return str(answer.json()["id"]) if answer.status_code == 200 else None
 
+    @rule(number=st.integers(0, 1), flaw=FLAW, second=SECOND, mover=LABORATORY)
+    def treat(self, number: int, flaw: str, second: str, mover: str) -> None:
+        """A thaw with all that it needs, but for one thing."""
+        self.agree("Treatment", None, number, flaw, second)
+        self.change_embryo(number, "victor" if flaw == "alone" else mover, {"status": "Thawed"})
+        self.change_embryo(number, mover, {"status": "Transferred"})
+
     @rule(
-        kind=st.sampled_from(("Treatment", "Disposition", "Disposition", "Donation", "Storage")),
-        wish=st.sampled_from(WISHES),
-        second=st.sampled_from(("", "Witness", "Clinician", "Clinician")),
-        without=st.sampled_from(("", "", "", "amelia", "daniel", "victor")),
-        about=st.sampled_from(((0,), (0,), (0, 1))),
-        left_out=st.sampled_from(("", "", "", "patient", "partner", "both")),
-        move=st.booleans(),
+        number=st.integers(0, 1),
+        end=st.sampled_from(("Discarded", "Donated", "ShippedOut")),
+        kind=st.sampled_from(("Disposition", " disPosition", "Donation")),
+        flaw=FLAW,
+        second=SECOND,
         mover=LABORATORY,
     )
-    def agree_and_act(
-        self,
-        kind: str,
-        wish: str | None,
-        second: str,
-        without: str,
-        about: tuple[int, ...],
-        left_out: str,
-        move: bool,
-        mover: str,
-    ) -> None:
+    def decide(self, number: int, end: str, kind: str, flaw: str, second: str, mover: str) -> None:
+        """An end of storage with all that it needs, but for one thing."""
+        wishes = sorted(FINAL[end if folded(kind) == "disposition" else "Donated"])
+        self.agree(kind, wishes[number % len(wishes)], number, flaw, second)
+        self.change_embryo(number, "victor" if flaw == "alone" else mover, {"status": end})
+
+    @rule(kind=st.sampled_from(("Storage", "StorageRenewal")), number=st.integers(0, 1), flaw=FLAW)
+    def store(self, kind: str, number: int, flaw: str) -> None:
+        self.agree(kind, None, number, flaw, "")
+
+    def agree(self, kind: str, wish: str | None, number: int, flaw: str, second: str) -> None:
+        """A form about an embryo, signed by everybody it needs but for the flaw."""
+        about = {"elsewhere": (1 - number,), "no embryo": ()}.get(flaw, (number,))
+        second = {"no second": "", "interpreter": "Interpreter", "alone": "Clinician"}.get(flaw, second)
+        left_out = flaw if flaw in ("patient", "partner", "both") else ""
         form_id = self.make_form("nora", kind, wish, second, about, left_out, "", False, 0)
-        if form_id is not None:
-            self.everybody_signs(form_id, without)
-        if move:
-            status = {"Treatment": "Thawed"}.get(kind) or next(
-                (status for status, wishes in FINAL.items() if wish in wishes), "Discarded"
-            )
-            self.change_embryo(0, mover, {"status": status})
+        if form_id is None:
+            return
+        self.everybody_signs(form_id, {"unsigned": "amelia", "half signed": "daniel"}.get(flaw, ""))
+        if flaw == "withdrawn":
+            self.revoke("amelia", self.forms[form_id])
+        if flaw == "taken back":
+            self.change_embryo(number, "amelia", {"disposition": "Undecided"})
+            self.change_embryo(number, "elif", {"status": "Stored"})
+        if flaw == "held":
+            self.change_embryo(number, "elif", {"status": "OnHold"})
 
     @rule(who=st.sampled_from(STAFF), kind=st.sampled_from(KINDS), wish=st.sampled_from(WISHES))
     def pass_for_the_patient(self, who: str, kind: str, wish: str | None) -> None:
@@ -268,7 +289,9 @@ class Rules(RuleBasedStateMachine):
     @precondition(lambda self: self.forms)
     @rule(pick=PICK, who=st.sampled_from((*PATIENTS, "nora")))
     def withdraw(self, pick: int, who: str) -> None:
-        form = self._form(pick)
+        self.revoke(who, self._form(pick))
+
+    def revoke(self, who: str, form: dict[str, Any]) -> None:
         body = {"reason": "No longer", "concurrencyStamp": form["concurrencyStamp"]}
         answer = self._act(who, "POST", f"{CONSENTS}/{form['id']}/revoke", body)
         if answer.status_code == 200 and form["status"] == "Signed":
@@ -470,13 +493,12 @@ def test_the_machine_gets_as_far_as_ends_and_holds(care_service: TokenMaker, fam
     api = Fresh(care_service)
     machine = Rules(api, families)
     machine.begin("daniel")
-    machine.agree_and_act("Treatment", None, "Clinician", "", (0,), "", True, "elif")
-    machine.agree_and_act("Disposition", "Discard", "Witness", "", (1,), "", False, "elif")
-    machine.take_back(1, "daniel")
+    machine.agree("Treatment", None, 0, "", "Clinician")
+    machine.move(0, "elif", "Thawed", False, {})
+    machine.agree("Disposition", "Discard", 1, "taken back", "Witness")
     first, second = (machine.embryos[embryo_id]["status"] for embryo_id in machine.family.embryos)
     assert (first, second) == ("Thawed", "OnHold")
-    machine.agree_and_act("Disposition", "Discard", "Witness", "", (1,), "", False, "elif")
-    machine.move(1, "elif", "Discarded", False, {})
+    machine.decide(1, "Discarded", "Disposition", "", "Witness", "elif")
     assert machine.embryos[machine.family.embryos[1]]["status"] == "Discarded"
     machine.only_its_signers_brought_a_form_to_signed()
     api.close()
