@@ -1,4 +1,4 @@
-"""`python -m portal.careservice`: run the service, or replace its signing keys."""
+"""`python -m portal.careservice`: run the service, replace its signing keys, or end an embryo's storage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTypeStubs]
 
-from portal.careservice import database
+from portal.careservice import database, end_storage
 from portal.careservice.app import create_app
 from portal.careservice.bootstrap import bootstrap
 from portal.careservice.identity import keys
@@ -29,6 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["send"]:
         return sender.main(words[1:])
+    if words[:1] == ["end-storage"]:
+        return end_storage.main(words[1:])
     given = _parser().parse_args(words)
     if given.command == "rotate-keys":
         return _rotate_keys(given.database)
@@ -50,7 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m portal.careservice",
-        description="The embedded care service. With `send` first: post a signed sample webhook.",
+        description="The embedded care service. With `send` first: post a signed sample webhook. "
+        "With `end-storage` first: end an embryo's storage without its people's decision.",
     )
     parser.add_argument("command", nargs="?", choices=["run", "rotate-keys"], default="run")
     parser.add_argument("--database", required=True, help="sqlite:///path or postgresql+psycopg://…")

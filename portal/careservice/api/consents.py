@@ -18,7 +18,13 @@ from portal.careservice.domain.consents.content import Clause, Statement
 from portal.careservice.domain.consents.creation import NewForm
 from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.consents.signing import NewSignature
-from portal.careservice.domain.enumerations import ConsentStatus, SignatureMethod, SignerRole, SigningOrder
+from portal.careservice.domain.enumerations import (
+    ConsentStatus,
+    Disposition,
+    SignatureMethod,
+    SignerRole,
+    SigningOrder,
+)
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import Act
 
@@ -47,7 +53,13 @@ class SignatureRecord(Record, kw_only=True):
 
 
 class ConsentFormRecord(AuditedRecord, kw_only=True):
-    """A consent form; lists leave its `body` out."""
+    """A consent form; lists leave its `body` out.
+
+    `embryoStorageIds` (the embryos that it is about) and `disposition` (what it decides of them) are left out
+    where the form has none, and are part of what `contentHash` covers where it has. `seal`, on Signed forms, is
+    the SHA-256 of the canonical JSON of `{id, version, patientId, contentHash, signatures[{role, personId, name,
+    signedAt, method}]}`: it lets two copies be compared.
+    """
 
     id: str
     patient_id: str
@@ -75,6 +87,9 @@ class ConsentFormRecord(AuditedRecord, kw_only=True):
     supersedes_id: str | None
     superseded_by_id: str | None
     procedure_date: date | None
+    embryo_storage_ids: list[str] | msgspec.UnsetType = msgspec.UNSET
+    disposition: Disposition | msgspec.UnsetType = msgspec.UNSET
+    seal: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Revocation(msgspec.Struct, rename="camel", kw_only=True):
@@ -136,6 +151,10 @@ def create_consent_form(caller: Caller) -> ConsentFormRecord:
     """A new form, sent to its signers at once."""
     new = payload.body(NewForm)
     new.expires_at = payload.utc(new.expires_at)
+    new.embryo_storage_ids = [
+        payload.identifier(given, f"embryoStorageIds[{index}]")
+        for index, given in enumerate(new.embryo_storage_ids or ())
+    ]
     form = creation.create(database.session(), caller.actor, new)
     return _saved(form)
 
@@ -201,6 +220,9 @@ def _record(form: ConsentForm, *, with_body: bool = True) -> ConsentFormRecord:
         supersedes_id=form.supersedes_id,
         superseded_by_id=form.superseded_by_id,
         procedure_date=form.procedure_date,
+        embryo_storage_ids=form.embryo_storage_ids or msgspec.UNSET,
+        disposition=form.disposition or msgspec.UNSET,
+        seal=form.seal() or msgspec.UNSET,
         creation_time=form.creation_time,
         creator_id=form.creator_id,
         last_modification_time=form.last_modification_time,

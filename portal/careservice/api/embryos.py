@@ -9,9 +9,10 @@ from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.records import AuditedRecord, shown
-from portal.careservice.domain import embryos, pgt_results
+from portal.careservice.domain import embryo_changes, embryos, pgt_results
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.embryos import EmbryoChange, EmbryoStorage, Location
+from portal.careservice.domain.embryo_changes import EmbryoChange
+from portal.careservice.domain.embryos import EmbryoStorage, Location
 from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.pgt_results import PgtResult
@@ -52,7 +53,7 @@ def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
     change, stamp = payload.stamped(EmbryoChange)
     if isinstance(change.storage_expires_at, datetime):
         change.storage_expires_at = payload.utc(change.storage_expires_at)
-    embryos.update(session, caller.actor, embryo, change, stamp)
+    embryo_changes.update(session, caller.actor, embryo, change, stamp)
     session.flush()
     result = session.get(PgtResult, embryo.pgt_result_id) if embryo.pgt_result_id else None
     return embryo_record(embryo, caller.actor, result)

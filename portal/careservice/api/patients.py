@@ -10,6 +10,7 @@ from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.records import AuditedRecord, shown
 from portal.careservice.domain import patients
+from portal.careservice.domain.consents.parties import rename_signers
 from portal.careservice.domain.enumerations import Channel
 from portal.careservice.domain.patients import Address, EmergencyContact, PatientDetails
 from portal.careservice.domain.permissions import Act
@@ -44,6 +45,10 @@ def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
     patient = patients.find(session, caller.actor, patient_id)
     patients.require_kept_here(patient)
     details, stamp = payload.stamped(PatientDetails)
+    before = patient.user_id or patient.id
     patients.update(session, caller.actor, patient, details, stamp)
+    if before != (patient.user_id or patient.id):
+        session.flush()
+        rename_signers(session, patient, before)
     session.flush()
     return shown(patient, PatientRecord)

@@ -57,11 +57,11 @@ class CareCase(Audited, Base):
 
 
 class CaseChange(msgspec.Struct, rename="camel", kw_only=True):
-    """What an update of a case may say."""
+    """What an update of a case may say; `physician_id` is always said, and None only while the case has none."""
 
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
     status: CareStatus
-    physician_id: str | None = None
+    physician_id: str | None
     coordinator_id: str | None = None
     diagnosis: LongText | None = None
     notes: LongText | None = None
@@ -79,6 +79,8 @@ def find(session: Session, actor: Actor, case_id: str) -> CareCase:
 def update(session: Session, actor: Actor, case: CareCase, change: CaseChange, stamp: str) -> CareCase:
     """Change a case; a status it can't go to from its own is refused."""
     require_stamp(case.concurrency_stamp, stamp)
+    if change.physician_id is None and case.physician_id is not None:
+        raise Invalid("A case keeps a physician.", "physicianId")
     if change.physician_id is not None and change.physician_id != case.physician_id:
         physician = session.get(Physician, change.physician_id)
         if physician is None or physician.tenant_id != case.tenant_id:

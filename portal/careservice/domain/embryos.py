@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 from sqlalchemy import ForeignKey, String, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
 from portal.careservice.domain import episodes, patients
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
-from portal.careservice.domain.consents.forms import ConsentForm
-from portal.careservice.domain.enumerations import ConsentStatus, Disposition, EmbryoStatus
-from portal.careservice.domain.rules import NotThere, Refused, Rule, require_stamp
+from portal.careservice.domain.consents.forms import ConsentForm, Signer
+from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
+from portal.careservice.domain.rules import NotThere
 
 _S = EmbryoStatus
 MOVES: dict[EmbryoStatus, frozenset[EmbryoStatus]] = {
@@ -30,10 +32,24 @@ MOVES: dict[EmbryoStatus, frozenset[EmbryoStatus]] = {
 }
 """Where an embryo may go from where it is; Thawed to Stored only as re-cryopreservation."""
 
-_FINAL_WISHES = frozenset({Disposition.DISCARD, Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT})
-"""Wishes that, like the acts themselves, need a signed form and no hold."""
+FINAL_WISHES = frozenset(
+    {Disposition.DISCARD, Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT, Disposition.TRANSPORT}
+)
+"""Wishes that end an embryo's storage: only a signed form sets them."""
 
-_NEEDS_CONSENT = frozenset({_S.DISCARDED, _S.DONATED})
+
+class HoldCause(StrEnum):
+    """Who stopped an embryo: only the clinic's own hold is the clinic's to end."""
+
+    CLINIC = "Clinic"
+    WITHDRAWAL = "Withdrawal"
+    WISH_TAKEN_BACK = "WishTakenBack"
+
+
+BY_THE_PATIENT = frozenset({HoldCause.WITHDRAWAL, HoldCause.WISH_TAKEN_BACK})
+"""Holds that end only when a new form that names the embryo is signed."""
+
+_REASONS = {HoldCause.WITHDRAWAL: "Consent withdrawn", HoldCause.WISH_TAKEN_BACK: "Decision taken back"}
 
 
 class Location(msgspec.Struct, rename="camel", kw_only=True):
@@ -50,7 +66,9 @@ class EmbryoStorage(Audited, Base):
     """One embryo, from freezing on.
 
     `storage_consented_until` is how far consent goes, `storage_expires_at` how far it is paid,
-    `statutory_limit` how far the law goes: three dates that are never one another.
+    `statutory_limit` how far the law goes: three dates that are never one another. `stopped_at` is when the
+    patient's side last stopped it: what they signed before decides nothing more. A thawed embryo can have a
+    `hold_cause` too. `thaw_form_id` is the form that allowed the thaw.
     """
 
     __tablename__ = "embryo_storage"
@@ -68,6 +86,9 @@ class EmbryoStorage(Audited, Base):
     status: Mapped[EmbryoStatus] = mapped_column(one_of(EmbryoStatus))
     location: Mapped[Location | None] = mapped_column(Structs(Location))
     hold_reason: Mapped[str | None]
+    hold_cause: Mapped[HoldCause | None] = mapped_column(one_of(HoldCause))
+    stopped_at: Mapped[datetime | None]
+    thaw_form_id: Mapped[str | None] = mapped_column(String(36))
     pgt_result_id: Mapped[str | None] = mapped_column(String(36))
     consent_form_id: Mapped[str | None] = mapped_column(String(36), index=True)
     storage_consented_until: Mapped[date | None]
@@ -77,84 +98,53 @@ class EmbryoStorage(Audited, Base):
     notes: Mapped[str | None]
 
 
-class EmbryoChange(msgspec.Struct, rename="camel", kw_only=True):
-    """What an update of an embryo may say; what is left out stays."""
-
-    status: EmbryoStatus | msgspec.UnsetType = msgspec.UNSET
-    location: Location | msgspec.UnsetType | None = msgspec.UNSET
-    storage_expires_at: datetime | msgspec.UnsetType | None = msgspec.UNSET
-    disposition: Disposition | msgspec.UnsetType = msgspec.UNSET
-    notes: Annotated[str, msgspec.Meta(max_length=10000)] | msgspec.UnsetType | None = msgspec.UNSET
-
-
 def find(session: Session, actor: Actor, embryo_id: str) -> EmbryoStorage:
-    """The embryo as far as `actor` reaches: staff any of the clinic's, patients those of their episodes."""
+    """The embryo as far as `actor` reaches: staff any of the clinic's, patients those of their episodes.
+
+    Who is to sign a form that names it finds it too, so as to take a decision back.
+    """
     embryo = session.get(EmbryoStorage, embryo_id)
     if embryo is None or embryo.tenant_id != actor.tenant_id:
         raise NotThere
-    if not actor.is_staff and embryo.patient_id not in patients.ids_of(session, actor):
-        episodes.find(session, actor, embryo.episode_id)
+    if not is_reached(session, actor, embryo) and not _is_signer_about(session, actor, embryo):
+        raise NotThere
     return embryo
 
 
-def update(
-    session: Session, actor: Actor, embryo: EmbryoStorage, change: EmbryoChange, stamp: str
-) -> EmbryoStorage:
-    """Change an embryo's record; patients may say its disposition alone."""
-    require_stamp(embryo.concurrency_stamp, stamp)
-    changes = {
-        name: value
-        for name, value in msgspec.structs.asdict(change).items()
-        if value is not msgspec.UNSET and value != getattr(embryo, name)
-    }
-    if not actor.is_staff:
-        if changes.get("location", embryo) is None:
-            changes.pop("location")  # where it lies isn't shown to patients, so theirs comes back empty
-        if not changes.keys() <= {"disposition"}:
-            raise Refused(Rule.FIELD_NOT_YOURS)
-    if changes and not MOVES[embryo.status]:
-        raise Refused(Rule.ILLEGAL_TRANSITION)
-    if "status" in changes:
-        _require_move(session, embryo, changes["status"])
-        if embryo.status == EmbryoStatus.ON_HOLD:
-            embryo.hold_reason = None
-    if changes.get("disposition") in _FINAL_WISHES:
-        _require_final_wish(session, embryo)
-    for name, value in changes.items():
-        setattr(embryo, name, value)
-    embryo.touch(actor.sub)
-    return embryo
+def _is_signer_about(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
+    named = session.scalars(
+        select(ConsentForm.embryo_storage_ids)
+        .join(Signer, Signer.form_id == ConsentForm.id)
+        .where(ConsentForm.tenant_id == embryo.tenant_id, Signer.person_id == actor.person_id)
+    )
+    return any(embryo.id in (ids or ()) for ids in named)
 
 
-def hold(embryo: EmbryoStorage, reason: str, actor: Actor) -> None:
-    """Put an embryo on hold, if it lies in storage."""
+def is_reached(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
+    """Whether `actor` may read the embryo."""
+    if actor.is_staff or embryo.patient_id in patients.ids_of(session, actor):
+        return True
+    return episodes.is_reached(session, actor, embryo.episode_id)
+
+
+def hold(embryo: EmbryoStorage, cause: HoldCause, actor: Actor) -> None:
+    """Stop an embryo on the patient's side, wherever it isn't at its end; one that was thawed stays so, stopped."""
+    if not MOVES[embryo.status]:
+        return
     if embryo.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED):
         embryo.status = EmbryoStatus.ON_HOLD
-        embryo.hold_reason = reason
-        embryo.touch(actor.sub)
+    embryo.hold_cause = cause
+    embryo.hold_reason = _REASONS[cause]
+    embryo.stopped_at = now()
+    embryo.touch(actor.sub)
 
 
-def _require_final_wish(session: Session, embryo: EmbryoStorage) -> None:
+def end_hold(embryo: EmbryoStorage, actor: Actor) -> None:
+    """End a hold that the patient's side had brought about; the clinic's own stays."""
+    if embryo.hold_cause not in BY_THE_PATIENT:
+        return
     if embryo.status == EmbryoStatus.ON_HOLD:
-        raise Refused(Rule.EMBRYO_ON_HOLD)
-    if not _has_disposition_consent(session, embryo):
-        raise Refused(Rule.DISPOSITION_CONSENT_MISSING)
-
-
-def _require_move(session: Session, embryo: EmbryoStorage, wanted: EmbryoStatus) -> None:
-    if embryo.status == EmbryoStatus.ON_HOLD and wanted in _NEEDS_CONSENT:
-        raise Refused(Rule.EMBRYO_ON_HOLD)
-    if wanted not in MOVES[embryo.status]:
-        raise Refused(Rule.ILLEGAL_TRANSITION)
-    if wanted in _NEEDS_CONSENT and not _has_disposition_consent(session, embryo):
-        raise Refused(Rule.DISPOSITION_CONSENT_MISSING)
-
-
-def _has_disposition_consent(session: Session, embryo: EmbryoStorage) -> bool:
-    signed = select(ConsentForm.id).where(
-        ConsentForm.tenant_id == embryo.tenant_id,
-        ConsentForm.patient_id == embryo.patient_id,
-        ConsentForm.kind.in_(("Disposition", "Donation")),
-        ConsentForm.status == ConsentStatus.SIGNED,
-    )
-    return session.scalar(signed.limit(1)) is not None
+        embryo.status = EmbryoStatus.STORED
+    embryo.hold_cause = None
+    embryo.hold_reason = None
+    embryo.touch(actor.sub)

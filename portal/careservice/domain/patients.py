@@ -11,10 +11,11 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.sql import ColumnElement
 
 from portal.careservice.database import Base, Id
+from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Channel, RelationshipType
-from portal.careservice.domain.rules import KeptElsewhere, NotThere, Refused, Rule, require_stamp
+from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule, require_stamp
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Line = Annotated[str, msgspec.Meta(max_length=200)]
@@ -153,6 +154,7 @@ def update(session: Session, actor: Actor, patient: Patient, details: PatientDet
     """Put `details` in place of what the record said; patients may change their contact fields alone."""
     require_kept_here(patient)
     require_stamp(patient.concurrency_stamp, stamp)
+    _write_numbers(session, patient, details)
     changes = {
         name: value
         for name, value in msgspec.structs.asdict(details).items()
@@ -160,7 +162,29 @@ def update(session: Session, actor: Actor, patient: Patient, details: PatientDet
     }
     if not actor.is_staff and not changes.keys() <= CONTACT_FIELDS:
         raise Refused(Rule.FIELD_NOT_YOURS)
+    if "date_of_birth" in changes and details.date_of_birth > clinics.today(session, patient.tenant_id):
+        raise Invalid("That day is still to come.", "dateOfBirth")
     for name, value in changes.items():
         setattr(patient, name, value)
     patient.touch(actor.sub)
     return patient
+
+
+def _write_numbers(session: Session, patient: Patient, details: PatientDetails) -> None:
+    """Write new telephone numbers as they are kept, in E.164; what can't be one is invalid."""
+
+    def written(given: str, kept: str | None, member: str) -> str:
+        if not given.strip() or given == kept:
+            return given
+        number = clinics.telephone(session, patient.tenant_id, given)
+        if number is None:
+            raise Invalid("This isn't a telephone number.", member)
+        return number
+
+    if details.phone_number is not None:
+        details.phone_number = written(details.phone_number, patient.phone_number, "phoneNumber")
+    contact, kept = details.emergency_contact, patient.emergency_contact
+    if contact is not None:
+        contact.phone_number = written(
+            contact.phone_number, kept.phone_number if kept else None, "emergencyContact.phoneNumber"
+        )

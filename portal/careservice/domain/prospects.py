@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -76,6 +76,9 @@ class Window(msgspec.Struct, rename="camel", kw_only=True):
     time_zone: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     appointment_type: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
+
+SHORTEST, LONGEST = timedelta(minutes=10), timedelta(minutes=240)
+"""How long a window may be."""
 
 FieldChoice = Literal["survivor", "merged"]
 
@@ -187,6 +190,8 @@ def _instants(window: Window) -> tuple[datetime, datetime]:
         raise Invalid("This time can't be reckoned with.", "start") from None
     if end <= start:
         raise Invalid("The end has to come after the start.", "end")
+    if not SHORTEST <= end - start <= LONGEST:
+        raise Invalid("A window lasts 10 to 240 minutes.", "end")
     return start, end
 
 

@@ -110,6 +110,51 @@ ERRORS: dict[str, dict[str, str]] = {
         "es": "El formulario no es la versión que usted leyó.",
         "ar": "النموذج ليس النسخة التي قرأتها.",
     },
+    "PatientMustSign": {
+        "en": "The patient has to be among the signers.",
+        "es": "La persona paciente debe estar entre los firmantes.",
+        "ar": "يجب أن يكون المريض من بين الموقّعين.",
+    },
+    "PartnerMustSign": {
+        "en": "The partner has to be among the signers.",
+        "es": "La pareja debe estar entre los firmantes.",
+        "ar": "يجب أن يكون الشريك من بين الموقّعين.",
+    },
+    "SignerNotOfRecord": {
+        "en": "A signer is not who the records say.",
+        "es": "Un firmante no es quien consta en los registros.",
+        "ar": "أحد الموقّعين ليس الشخص المذكور في السجلات.",
+    },
+    "RoleNotYours": {
+        "en": "You can't sign in this role.",
+        "es": "No puede firmar con este papel.",
+        "ar": "لا يمكنك التوقيع بهذه الصفة.",
+    },
+    "FormAlreadyOpen": {
+        "en": "A form like this one stands already.",
+        "es": "Ya existe un formulario igual.",
+        "ar": "يوجد نموذج مماثل بالفعل.",
+    },
+    "FormMissing": {
+        "en": "A signed form that allows this is missing.",
+        "es": "Falta un formulario firmado que lo permita.",
+        "ar": "ينقص نموذج موقّع يسمح بذلك.",
+    },
+    "WishDiffers": {
+        "en": "The wish on record is another.",
+        "es": "El deseo registrado es otro.",
+        "ar": "الرغبة المسجّلة مختلفة.",
+    },
+    "OnHold": {
+        "en": "The embryo is on hold.",
+        "es": "El embrión está retenido.",
+        "ar": "الجنين موقوف.",
+    },
+    "SecondPersonMissing": {
+        "en": "A second person's signature is missing.",
+        "es": "Falta la firma de una segunda persona.",
+        "ar": "ينقص توقيع شخص ثانٍ.",
+    },
     "FormRevoked": {
         "en": "This form was withdrawn.",
         "es": "Este formulario fue retirado.",

@@ -19,7 +19,7 @@ def digest(secret: str) -> str:
 
 
 class Tenant(Base):
-    """A clinic."""
+    """A clinic; `country` (ISO 3166-1 alpha-2) is how its telephone numbers are read, None where nobody said."""
 
     __tablename__ = "tenants"
 
@@ -27,6 +27,8 @@ class Tenant(Base):
     name: Mapped[str] = mapped_column(String(64), unique=True)
     display_name: Mapped[str]
     accent: Mapped[str] = mapped_column(String(7))
+    country: Mapped[str | None] = mapped_column(String(2))
+    time_zone: Mapped[str] = mapped_column(String(64), default="UTC", server_default="UTC")
 
 
 class Person(Base):

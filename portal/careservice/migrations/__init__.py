@@ -15,6 +15,7 @@ from sqlalchemy import Engine, inspect
 from sqlalchemy.types import TypeDecorator
 
 import portal.careservice.api  # pyright: ignore[reportUnusedImport]  # defines the records' tables
+import portal.careservice.domain.storage_ends  # pyright: ignore[reportUnusedImport]
 import portal.careservice.identity.tables  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 _FOLDER = Path(__file__).parent
@@ -24,8 +25,8 @@ class OlderDatabase(Exception):
     """The database holds tables that no migration made, so none can take it further."""
 
 
-def upgrade(engine: Engine) -> None:
-    """Bring the database's schema to the newest; an empty database is as good a start as an earlier one."""
+def upgrade(engine: Engine, revision: str = "head") -> None:
+    """Bring the database's schema to the newest, or to `revision`; it may be empty or of any version before."""
     config = Config()
     config.set_main_option("script_location", _FOLDER.as_posix().replace("%", "%%"))
     with engine.begin() as connection:
@@ -33,7 +34,7 @@ def upgrade(engine: Engine) -> None:
         if tables and "alembic_version" not in tables:
             raise OlderDatabase("The database has tables but no version: begin with an empty one.")
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)
 
 
 def render_item(kind: str, item: Any, _context: Any) -> str | Literal[False]:

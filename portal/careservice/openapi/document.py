@@ -17,6 +17,7 @@ from flask import Response, current_app
 from portal.careservice.api.endpoint import Declared, declared
 from portal.careservice.domain.permissions import ALLOWED, SERVICE_CLIENTS
 from portal.careservice.openapi.operations import ID, OPERATIONS, Json, Operation, query_parameter
+from portal.careservice.openapi.refusals import refusals_of
 from portal.careservice.openapi.schemas import REF, all_schemas, schema_of, schema_of_answer
 from portal.careservice.openapi.webhook_operations import webhook_operation
 from portal.careservice.settings import current_settings
@@ -109,15 +110,15 @@ def _paths(functions: Mapping[tuple[str, str], str]) -> Json:
         if told is None:
             described |= webhook_operation(path)
         else:
-            described |= _endpoint(method, path, operation, told)
+            described |= _endpoint(name, method, path, operation, told)
         paths.setdefault(path, {})[method.lower()] = described
     return paths
 
 
-def _endpoint(method: str, path: str, operation: Operation, told: Declared) -> Json:
+def _endpoint(name: str, method: str, path: str, operation: Operation, told: Declared) -> Json:
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": {**ID, "x-assumed": True}}
-        for name in re.findall(r"\{(\w+)\}", path)
+        {"name": parameter, "in": "path", "required": True, "schema": {**ID, "x-assumed": True}}
+        for parameter in re.findall(r"\{(\w+)\}", path)
     ]
     parameters += operation.query
     if told.act in SERVICE_CLIENTS:
@@ -130,7 +131,7 @@ def _endpoint(method: str, path: str, operation: Operation, told: Declared) -> J
         "description": _words(told),
         "parameters": parameters,
         "security": [{"openIdConnect": ["ClientelePortal"]}, {"oauth2": ["ClientelePortal"]}],
-        "responses": _responses(method, operation.group, told.answers),
+        "responses": _responses(method, operation.group, told.answers, refusals_of(name)),
     }
     if operation.takes is not None:
         described["requestBody"] = {
@@ -149,14 +150,14 @@ def _words(told: Declared) -> str:
     return f"{who}{servers}.{key}"
 
 
-def _responses(method: str, group: str, answers: Any) -> Json:
+def _responses(method: str, group: str, answers: Any, refusals: str) -> Json:
     is_file = answers is Response
     codes = {*_CODES["G1"], *_CODES[group]}
     if method == "GET":
         codes |= {206, 304, 416} if is_file else {304}
     responses: Json = {}
     for code in sorted(codes):
-        response: Json = {"description": _MEANINGS[code]}
+        response: Json = {"description": _MEANINGS[code] + (refusals if code == 403 else "")}
         if code not in _CODES[group]:
             response["x-assumed"] = True
         if code in (200, 206) and answers is not type(None):

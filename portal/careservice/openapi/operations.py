@@ -20,7 +20,7 @@ from portal.careservice.domain import enumerations
 from portal.careservice.domain.cases import CaseChange
 from portal.careservice.domain.consents.creation import NewForm
 from portal.careservice.domain.consents.signing import NewSignature
-from portal.careservice.domain.embryos import EmbryoChange
+from portal.careservice.domain.embryo_changes import EmbryoChange
 from portal.careservice.domain.patients import PatientDetails
 from portal.careservice.domain.prospects import Window
 from portal.careservice.domain.protocols import ProtocolPlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from portal.careservice.domain.cases import CareCase
-from portal.careservice.domain.embryos import EmbryoStorage, Location
+from portal.careservice.domain.embryos import EmbryoStorage, HoldCause, Location
 from portal.careservice.domain.enumerations import (
     CareStatus,
     ConsentStatus,
@@ -91,18 +91,26 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
         )
     )
     signer = Somebody(patient.id, patient.name, "patient")
-    for key in ("zofia-storage-1", "zofia-storage-2"):
+    for key, codes in (
+        ("zofia-storage-1", ("ZW-1", "ZW-2", "ZW-4", "ZW-5", "ZW-6")),
+        ("zofia-storage-2", ("ZW-3",)),
+    ):
         clinic.consent(
             key, texts.STORAGE, patient, ((SignerRole.PATIENT, signer),), status=ConsentStatus.SIGNED,
-            sent=-195, signed=(signer,), episode_id=EPISODE, case_id=sample_id("case", "zofia"),
+            sent=-183, signed=(signer,), episode_id=EPISODE, case_id=sample_id("case", "zofia"),
+            embryo_storage_ids=[sample_id("embryo", code) for code in codes],
         )  # fmt: skip
+    _decisions(clinic, patient, signer)
     rows = (
-        ("ZW-1", "4AB", EmbryoStatus.STORED),
-        ("ZW-2", "3BB", EmbryoStatus.RESERVED),
-        ("ZW-3", "4BB", EmbryoStatus.STORED),
+        ("ZW-1", "4AB", EmbryoStatus.STORED, Disposition.UNDECIDED),
+        ("ZW-2", "3BB", EmbryoStatus.RESERVED, Disposition.UNDECIDED),
+        ("ZW-3", "4BB", EmbryoStatus.STORED, Disposition.UNDECIDED),
+        ("ZW-4", "3BC", EmbryoStatus.STORED, Disposition.DISCARD),
+        ("ZW-5", "3CB", EmbryoStatus.STORED, Disposition.DONATE_RESEARCH),
+        ("ZW-6", "4BC", EmbryoStatus.ON_HOLD, Disposition.UNDECIDED),
     )
     frozen = clinic.day(-184)
-    for position, (code, grade, status) in enumerate(rows):
+    for position, (code, grade, status, wish) in enumerate(rows):
         clinic.session.add(
             EmbryoStorage(
                 id=sample_id("embryo", code),
@@ -116,6 +124,9 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
                 cryopreserved_at=clinic.at(-184, "14:40"),
                 method="Vitrification",
                 status=status,
+                hold_cause=HoldCause.WISH_TAKEN_BACK if status == EmbryoStatus.ON_HOLD else None,
+                hold_reason="Decision taken back" if status == EmbryoStatus.ON_HOLD else None,
+                stopped_at=clinic.at(-12, "11:00") if status == EmbryoStatus.ON_HOLD else None,
                 location=Location(
                     facility="Quayside", tank="T2", canister="C1", cane="4", position=str(position + 1)
                 ),
@@ -125,9 +136,26 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
                 storage_consented_until=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 10),
                 storage_expires_at=clinic.at(180, "12:00"),
                 statutory_limit=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 55),
-                disposition=Disposition.UNDECIDED,
+                disposition=wish,
             )
         )
+
+
+def _decisions(clinic: Clinic, patient: Patient, signer: Somebody) -> None:
+    """One to be carried out, one that a second person hasn't signed yet, and one that she took back."""
+    alone = ((SignerRole.PATIENT, signer),)
+    witnessed = (*alone, (SignerRole.WITNESS, WITH_LOG_IN["nora"]))
+    for code, signers, wish, taken_back_at in (
+        ("ZW-4", witnessed, Disposition.DISCARD, None),
+        ("ZW-5", alone, Disposition.DONATE_RESEARCH, None),
+        ("ZW-6", witnessed, Disposition.DISCARD, clinic.at(-12, "11:00")),
+    ):
+        clinic.consent(
+            f"zofia-decision-{code}", texts.DISPOSITION, patient, signers, status=ConsentStatus.SIGNED,
+            sent=-30, signed=tuple(person for _, person in signers), episode_id=EPISODE,
+            case_id=sample_id("case", "zofia"), embryo_storage_ids=[sample_id("embryo", code)],
+            disposition=wish, wish_taken_back_at=taken_back_at,
+        )  # fmt: skip
 
 
 def _form(clinic: Clinic, index: int, patient: Patient) -> None:

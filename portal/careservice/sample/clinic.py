@@ -52,6 +52,7 @@ class Somebody:
 
 
 WITH_LOG_IN = {person.username: Somebody(person.id, person.name, person.role) for person in PEOPLE}
+_SUBS = frozenset(person.id for person in PEOPLE)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Clinic:
             "email": person.email,
             "address": Address(line1="14 Quayside", city="Bristol", postal_code="BS1 6UN", country="GB"),
             "emergency_contact": EmergencyContact(
-                name="Margaret Hart", phone_number="+44 7700 900199", relation="Mother"
+                name="Margaret Hart", phone_number="+447700900199", relation="Mother"
             ),
         }
         patient = Patient(
@@ -121,10 +122,19 @@ class Clinic:
         version: str = "3.1",
         **more: Any,
     ) -> ConsentForm:
-        """A form of `template`, sent `sent` days from today and signed by those of `signed`."""
+        """A form of `template`, sent `sent` days from today and signed by those of `signed`.
+
+        Who has no log-in signed on paper at the clinic.
+        """
         body, statements = template.body, template.statements
         digest = content_hash(
-            title=template.title, kind=template.kind, version=version, body=body, statements=statements
+            title=template.title,
+            kind=template.kind,
+            version=version,
+            body=body,
+            statements=statements,
+            embryo_storage_ids=more.get("embryo_storage_ids"),
+            disposition=more.get("disposition"),
         )
         role_of = {person.id: role for role, person in signers}
         sent_at = self.at(sent, "09:15")
@@ -134,7 +144,7 @@ class Clinic:
                 person_id=person.id,
                 name=person.name,
                 signed_at=sent_at + timedelta(hours=5 + 3 * index),
-                method=SignatureMethod.TYPED_NAME,
+                method=SignatureMethod.TYPED_NAME if person.id in _SUBS else SignatureMethod.PAPER,
                 language="en",
                 content_hash=digest,
                 typed=person.name,

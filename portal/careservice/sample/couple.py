@@ -48,7 +48,7 @@ def add(clinic: Clinic) -> None:
         "amelia",
         "RF-10482",
         date(1991, 4, 17),
-        phone_number="+44 7700 900182",
+        phone_number="+447700900182",
         preferred_name="Millie",
         preferred_channel=Channel.SMS,
     )
@@ -56,9 +56,9 @@ def add(clinic: Clinic) -> None:
         "daniel",
         "RF-10483",
         date(1989, 11, 2),
-        phone_number="+44 7700 900183",
+        phone_number="+447700900183",
         emergency_contact=EmergencyContact(
-            name=_AMELIA.name, phone_number="+44 7700 900182", relation="Partner"
+            name=_AMELIA.name, phone_number="+447700900182", relation="Partner"
         ),
     )
     clinic.session.add_all(_case(clinic, amelia, daniel))

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from portal.careservice.domain.cases import CareCase
-from portal.careservice.domain.embryos import EmbryoStorage, Location
+from portal.careservice.domain.embryos import EmbryoStorage, HoldCause, Location
 from portal.careservice.domain.enumerations import (
     CareStatus,
     ConsentStatus,
@@ -30,7 +30,7 @@ from portal.careservice.domain.protocols import FertilityProtocol, Medication, M
 from portal.careservice.ids import sample_id
 from portal.careservice.sample import consent_texts as texts
 from portal.careservice.sample import files
-from portal.careservice.sample.clinic import WITH_LOG_IN, Clinic
+from portal.careservice.sample.clinic import WITH_LOG_IN, Clinic, Somebody
 from portal.careservice.sample.staff import physician_id, physician_name
 
 FREEZE_ALL = sample_id("episode", "grace-2")
@@ -51,9 +51,7 @@ _EMBRYOS = (
 
 def add(clinic: Clinic) -> None:
     """All of it."""
-    grace = clinic.patient(
-        "grace", "RF-09117", date(1987, 9, 3), phone_number="+44 7700 900174", language="en"
-    )
+    grace = clinic.patient("grace", "RF-09117", date(1987, 9, 3), phone_number="+447700900174", language="en")
     joseph = Patient(
         id=sample_id("patient", "joseph"),
         tenant_id=clinic.id,
@@ -225,33 +223,31 @@ def _scans(clinic: Clinic) -> list[Monitoring]:
 
 def _consents(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
     about: dict[str, Any] = {"partner_id": joseph.id, "case_id": _CASE, "episode_id": FREEZE_ALL}
+    husband = Somebody(joseph.id, joseph.name, "patient")  # without an account: he signs on paper, or waits
     alone = ((SignerRole.PATIENT, _GRACE),)
-    with_clinician = (*alone, (SignerRole.CLINICIAN, _VICTOR))
+    both = (*alone, (SignerRole.PARTNER, husband))
+    with_clinician = (*both, (SignerRole.CLINICIAN, _VICTOR))
     clinic.consent(
-        "grace-storage",
-        texts.STORAGE,
-        grace,
-        alone,
-        status=ConsentStatus.SIGNED,
-        sent=-120,
-        signed=(_GRACE,),
-        **about,
-    )
+        "grace-storage", texts.STORAGE, grace, both, status=ConsentStatus.SIGNED, sent=-120,
+        signed=(_GRACE, husband), **about,
+    )  # fmt: skip
     clinic.consent(
-        "grace-genetic", texts.GENETIC, grace, with_clinician, status=ConsentStatus.SIGNED, sent=-118,
-        signed=(_GRACE, _VICTOR), **about,
+        "grace-genetic", texts.GENETIC, grace, (*alone, (SignerRole.CLINICIAN, _VICTOR)),
+        status=ConsentStatus.SIGNED, sent=-118, signed=(_GRACE, _VICTOR), **about,
     )  # fmt: skip
     clinic.consent(
         "grace-disposition", texts.DISPOSITION, grace, with_clinician, status=ConsentStatus.SIGNED, sent=-60,
-        signed=(_GRACE, _VICTOR), **about,
+        signed=(_GRACE, husband, _VICTOR), embryo_storage_ids=[sample_id("embryo", "GO-5")],
+        disposition=Disposition.DISCARD, **about,
     )  # fmt: skip
     clinic.consent(
-        "grace-renewal", texts.RENEWAL, grace, alone, status=ConsentStatus.PENDING, sent=-4,
-        expires_at=clinic.at(30, "18:00"), **about,
+        "grace-renewal", texts.RENEWAL, grace, both, status=ConsentStatus.PENDING, sent=-4,
+        expires_at=clinic.at(30, "18:00"), embryo_storage_ids=[sample_id("embryo", "GO-3")], **about,
     )  # fmt: skip
     clinic.consent(
         "grace-treatment", texts.TREATMENT, grace, with_clinician, status=ConsentStatus.SIGNED, sent=-350,
-        signed=(_GRACE, _VICTOR), version="2.4", partner_id=joseph.id, case_id=_CASE, episode_id=EARLIER,
+        signed=(_GRACE, husband, _VICTOR), version="2.4", partner_id=joseph.id, case_id=_CASE,
+        episode_id=EARLIER,
     )  # fmt: skip
 
 
@@ -292,6 +288,7 @@ def _embryos(clinic: Clinic, grace: Patient) -> None:
                     facility="Quayside", tank="T4", canister="C2", cane="17", position=str(position + 1)
                 ),
                 hold_reason="Repeat biopsy under discussion" if status == EmbryoStatus.ON_HOLD else None,
+                hold_cause=HoldCause.CLINIC if status == EmbryoStatus.ON_HOLD else None,
                 pgt_result_id=result_id,
                 consent_form_id=sample_id("consent", "grace-storage"),
                 storage_consented_until=frozen.replace(day=min(frozen.day, 28), year=frozen.year + 10),

@@ -41,7 +41,7 @@ def add(clinic: Clinic) -> None:
         "maya",
         "HF-20031",
         date(1990, 2, 11),
-        phone_number="+44 7700 900261",
+        phone_number="+447700900261",
         address=Address(line1="3 Pier Road", city="Plymouth", postal_code="PL1 2NY", country="GB"),
         emergency_contact=None,
     )
@@ -179,6 +179,11 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
     clinic.consent(
         "maya-storage", texts.STORAGE, maya, ((SignerRole.PATIENT, _MAYA),), status=ConsentStatus.SIGNED,
         sent=-400, signed=(_MAYA,), **about,
+    )  # fmt: skip
+    clinic.consent(
+        "maya-transfer", texts.TREATMENT, maya, ((SignerRole.PATIENT, _MAYA), (SignerRole.CLINICIAN, _OMAR)),
+        status=ConsentStatus.SIGNED, sent=-50, signed=(_MAYA, _OMAR), procedure_date=clinic.day(-33),
+        embryo_storage_ids=[sample_id("embryo", "MF-1")], **about,
     )  # fmt: skip
     _embryos(clinic, maya)
     clinic.conversation(

@@ -77,7 +77,14 @@ def add(session: Session, now: datetime) -> None:
         clinics.append(name.lower())
         tenant_id = sample_id("tenant", name.lower())
         session.add(
-            Tenant(id=tenant_id, name=name.lower(), display_name=f"{name} Fertility Clinic", accent="#0b6e4f")
+            Tenant(
+                id=tenant_id,
+                name=name.lower(),
+                display_name=f"{name} Fertility Clinic",
+                accent="#0b6e4f",
+                country="GB",
+                time_zone="Europe/London",
+            )
         )
         session.add(_physician(tenant_id, name))
     session.flush()
@@ -133,7 +140,7 @@ def _patient(key: str, number: int, tenant_id: str, now: datetime, chance: rando
             "last_name": last,
             "email": f"{key}@patients.example",
             "date_of_birth": date(1975 + number % 25, 1 + number % 12, 1 + number % 28),
-            "phone_number": f"+44 7700 9{number % 100_000:05}",
+            "phone_number": f"+4477009{number % 100_000:05}",
             "address": Address(
                 line1=f"{number} High Street", city="Anytown", postal_code="A1 1AA", country="GB"
             ),
@@ -235,7 +242,7 @@ def _form(
             {
                 **who,
                 "signed_at": signed_at,
-                "method": SignatureMethod.TYPED_NAME,
+                "method": SignatureMethod.PAPER,
                 "language": "en",
                 "content_hash": _HASHES[kind],
                 "typed": patient_name,

@@ -97,6 +97,8 @@ def add(session: Session, password: str) -> None:
                 name=tenant.name,
                 display_name=tenant.display_name,
                 accent=tenant.accent,
+                country="GB",
+                time_zone="Europe/London",
             )
         )
     session.flush()

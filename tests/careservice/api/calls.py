@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 
-from portal.careservice.ids import sample_id
+from portal.careservice.ids import new_id, sample_id
 
 
 class Api:
@@ -72,6 +72,9 @@ AMELIA_EPISODE = sample_id("episode", "amelia-1")
 GRACE_EPISODE = sample_id("episode", "grace-2")
 
 
+STAFF_ROLES = ("Witness", "Interpreter", "Clinician")
+
+
 def person(name: str) -> str:
     """The `sub` of a sample person."""
     return sample_id("person", name)
@@ -88,12 +91,12 @@ def signer(role: str, name: str, order: int = 1) -> dict[str, Any]:
 
 
 def form(**changes: Any) -> dict[str, Any]:
-    """A new form that Amelia and Daniel sign in any order."""
+    """A new form that Amelia and Daniel sign in any order, of a title that no other has."""
     return {
         "patientId": patient("amelia"),
         "partnerId": patient("daniel"),
         "episodeId": AMELIA_EPISODE,
-        "title": "Consent to a test",
+        "title": f"Consent to test {new_id()[:8]}",
         "kind": "Treatment",
         "version": "1.0",
         "body": [
@@ -119,8 +122,13 @@ def signature(consent: Mapping[str, Any], role: str = "Patient", **changes: Any)
     return {
         "signerRole": role,
         "method": "TypedName",
-        "signature": "A. Person",
-        "acknowledgedStatementIds": [statement["id"] for statement in consent["statements"]],
+        "signature": next(
+            (signer["name"] for signer in consent["requiredSigners"] if signer["role"] == role.title()),
+            consent["patientName"],
+        ),
+        "acknowledgedStatementIds": []
+        if role in STAFF_ROLES
+        else [statement["id"] for statement in consent["statements"]],
         "contentHash": consent["contentHash"],
         "language": "en",
         "concurrencyStamp": consent["concurrencyStamp"],

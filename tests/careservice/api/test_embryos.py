@@ -13,9 +13,6 @@ from tests.careservice.api.calls import (
     GRACE_EPISODE,
     Api,
     code,
-    form,
-    sign,
-    signer,
 )
 
 ZOFIA_EPISODE = sample_id("episode", "zofia-1")
@@ -35,29 +32,24 @@ def put(api: Api, who: str, record: dict[str, Any], **changes: Any) -> Any:
 def test_embryos_make_legal_moves_only(api: Api) -> None:
     record = embryo(api, "elif", "ZW-2")
     assert code(put(api, "elif", record, status="Transferred")) == "ClientelePortal:IllegalTransition"
-    for status in ("Stored", "OnHold", "Stored", "Thawed", "Stored", "Thawed", "Transferred"):
+    for status in ("Stored", "OnHold", "Reserved", "OnHold", "Stored", "Reserved"):
         record = put(api, "elif", record, status=status).json()
         assert record["status"] == status
-    assert code(put(api, "elif", record, status="Stored")) == "ClientelePortal:IllegalTransition"
+    gone = embryo(api, "elif", "GO-5", GRACE_EPISODE)
+    assert code(put(api, "elif", gone, status="Stored")) == "ClientelePortal:IllegalTransition"
     assert put(api, "nora", record, status="Stored").content == b""
 
 
-def test_discarding_needs_a_signed_decision_and_no_hold(api: Api) -> None:
-    record = embryo(api, "elif", "ZW-1")
-    assert code(put(api, "elif", record, status="Discarded")) == "ClientelePortal:DispositionConsentMissing"
-    assert (
-        code(put(api, "elif", record, disposition="Discard")) == "ClientelePortal:DispositionConsentMissing"
-    )
-    decision = api("nora", "POST", CONSENTS, form(
-        patientId=sample_id("patient", "background-0"), partnerId=None, episodeId=ZOFIA_EPISODE,
-        kind="Disposition", requiredSigners=[signer("Clinician", "victor")],
-    )).json()  # fmt: skip
-    assert sign(api, "victor", decision, "Clinician").json()["status"] == "Signed"
-    held = put(api, "elif", record, status="OnHold").json()
-    assert code(put(api, "elif", held, status="Discarded")) == "ClientelePortal:EmbryoOnHold"
-    assert code(put(api, "elif", held, disposition="DonatePatient")) == "ClientelePortal:EmbryoOnHold"
-    stored = put(api, "elif", held, status="Stored").json()
-    assert put(api, "elif", stored, status="Discarded", location=None).json()["status"] == "Discarded"
+def test_the_samples_show_what_can_be_missing(api: Api) -> None:
+    alone = embryo(api, "elif", "ZW-5")
+    assert code(put(api, "elif", alone, status="Donated")) == "ClientelePortal:SecondPersonMissing"
+    taken_back = embryo(api, "elif", "ZW-6")
+    assert (taken_back["status"], taken_back["disposition"]) == ("OnHold", "Undecided")
+    assert code(put(api, "elif", taken_back, status="Stored")) == "ClientelePortal:OnHold"
+    decided = embryo(api, "elif", "ZW-4")
+    assert put(api, "elif", decided, status="Discarded", location=None).json()["status"] == "Discarded"
+    renewal = api.get("grace", f"{CONSENTS}/{sample_id('consent', 'grace-renewal')}")
+    assert renewal["requiredSigners"][1]["personId"] == sample_id("patient", "joseph")
 
 
 def test_patients_say_the_disposition_alone(api: Api) -> None:

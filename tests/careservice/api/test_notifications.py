@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from portal.careservice.ids import sample_id
-from tests.careservice.api.calls import Api, code, created, members
+from tests.careservice.api.calls import Api, code, created, members, signer
 
 NOTIFICATIONS = "/api/app/notification"
 SETTINGS = "/api/app/notification/settings"
@@ -82,9 +81,9 @@ def test_settings_are_kept_by_person_and_checked_by_stamp(api: Api) -> None:
     assert next(item for item in after["items"] if item["type"] == "MessageReceived")["email"] is False
     assert api.get("victor", SETTINGS) == after
     assert code(api("victor", "PUT", SETTINGS, body)) == "ClientelePortal:ConcurrencyConflict"
-    created(api, requiredSigners=[
-        {"role": "Clinician", "personId": sample_id("person", "victor"), "name": "V", "order": 1}
-    ])  # fmt: skip
+    created(
+        api, kind="Disclosure", requiredSigners=[signer("Patient", "amelia"), signer("Clinician", "victor")]
+    )
     assert api.get("victor", NOTIFICATIONS)["items"][0]["title"] == "Tiene un formulario disponible"
 
 

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from portal.careservice.ids import sample_id
 from tests.careservice.api.calls import (
     Api,
@@ -40,6 +42,20 @@ def book(api: Api, who: str, window: dict[str, Any], prospect: str = "noor", **q
     return api(
         who, "POST", f"/api/prospect/records/{sample_id('prospect', prospect)}/book-window", window, **query
     )
+
+
+@pytest.mark.parametrize(("minutes", "is_taken"), [(9, False), (241, False), (10, True), (210, True)])
+def test_a_window_lasts_ten_minutes_to_four_hours(api: Api, minutes: int, is_taken: bool) -> None:
+    window = free_window(api, "kenji", 9 if minutes < 60 else 13)
+    start = datetime.fromisoformat(window["start"])
+    if minutes > 60:
+        start += timedelta(minutes=30)
+    window |= {"start": start.isoformat(), "end": (start + timedelta(minutes=minutes)).isoformat()}
+    answer = book(api, "colin", window)
+    if is_taken:
+        assert answer.status_code == 200, answer.text
+    else:
+        assert members(answer) == ["end"]
 
 
 def test_a_window_is_booked_once(api: Api) -> None:
@@ -101,6 +117,6 @@ def test_two_records_of_one_person_become_one(api: Api) -> None:
     )
     survivor = answer.json()
     assert (survivor["firstName"], survivor["email"]) == ("Inês", "ines.goncalves@mail.example")
-    assert survivor["phoneNumber"] == "+44 7700 900411"
+    assert survivor["phoneNumber"] == "+447700900411"
     assert code(merge(api, "ada", "ines", "ines-again")) == "ClientelePortal:AlreadyMerged"
     assert code(merge(api, "ada", "ines-again", "ruth")) == "ClientelePortal:AlreadyMerged"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.careservice.api.calls import (
     members,
     patient,
 )
+from tests.careservice.families import Families
 
 FILE = "/api/file-management/file-descriptor/content"
 MOVE = "/api/document-management/directory-descriptor/move"
@@ -42,7 +44,7 @@ def test_patients_change_their_contact_fields_alone(api: Api) -> None:
     changed = api(
         "amelia", "PUT", path, editable(record, phoneNumber="+44 7700 900999", preferredChannel=1)
     ).json()
-    assert (changed["phoneNumber"], changed["preferredChannel"]) == ("+44 7700 900999", "Email")
+    assert (changed["phoneNumber"], changed["preferredChannel"]) == ("+447700900999", "Email")
     assert changed["concurrencyStamp"] != record["concurrencyStamp"]
     assert code(api("amelia", "PUT", path, editable(record))) == "ClientelePortal:ConcurrencyConflict"
     assert (
@@ -68,7 +70,48 @@ def test_a_patient_without_a_date_of_birth_is_invalid(api: Api) -> None:
     assert members(api("grace", "PUT", path, editable(record, address={"line1": "x"}))) == ["address.city"]
 
 
+@pytest.mark.parametrize(
+    "typed", ["07700 900777", "+44 (0)7700 900777", "0044 7700 900777", "(07700) 900-777", "+447700900777"]
+)
+def test_telephone_numbers_are_kept_in_one_form(api: Api, typed: str) -> None:
+    record = own_record(api, "grace", GRACE_EPISODE)
+    contact = {"name": "C", "phoneNumber": typed, "relation": "Sister"}
+    body = editable(record, phoneNumber=typed, emergencyContact=contact)
+    changed = api("grace", "PUT", f"/api/care/patients/{record['id']}", body).json()
+    assert changed["phoneNumber"] == changed["emergencyContact"]["phoneNumber"] == "+447700900777"
+
+
+@pytest.mark.parametrize(
+    ("changes", "member"),
+    [
+        ({"phoneNumber": "ring me"}, "phoneNumber"),
+        ({"phoneNumber": "123"}, "phoneNumber"),
+        (
+            {"emergencyContact": {"name": "C", "phoneNumber": "x", "relation": "y"}},
+            "emergencyContact.phoneNumber",
+        ),
+        ({"dateOfBirth": (datetime.now(UTC) + timedelta(days=2)).date().isoformat()}, "dateOfBirth"),
+    ],
+)
+def test_what_no_patient_has_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
+    record = own_record(api, "grace", GRACE_EPISODE)
+    answer = api("nora", "PUT", f"/api/care/patients/{record['id']}", editable(record, **changes))
+    assert members(answer) == [member]
+
+
 # Cases
+
+
+def test_a_case_keeps_its_physician(api: Api, families: Families) -> None:
+    case = api.get("nora", f"{EPISODES}/{AMELIA_EPISODE}")["case"]
+    path = f"/api/care/cases/{case['id']}"
+    left_out = editable(case)
+    del left_out["physicianId"]
+    assert members(api("nora", "PUT", path, left_out)) == ["physicianId"]
+    assert members(api("nora", "PUT", path, editable(case, physicianId=None))) == ["physicianId"]
+    without = api.get("nora", f"{EPISODES}/{families.add('grace').episode}")["case"]
+    kept = api("nora", "PUT", f"/api/care/cases/{without['id']}", editable(without, physicianId=None))
+    assert kept.json()["physicianId"] is None
 
 
 def test_a_case_makes_legal_moves_only(api: Api) -> None:

@@ -11,6 +11,7 @@ import jsonschema_rs
 import pytest
 
 from portal.careservice.app import create_app
+from portal.careservice.domain.rules import Rule
 from portal.careservice.ids import sample_id
 from portal.careservice.settings import Settings
 from tests.careservice.api.calls import (
@@ -20,7 +21,7 @@ from tests.careservice.api.calls import (
     Api,
     created,
     revoke,
-    sign,
+    signature,
 )
 
 Json = dict[str, Any]
@@ -96,6 +97,29 @@ def test_what_was_assumed_is_marked(document: Json) -> None:
             assert parameter.get("x-assumed") or parameter["schema"]["x-assumed"]
 
 
+def test_every_rule_is_told_where_it_refuses(document: Json) -> None:
+    told = {
+        operation["operationId"]: set(
+            re.findall(r"`ClientelePortal:(\w+)`", str(operation["responses"]["403"]))
+        )
+        for _, _, operation in operations(document)
+        if "403" in operation["responses"]
+    }
+    assert set().union(*told.values()) == {rule.value for rule in Rule}
+    assert {"PatientMustSign", "PartnerMustSign", "FormAlreadyOpen"} <= told["create_consent_form"]
+    assert {"RoleNotYours"} <= told["sign_consent_form"]
+    assert {"FormMissing", "WishDiffers", "OnHold", "SecondPersonMissing"} <= told["update_embryo"]
+
+
+def test_what_forms_say_of_embryos_is_told(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    assert {"embryoStorageIds", "disposition"} <= schemas["NewForm"]["properties"].keys()
+    answered = schemas["ConsentFormRecord"]
+    assert {"embryoStorageIds", "disposition", "seal"} <= answered["properties"].keys()
+    assert not {"embryoStorageIds", "disposition", "seal"} & set(answered["required"])
+    assert "physicianId" in schemas["StampedCaseChange"]["required"]
+
+
 class Checked:
     """Calls whose answers are held against the document."""
 
@@ -169,7 +193,7 @@ def test_every_answer_of_a_crawl_is_as_documented(api: Api, document: Json) -> N
     call("ada", "DELETE", f"/api/emr-integration/endpoints/{endpoint}")
     call("nora", "DELETE", f"/api/care/relationships/{sample_id('relationship', 'amelia-contact')}")
     form = created(api)
-    assert sign(api, "amelia", form).status_code == 200
+    call("amelia", "POST", f"{CONSENTS}/{form['id']}/sign", signature(form))
     form = call("nora", "GET", f"{CONSENTS}/{form['id']}")
     assert revoke(api, "amelia", form).status_code == 200
     call("amelia", "POST", f"{CONSENTS}/{form['id']}/sign", {})

@@ -43,6 +43,15 @@ def test_a_text_message_joins_its_senders_newest_conversation(hooks: Any) -> Non
     ]
 
 
+def test_a_number_written_as_at_home_is_its_owners(hooks: Any) -> None:
+    episode = hooks.api.get("grace", f"/api/patient-portal/episodes/{GRACE_EPISODE}")
+    record = {**episode["patient"], "phoneNumber": "07700 900188"}
+    assert hooks.api("grace", "PUT", f"/api/care/patients/{record['id']}", record).status_code == 200
+    for number in ("+447700900188", "07700900188"):
+        answer = hooks.sms(From=number, Body="From home").json()
+        assert hooks.message("grace", answer["id"])["senderId"] == sample_id("person", "grace")
+
+
 def test_a_message_from_outside_is_read_with_its_notification(hooks: Any) -> None:
     answer = hooks.sms(Body="Unread until opened").json()
     assert hooks.message("nora", answer["id"])["readAt"] is None
@@ -214,6 +223,7 @@ def test_a_payment_for_storage_extends_it_once(hooks: Any) -> None:
     }
     now_told = {who: len(hooks.notifications(who, "PaymentReceived")) for who in told}
     assert now_told == {"grace": told["grace"] + 1, "colin": told["colin"] + 1, "amelia": told["amelia"]}
+    assert hooks.notifications("grace", "PaymentReceived")[0]["data"]["episodeId"] == GRACE_EPISODE
     assert hooks.payment(event).json()["accepted"] is False
     assert expiries(hooks) == after
 

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import msgspec
 import rfc8785
 
+from portal.careservice.domain.enumerations import Disposition
+
 ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 ClauseText = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 
@@ -30,9 +32,19 @@ class Statement(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def content_hash(
-    *, title: str, kind: str, version: str, body: Sequence[Clause], statements: Sequence[Statement]
+    *,
+    title: str,
+    kind: str,
+    version: str,
+    body: Sequence[Clause],
+    statements: Sequence[Statement],
+    embryo_storage_ids: Sequence[str] | None = None,
+    disposition: Disposition | None = None,
 ) -> str:
-    """SHA-256 (lower-case hex) of the canonical JSON (RFC 8785) of what a signer reads."""
+    """SHA-256 (lower-case hex) of the canonical JSON (RFC 8785) of what a signer reads.
+
+    Which embryos the form is about and what is decided of them count where the form says so.
+    """
     content: dict[str, Any] = {
         "title": title,
         "kind": kind,
@@ -40,4 +52,8 @@ def content_hash(
         "body": msgspec.to_builtins(body),
         "statements": msgspec.to_builtins(statements),
     }
+    if embryo_storage_ids:
+        content["embryoStorageIds"] = list(embryo_storage_ids)
+    if disposition is not None:
+        content["disposition"] = disposition.value
     return hashlib.sha256(rfc8785.dumps(content)).hexdigest()

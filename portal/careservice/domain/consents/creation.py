@@ -6,16 +6,27 @@ from datetime import date, datetime
 from typing import Annotated
 
 import msgspec
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
-from portal.careservice.domain import people
+from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.cases import CareCase
-from portal.careservice.domain.consents import notices
+from portal.careservice.domain.consents import kinds, notices
 from portal.careservice.domain.consents.content import Clause, ShortText, Statement, content_hash
-from portal.careservice.domain.consents.forms import ConsentForm, Signer, require_not_ended
-from portal.careservice.domain.enumerations import ConsentStatus, SignerRole, SigningOrder
+from portal.careservice.domain.consents.forms import (
+    OPEN,
+    ConsentForm,
+    Signer,
+    require_not_ended,
+    status_column,
+    without_body,
+)
+from portal.careservice.domain.consents.names import has_words
+from portal.careservice.domain.consents.parties import Matter, name_of_record, require_parties
+from portal.careservice.domain.embryos import EmbryoStorage
+from portal.careservice.domain.enumerations import ConsentStatus, Disposition, SignerRole, SigningOrder
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.rules import Invalid, Refused, Rule, require_of_clinic
@@ -23,16 +34,16 @@ from portal.careservice.ids import new_id
 
 
 class NewSigner(msgspec.Struct, rename="camel", kw_only=True):
-    """A signer as a new form names one."""
+    """A signer as a new form names one; the name that counts is the record's, whatever `name` says."""
 
     role: SignerRole
     person_id: str
-    name: ShortText
+    name: ShortText | None = None
     order: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 1
 
 
 class NewForm(msgspec.Struct, rename="camel", kw_only=True):
-    """What a new form says."""
+    """What a new form says; `disposition` is decided by Disposition and Donation forms alone."""
 
     patient_id: str
     partner_id: str | None = None
@@ -48,14 +59,36 @@ class NewForm(msgspec.Struct, rename="camel", kw_only=True):
     procedure_date: date | None = None
     supersedes_id: str | None = None
     expires_at: datetime | None = None
+    embryo_storage_ids: Annotated[list[str], msgspec.Meta(max_length=200)] | None = None
+    disposition: Disposition | None = None
+
+
+_DECISIONS: dict[str, frozenset[Disposition]] = {
+    kinds.DISPOSITION: frozenset(Disposition) - {Disposition.UNDECIDED},
+    kinds.DONATION: frozenset({Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT}),
+}
+"""What a form of a kind can decide about embryos."""
 
 
 def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
-    """Put a new form to its signers: Pending at once, and those whose turn it is are told."""
+    """Put a new form to its signers: Pending at once, and those whose turn it is are told.
+
+    An unsigned form that it supersedes ends now, a Signed one when this one is Signed.
+    """
     _require_known_records(session, actor, new)
-    _require_sound(new)
-    _require_signers(session, actor, new)
+    _require_sound(session, actor, new)
+    matter = Matter(
+        tenant_id=actor.tenant_id,
+        kind=new.kind,
+        patient_id=new.patient_id,
+        partner_id=new.partner_id,
+        case_id=new.case_id,
+        episode_id=new.episode_id,
+        embryo_ids=new.embryo_storage_ids or (),
+    )
+    names = _names_of_signers(session, matter, new)
     superseded = _to_supersede(session, actor, new)
+    _require_none_like_it(session, actor, new)
     moment = now()
     form = ConsentForm(
         id=new_id(),
@@ -72,12 +105,20 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
         statements=new.statements,
         signing_order=new.signing_order,
         content_hash=content_hash(
-            title=new.title, kind=new.kind, version=new.version, body=new.body, statements=new.statements
+            title=new.title,
+            kind=new.kind,
+            version=new.version,
+            body=new.body,
+            statements=new.statements,
+            embryo_storage_ids=new.embryo_storage_ids,
+            disposition=new.disposition,
         ),
         sent_at=moment,
         expires_at=new.expires_at,
         supersedes_id=new.supersedes_id,
         procedure_date=new.procedure_date,
+        embryo_storage_ids=new.embryo_storage_ids or None,
+        disposition=new.disposition,
         creation_time=moment,
         creator_id=actor.sub,
         required_signers=[
@@ -85,14 +126,14 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
                 position=index,
                 role=signer.role,
                 person_id=signer.person_id,
-                name=signer.name,
+                name=names[index],
                 order=signer.order,
             )
             for index, signer in enumerate(new.required_signers)
         ],
     )
     session.add(form)
-    if superseded is not None:
+    if superseded is not None and superseded.status != ConsentStatus.SIGNED:
         superseded.status = ConsentStatus.SUPERSEDED
         superseded.superseded_by_id = form.id
         superseded.touch(actor.sub)
@@ -101,7 +142,9 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
 
 
 def _require_known_records(session: Session, actor: Actor, new: NewForm) -> None:
-    require_of_clinic(session.get(Patient, new.patient_id), actor.tenant_id, "patientId")
+    # The lock makes two forms of one patient wait for each other where the database locks rows.
+    patient = session.get(Patient, new.patient_id, with_for_update={"of": Patient})
+    require_of_clinic(patient, actor.tenant_id, "patientId")
     if new.partner_id is not None:
         require_of_clinic(session.get(Patient, new.partner_id), actor.tenant_id, "partnerId")
     if new.case_id is not None:
@@ -114,9 +157,15 @@ def _require_known_records(session: Session, actor: Actor, new: NewForm) -> None
         require_of_clinic(episode, actor.tenant_id, "episodeId")
         if episode is not None and new.patient_id not in (episode.patient_id, episode.partner_id):
             raise Invalid("The episode is not this patient's.", "episodeId")
+    for index, embryo_id in enumerate(new.embryo_storage_ids or ()):
+        embryo = session.get(EmbryoStorage, embryo_id)
+        member = f"embryoStorageIds[{index}]"
+        require_of_clinic(embryo, actor.tenant_id, member)
+        if embryo is not None and embryo.patient_id != new.patient_id:
+            raise Invalid("The embryo is not this patient's.", member)
 
 
-def _require_sound(new: NewForm) -> None:
+def _require_sound(session: Session, actor: Actor, new: NewForm) -> None:
     if new.partner_id == new.patient_id:
         raise Invalid("A patient can't be their own partner.", "partnerId")
     if new.expires_at is not None and new.expires_at <= now():
@@ -124,25 +173,53 @@ def _require_sound(new: NewForm) -> None:
     for member, ids in (
         ("body", [clause.id for clause in new.body]),
         ("statements", [statement.id for statement in new.statements]),
+        ("embryoStorageIds", new.embryo_storage_ids or []),
     ):
         if len(ids) != len(set(ids)):
             raise Invalid("Ids have to differ.", member)
+    for index, clause in enumerate(new.body):
+        if not has_words(clause.text):
+            raise Invalid("A clause says something.", f"body[{index}].text")
+    if new.procedure_date is not None and new.procedure_date < clinics.today(session, actor.tenant_id):
+        raise Invalid("That day is over.", "procedureDate")
+    if new.disposition is not None and new.disposition not in _DECISIONS.get(kinds.folded(new.kind), ()):
+        raise Invalid("A form of this kind doesn't decide that.", "disposition")
 
 
-def _require_signers(session: Session, actor: Actor, new: NewForm) -> None:
+def _names_of_signers(session: Session, matter: Matter, new: NewForm) -> list[str]:
+    """Each signer's name by the records, once it is sure that all who have to sign are named and nobody twice."""
     named: dict[str, SignerRole] = {}
-    for index, signer in enumerate(new.required_signers):
+    for signer in new.required_signers:
         other = named.setdefault(signer.person_id, signer.role)
-        if index and other != signer.role and SignerRole.WITNESS in (other, signer.role):
+        if other != signer.role and SignerRole.WITNESS in (other, signer.role):
             raise Refused(Rule.WITNESS_IS_SIGNER)
     if len(named) != len(new.required_signers):
         raise Invalid("A person signs once.", "requiredSigners")
-    known = people.known(session, actor.tenant_id, named)
-    for index, signer in enumerate(new.required_signers):
-        if signer.person_id not in known:
-            raise Invalid("No such person at this clinic.", f"requiredSigners[{index}].personId")
-        if signer.role == SignerRole.CLINICIAN and not known[signer.person_id].is_staff:
-            raise Invalid("A clinician is one of the staff.", f"requiredSigners[{index}].personId")
+    names = [
+        name_of_record(session, matter, signer.role, signer.person_id) for signer in new.required_signers
+    ]
+    require_parties(session, matter, [(signer.role, signer.person_id) for signer in new.required_signers])
+    return names
+
+
+def _require_none_like_it(session: Session, actor: Actor, new: NewForm) -> None:
+    moment = now()
+    alike = select(ConsentForm).where(
+        ConsentForm.tenant_id == actor.tenant_id,
+        ConsentForm.patient_id == new.patient_id,
+        ConsentForm.episode_id == new.episode_id,
+        status_column(moment).in_([*OPEN, ConsentStatus.SIGNED]),
+    )
+    if new.episode_id is None:
+        alike = alike.where(ConsentForm.case_id == new.case_id)
+    for form in session.scalars(without_body(alike)):
+        if (
+            form.id != new.supersedes_id
+            and kinds.folded(form.kind) == kinds.folded(new.kind)
+            and kinds.folded(form.title) == kinds.folded(new.title)
+            and set(form.embryo_storage_ids or ()) == set(new.embryo_storage_ids or ())
+        ):
+            raise Refused(Rule.FORM_ALREADY_OPEN)
 
 
 def _to_supersede(session: Session, actor: Actor, new: NewForm) -> ConsentForm | None:

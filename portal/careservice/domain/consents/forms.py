@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, and_, case, or_, select
+import msgspec
+import rfc8785
+from sqlalchemy import JSON, ForeignKey, Index, String, UniqueConstraint, and_, case, or_, select
 from sqlalchemy.orm import Mapped, Session, defer, joinedload, mapped_column, relationship, selectinload
 from sqlalchemy.sql import ColumnElement, Select
 
 from portal.careservice.database import Base, Id
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
+from portal.careservice.domain.consents import kinds
 from portal.careservice.domain.consents.content import Clause, Statement
-from portal.careservice.domain.enumerations import ConsentStatus, SignatureMethod, SignerRole, SigningOrder
+from portal.careservice.domain.enumerations import (
+    ConsentStatus,
+    Disposition,
+    SignatureMethod,
+    SignerRole,
+    SigningOrder,
+)
 from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import NotThere, Refused, Rule
 from portal.careservice.ids import new_id
@@ -31,7 +41,8 @@ OPEN = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
 class ConsentForm(Audited, Base):
     """One version of a form, put to the people who have to sign it.
 
-    `status` is as kept; time may have ended the form since, so ask `status_at`.
+    `status` is as kept; time may have ended the form since, so ask `status_at`. `embryo_storage_ids` are the
+    embryos that it is about, None where it names none. From `wish_taken_back_at` on it allows nothing more.
     """
 
     __tablename__ = "consent_forms"
@@ -61,6 +72,9 @@ class ConsentForm(Audited, Base):
     supersedes_id: Mapped[str | None] = mapped_column(String(36))
     superseded_by_id: Mapped[str | None] = mapped_column(String(36))
     procedure_date: Mapped[date | None] = mapped_column(index=True)
+    embryo_storage_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    disposition: Mapped[Disposition | None] = mapped_column(one_of(Disposition))
+    wish_taken_back_at: Mapped[datetime | None]
 
     patient: Mapped[Patient] = relationship(foreign_keys=[patient_id])
     required_signers: Mapped[list[Signer]] = relationship(order_by="Signer.position")
@@ -70,6 +84,40 @@ class ConsentForm(Audited, Base):
     def patient_name(self) -> str:
         """The name of the patient whom the form is about."""
         return self.patient.name
+
+    @property
+    def folded_kind(self) -> str:
+        """The kind as rules compare it."""
+        return kinds.folded(self.kind)
+
+    def is_about(self, embryo_id: str) -> bool:
+        """Whether the form names this embryo."""
+        return embryo_id in (self.embryo_storage_ids or ())
+
+    def seal(self) -> str | None:
+        """SHA-256 (lower-case hex) of the canonical JSON (RFC 8785) of what was signed, by whom and when.
+
+        Only a Signed form has one. It lets two copies be compared; it doesn't prove where they come from.
+        """
+        if self.status != ConsentStatus.SIGNED:
+            return None
+        sealed = {
+            "id": self.id,
+            "version": self.version,
+            "patientId": self.patient_id,
+            "contentHash": self.content_hash,
+            "signatures": [
+                {
+                    "role": signature.role.value,
+                    "personId": signature.person_id,
+                    "name": signature.name,
+                    "signedAt": msgspec.to_builtins(signature.signed_at),
+                    "method": signature.method.value,
+                }
+                for signature in self.signatures
+            ],
+        }
+        return hashlib.sha256(rfc8785.dumps(sealed)).hexdigest()
 
     def status_at(self, moment: datetime) -> ConsentStatus:
         """Where the form stands at `moment`: what waits for signatures past its expiry is Expired."""

@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents import notices
+from portal.careservice.domain.consents import effects, notices
 from portal.careservice.domain.consents.forms import ConsentForm, Signature, Signer, require_not_ended
+from portal.careservice.domain.consents.names import folded_name, has_hidden_characters, has_words
+from portal.careservice.domain.consents.parties import CLINICS_SIDE, matter_of, require_parties
 from portal.careservice.domain.enumerations import ConsentStatus, Severity, SignatureMethod, SignerRole
+from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import Invalid, Refused, Rule, require_stamp
+from portal.careservice.identity.tables import Person
 
 
 class NewSignature(msgspec.Struct, rename="camel", kw_only=True):
-    """What signing says: as whom, by which method, to which statements and to which content."""
+    """What signing says: as whom, by which method, to which statements and to which content.
+
+    Witness, Interpreter and Clinician acknowledge none of the statements, which are the patient's.
+    """
 
     signer_role: SignerRole
     method: SignatureMethod
@@ -36,7 +44,10 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
     signer = _signer(form, actor, new.signer_role)
     if form.has_signature_of(actor.person_id):
         raise Refused(Rule.ALREADY_SIGNED)
-    _require_complete(form, new)
+    _require_complete(session, actor, form, new)
+    require_parties(
+        session, matter_of(form), [(waiting.role, waiting.person_id) for waiting in form.required_signers]
+    )
     if signer not in form.next_signers():
         raise Refused(Rule.OUT_OF_ORDER)
     if new.content_hash != form.content_hash:
@@ -62,6 +73,7 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
         return form
     form.status = ConsentStatus.SIGNED
     form.effective_at = moment
+    effects.take_effect(session, actor, form)
     notices.tell_signers(session, form, "ConsentCompleted", Severity.SUCCESS)
     return form
 
@@ -73,6 +85,8 @@ def _require_open(status: ConsentStatus) -> None:
 
 
 def _signer(form: ConsentForm, actor: Actor, role: SignerRole) -> Signer:
+    if actor.is_staff != (role in CLINICS_SIDE):
+        raise Refused(Rule.ROLE_NOT_YOURS)
     if role == SignerRole.WITNESS and any(
         signer.person_id == actor.person_id and signer.role != SignerRole.WITNESS
         for signer in form.required_signers
@@ -80,20 +94,36 @@ def _signer(form: ConsentForm, actor: Actor, role: SignerRole) -> Signer:
         raise Refused(Rule.WITNESS_IS_SIGNER)
     for signer in form.required_signers:
         if signer.person_id == actor.person_id and signer.role == role:
-            if role == SignerRole.CLINICIAN and not actor.is_staff:
-                raise Refused(Rule.CLINICIAN_NOT_STAFF)
             return signer
     raise Refused(Rule.NOT_A_SIGNER)
 
 
-def _require_complete(form: ConsentForm, new: NewSignature) -> None:
+def _require_complete(session: Session, actor: Actor, form: ConsentForm, new: NewSignature) -> None:
     if new.method != SignatureMethod.TYPED_NAME:
         raise Invalid("Only a typed name can be given here.", "method")
-    if not new.signature.strip():
-        raise Invalid("The typed name is missing.", "signature")
-    wanted = {statement.id for statement in form.statements}
+    if has_hidden_characters(new.signature):
+        raise Invalid("A name has no control characters.", "signature")
+    typed = folded_name(new.signature)
+    if not typed or typed not in map(folded_name, _names_of(session, actor)):
+        raise Invalid("This is not the name on record.", "signature")
+    if not form.body or not all(has_words(clause.text) for clause in form.body):
+        raise Invalid("The form has no text that could be signed.", "body")
     given = set(new.acknowledged_statement_ids)
+    if new.signer_role in CLINICS_SIDE:
+        if given:
+            raise Invalid("The statements are the patient's to acknowledge.", "acknowledgedStatementIds")
+        return
+    wanted = {statement.id for statement in form.statements}
     if wanted - given:
         raise Invalid("Every statement has to be acknowledged.", "acknowledgedStatementIds")
     if given - wanted:
         raise Invalid("The form has no such statement.", "acknowledgedStatementIds")
+
+
+def _names_of(session: Session, actor: Actor) -> list[str]:
+    """The person's name by their account and by the records that are theirs."""
+    records = session.scalars(
+        select(Patient).where(Patient.tenant_id == actor.tenant_id, is_mine(actor.person_id))
+    )
+    account = session.get(Person, actor.person_id)
+    return [*(record.name for record in records), *([account.name] if account else [])]

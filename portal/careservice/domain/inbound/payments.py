@@ -120,5 +120,10 @@ def _tell_of_payment(
         kind="PaymentReceived" if payment.succeeded else "PaymentFailed",
         entity=("Episode", embryos[0].episode_id) if embryos else ("Payment", None),
         severity=Severity.SUCCESS if payment.succeeded else Severity.WARNING,
-        data={"paymentId": payment.id, "amount": payment.amount, "currency": payment.currency},
+        data={
+            "paymentId": payment.id,
+            "amount": payment.amount,
+            "currency": payment.currency,
+            **({"episodeId": embryos[0].episode_id} if embryos else {}),
+        },
     )

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from portal.careservice.domain import notifications, people
+from portal.careservice.domain import clinics, notifications, people
 from portal.careservice.domain.conversations import Conversation
 from portal.careservice.domain.enumerations import ProspectStatus
 from portal.careservice.domain.patients import Patient
@@ -20,12 +20,13 @@ Sender = Patient | Prospect
 
 
 def by_number(session: Session, tenant_id: str, number: str) -> list[Sender]:
-    """Whoever has this telephone number, given without spaces."""
+    """Whoever has this telephone number, given without spaces; as people of the clinic's country dial it, too."""
+    written = {number, clinics.telephone(session, tenant_id, number) or number}
 
     def same(column: Any) -> Any:
         for character in " -()./":
             column = func.replace(column, character, "")
-        return column == number
+        return column.in_(written)
 
     return _known(session, tenant_id, same(Patient.phone_number), same(Prospect.phone_number))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from portal.careservice.domain import clinics
 from portal.careservice.domain.enumerations import Channel
 from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of, without_spaces
 from portal.careservice.domain.inbound.senders import by_number, enquiry, writer_of
@@ -23,7 +24,8 @@ def take_text_message(session: Session, sms: TextMessage) -> str | None:
     sender = by_number(session, tenant_id, without_spaces(sms.sender))
     conversation = newest(session, tenant_id, sender)
     if not sender:
-        sender = [enquiry(session, tenant_id, last_name=sms.sender, phone_number=sms.sender, source="SMS")]
+        phone = clinics.telephone(session, tenant_id, sms.sender) or sms.sender
+        sender = [enquiry(session, tenant_id, last_name=sms.sender, phone_number=phone, source="SMS")]
     if conversation is None:
         conversation = begin(
             session, tenant_id, sender[0], subject="Text message", channel=Channel.SMS, reply_sms=number

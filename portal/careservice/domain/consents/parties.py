@@ -1,0 +1,137 @@
+"""Whose signatures a form needs, and who a signer is by the clinic's records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.cases import CareCase
+from portal.careservice.domain.consents import kinds
+from portal.careservice.domain.consents.forms import OPEN, ConsentForm, Signature, Signer
+from portal.careservice.domain.embryos import EmbryoStorage
+from portal.careservice.domain.enumerations import ConsentStatus, SignerRole
+from portal.careservice.domain.episodes import Episode
+from portal.careservice.domain.patients import Patient, is_mine
+from portal.careservice.domain.permissions import STAFF
+from portal.careservice.domain.rules import Refused, Rule
+from portal.careservice.identity.tables import Person
+
+CLINICS_SIDE = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
+"""The roles that the clinic's staff sign in, and nobody else."""
+
+PATIENTS_SIDE = frozenset(SignerRole) - CLINICS_SIDE
+_AS_PATIENT = PATIENTS_SIDE - {SignerRole.PARTNER}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matter:
+    """What a form is about, as far as it decides who signs."""
+
+    tenant_id: str
+    kind: str
+    patient_id: str
+    partner_id: str | None
+    case_id: str | None
+    episode_id: str | None
+    embryo_ids: Sequence[str]
+
+
+def matter_of(form: ConsentForm) -> Matter:
+    """What a kept form is about."""
+    return Matter(
+        tenant_id=form.tenant_id,
+        kind=form.kind,
+        patient_id=form.patient_id,
+        partner_id=form.partner_id,
+        case_id=form.case_id,
+        episode_id=form.episode_id,
+        embryo_ids=form.embryo_storage_ids or (),
+    )
+
+
+def require_parties(session: Session, matter: Matter, signing: Iterable[tuple[SignerRole, str]]) -> None:
+    """Refuse where one whose signature the form needs isn't among `signing` (role, person's id)."""
+    given = list(signing)
+    partners = _couple(session, matter) if kinds.folded(matter.kind) in kinds.PARTNER_SIGNS else set[str]()
+    accounts = _ids_by_record(session, {matter.patient_id, *partners})
+    if not _is_among(given, accounts[matter.patient_id], _AS_PATIENT):
+        raise Refused(Rule.PATIENT_MUST_SIGN)
+    for partner in partners:
+        if not _is_among(given, accounts[partner], PATIENTS_SIDE):
+            raise Refused(Rule.PARTNER_MUST_SIGN)
+
+
+def are_complete(session: Session, form: ConsentForm, signatures: Iterable[Signature]) -> bool:
+    """Whether everybody whose signature the form needs is among those who gave `signatures`."""
+    try:
+        require_parties(session, matter_of(form), [(one.role, one.person_id) for one in signatures])
+    except Refused:
+        return False
+    return True
+
+
+def name_of_record(session: Session, matter: Matter, role: SignerRole, person_id: str) -> str:
+    """The name of a signer; refuses one who isn't, by the clinic's records, who the role says."""
+    if role in CLINICS_SIDE:
+        person = session.get(Person, person_id)
+        if person is None or person.tenant_id != matter.tenant_id or STAFF.isdisjoint(person.roles):
+            raise Refused(Rule.SIGNER_NOT_OF_RECORD)
+        return person.name
+    found = session.scalars(
+        select(Patient).where(Patient.tenant_id == matter.tenant_id, is_mine(person_id)).order_by(Patient.id)
+    )
+    for record in found:
+        if record.id in _records_for(session, matter, role, record.id):
+            return record.name
+    raise Refused(Rule.SIGNER_NOT_OF_RECORD)
+
+
+def rename_signers(session: Session, patient: Patient, before: str) -> None:
+    """Name a patient's new account where a form still waits for `before`; signatures given stay as they are."""
+    after = patient.user_id or patient.id
+    signed = select(Signature.form_id).where(Signature.person_id == before)
+    waiting = select(ConsentForm.id).where(
+        ConsentForm.tenant_id == patient.tenant_id,
+        ConsentForm.status.in_((*OPEN, ConsentStatus.DRAFT)),
+        ConsentForm.id.not_in(signed),
+    )
+    session.execute(
+        update(Signer)
+        .where(Signer.person_id == before, Signer.role.in_(PATIENTS_SIDE), Signer.form_id.in_(waiting))
+        .values(person_id=after)
+    )
+
+
+def _records_for(session: Session, matter: Matter, role: SignerRole, record_id: str) -> Collection[str]:
+    if role == SignerRole.PATIENT:
+        return {matter.patient_id}
+    if role == SignerRole.PARTNER:
+        return _couple(session, matter)
+    if kinds.folded(matter.kind) == kinds.DONATION:  # which names no recipient
+        return set() if role == SignerRole.INTENDED_PARENT else {matter.patient_id, *_couple(session, matter)}
+    return {record_id}
+
+
+def _couple(session: Session, matter: Matter) -> set[str]:
+    """The records of those who are the patient's partner in the form, its episode, case or embryos."""
+    embryos = session.scalars(select(EmbryoStorage).where(EmbryoStorage.id.in_(matter.embryo_ids))).all()
+    episode_ids = {matter.episode_id, *(embryo.episode_id for embryo in embryos)}
+    episodes = session.scalars(select(Episode).where(Episode.id.in_(episode_ids - {None}))).all()
+    case_ids = {matter.case_id, *(episode.case_id for episode in episodes)}
+    cases = session.scalars(select(CareCase).where(CareCase.id.in_(case_ids - {None}))).all()
+    people = {matter.partner_id, *(embryo.patient_id for embryo in embryos)}
+    for record in (*episodes, *cases):
+        people |= {record.patient_id, record.partner_id}
+    return {person for person in people if person is not None} - {matter.patient_id}
+
+
+def _ids_by_record(session: Session, record_ids: set[str]) -> dict[str, set[str]]:
+    rows = session.execute(select(Patient.id, Patient.user_id).where(Patient.id.in_(record_ids)))
+    return {record_id: {record_id, user_id or record_id} for record_id, user_id in rows}
+
+
+def _is_among(given: Sequence[tuple[SignerRole, str]], ids: set[str], roles: frozenset[SignerRole]) -> bool:
+    return any(role in roles and person_id in ids for role, person_id in given)

@@ -1,0 +1,106 @@
+"""Changing an embryo's record: what staff keep of it, and what its people want done with it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from sqlalchemy.orm import Session
+
+from portal.careservice.clock import now
+from portal.careservice.domain import embryo_moves
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.embryos import (
+    BY_THE_PATIENT,
+    FINAL_WISHES,
+    MOVES,
+    EmbryoStorage,
+    HoldCause,
+    Location,
+    hold,
+    is_reached,
+)
+from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
+from portal.careservice.domain.rules import NotThere, Refused, Rule, require_stamp
+
+
+class EmbryoChange(msgspec.Struct, rename="camel", kw_only=True):
+    """What an update of an embryo may say; what is left out stays."""
+
+    status: EmbryoStatus | msgspec.UnsetType = msgspec.UNSET
+    location: Location | msgspec.UnsetType | None = msgspec.UNSET
+    storage_expires_at: datetime | msgspec.UnsetType | None = msgspec.UNSET
+    disposition: Disposition | msgspec.UnsetType = msgspec.UNSET
+    notes: Annotated[str, msgspec.Meta(max_length=10000)] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+_HIDDEN_FROM_PATIENTS = ("location", "notes")
+
+
+def update(
+    session: Session, actor: Actor, embryo: EmbryoStorage, change: EmbryoChange, stamp: str
+) -> EmbryoStorage:
+    """Change an embryo's record; patients may say its disposition alone.
+
+    A wish that ends its storage comes from a signed form, never from here. Patient or partner may take it
+    back at any time, which stops the embryo; so may who signed for it without reaching the record any more.
+    """
+    changes = {
+        name: value
+        for name, value in msgspec.structs.asdict(change).items()
+        if value is not msgspec.UNSET and value != getattr(embryo, name)
+    }
+    if not actor.is_staff:
+        for name in _HIDDEN_FROM_PATIENTS:
+            if changes.get(name, embryo) is None:
+                changes.pop(name)  # it isn't shown to patients, so theirs comes back empty
+        if not is_reached(session, actor, embryo):
+            if changes != {"disposition": Disposition.UNDECIDED} or embryo.disposition not in FINAL_WISHES:
+                raise NotThere
+            stamp = embryo.concurrency_stamp  # which they have no way to know
+    require_stamp(embryo.concurrency_stamp, stamp)
+    if not actor.is_staff and not changes.keys() <= {"disposition"}:
+        raise Refused(Rule.FIELD_NOT_YOURS)
+    if changes and not MOVES[embryo.status]:
+        raise Refused(Rule.ILLEGAL_TRANSITION)
+    if "disposition" in changes:
+        _wish(session, actor, embryo, changes["disposition"])
+    if "status" in changes:
+        _move(session, actor, embryo, changes)
+    for name, value in changes.items():
+        setattr(embryo, name, value)
+    embryo.touch(actor.sub)
+    return embryo
+
+
+def _wish(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: Disposition) -> None:
+    if wanted in FINAL_WISHES:
+        raise Refused(Rule.FORM_MISSING)
+    if embryo.disposition not in FINAL_WISHES:
+        return
+    if actor.is_staff:
+        raise Refused(Rule.FIELD_NOT_YOURS)
+    for form in embryo_moves.decisions_about(session, embryo):
+        form.wish_taken_back_at = now()
+        form.touch(actor.sub)
+    hold(embryo, HoldCause.WISH_TAKEN_BACK, actor)
+
+
+def _move(session: Session, actor: Actor, embryo: EmbryoStorage, changes: dict[str, Any]) -> None:
+    wanted = EmbryoStatus(changes["status"])
+    if wanted == EmbryoStatus.THAWED:
+        embryo.thaw_form_id = embryo_moves.require(session, actor, embryo, wanted)
+    elif embryo.status == EmbryoStatus.THAWED and wanted == EmbryoStatus.DISCARDED:
+        embryo_moves.require_lost(session, actor, embryo, changes.get("notes"))
+    else:
+        embryo_moves.require(session, actor, embryo, wanted)
+    if wanted == EmbryoStatus.ON_HOLD:
+        embryo.hold_cause = HoldCause.CLINIC
+    elif embryo.status == EmbryoStatus.THAWED and wanted == EmbryoStatus.STORED:
+        embryo.thaw_form_id = None
+        if embryo.hold_cause in BY_THE_PATIENT:
+            changes["status"] = EmbryoStatus.ON_HOLD  # frozen again, and still stopped
+    elif embryo.status == EmbryoStatus.ON_HOLD:
+        embryo.hold_cause = None
+        embryo.hold_reason = None

@@ -1,0 +1,135 @@
+"""What a move of an embryo needs: a form signed by its people, their wish, no hold, and a second person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.consents import kinds, parties
+from portal.careservice.domain.consents.forms import ConsentForm, with_people
+from portal.careservice.domain.consents.names import has_words
+from portal.careservice.domain.embryos import BY_THE_PATIENT, MOVES, EmbryoStorage
+from portal.careservice.domain.enumerations import (
+    CareStatus,
+    ConsentStatus,
+    Disposition,
+    EmbryoStatus,
+    SignerRole,
+)
+from portal.careservice.domain.episodes import Episode
+from portal.careservice.domain.rules import Invalid, Refused, Rule
+
+_S = EmbryoStatus
+_TREATS = frozenset({_S.THAWED, _S.TRANSFERRED})
+_ENDS: dict[EmbryoStatus, frozenset[Disposition]] = {
+    _S.DISCARDED: frozenset({Disposition.DISCARD}),
+    _S.DONATED: frozenset({Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT}),
+    _S.SHIPPED_OUT: frozenset({Disposition.TRANSPORT}),
+}
+"""The decisions that each end carries out."""
+_UNDER_WAY = frozenset({CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD})
+_STAY = frozenset({Disposition.UNDECIDED, Disposition.CONTINUE_STORAGE})
+_SECOND = frozenset({SignerRole.WITNESS, SignerRole.CLINICIAN})
+
+
+def require(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: EmbryoStatus) -> str | None:
+    """Refuse a move that something is missing for; returns the id of the form that allows it, if it needs one."""
+    if _is_held(embryo) and _needs_no_hold(embryo, wanted):
+        raise Refused(Rule.ON_HOLD)
+    if wanted not in MOVES[embryo.status]:
+        raise Refused(Rule.ILLEGAL_TRANSITION)
+    if wanted in _TREATS:
+        found = _treatments_of(session, embryo)
+        agrees = embryo.disposition in _STAY
+    elif wanted in _ENDS:
+        found = [form for form in decisions_about(session, embryo) if form.disposition in _ENDS[wanted]]
+        agrees = any(form.disposition == embryo.disposition for form in found)
+        found = [form for form in found if form.disposition == embryo.disposition] or found
+    else:
+        return None
+    if not found:
+        raise Refused(Rule.FORM_MISSING)
+    if not agrees:
+        raise Refused(Rule.WISH_DIFFERS)
+    return _seen_by_two(actor, found).id
+
+
+def require_lost(session: Session, actor: Actor, embryo: EmbryoStorage, notes: str | None) -> None:
+    """Refuse to say that a thawed embryo was lost without the form that allowed the thaw; `notes` says what was seen."""
+    if _is_held(embryo):
+        raise Refused(Rule.ON_HOLD)
+    found = [
+        form
+        for form in _signed(session, embryo)
+        if form.id == embryo.thaw_form_id and parties.are_complete(session, form, form.signatures)
+    ]
+    if not found:
+        raise Refused(Rule.FORM_MISSING)
+    _seen_by_two(actor, found)
+    if notes is None or not has_words(notes):
+        raise Invalid("Say what was seen after the thaw.", "notes")
+
+
+def decisions_about(session: Session, embryo: EmbryoStorage) -> list[ConsentForm]:
+    """The Signed forms that decide what becomes of the embryo, and still allow it."""
+    return [
+        form
+        for form in _signed(session, embryo)
+        if form.folded_kind in kinds.DECIDES
+        and form.is_about(embryo.id)
+        and form.wish_taken_back_at is None
+        and parties.are_complete(session, form, form.signatures)
+    ]
+
+
+def _treatments_of(session: Session, embryo: EmbryoStorage) -> list[ConsentForm]:
+    return [
+        form
+        for form in _signed(session, embryo)
+        if form.folded_kind == kinds.TREATMENT
+        and form.is_about(embryo.id)
+        and _is_under_way(session, form)
+        and parties.are_complete(session, form, form.signatures)
+    ]
+
+
+def _signed(session: Session, embryo: EmbryoStorage) -> list[ConsentForm]:
+    found = session.scalars(
+        with_people(
+            select(ConsentForm)
+            .where(
+                ConsentForm.tenant_id == embryo.tenant_id,
+                ConsentForm.patient_id == embryo.patient_id,
+                ConsentForm.status == ConsentStatus.SIGNED,
+            )
+            .order_by(ConsentForm.creation_time.desc(), ConsentForm.id)
+        )
+    )
+    return list(found)
+
+
+def _is_under_way(session: Session, form: ConsentForm) -> bool:
+    episode = session.get(Episode, form.episode_id) if form.episode_id else None
+    return episode is not None and episode.status in _UNDER_WAY
+
+
+def _seen_by_two(actor: Actor, found: Iterable[ConsentForm]) -> ConsentForm:
+    for form in found:
+        for signature in form.signatures:
+            if signature.role in _SECOND and signature.person_id != actor.sub:
+                return form
+    raise Refused(Rule.SECOND_PERSON_MISSING)
+
+
+def _is_held(embryo: EmbryoStorage) -> bool:
+    return embryo.status == EmbryoStatus.ON_HOLD or embryo.hold_cause is not None
+
+
+def _needs_no_hold(embryo: EmbryoStorage, wanted: EmbryoStatus) -> bool:
+    """Whether a hold stops the move: all but freezing anew and, where the clinic itself held it, going back."""
+    if wanted in _TREATS or wanted in _ENDS:
+        return True
+    return embryo.status == EmbryoStatus.ON_HOLD and embryo.hold_cause in BY_THE_PATIENT

@@ -1,0 +1,296 @@
+"""What an embryo's thaw, transfer and the ends of its storage need, and what stops them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from portal.careservice.domain.enumerations import CareStatus, Disposition
+from tests.careservice.api.calls import (
+    CONSENTS,
+    EPISODES,
+    Api,
+    code,
+    created,
+    members,
+    person,
+    revoke,
+    sign,
+)
+from tests.careservice.families import Families, Family
+
+
+class Case:
+    """A family of Grace's, or of Grace and Daniel, with one embryo."""
+
+    def __init__(self, api: Api, family: Family) -> None:
+        self.api, self.family, self.embryo_id = api, family, family.embryos[0]
+
+    @property
+    def embryo(self) -> dict[str, Any]:
+        found = self.api.get("elif", f"{EPISODES}/{self.family.episode}")["embryos"]
+        return next(one for one in found if one["id"] == self.embryo_id)
+
+    def put(self, who: str, **changes: Any) -> requests.Response:
+        body = {"concurrencyStamp": self.embryo["concurrencyStamp"], **changes}
+        return self.api(who, "PUT", f"/api/care/embryo-storage/{self.embryo_id}", body)
+
+    def refused(self, who: str = "elif", **changes: Any) -> str:
+        return code(self.put(who, **changes)).removeprefix("ClientelePortal:")
+
+    def made(self, kind: str, *others: str, **changes: Any) -> dict[str, Any]:
+        """A form about the embryo that the family and `others` (role:name) are to sign."""
+        named = [("Patient", "grace"), *([("Partner", "daniel")] if self.family.partner else [])]
+        named += [tuple(other.split(":")) for other in others]
+        signers = [{"role": role, "personId": person(name)} for role, name in named]
+        about: dict[str, Any] = {
+            "patientId": self.family.patient, "partnerId": None, "episodeId": self.family.episode,
+            "embryoStorageIds": [self.embryo_id], "kind": kind, "requiredSigners": signers, **changes,
+        }  # fmt: skip
+        return created(self.api, **about)
+
+    def signed(self, kind: str, *others: str, **changes: Any) -> dict[str, Any]:
+        return self.sign(self.made(kind, *others, **changes))
+
+    def sign(self, form: dict[str, Any]) -> dict[str, Any]:
+        """The form with everybody's signature."""
+        names = {person(name): name for name in ("grace", "daniel", "victor", "nora", "elif")}
+        for signer in form["requiredSigners"]:
+            answer = sign(self.api, names[signer["personId"]], form, signer["role"])
+            assert answer.status_code == 200, answer.text
+            form = answer.json()
+        assert form["status"] == "Signed"
+        return form
+
+
+@pytest.fixture
+def alone(api: Api, families: Families) -> Case:
+    return Case(api, families.add("grace"))
+
+
+@pytest.fixture
+def couple(api: Api, families: Families) -> Case:
+    return Case(api, families.add("grace", "daniel"))
+
+
+ENDS = [
+    ("Discarded", "Disposition", "Discard"),
+    ("Donated", "Disposition", "DonateResearch"),
+    ("Donated", "Donation", "DonatePatient"),
+    ("ShippedOut", "Disposition", "Transport"),
+]
+
+
+@pytest.mark.parametrize(("end", "kind", "wish"), ENDS)
+def test_an_end_needs_a_form_that_says_so_and_a_second_person(
+    couple: Case, end: str, kind: str, wish: str
+) -> None:
+    assert couple.refused(status=end) == "FormMissing"
+    couple.signed("Storage", "Witness:nora")
+    couple.signed("Research", "Witness:nora")
+    assert couple.refused(status=end) == "FormMissing"
+    couple.signed(f" {kind.upper()} ", "Witness:nora", disposition=wish)
+    assert couple.embryo["disposition"] == wish
+    others = {status for status, *_ in ENDS} - {end}
+    assert {couple.refused(status=other) for other in others} == {"FormMissing"}
+    assert couple.refused(status="Thawed") == "FormMissing"
+    assert couple.put("elif", status=end).json()["status"] == end
+    assert couple.refused(status="Stored") == "IllegalTransition"
+
+
+def test_a_form_that_names_no_embryo_or_another_allows_nothing(api: Api, families: Families) -> None:
+    case = Case(api, families.add("grace", embryos=2))
+    case.signed("Disposition", "Witness:nora", disposition="Discard", embryoStorageIds=None)
+    case.signed(
+        "Disposition", "Witness:nora", disposition="Discard", embryoStorageIds=[case.family.embryos[1]]
+    )
+    case.signed("Treatment", "Witness:nora", embryoStorageIds=None)
+    case.signed("Disposition", "Witness:nora")
+    assert case.embryo["disposition"] == "Undecided"
+    assert case.refused(status="Discarded") == "FormMissing"
+    assert case.refused(status="Thawed") == "FormMissing"
+
+
+def test_a_form_still_to_be_signed_allows_nothing(couple: Case) -> None:
+    form = couple.made("Disposition", "Clinician:victor", disposition="Discard")
+    form = sign(couple.api, "victor", form, "Clinician").json()
+    form = sign(couple.api, "daniel", form, "Partner").json()
+    assert couple.embryo["disposition"] == "Undecided"
+    assert couple.refused(status="Discarded") == "FormMissing"
+    assert sign(couple.api, "grace", form).json()["status"] == "Signed"
+    assert couple.put("elif", status="Discarded").status_code == 200
+
+
+@pytest.mark.parametrize("wish", ["Discard", "DonateResearch", "DonatePatient", "Transport"])
+@pytest.mark.parametrize("who", ["grace", "elif", "victor"])
+def test_nobody_sets_a_final_wish_by_hand(alone: Case, wish: str, who: str) -> None:
+    assert alone.refused(who, disposition=wish) == "FormMissing"
+    assert alone.put(who, disposition="ContinueStorage").json()["disposition"] == "ContinueStorage"
+
+
+def test_the_second_person_is_another_and_signs_as_witness_or_clinician(alone: Case) -> None:
+    alone.signed("Disposition", "Interpreter:nora", disposition="Discard")
+    assert alone.refused(status="Discarded") == "SecondPersonMissing"
+    alone.signed("Disposition", "Clinician:victor", disposition="Discard")
+    assert alone.refused("victor", status="Discarded") == "SecondPersonMissing"
+    assert alone.put("elif", status="Discarded").status_code == 200
+
+
+def test_a_thaw_needs_treatment_under_way_and_a_wish_to_keep(alone: Case) -> None:
+    assert alone.refused(status="Thawed") == "FormMissing"
+    alone.signed("Treatment")
+    assert alone.refused(status="Thawed") == "SecondPersonMissing"
+    alone.signed("Treatment", "Clinician:victor")
+    assert alone.refused("victor", status="Thawed") == "SecondPersonMissing"
+    decision = alone.signed("Disposition", "Witness:nora", disposition="Transport")
+    assert alone.refused(status="Thawed") == "WishDiffers"
+    alone.signed("Disposition", "Witness:nora", disposition="ContinueStorage", supersedesId=decision["id"])
+    assert alone.embryo["disposition"] == "ContinueStorage"
+    assert alone.put("elif", status="Thawed").json()["status"] == "Thawed"
+    assert alone.refused("victor", status="Transferred") == "SecondPersonMissing"
+    assert alone.put("elif", status="Transferred").json()["status"] == "Transferred"
+
+
+@pytest.mark.parametrize("status", [CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.WAITLIST])
+def test_treatment_that_is_not_under_way_allows_no_thaw(
+    api: Api, families: Families, status: CareStatus
+) -> None:
+    case = Case(api, families.add("grace", status=status))
+    case.signed("Treatment", "Clinician:victor")
+    assert case.refused(status="Thawed") == "FormMissing"
+
+
+def test_treatment_withdrawn_ends_what_it_allowed(alone: Case) -> None:
+    form = alone.signed("Treatment", "Clinician:victor")
+    assert alone.put("elif", status="Thawed").status_code == 200
+    assert revoke(alone.api, "grace", form).status_code == 200
+    assert alone.refused(status="Transferred") == "FormMissing"
+    assert alone.refused(status="Discarded", notes="Lysed") == "FormMissing"
+    frozen = alone.put("elif", status="Stored").json()
+    assert (frozen["status"], frozen["holdReason"]) == ("Stored", None)
+
+
+def test_what_a_thaw_did_not_leave_is_told(alone: Case) -> None:
+    alone.signed("Treatment", "Clinician:victor")
+    assert alone.put("elif", status="Thawed").status_code == 200
+    assert members(alone.put("elif", status="Discarded")) == ["notes"]
+    assert members(alone.put("elif", status="Discarded", notes=" ")) == ["notes"]
+    assert alone.refused("victor", status="Discarded", notes="Lysed") == "SecondPersonMissing"
+    assert alone.put("elif", status="Discarded", notes="Lysed on warming").json()["status"] == "Discarded"
+
+
+@pytest.mark.parametrize("who", ["grace", "daniel"])
+def test_either_of_a_couple_takes_a_decision_back(couple: Case, who: str) -> None:
+    couple.signed("Treatment", "Clinician:victor")
+    couple.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert couple.refused(disposition="Undecided") == "FieldNotYours"  # for staff it is not
+    back = couple.put(who, disposition="Undecided").json()
+    assert (back["status"], back["disposition"]) == ("OnHold", "Undecided")
+    assert back["holdReason"] == "Decision taken back"
+    for status in ("Stored", "Reserved", "Thawed", "Discarded", "Donated", "ShippedOut", "Transferred"):
+        assert couple.refused(status=status) == "OnHold"
+
+
+def test_a_form_taken_back_allows_nothing_for_its_other_embryos(api: Api, families: Families) -> None:
+    case = Case(api, families.add("grace", embryos=2))
+    both = list(case.family.embryos)
+    case.signed("Disposition", "Witness:nora", disposition="Discard", embryoStorageIds=both)
+    assert case.put("grace", disposition="Undecided").status_code == 200
+    case.embryo_id = both[1]
+    assert case.embryo["disposition"] == "Discard"
+    assert case.refused(status="Discarded") == "FormMissing"
+
+
+@pytest.mark.parametrize("kind", ["Storage", "StorageRenewal", "Disposition", "Donation"])
+def test_only_a_new_form_about_the_embryo_ends_the_hold(couple: Case, kind: str) -> None:
+    old = couple.made("Storage", "Clinician:victor")
+    for who, role in (("grace", "Patient"), ("daniel", "Partner")):
+        old = sign(couple.api, who, old, role).json()
+    couple.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert couple.put("daniel", disposition="Undecided").json()["status"] == "OnHold"
+    assert sign(couple.api, "victor", old, "Clinician").json()["status"] == "Signed"
+    assert couple.embryo["status"] == "OnHold"  # they had signed that before
+    couple.signed("Treatment", "Witness:nora")
+    couple.signed(kind, "Witness:nora", embryoStorageIds=None)
+    assert couple.embryo["status"] == "OnHold"
+    couple.signed(kind, "Witness:nora")
+    assert couple.embryo["status"] == "Stored"
+    assert couple.embryo["holdReason"] is None
+    assert couple.refused(status="Discarded") == "FormMissing"
+
+
+def test_a_decision_half_signed_before_it_was_taken_back_decides_nothing(couple: Case) -> None:
+    first = couple.made("Disposition", "Clinician:victor", disposition="Discard")
+    for who, role in (("grace", "Patient"), ("daniel", "Partner")):
+        first = sign(couple.api, who, first, role).json()
+    couple.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert couple.put("grace", disposition="Undecided").status_code == 200
+    assert sign(couple.api, "victor", first, "Clinician").json()["status"] == "Signed"
+    assert (couple.embryo["status"], couple.embryo["disposition"]) == ("OnHold", "Undecided")
+    couple.signed("Storage")
+    assert couple.refused(status="Discarded") == "FormMissing"
+
+
+@pytest.mark.parametrize("kind", ["Storage", "Disposition"])
+def test_a_withdrawal_holds_the_embryos_that_the_form_names(alone: Case, kind: str) -> None:
+    more = {"disposition": "Discard"} if kind == "Disposition" else {}
+    form = alone.signed(kind, "Witness:nora", **more)
+    assert revoke(alone.api, "grace", form).json()["status"] == "Revoked"
+    held = alone.embryo
+    assert (held["status"], held["holdReason"], held["disposition"]) == (
+        "OnHold", "Consent withdrawn", "Undecided",
+    )  # fmt: skip
+    assert alone.refused(status="Stored") == "OnHold"
+    assert alone.refused(status="Discarded") == "OnHold"
+
+
+def test_declining_a_form_stops_nothing(alone: Case) -> None:
+    form = alone.made("Disposition", "Witness:nora", disposition="Discard")
+    assert revoke(alone.api, "grace", form).json()["status"] == "Revoked"
+    assert alone.embryo["status"] == "Stored"
+
+
+def test_a_thawed_embryo_that_was_stopped_is_frozen_again_on_hold(alone: Case) -> None:
+    alone.signed("Treatment", "Clinician:victor")
+    storage = alone.signed("Storage")
+    assert alone.put("elif", status="Thawed").status_code == 200
+    assert revoke(alone.api, "grace", storage).status_code == 200
+    assert alone.embryo["status"] == "Thawed"
+    assert alone.refused(status="Transferred") == "OnHold"
+    assert alone.refused(status="Discarded", notes="Lysed") == "OnHold"
+    assert alone.put("elif", status="Stored").json()["status"] == "OnHold"
+    assert alone.refused(status="Stored") == "OnHold"
+
+
+def test_the_clinics_own_hold_is_its_own_to_end(alone: Case) -> None:
+    alone.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert alone.put("elif", status="OnHold").json()["status"] == "OnHold"
+    assert alone.refused(status="Discarded") == "OnHold"
+    alone.signed("Storage")
+    assert alone.embryo["status"] == "OnHold"
+    assert alone.put("elif", status="Stored").json()["status"] == "Stored"
+    assert alone.put("elif", status="Discarded").json()["status"] == "Discarded"
+
+
+def test_forms_of_before_with_a_clinician_alone_allow_nothing(api: Api, families: Families) -> None:
+    case = Case(api, families.add("grace", disposition=Disposition.DISCARD))
+    for kind in ("Treatment", "Disposition"):
+        families.older_form(case.family, kind, signed_by="victor", embryos=case.family.embryos)
+    assert case.refused(status="Discarded") == "FormMissing"
+    assert case.put("grace", disposition="Undecided").json()["status"] == "OnHold"
+
+
+def test_a_form_of_before_that_leaves_the_patient_out_is_never_signed(api: Api, families: Families) -> None:
+    family = families.add("grace", "daniel")
+    form = api.get("victor", f"{CONSENTS}/{families.older_form(family, 'Storage')}")
+    assert code(sign(api, "victor", form, "Clinician")) == "ClientelePortal:PatientMustSign"
+    without_text = api.get("victor", f"{CONSENTS}/{families.older_form(family, 'Storage', text=' ')}")
+    assert members(sign(api, "victor", without_text, "Clinician")) == ["body"]
+
+
+def test_an_embryo_at_its_end_is_left_alone(alone: Case) -> None:
+    alone.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert alone.put("elif", status="Discarded").status_code == 200
+    assert alone.refused("grace", disposition="Undecided") == "IllegalTransition"
