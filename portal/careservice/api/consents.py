@@ -20,7 +20,7 @@ from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.consents.signing import NewSignature
 from portal.careservice.domain.enumerations import ConsentStatus, SignatureMethod, SignerRole, SigningOrder
 from portal.careservice.domain.patients import Patient
-from portal.careservice.domain.permissions import Act
+from portal.careservice.domain.permissions import MAX_AGE, MAX_AGE_FOR_THE_CLINIC, Act
 
 MODULE = "ConsentForm"
 
@@ -148,12 +148,14 @@ def get_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
 
 
 @api.post("/api/care/consent-forms/<form_id>/sign")
-@endpoint(Act.SIGN_CONSENT, MODULE, idempotent=True)
+@endpoint(Act.SIGN_CONSENT, MODULE, idempotent=True, asks_age=False)
 def sign_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """The form with the caller's signature."""
     session = database.session()
     form = forms.find(session, caller.actor, form_id)
     new, stamp = payload.stamped(NewSignature)
+    for_the_clinic = new.signer_role in (SignerRole.CLINICIAN, SignerRole.WITNESS)
+    caller.require_sign_in_within(MAX_AGE_FOR_THE_CLINIC if for_the_clinic else MAX_AGE[Act.SIGN_CONSENT])
     return _saved(signing.sign(session, caller.actor, form, new, stamp))
 
 

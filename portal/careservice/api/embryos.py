@@ -13,7 +13,7 @@ from portal.careservice.domain import embryos, pgt_results
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.embryos import EmbryoChange, EmbryoStorage, Location
 from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
-from portal.careservice.domain.permissions import Act
+from portal.careservice.domain.permissions import MAX_AGE, Act
 from portal.careservice.domain.pgt_results import PgtResult
 
 MODULE = "EmbryoStorage"
@@ -44,7 +44,7 @@ class EmbryoRecord(AuditedRecord, kw_only=True):
 
 
 @api.put("/api/care/embryo-storage/<embryo_id>")
-@endpoint(Act.UPDATE_EMBRYO, MODULE)
+@endpoint(Act.UPDATE_EMBRYO, MODULE, asks_age=False)
 def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
     """The embryo as changed; patients change its disposition alone."""
     session = database.session()
@@ -52,6 +52,8 @@ def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
     change, stamp = payload.stamped(EmbryoChange)
     if isinstance(change.storage_expires_at, datetime):
         change.storage_expires_at = payload.utc(change.storage_expires_at)
+    if embryos.is_choice(embryo, change):
+        caller.require_sign_in_within(MAX_AGE[Act.UPDATE_EMBRYO])
     embryos.update(session, caller.actor, embryo, change, stamp)
     session.flush()
     result = session.get(PgtResult, embryo.pgt_result_id) if embryo.pgt_result_id else None

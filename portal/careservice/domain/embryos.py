@@ -126,6 +126,14 @@ def update(
     return embryo
 
 
+def is_choice(embryo: EmbryoStorage, change: EmbryoChange) -> bool:
+    """Whether a change decides about the embryo: a move to another state, or another disposition."""
+    return change.status not in (msgspec.UNSET, embryo.status) or change.disposition not in (
+        msgspec.UNSET,
+        embryo.disposition,
+    )
+
+
 def hold(embryo: EmbryoStorage, reason: str, actor: Actor) -> None:
     """Put an embryo on hold, if it lies in storage."""
     if embryo.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED):

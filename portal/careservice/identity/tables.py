@@ -156,8 +156,9 @@ class AuthorizationRequest(Base):
 class Grant(Base):
     """What a person's sign-in gave one client: the family of all tokens that came of one code.
 
-    Revoking it, alone or with all others of its `sid`, ends every one of them. `ends_at` is when the last
-    of its tokens expires.
+    Revoking it, alone or with all others of its `sid`, ends every one of them. `auth_time` is when the person
+    gave their password for it, unknown of grants made before it was kept; `ends_at` is when the last of its
+    tokens expires.
     """
 
     __tablename__ = "grants"
@@ -167,6 +168,7 @@ class Grant(Base):
     person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id))
     sid: Mapped[Id] = mapped_column(index=True)
     scope: Mapped[str]
+    auth_time: Mapped[datetime | None]
     ends_at: Mapped[datetime] = mapped_column(index=True)
     revoked_at: Mapped[datetime | None]
 

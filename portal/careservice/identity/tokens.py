@@ -45,6 +45,10 @@ def access_token(
     }
     if person and grant:
         claims |= {"tenantid": person.tenant_id, "role": _role(person), "sid": grant.sid, "grant": grant.id}
+        if grant.auth_time:
+            claims["auth_time"] = _seconds(
+                grant.auth_time
+            )  # the sign-in's, of refreshed tokens too (RFC 9068 §2.2.1)
     return _sign(session, claims, _ACCESS_TYPE)
 
 
