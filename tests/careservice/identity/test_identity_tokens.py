@@ -37,7 +37,7 @@ def is_good(server: IdentityServer, token: str) -> bool:
 def test_an_access_token_tells_the_api_who_asks_and_for_which_clinic(server: IdentityServer) -> None:
     answer = server.tokens("nora")
     assert answer["token_type"] == "Bearer"
-    assert answer["expires_in"] == 3600
+    assert answer["expires_in"] == 600
     token = server.read(answer["access_token"])
     assert token.header["typ"] == "at+jwt"
     assert token.header["alg"] == "RS256"
@@ -50,7 +50,7 @@ def test_an_access_token_tells_the_api_who_asks_and_for_which_clinic(server: Ide
         "tenantid": sample_id("tenant", "riverside"),
         "role": "nurse",
         "iat": now,
-        "exp": now + 3600,
+        "exp": now + 600,
     }
     assert token.claims.items() >= expected.items()
     assert token.claims["scope"].split() == answer["scope"].split()
@@ -358,9 +358,9 @@ class TestForgedTokens:
     def claims(self, server: IdentityServer) -> dict[str, Any]:
         return dict(server.read(server.tokens()["access_token"]).claims)
 
-    def test_a_token_ends_with_its_hour(self, server: IdentityServer) -> None:
+    def test_a_token_ends_after_ten_minutes(self, server: IdentityServer) -> None:
         token = server.tokens()["access_token"]
-        server.clock.advance(minutes=59, seconds=59)
+        server.clock.advance(minutes=9, seconds=59)
         assert is_good(server, token)
         server.clock.advance(seconds=1)
         assert not is_good(server, token)
