@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
+import msgspec
+
 from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
@@ -20,7 +22,10 @@ MODULE = "EmbryoStorage"
 
 
 class EmbryoRecord(AuditedRecord, kw_only=True):
-    """An embryo in storage; patients aren't told where it lies, nor of a result before its release."""
+    """An embryo in storage; patients aren't told where it lies.
+
+    They get no `notes`, and `pgtResultId` once that result is released; until then, as without one, it is left out.
+    """
 
     id: str
     patient_id: str
@@ -34,13 +39,13 @@ class EmbryoRecord(AuditedRecord, kw_only=True):
     status: EmbryoStatus
     location: Location | None
     hold_reason: str | None
-    pgt_result_id: str | None
+    pgt_result_id: str | msgspec.UnsetType | None = msgspec.UNSET
     consent_form_id: str | None
     storage_consented_until: date | None
     storage_expires_at: datetime | None
     statutory_limit: date | None
     disposition: Disposition
-    notes: str | None
+    notes: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 @api.put("/api/care/embryo-storage/<embryo_id>")
@@ -65,6 +70,7 @@ def embryo_record(embryo: EmbryoStorage, actor: Actor, result: PgtResult | None)
     record = shown(embryo, EmbryoRecord)
     if not actor.is_staff:
         record.location = None
-    if result is None or not pgt_results.is_visible(result, actor):
-        record.pgt_result_id = None
+        record.notes = msgspec.UNSET
+        if result is None or not pgt_results.is_visible(result, actor):
+            record.pgt_result_id = msgspec.UNSET
     return record

@@ -108,8 +108,9 @@ def update(
         if value is not msgspec.UNSET and value != getattr(embryo, name)
     }
     if not actor.is_staff:
-        if changes.get("location", embryo) is None:
-            changes.pop("location")  # where it lies isn't shown to patients, so theirs comes back empty
+        for name in ("location", "notes"):
+            if changes.get(name, embryo) is None:
+                changes.pop(name)  # patients aren't shown it, so theirs comes back empty
         if not changes.keys() <= {"disposition"}:
             raise Refused(Rule.FIELD_NOT_YOURS)
     if changes and not MOVES[embryo.status]:
