@@ -29,8 +29,7 @@ class Rule(StrEnum):
     # embryos
     EMBRYO_ON_HOLD = "EmbryoOnHold"
     DISPOSITION_CONSENT_MISSING = "DispositionConsentMissing"
-    # relationships, folders, EMR endpoints
-    RELATIONSHIP_IN_USE = "RelationshipInUse"
+    # folders, EMR endpoints
     MOVE_INTO_DESCENDANT = "MoveIntoDescendant"
     DUPLICATE_NAME = "DuplicateName"
     SYNC_RUNNING = "SyncRunning"

@@ -6,12 +6,14 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
+from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.conversations import Attachment, Conversation
 from portal.careservice.domain.documents import File
 from portal.careservice.domain.embryos import EmbryoStorage
-from portal.careservice.domain.enumerations import PgtStatus, RelationshipType
+from portal.careservice.domain.enumerations import ConsentStatus, PgtStatus, RelationshipType
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.pgt_results import Abnormality, PgtResult
@@ -26,6 +28,7 @@ PROTOCOLS = "/api/care/fertility-protocols"
 CONVERSATIONS = "/api/messaging/getconversations?IncludeArchived=true"
 FILE = "/api/file-management/file-descriptor/content?id="
 RESULT = f"/api/care/pgt-results/{sample_id('pgt-result', 'GO-1')}"
+RELATIONSHIPS = "/api/care/relationships/"
 SHARED = sample_id("relationship", "amelia-daniel")
 NAMES_ALONE = {"id", "firstName", "lastName", "preferredName"}
 
@@ -133,6 +136,64 @@ def test_a_conversation_about_nobody_else_stays(clinic: Clinic) -> None:
     change(clinic, Relationship, SHARED, end_date=today(clinic))
     change(clinic, Conversation, talk, patient_id=None)
     assert talk in {one["id"] for one in clinic.get("daniel", CONVERSATIONS)["items"]}
+
+
+# Ending it
+
+
+def relationships(clinic: Clinic, who: str, episode: str = EPISODE) -> dict[str, Any]:
+    return {one["id"]: one for one in clinic.get(who, episode)["relationships"]}
+
+
+def end_forms(clinic: Clinic) -> None:
+    clinic.change(lambda session: session.execute(update(ConsentForm).values(status=ConsentStatus.REVOKED)))
+
+
+def test_ending_a_relationship_on_which_forms_depend_ends_sharing_and_keeps_the_record(
+    clinic: Clinic,
+) -> None:
+    token = clinic.token("daniel")
+    assert clinic.call(token, "GET", EPISODE).status_code == 200
+    assert clinic("daniel", "DELETE", RELATIONSHIPS + SHARED).status_code == 404, "it is hers to end"
+    gone = clinic("amelia", "DELETE", RELATIONSHIPS + SHARED)
+    assert (gone.status_code, gone.data) == (204, b"")
+    assert clinic.call(token, "GET", EPISODE).status_code == 404
+    assert relationships(clinic, "amelia")[SHARED]["endDate"] == today(clinic).isoformat()
+    for who in ("amelia", "nora"):
+        assert clinic(who, "DELETE", RELATIONSHIPS + SHARED).status_code == 404
+    clinic.moment += timedelta(days=2)
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 404
+    assert relationships(clinic, "amelia")[SHARED]["endDate"] == today(clinic, -2).isoformat()
+
+
+def test_embryos_keep_the_record_and_staff_may_end_it(clinic: Clinic) -> None:
+    joseph = sample_id("relationship", "grace-joseph")
+    end_forms(clinic)
+    assert clinic("nora", "DELETE", RELATIONSHIPS + joseph).status_code == 204
+    shown = relationships(clinic, "grace", f"{EPISODES}/{GRACE_EPISODE}")
+    assert shown[joseph]["endDate"] == today(clinic).isoformat()
+
+
+def test_a_relationship_that_ends_later_can_be_ended_now(clinic: Clinic) -> None:
+    change(clinic, Relationship, SHARED, end_date=today(clinic, 30))
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
+    assert clinic("daniel", "GET", EPISODE).status_code == 404
+
+
+def test_a_form_that_he_signs_without_being_called_the_partner_keeps_the_record(clinic: Clinic) -> None:
+    end_forms(clinic)
+    made = clinic("nora", "POST", CONSENTS, form(kind="Research")).json
+    change(clinic, ConsentForm, made["id"], partner_id=None)
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
+    assert SHARED in relationships(clinic, "amelia")
+
+
+def test_where_nothing_depends_on_it_the_record_goes(clinic: Clinic) -> None:
+    end_forms(clinic)
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
+    assert SHARED not in relationships(clinic, "amelia")
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 404
+    assert clinic("daniel", "GET", EPISODE).status_code == 404
 
 
 # What belongs to one person
