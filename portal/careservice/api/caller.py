@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from portal.careservice.api.errors import NotPermitted, NotSignedIn, SignInTooOld
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.permissions import PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
+from portal.careservice.domain.permissions import ADMIN, PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
 from portal.careservice.identity.tables import Client, Tenant
 from portal.careservice.identity.tokens import InvalidToken, verify_access_token
 
@@ -42,7 +42,12 @@ class Caller:
     @property
     def actor(self) -> Actor:
         """The caller as the rules see one."""
-        return Actor(sub=self.sub, tenant_id=self.tenant_id, is_staff=self.is_staff)
+        return Actor(
+            sub=self.sub,
+            tenant_id=self.tenant_id,
+            is_staff=self.is_staff,
+            is_admin=ADMIN in self.roles,
+        )
 
     @property
     def owner(self) -> str:

@@ -11,7 +11,7 @@ from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.records import Record, shown
-from portal.careservice.domain import patients
+from portal.careservice.domain import accounts, patients
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.enumerations import Channel
 from portal.careservice.domain.patients import Address, EmergencyContact, Patient, PatientDetails
@@ -47,12 +47,13 @@ class PatientRecord(Record, kw_only=True):
 @api.put("/api/care/patients/<patient_id>")
 @endpoint(Act.UPDATE_PATIENT, MODULE)
 def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
-    """The patient as changed; patients change their own contact fields alone."""
+    """The patient as changed; patients change their own contact fields alone, administrators bind an account."""
     session = database.session()
     patient = patients.find(session, caller.actor, patient_id)
     patients.require_kept_here(patient)
     details, stamp = payload.stamped(PatientDetails)
     patients.update(session, caller.actor, patient, details, stamp)
+    accounts.bind(session, caller.actor, patient, details.user_id)
     session.flush()
     return patient_record(patient, caller.actor)
 

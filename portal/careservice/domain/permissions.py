@@ -12,6 +12,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 PATIENT = frozenset({"patient"})
+ADMIN = "admin"
 STAFF = frozenset({"nurse", "physician", "embryologist", "coordinator", "admin"})
 EVERYONE = PATIENT | STAFF
 

@@ -14,6 +14,9 @@ class Rule(StrEnum):
     CONCURRENCY_CONFLICT = "ConcurrencyConflict"
     ILLEGAL_TRANSITION = "IllegalTransition"
     FIELD_NOT_YOURS = "FieldNotYours"
+    # patients
+    ACCOUNT_BOUND = "AccountBound"
+    EMAIL_CHANGED_BY_YOU = "EmailChangedByYou"
     # consent forms
     NOT_A_SIGNER = "NotASigner"
     ALREADY_SIGNED = "AlreadySigned"

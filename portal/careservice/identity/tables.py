@@ -7,7 +7,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
@@ -30,7 +30,10 @@ class Tenant(Base):
 
 
 class Person(Base):
-    """Somebody who can sign in; `id` is the `sub` of the tokens."""
+    """Somebody who can sign in; `id` is the `sub` of the tokens.
+
+    `email_verified` says that the person was seen to read what is sent to `email`.
+    """
 
     __tablename__ = "people"
     __table_args__ = (UniqueConstraint("tenant_id", "username"), Index(None, "username"))
@@ -42,6 +45,7 @@ class Person(Base):
     given_name: Mapped[str]
     family_name: Mapped[str]
     email: Mapped[str]
+    email_verified: Mapped[bool] = mapped_column(default=False, server_default=false())
     locale: Mapped[str] = mapped_column(String(16))
     roles: Mapped[list[str]]
     is_active: Mapped[bool] = mapped_column(default=True)

@@ -1,4 +1,8 @@
-"""When a person signed in, who may be bound to a record, and which reports were written for patients."""
+"""When a person signed in, who may be bound to a record, and which reports are patients' own copies.
+
+Columns are added one by one, not in a batch: SQLite would make the tables anew, and dropping the old ones takes
+along, or is refused by, what points at them.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    with op.batch_alter_table("grants") as grants:
-        grants.add_column(sa.Column("auth_time", sa.DateTime(timezone=True), nullable=True))
-    with op.batch_alter_table("files") as files:
-        files.add_column(
-            sa.Column("is_patient_copy", sa.Boolean(), server_default=sa.false(), nullable=False)
-        )
+    op.add_column("grants", sa.Column("auth_time", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("patients", sa.Column("email_changed_by_id", sa.String(length=36), nullable=True))
+    for table, name in (("people", "email_verified"), ("files", "is_patient_copy")):
+        op.add_column(table, sa.Column(name, sa.Boolean(), server_default=sa.false(), nullable=False))

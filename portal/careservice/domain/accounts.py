@@ -1,0 +1,72 @@
+"""Binding a patient's record to the account of the person whom it is about."""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session, selectinload
+
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.consents.forms import ConsentForm, Signer
+from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.permissions import PATIENT
+from portal.careservice.domain.rules import Invalid, Refused, Rule
+from portal.careservice.identity.tables import Person
+
+
+def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspec.UnsetType | None) -> None:
+    """Bind the record to the account `user_id`, once and for all; left out or unchanged, nothing happens.
+
+    Whoever holds the account reads the record, so it takes an administrator who wasn't the last to change the
+    record's e-mail, and an account that is free, a patient's alone, and has that very e-mail verified.
+    """
+    if user_id is msgspec.UNSET or user_id == patient.user_id:
+        return
+    if patient.user_id is not None:
+        raise Refused(Rule.ACCOUNT_BOUND)
+    if not actor.is_admin or user_id is None:
+        raise Refused(Rule.FIELD_NOT_YOURS)
+    if patient.email_changed_by_id == actor.sub:
+        raise Refused(Rule.EMAIL_CHANGED_BY_YOU)
+    account = session.get(Person, user_id)
+    if account is None or not _fits(session, patient, account):
+        # One answer for all, so that an account elsewhere isn't told from none.
+        raise Invalid("No free account of a patient here has this e-mail verified.", "userId")
+    patient.user_id = account.id
+    patient.touch(actor.sub)
+    _rename_signers(session, actor, patient, account.id)
+
+
+def _fits(session: Session, patient: Patient, account: Person) -> bool:
+    taken = select(Patient.id).where(
+        or_(Patient.user_id == account.id, (Patient.id == account.id) & Patient.user_id.is_(None)),
+        Patient.id != patient.id,
+    )
+    return (
+        account.tenant_id == patient.tenant_id
+        and account.is_active
+        and frozenset(account.roles) == PATIENT
+        and account.email_verified
+        and patient.email is not None
+        and account.email.casefold() == patient.email.casefold()
+        and session.scalar(select(func.count()).select_from(taken.subquery())) == 0
+    )
+
+
+def _rename_signers(session: Session, actor: Actor, patient: Patient, person_id: str) -> None:
+    """Name the account where a form waits for the signature of the record's person; signatures given stay."""
+    waiting = session.scalars(
+        select(ConsentForm)
+        .where(
+            ConsentForm.tenant_id == patient.tenant_id,
+            ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == patient.id)),
+        )
+        .options(selectinload(ConsentForm.required_signers), selectinload(ConsentForm.signatures))
+    )
+    for form in waiting:
+        if form.has_signature_of(patient.id) or form.names(person_id):
+            continue
+        for signer in form.required_signers:
+            if signer.person_id == patient.id:
+                signer.person_id = person_id
+        form.touch(actor.sub)
