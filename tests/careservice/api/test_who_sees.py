@@ -358,3 +358,10 @@ def test_a_copy_for_the_patient_waits_for_the_release_too(clinic: Clinic) -> Non
 def test_a_record_without_an_account_is_nobodys(clinic: Clinic) -> None:
     change(clinic, Patient, patient("daniel"), user_id=new_id())
     assert clinic("daniel", "GET", EPISODE).status_code == 404
+
+
+def test_a_sample_shows_a_relationship_that_ended_and_the_form_that_stands(clinic: Clinic) -> None:
+    seen = clinic.get("nora", f"{EPISODES}/{sample_id('episode', 'hanne-1')}")
+    (one,) = seen["relationships"]
+    assert one["endDate"] < today(clinic).isoformat()
+    assert [form["status"] for form in seen["consentForms"]] == ["Signed"]
