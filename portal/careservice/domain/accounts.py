@@ -28,7 +28,7 @@ def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspe
         raise Refused(Rule.FIELD_NOT_YOURS)
     if patient.email_changed_by_id == actor.sub:
         raise Refused(Rule.EMAIL_CHANGED_BY_YOU)
-    account = session.get(Person, user_id)
+    account = session.get(Person, user_id, with_for_update=True)
     if account is None or not _fits(session, patient, account):
         # One answer for all, so that an account elsewhere isn't told from none.
         raise Invalid("No free account of a patient here has this e-mail verified.", "userId")

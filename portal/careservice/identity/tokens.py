@@ -51,9 +51,8 @@ def access_token(
             "grant": grant.id,
         }
         if grant.auth_time:
-            claims["auth_time"] = _seconds(
-                grant.auth_time
-            )  # the sign-in's, of refreshed tokens too (RFC 9068 §2.2.1)
+            # The sign-in's, in refreshed tokens too (RFC 9068 §2.2.1).
+            claims["auth_time"] = _seconds(grant.auth_time)
     return _sign(session, claims, _ACCESS_TYPE)
 
 
