@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", choices=["none", "small", "large"], default="none")
     parser.add_argument("--demo", action="store_true", help="list the sample people on the sign-in page")
     parser.add_argument("--portal-origin", action="append", default=[], metavar="TENANT=ORIGIN")
-    parser.add_argument("--access-token-seconds", type=int, default=3600)
+    parser.add_argument("--access-token-seconds", type=int, default=600)
     parser.add_argument("--id-token-seconds", type=int, default=1200)
     parser.add_argument("--code-seconds", type=int, default=60)
     parser.add_argument("--refresh-token-days", type=float, default=14)

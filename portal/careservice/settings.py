@@ -27,7 +27,7 @@ def _no_origins() -> Mapping[str, tuple[str, ...]]:
 class Lifetimes:
     """How long each thing that the identity server gives out is good for (docs/assumptions.md)."""
 
-    access_token: timedelta = timedelta(hours=1)
+    access_token: timedelta = timedelta(minutes=10)
     id_token: timedelta = timedelta(minutes=20)
     code: timedelta = timedelta(seconds=60)
     pushed_request: timedelta = timedelta(seconds=60)

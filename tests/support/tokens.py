@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import secrets
-from functools import cache
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -16,6 +16,8 @@ import requests
 from portal.demo.stack import PEOPLE
 from tests.support.stack import PASSWORD, SECRETS, CareService
 
+_RENEWED_AFTER = 120.0
+"""Seconds after which a token is got anew, so that its sign-in is always a fresh one."""
 SCOPE = "openid profile email roles offline_access ClientelePortal"
 
 
@@ -27,10 +29,15 @@ class TokenMaker:
         self.base_url = service.base_url
         self.password = PASSWORD
         self.database_path: Path = service.plan.data / "care.db"
-        self.token = cache(self._token)
+        self._kept: dict[str, tuple[float, str]] = {}
 
-    def _token(self, username: str) -> str:
-        return str(self.tokens(username)["access_token"])
+    def token(self, username: str) -> str:
+        """An access token whose sign-in is at most some minutes old."""
+        until, token = self._kept.get(username, (0.0, ""))
+        if time.monotonic() >= until:
+            token = str(self.tokens(username)["access_token"])
+            self._kept[username] = (time.monotonic() + _RENEWED_AFTER, token)
+        return token
 
     def tokens(self, username: str, scope: str = SCOPE) -> dict[str, Any]:
         """Sign in in a browser of its own and return the token answer."""

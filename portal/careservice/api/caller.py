@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from flask import request
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from portal.careservice.api.errors import NotPermitted, NotSignedIn
+from portal.careservice.api.errors import NotPermitted, NotSignedIn, SignInTooOld
+from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.permissions import PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
+from portal.careservice.domain.permissions import ADMIN, PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
 from portal.careservice.identity.tables import Client, Tenant
 from portal.careservice.identity.tokens import InvalidToken, verify_access_token
 
@@ -25,6 +27,7 @@ class Caller:
     tenant_id: str
     roles: frozenset[str]
     scopes: frozenset[str]
+    auth_time: datetime | None
 
     @property
     def is_staff(self) -> bool:
@@ -39,7 +42,12 @@ class Caller:
     @property
     def actor(self) -> Actor:
         """The caller as the rules see one."""
-        return Actor(sub=self.sub, tenant_id=self.tenant_id, is_staff=self.is_staff)
+        return Actor(
+            sub=self.sub,
+            tenant_id=self.tenant_id,
+            is_staff=self.is_staff,
+            is_admin=ADMIN in self.roles,
+        )
 
     @property
     def owner(self) -> str:
@@ -49,6 +57,11 @@ class Caller:
     def may(self, act: Act) -> bool:
         """Whether roles or registration allow `act` at all."""
         return act in SERVICE_CLIENTS if self.sub is None else allows(act, self.roles)
+
+    def require_sign_in_within(self, max_age: timedelta) -> None:
+        """Ask for a new sign-in where the person's last is longer ago than `max_age`, or nobody knows when."""
+        if self.auth_time is None or now() - self.auth_time > max_age:
+            raise SignInTooOld(max_age)
 
 
 def identify(session: Session) -> Caller:
@@ -69,6 +82,7 @@ def identify(session: Session) -> Caller:
         tenant_id=_clinic(session, own_tenant, client_id),
         roles=_roles(claims.get("role")),
         scopes=frozenset((_text(claims.get("scope")) or "").split()),
+        auth_time=_instant(claims.get("auth_time")),
     )
 
 
@@ -97,3 +111,7 @@ def _roles(claim: Any) -> frozenset[str]:
 
 def _text(claim: Any) -> str | None:
     return claim if isinstance(claim, str) else None
+
+
+def _instant(claim: Any) -> datetime | None:
+    return datetime.fromtimestamp(claim, UTC) if isinstance(claim, int) else None

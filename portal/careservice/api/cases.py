@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.records import AuditedRecord, shown
 from portal.careservice.domain import cases
-from portal.careservice.domain.cases import CaseChange
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.cases import CareCase, CaseChange
 from portal.careservice.domain.enumerations import CareStatus, ProtocolType
 from portal.careservice.domain.permissions import Act
 
@@ -18,7 +21,7 @@ MODULE = "CareCase"
 
 
 class CaseRecord(AuditedRecord, kw_only=True):
-    """A care case."""
+    """A care case; patients get neither `diagnosis` nor `notes`."""
 
     id: str
     case_number: str
@@ -29,8 +32,8 @@ class CaseRecord(AuditedRecord, kw_only=True):
     status: CareStatus
     physician_id: str | None
     coordinator_id: str | None
-    diagnosis: str | None
-    notes: str | None
+    diagnosis: str | msgspec.UnsetType | None = msgspec.UNSET
+    notes: str | msgspec.UnsetType | None = msgspec.UNSET
     opened_at: datetime
     closed_at: datetime | None
     closed_reason: str | None
@@ -45,4 +48,12 @@ def update_case(caller: Caller, case_id: str) -> CaseRecord:
     change, stamp = payload.stamped(CaseChange)
     cases.update(session, caller.actor, case, change, stamp)
     session.flush()
-    return shown(case, CaseRecord)
+    return case_record(case, caller.actor)
+
+
+def case_record(case: CareCase, actor: Actor) -> CaseRecord:
+    """The case as `actor` may see it."""
+    record = shown(case, CaseRecord)
+    if not actor.is_staff:
+        record.diagnosis = record.notes = msgspec.UNSET
+    return record

@@ -26,7 +26,7 @@ from portal.careservice.domain.enumerations import (
     SigningOrder,
 )
 from portal.careservice.domain.patients import Patient
-from portal.careservice.domain.permissions import Act
+from portal.careservice.domain.permissions import MAX_AGE, MAX_AGE_FOR_THE_CLINIC, Act
 
 MODULE = "ConsentForm"
 
@@ -130,11 +130,10 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
     status = query.choice("Status", ConsentStatus)
     if status is not None:
         chosen = chosen.where(forms.status_column(moment) == status.value)
-    chosen = containing(
-        chosen,
-        query,
-        (ConsentForm.title, ConsentForm.kind, Patient.first_name, Patient.last_name, Patient.mrn),
-    )
+    searched = (ConsentForm.title, ConsentForm.kind, Patient.first_name, Patient.last_name)
+    if caller.is_staff:
+        searched = (*searched, Patient.mrn)  # a guess that finds would tell it
+    chosen = containing(chosen, query, searched)
     total, found = cut(
         database.session(),
         query,
@@ -167,12 +166,14 @@ def get_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
 
 
 @api.post("/api/care/consent-forms/<form_id>/sign")
-@endpoint(Act.SIGN_CONSENT, MODULE, idempotent=True)
+@endpoint(Act.SIGN_CONSENT, MODULE, idempotent=True, asks_age=False)
 def sign_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """The form with the caller's signature."""
     session = database.session()
     form = forms.find(session, caller.actor, form_id)
     new, stamp = payload.stamped(NewSignature)
+    for_the_clinic = new.signer_role in (SignerRole.CLINICIAN, SignerRole.WITNESS)
+    caller.require_sign_in_within(MAX_AGE_FOR_THE_CLINIC if for_the_clinic else MAX_AGE[Act.SIGN_CONSENT])
     return _saved(signing.sign(session, caller.actor, form, new, stamp))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
+import msgspec
+
 from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
@@ -14,14 +16,17 @@ from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.embryo_changes import EmbryoChange
 from portal.careservice.domain.embryos import EmbryoStorage, Location
 from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
-from portal.careservice.domain.permissions import Act
+from portal.careservice.domain.permissions import MAX_AGE, Act
 from portal.careservice.domain.pgt_results import PgtResult
 
 MODULE = "EmbryoStorage"
 
 
 class EmbryoRecord(AuditedRecord, kw_only=True):
-    """An embryo in storage; patients aren't told where it lies, nor of a result before its release."""
+    """An embryo in storage; patients aren't told where it lies.
+
+    They get no `notes`, and `pgtResultId` once that result is released; until then, as without one, it is left out.
+    """
 
     id: str
     patient_id: str
@@ -35,17 +40,17 @@ class EmbryoRecord(AuditedRecord, kw_only=True):
     status: EmbryoStatus
     location: Location | None
     hold_reason: str | None
-    pgt_result_id: str | None
+    pgt_result_id: str | msgspec.UnsetType | None = msgspec.UNSET
     consent_form_id: str | None
     storage_consented_until: date | None
     storage_expires_at: datetime | None
     statutory_limit: date | None
     disposition: Disposition
-    notes: str | None
+    notes: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 @api.put("/api/care/embryo-storage/<embryo_id>")
-@endpoint(Act.UPDATE_EMBRYO, MODULE)
+@endpoint(Act.UPDATE_EMBRYO, MODULE, asks_age=False)
 def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
     """The embryo as changed; patients change its disposition alone."""
     session = database.session()
@@ -53,6 +58,8 @@ def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
     change, stamp = payload.stamped(EmbryoChange)
     if isinstance(change.storage_expires_at, datetime):
         change.storage_expires_at = payload.utc(change.storage_expires_at)
+    if embryo_changes.is_choice(embryo, change):
+        caller.require_sign_in_within(MAX_AGE[Act.UPDATE_EMBRYO])
     embryo_changes.update(session, caller.actor, embryo, change, stamp)
     session.flush()
     result = session.get(PgtResult, embryo.pgt_result_id) if embryo.pgt_result_id else None
@@ -64,6 +71,7 @@ def embryo_record(embryo: EmbryoStorage, actor: Actor, result: PgtResult | None)
     record = shown(embryo, EmbryoRecord)
     if not actor.is_staff:
         record.location = None
-    if result is None or not pgt_results.is_visible(result, actor):
-        record.pgt_result_id = None
+        record.notes = msgspec.UNSET
+        if result is None or not pgt_results.is_visible(result, actor):
+            record.pgt_result_id = msgspec.UNSET
     return record

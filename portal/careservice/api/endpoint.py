@@ -1,8 +1,8 @@
 """What every endpoint does before and after its own work: one decorator.
 
 Before: the token, the clinic, the permission, whether the clinic uses this part of the service, the form of
-the ids, and an answer kept for this idempotency key. After: changes flushed so that a conflict shows as one,
-JSON, and for reads a strong ETag with 304.
+the ids, an answer kept for this idempotency key, and whether the sign-in is fresh enough. After: changes
+flushed so that a conflict shows as one, JSON, and for reads a strong ETag with 304.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from portal.careservice.api import errors
 from portal.careservice.api.caller import Caller, identify
 from portal.careservice.api.payload import identifier, raw_body
 from portal.careservice.domain import idempotency, policies
-from portal.careservice.domain.permissions import Act
+from portal.careservice.domain.permissions import MAX_AGE, Act
 from portal.careservice.domain.rules import Invalid, KeptElsewhere
 from portal.careservice.ids import new_id
 
@@ -54,12 +54,13 @@ declared: dict[str, Declared] = {}
 
 
 def endpoint(
-    act: Act, module: str, *, idempotent: bool = False, cache: str = _READ
+    act: Act, module: str, *, idempotent: bool = False, asks_age: bool = True, cache: str = _READ
 ) -> Callable[[Callable[Concatenate[Caller, P], Answer]], Callable[P, Response]]:
     """Let a function answer requests that a `Caller` with permission for `act` makes.
 
-    `module` is the resource's group in the care API specification, for clinics that don't use it. What the
-    function returns is the body, a whole response, or None for 204.
+    `module` is the resource's group in the care API specification, for clinics that don't use it. A function
+    that asks for a fresh sign-in itself says `asks_age=False`. What it returns is the body, a whole response,
+    or None for 204.
     """
 
     def decorate(handler: Callable[Concatenate[Caller, P], Answer]) -> Callable[P, Response]:
@@ -80,13 +81,19 @@ def endpoint(
                 raise KeptElsewhere
             for name in kwargs:
                 kwargs[name] = identifier(str(kwargs[name]), _camel(name))
-            if not idempotent or "Idempotency-Key" not in request.headers:
+
+            def act_now() -> Response:
+                if asks_age and act in MAX_AGE:
+                    caller.require_sign_in_within(MAX_AGE[act])
                 return _respond(handler(caller, *args, **kwargs), cache)
+
+            if not idempotent or "Idempotency-Key" not in request.headers:
+                return act_now()
             mark = _mark(caller)
             kept = idempotency.recall(session, mark)
             if kept is not None:
                 return _json(kept)
-            response = _respond(handler(caller, *args, **kwargs), cache)
+            response = act_now()
             mark.answer = response.get_data()
             session.flush()
             return response

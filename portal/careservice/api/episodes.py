@@ -9,15 +9,15 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import clock, database
 from portal.careservice.api.caller import Caller
-from portal.careservice.api.cases import CaseRecord
+from portal.careservice.api.cases import CaseRecord, case_record
 from portal.careservice.api.documents import FileRecord, FolderRecord
 from portal.careservice.api.embryos import EmbryoRecord, embryo_record
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.patients import PatientRecord
+from portal.careservice.api.patients import PatientRecord, patient_record
 from portal.careservice.api.protocols import ProtocolRecord
 from portal.careservice.api.records import Record, shown
 from portal.careservice.api.relationships import RelationshipRecord
-from portal.careservice.domain import conversations, documents, episodes, pgt_results, protocols
+from portal.careservice.domain import conversations, documents, episodes, pgt_results, protocols, sharing
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.consents import forms
 from portal.careservice.domain.consents.forms import ConsentForm
@@ -152,7 +152,7 @@ class EpisodeRecord(Record, kw_only=True):
 @api.get("/api/patient-portal/episodes/<episode_id>")
 @endpoint(Act.READ_EPISODE, MODULE)
 def get_episode(caller: Caller, episode_id: str) -> EpisodeRecord:
-    """One episode; patients see those in which they are the patient or the partner."""
+    """One episode; patients see their own, partners those of a patient who shares their care with them."""
     session, actor = database.session(), caller.actor
     episode = episodes.find(session, actor, episode_id)
     protocol = protocols.of_episode(session, episode.id)
@@ -166,10 +166,10 @@ def get_episode(caller: Caller, episode_id: str) -> EpisodeRecord:
         outcome=episode.outcome,
         start_date=episode.start_date,
         end_date=episode.end_date,
-        patient=shown(episode.patient, PatientRecord),
-        partner=shown(episode.partner, PatientRecord) if episode.partner else None,
-        relationships=_relationships(session, episode),
-        case=shown(episode.case, CaseRecord),
+        patient=patient_record(episode.patient, actor),
+        partner=patient_record(episode.partner, actor) if episode.partner else None,
+        relationships=_relationships(session, actor, episode),
+        case=case_record(episode.case, actor),
         protocol=shown(protocol, ProtocolRecord) if protocol else None,
         embryos=embryos,
         pgt_results=results,
@@ -220,11 +220,16 @@ def _consent_forms(session: Session, actor: Actor, episode: Episode) -> list[Con
     ]
 
 
-def _relationships(session: Session, episode: Episode) -> list[RelationshipRecord]:
+def _relationships(session: Session, actor: Actor, episode: Episode) -> list[RelationshipRecord]:
+    """Those of the couple; patients see the ones that they are part of, nobody else's emergency contacts."""
     couple = [person for person in (episode.patient_id, episode.partner_id) if person]
-    found = session.scalars(
-        select(Relationship)
-        .where(or_(Relationship.patient_id.in_(couple), Relationship.related_patient_id.in_(couple)))
-        .order_by(Relationship.related_name, Relationship.id)
+    chosen = select(Relationship).where(
+        or_(Relationship.patient_id.in_(couple), Relationship.related_patient_id.in_(couple))
     )
+    if not actor.is_staff:
+        mine = sharing.own_records(actor)
+        chosen = chosen.where(
+            or_(Relationship.patient_id.in_(mine), Relationship.related_patient_id.in_(mine))
+        )
+    found = session.scalars(chosen.order_by(Relationship.related_name, Relationship.id))
     return [shown(relationship, RelationshipRecord) for relationship in found]

@@ -1,11 +1,13 @@
 """How the API says no: ABP's error body, with none but the documented codes (care API specification §7).
 
 An empty 401 or 403 says that the token or the permission is missing; a 403 with a code says which rule refused.
+A 401 whose challenge is `insufficient_user_authentication` asks for a fresh sign-in (RFC 9470).
 """
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import msgspec
 from flask import Blueprint, Response, request
@@ -22,6 +24,14 @@ _API = re.compile(r"^/api/")
 
 class NotSignedIn(Exception):
     """No token, or none that is good."""
+
+
+class SignInTooOld(Exception):
+    """The act asks for a sign-in that is no older than `max_age` (RFC 9470)."""
+
+    def __init__(self, max_age: timedelta) -> None:
+        super().__init__()
+        self.max_age = max_age
 
 
 class NotPermitted(Exception):
@@ -54,6 +64,7 @@ class ErrorBody(msgspec.Struct, kw_only=True):
 def handle(blueprint: Blueprint) -> None:
     """Let `blueprint` answer every failure of its endpoints."""
     blueprint.register_error_handler(NotSignedIn, _not_signed_in)
+    blueprint.register_error_handler(SignInTooOld, _sign_in_too_old)
     blueprint.register_error_handler(NotPermitted, _not_permitted)
     blueprint.register_error_handler(Refused, _refused)
     blueprint.register_error_handler(StaleDataError, _changed_meanwhile)
@@ -71,6 +82,15 @@ def language() -> str:
 
 def _not_signed_in(_error: NotSignedIn) -> Response:
     return Response(status=401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+
+
+def _sign_in_too_old(error: SignInTooOld) -> Response:
+    challenge = (
+        'Bearer error="insufficient_user_authentication", '
+        'error_description="This act needs a more recent sign-in", '
+        f'max_age="{int(error.max_age.total_seconds())}"'
+    )
+    return Response(status=401, headers={"WWW-Authenticate": challenge})
 
 
 def _not_permitted(_error: NotPermitted) -> Response:

@@ -2,53 +2,69 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
+
+import msgspec
 
 from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import AuditedRecord, shown
-from portal.careservice.domain import patients
-from portal.careservice.domain.consents.parties import rename_signers
+from portal.careservice.api.records import Record, shown
+from portal.careservice.domain import accounts, patients
+from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.enumerations import Channel
-from portal.careservice.domain.patients import Address, EmergencyContact, PatientDetails
+from portal.careservice.domain.patients import Address, EmergencyContact, Patient, PatientDetails
 from portal.careservice.domain.permissions import Act
 
 MODULE = "Patient"
 
 
-class PatientRecord(AuditedRecord, kw_only=True):
-    """A patient."""
+class PatientRecord(Record, kw_only=True):
+    """A patient; of the other of a couple only `id` and names are told, all else is left out."""
 
     id: str
-    user_id: str | None
-    mrn: str
     first_name: str
     last_name: str
     preferred_name: str | None
-    date_of_birth: date
-    email: str | None
-    phone_number: str | None
-    address: Address | None
-    language: str
-    preferred_channel: Channel
-    emergency_contact: EmergencyContact | None
-    is_active: bool
+    user_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    mrn: str | msgspec.UnsetType = msgspec.UNSET
+    date_of_birth: date | msgspec.UnsetType = msgspec.UNSET
+    email: str | msgspec.UnsetType | None = msgspec.UNSET
+    phone_number: str | msgspec.UnsetType | None = msgspec.UNSET
+    address: Address | msgspec.UnsetType | None = msgspec.UNSET
+    language: str | msgspec.UnsetType = msgspec.UNSET
+    preferred_channel: Channel | msgspec.UnsetType = msgspec.UNSET
+    emergency_contact: EmergencyContact | msgspec.UnsetType | None = msgspec.UNSET
+    is_active: bool | msgspec.UnsetType = msgspec.UNSET
+    creation_time: datetime | msgspec.UnsetType = msgspec.UNSET
+    creator_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    last_modification_time: datetime | msgspec.UnsetType | None = msgspec.UNSET
+    last_modifier_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    concurrency_stamp: str | msgspec.UnsetType = msgspec.UNSET
 
 
 @api.put("/api/care/patients/<patient_id>")
 @endpoint(Act.UPDATE_PATIENT, MODULE)
 def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
-    """The patient as changed; patients change their own contact fields alone."""
+    """The patient as changed; patients change their own contact fields alone, administrators bind an account."""
     session = database.session()
     patient = patients.find(session, caller.actor, patient_id)
     patients.require_kept_here(patient)
     details, stamp = payload.stamped(PatientDetails)
-    before = patient.user_id or patient.id
     patients.update(session, caller.actor, patient, details, stamp)
-    if before != (patient.user_id or patient.id):
-        session.flush()
-        rename_signers(session, patient, before)
+    accounts.bind(session, caller.actor, patient, details.user_id)
     session.flush()
-    return shown(patient, PatientRecord)
+    return patient_record(patient, caller.actor)
+
+
+def patient_record(patient: Patient, actor: Actor) -> PatientRecord:
+    """The patient as `actor` may see one: whole for staff and the patient themselves, else the names alone."""
+    if actor.is_staff or patient.is_about(actor):
+        return shown(patient, PatientRecord)
+    return PatientRecord(
+        id=patient.id,
+        first_name=patient.first_name,
+        last_name=patient.last_name,
+        preferred_name=patient.preferred_name,
+    )

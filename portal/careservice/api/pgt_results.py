@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from portal.careservice import database
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.records import Record
-from portal.careservice.domain import pgt_results
+from portal.careservice.domain import documents, pgt_results
 from portal.careservice.domain.enumerations import PgtCall, PgtStatus, PgtType
 from portal.careservice.domain.permissions import Act
-from portal.careservice.domain.pgt_results import Abnormality, Thresholds
+from portal.careservice.domain.pgt_results import SeenAbnormality, Thresholds
 
 MODULE = "PGTResult"
 
 
 class PgtResultRecord(Record, kw_only=True):
-    """The result of an embryo's genetic test."""
+    """The result of an embryo's genetic test; free text is left out while the embryo's sex isn't told."""
 
     id: str
     embryo_storage_id: str
@@ -31,11 +33,11 @@ class PgtResultRecord(Record, kw_only=True):
     call: PgtCall | None
     mosaic_percent: float | None
     thresholds: Thresholds | None
-    abnormalities: list[Abnormality]
-    condition: str | None
+    abnormalities: list[SeenAbnormality]
+    condition: str | msgspec.UnsetType | None = msgspec.UNSET
     sex_disclosed: bool
     sex: str | None
-    comment: str | None
+    comment: str | msgspec.UnsetType | None = msgspec.UNSET
     report_file_id: str | None
     released_at: datetime | None
 
@@ -65,6 +67,6 @@ def get_pgt_result(caller: Caller, result_id: str) -> PgtResultRecord:
         sex_disclosed=seen.sex_disclosed,
         sex=seen.sex,
         comment=seen.comment,
-        report_file_id=result.report_file_id,
+        report_file_id=documents.shown_report(session, caller.actor, result.report_file_id),
         released_at=result.released_at,
     )

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 
-from sqlalchemy import select
-
 from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.paging import Page, containing, cut
 from portal.careservice.api.records import AuditedRecord, shown
-from portal.careservice.domain import patients, protocols
+from portal.careservice.domain import protocols
 from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.protocols import FertilityProtocol, Medication, MonitoringDay, ProtocolPlan
@@ -50,10 +48,8 @@ SORTABLE = {
 @endpoint(Act.READ_PROTOCOLS, MODULE)
 def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
     """The protocols that the caller may see, by PatientId, EpisodeId, Status, Type and Filter."""
-    session, query, actor = database.session(), payload.query(), caller.actor
-    chosen = select(FertilityProtocol).where(FertilityProtocol.tenant_id == actor.tenant_id)
-    if not actor.is_staff:
-        chosen = chosen.where(FertilityProtocol.patient_id.in_(patients.ids_of(session, actor)))
+    session, query = database.session(), payload.query()
+    chosen = protocols.visible(caller.actor)
     patient_id, episode_id = query.identifier("PatientId"), query.identifier("EpisodeId")
     status, kind = query.choice("Status", ProtocolStatus), query.choice("Type", ProtocolType)
     if patient_id is not None:

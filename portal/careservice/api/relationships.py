@@ -16,7 +16,7 @@ MODULE = "PatientRelationship"
 
 
 class RelationshipRecord(Record, kw_only=True):
-    """What another person is to a patient."""
+    """What another person is to a patient, until `endDate`."""
 
     id: str
     patient_id: str
@@ -31,5 +31,5 @@ class RelationshipRecord(Record, kw_only=True):
 @api.delete("/api/care/relationships/<relationship_id>")
 @endpoint(Act.DELETE_RELATIONSHIP, MODULE)
 def delete_relationship(caller: Caller, relationship_id: str) -> None:
-    """204; a second time 404."""
-    relationships.remove(database.session(), caller.actor, relationship_id)
+    """204; a second time 404. Where a live form or a stored embryo depends on it, the record stays as ended."""
+    relationships.end(database.session(), caller.actor, relationship_id)

@@ -12,6 +12,7 @@ class Actor:
     sub: str | None
     tenant_id: str
     is_staff: bool
+    is_admin: bool = False
 
     @property
     def person_id(self) -> str:

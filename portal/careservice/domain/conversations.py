@@ -12,10 +12,10 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
+from portal.careservice.domain import sharing
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import one_of
 from portal.careservice.domain.enumerations import Channel, MessageSide
-from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import NotThere
 from portal.careservice.ids import new_id
 
@@ -114,16 +114,19 @@ class ConversationState(Base):
 
 
 def visible(actor: Actor) -> Select[Conversation]:
-    """The conversations that `actor` may see: staff their clinic's, patients those about or with them."""
+    """The conversations that `actor` may see: staff their clinic's, patients those about or with them.
+
+    One with them about another patient they see as long as that patient shares their care with them.
+    """
     chosen = select(Conversation).where(Conversation.tenant_id == actor.tenant_id)
     if actor.is_staff:
         return chosen
-    sub = actor.person_id
+    takes_part = Conversation.id.in_(
+        select(Participant.conversation_id).where(Participant.person_id == actor.person_id)
+    )
+    is_open = or_(Conversation.patient_id.is_(None), Conversation.patient_id.in_(sharing.sharing_with(actor)))
     return chosen.where(
-        or_(
-            Conversation.patient_id.in_(select(Patient.id).where(is_mine(sub))),
-            Conversation.id.in_(select(Participant.conversation_id).where(Participant.person_id == sub)),
-        )
+        or_(Conversation.patient_id.in_(sharing.own_records(actor)), and_(takes_part, is_open))
     )
 
 

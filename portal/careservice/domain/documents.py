@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Exists, ForeignKey, LargeBinary, String, exists, func, select
+from sqlalchemy import ForeignKey, LargeBinary, String, exists, false, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.sql import ColumnElement
 
 from portal.careservice.clock import now
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import conversations, episodes
+from portal.careservice.domain import conversations, episodes, pgt_results
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited
 from portal.careservice.domain.consents import forms
-from portal.careservice.domain.pgt_results import RELEASED, PgtResult
+from portal.careservice.domain.pgt_results import PgtResult
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
 
 
@@ -30,7 +31,10 @@ class Directory(Audited, Base):
 
 
 class File(Base):
-    """What is known of a file without reading it; `size` in bytes."""
+    """What is known of a file without reading it; `size` in bytes.
+
+    The laboratory marks with `is_patient_copy` a report that it wrote for the patient: nothing in it tells a sex.
+    """
 
     __tablename__ = "files"
 
@@ -42,6 +46,7 @@ class File(Base):
     media_type: Mapped[str]
     size: Mapped[int]
     sha256: Mapped[str] = mapped_column(String(64))
+    is_patient_copy: Mapped[bool] = mapped_column(default=False, server_default=false())
     creation_time: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -64,26 +69,38 @@ def directories_of(session: Session, episode_id: str) -> list[Directory]:
 
 
 def files_of(session: Session, actor: Actor, episode_id: str) -> list[File]:
-    """The files of an episode that `actor` may see, by name: reports of unreleased results only for staff."""
+    """The files of an episode that `actor` may see, by name: reports held back only for staff."""
     chosen = select(File).where(File.episode_id == episode_id).order_by(File.name, File.id)
     if not actor.is_staff:
-        chosen = chosen.where(~_reports_unreleased())
+        chosen = chosen.where(~_is_held_back(session, actor))
     return list(session.scalars(chosen))
 
 
-def _reports_unreleased() -> Exists:
-    return exists().where(PgtResult.report_file_id == File.id, PgtResult.status.not_in(RELEASED))
+def _is_held_back(session: Session, actor: Actor) -> ColumnElement[bool]:
+    """The condition that picks reports of a result that isn't released, or whose sex isn't to be told.
+
+    A patient's copy may be seen as soon as all results in it are released.
+    """
+    untold = ~pgt_results.tells_sex(session, actor.tenant_id) & ~File.is_patient_copy
+    return exists().where(PgtResult.report_file_id == File.id, ~pgt_results.is_released() | untold)
 
 
 def find_file(session: Session, actor: Actor, file_id: str) -> File:
     """The file, if it lies in an episode, a consent form or a conversation that `actor` may see."""
     chosen = select(File).where(File.id == file_id, File.tenant_id == actor.tenant_id)
     if not actor.is_staff:
-        chosen = chosen.where(~_reports_unreleased())
+        chosen = chosen.where(~_is_held_back(session, actor))
     file = session.scalars(chosen).one_or_none()
     if file is None or not (actor.is_staff or _reaches(session, actor, file)):
         raise NotThere
     return file
+
+
+def shown_report(session: Session, actor: Actor, file_id: str | None) -> str | None:
+    """The id of a result's report, None where `actor` may not have it."""
+    if file_id is None or actor.is_staff:
+        return file_id
+    return session.scalar(select(File.id).where(File.id == file_id, ~_is_held_back(session, actor)))
 
 
 def _reaches(session: Session, actor: Actor, file: File) -> bool:

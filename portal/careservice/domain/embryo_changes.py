@@ -74,6 +74,14 @@ def update(
     return embryo
 
 
+def is_choice(embryo: EmbryoStorage, change: EmbryoChange) -> bool:
+    """Whether a change decides about the embryo: a move to another state, or another disposition."""
+    return change.status not in (msgspec.UNSET, embryo.status) or change.disposition not in (
+        msgspec.UNSET,
+        embryo.disposition,
+    )
+
+
 def _wish(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: Disposition) -> None:
     if wanted in FINAL_WISHES:
         raise Refused(Rule.FORM_MISSING)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import date, datetime
 
 import msgspec
-from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy import ForeignKey, Index, Select, String, and_, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import patients
+from portal.careservice.domain import sharing
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.columns import Audited, Structs, one_of
@@ -136,20 +136,28 @@ class Alert(Base):
 
 
 def find(session: Session, actor: Actor, episode_id: str) -> Episode:
-    """The episode as far as `actor` reaches: staff any of the clinic's, patients theirs or their partner's."""
-    episode = session.get(Episode, episode_id)
-    if episode is None or episode.tenant_id != actor.tenant_id or not _is_seen(session, actor, episode):
+    """The episode as far as `actor` reaches: staff any of the clinic's, others what `reached` picks."""
+    episode = session.scalars(
+        select(Episode).where(Episode.id == episode_id, Episode.id.in_(reached(actor)))
+    ).one_or_none()
+    if episode is None:
         raise NotThere
     return episode
 
 
 def is_reached(session: Session, actor: Actor, episode_id: str) -> bool:
     """Whether `find` would find it."""
-    episode = session.get(Episode, episode_id)
-    return episode is not None and episode.tenant_id == actor.tenant_id and _is_seen(session, actor, episode)
+    return session.scalar(reached(actor).where(Episode.id == episode_id)) is not None
 
 
-def _is_seen(session: Session, actor: Actor, episode: Episode) -> bool:
+def reached(actor: Actor) -> Select[str]:
+    """The ids of the episodes that `actor` may see: staff their clinic's, patients their own.
+
+    A partner sees those of a patient who shares their care with him, as long as that lasts.
+    """
+    chosen = select(Episode.id).where(Episode.tenant_id == actor.tenant_id)
     if actor.is_staff:
-        return True
-    return not {episode.patient_id, episode.partner_id}.isdisjoint(patients.ids_of(session, actor))
+        return chosen
+    mine = sharing.own_records(actor)
+    as_partner = and_(Episode.partner_id.in_(mine), Episode.patient_id.in_(sharing.sharing_with(actor)))
+    return chosen.where(or_(Episode.patient_id.in_(mine), as_partner))

@@ -42,7 +42,10 @@ class EmergencyContact(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Patient(Audited, Base):
-    """A person under a clinic's care; `user_id` is the `sub` of the one who signs in as this patient."""
+    """A person under a clinic's care; `user_id` is the `sub` of the one who signs in as this patient.
+
+    `email_changed_by_id` is who gave the record its e-mail, unknown until it is changed once.
+    """
 
     __tablename__ = "patients"
 
@@ -55,6 +58,7 @@ class Patient(Audited, Base):
     preferred_name: Mapped[str | None]
     date_of_birth: Mapped[date]
     email: Mapped[str | None]
+    email_changed_by_id: Mapped[str | None] = mapped_column(String(36))
     phone_number: Mapped[str | None]
     address: Mapped[Address | None] = mapped_column(Structs(Address))
     language: Mapped[str] = mapped_column(default="en")
@@ -90,9 +94,12 @@ class Relationship(Base):
 
 
 class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
-    """What an update of a patient may say: the record without its id and audit."""
+    """What an update of a patient may say: the record without its id and audit.
 
-    user_id: Line | None = None
+    Binding to an account is an act of its own, so `user_id` left out stays as it is.
+    """
+
+    user_id: Line | msgspec.UnsetType | None = msgspec.UNSET
     mrn: Name
     first_name: Name
     last_name: Name
@@ -151,14 +158,17 @@ def require_kept_here(patient: Patient) -> None:
 
 
 def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
-    """Put `details` in place of what the record said; patients may change their contact fields alone."""
+    """Put `details` in place of what the record said; patients may change their contact fields alone.
+
+    All but `user_id`, which `accounts.bind` sees to.
+    """
     require_kept_here(patient)
     require_stamp(patient.concurrency_stamp, stamp)
     _write_numbers(session, patient, details)
     changes = {
         name: value
         for name, value in msgspec.structs.asdict(details).items()
-        if getattr(patient, name) != value
+        if name != "user_id" and getattr(patient, name) != value
     }
     if not actor.is_staff and not changes.keys() <= CONTACT_FIELDS:
         raise Refused(Rule.FIELD_NOT_YOURS)
@@ -166,6 +176,8 @@ def update(session: Session, actor: Actor, patient: Patient, details: PatientDet
         raise Invalid("That day is still to come.", "dateOfBirth")
     for name, value in changes.items():
         setattr(patient, name, value)
+    if "email" in changes:
+        patient.email_changed_by_id = actor.sub
     patient.touch(actor.sub)
     return patient
 

@@ -8,9 +8,11 @@ being named as a signer is what counts; revoking is too, for those who may withd
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 
 PATIENT = frozenset({"patient"})
+ADMIN = "admin"
 STAFF = frozenset({"nurse", "physician", "embryologist", "coordinator", "admin"})
 EVERYONE = PATIENT | STAFF
 
@@ -62,6 +64,25 @@ ALLOWED: dict[Act, frozenset[str]] = {
     Act.MERGE_PROSPECTS: frozenset({"coordinator", "admin", "nurse"}),
     Act.BOOK_WINDOW: frozenset({"coordinator", "admin", "nurse"}),
 }
+
+MAX_AGE: dict[Act, timedelta] = dict.fromkeys(
+    (
+        Act.SIGN_CONSENT,
+        Act.REVOKE_CONSENT,
+        Act.UPDATE_EMBRYO,
+        Act.DELETE_RELATIONSHIP,
+        Act.MERGE_PROSPECTS,
+        Act.DELETE_EMR_ENDPOINT,
+    ),
+    timedelta(minutes=5),
+)
+"""How long ago the person may have signed in (RFC 9470 `max_age`), for acts that ask for a fresh sign-in.
+
+Of an embryo's record only its state and its disposition do.
+"""
+
+MAX_AGE_FOR_THE_CLINIC = timedelta(minutes=20)
+"""As `MAX_AGE`, for signing as a clinician or a witness: they sign one form after another."""
 
 SERVICE_CLIENTS = frozenset({Act.READ_PHYSICIANS, Act.BOOK_WINDOW})
 """What a token got by Client Credentials may do: nothing of a person's (contract of the public booking page)."""

@@ -6,8 +6,9 @@ import re
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, String, false
 from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.sql import ColumnElement
 
 from portal.careservice.database import Base, Id
 from portal.careservice.domain import episodes
@@ -20,13 +21,18 @@ from portal.careservice.domain.rules import NotThere
 RELEASED = (PgtStatus.RELEASED, PgtStatus.AMENDED)
 """The states in which a patient sees a result."""
 
-_SEX = re.compile(
-    r"\b(?:46|45|47|48)?[ ,]{0,2}(?:X{1,3}Y{1,2}|X{2,4}|X0|XO)\b"
-    r"|\b(?:gonosom\w*|sex chromosomes?|chromosomes? [XY]\b|[XY][- ]chromosomes?|monosomy X|trisomy X"
-    r"|(?:fe)?male|boy|girl|Turner|Klinefelter)\b",
+_AUTOSOME = re.compile(
+    r"^\s*(?:chromosome |chr\.? ?)?((?:[1-9]|1\d|2[0-2])(?:[pq](?:ter|\d\d?(?:\.\d\d?)?)?)?)\s*$",
     re.IGNORECASE,
 )
-_STRUCK = "[withheld]"
+"""One of the chromosomes 1 to 22, with an arm or band of it (ISCN) where one is named."""
+_CHANGE = re.compile(
+    r"^(?:(?:whole|segmental|partial|complex|low|high|mosaic) ){0,3}"
+    r"(?:gain|loss|trisomy|monosomy|tetrasomy|nullisomy|deletion|duplication|aneuploidy)"
+    r"(?: \(?\d{1,3}(?:[.,]\d+)? ?%\)?)?$",
+    re.IGNORECASE,
+)
+"""The words in which a change may be told while the sex isn't: none of them could tell it."""
 
 
 class Thresholds(msgspec.Struct, rename="camel", kw_only=True):
@@ -70,14 +76,34 @@ class PgtResult(Base):
     released_at: Mapped[datetime | None]
 
 
+class SeenAbnormality(msgspec.Struct, rename="camel", kw_only=True):
+    """What was found on one chromosome; `change` is left out where its words are held back."""
+
+    chromosome: str
+    change: str | msgspec.UnsetType = msgspec.UNSET
+
+
 class SeenResult(msgspec.Struct, rename="camel", kw_only=True):
-    """What of a result may be shown: sex and sex chromosomes gone, where they have to be."""
+    """What of a result may be shown: while its sex isn't told, what is structured and can't tell it.
+
+    Free text, `comment` and `condition`, is left out then.
+    """
 
     sex_disclosed: bool
     sex: str | None
-    comment: str | None
-    condition: str | None
-    abnormalities: list[Abnormality]
+    comment: str | msgspec.UnsetType | None
+    condition: str | msgspec.UnsetType | None
+    abnormalities: list[SeenAbnormality]
+
+
+def is_released() -> ColumnElement[bool]:
+    """The condition that picks results which patients may see."""
+    return PgtResult.status.in_(RELEASED)
+
+
+def tells_sex(session: Session, tenant_id: str) -> ColumnElement[bool]:
+    """The condition that picks results whose sex the laboratory and the clinic both tell."""
+    return PgtResult.sex_disclosed.is_(True) if discloses_sex(session, tenant_id) else false()
 
 
 def is_visible(result: PgtResult, actor: Actor) -> bool:
@@ -95,31 +121,30 @@ def find(session: Session, actor: Actor, result_id: str) -> PgtResult:
 
 
 def masked(session: Session, result: PgtResult) -> SeenResult:
-    """The parts of a result that could tell a sex: as they are only where clinic and result both allow it."""
+    """The parts of a result that could tell a sex: whole only where clinic and laboratory both allow it."""
     if result.sex_disclosed and discloses_sex(session, result.tenant_id):
         return SeenResult(
             sex_disclosed=True,
             sex=result.sex,
             comment=result.comment,
             condition=result.condition,
-            abnormalities=result.abnormalities,
+            abnormalities=[
+                SeenAbnormality(chromosome=found.chromosome, change=found.change)
+                for found in result.abnormalities
+            ],
         )
     return SeenResult(
         sex_disclosed=False,
         sex=None,
-        comment=_strike(result.comment),
-        condition=_strike(result.condition),
-        abnormalities=[
-            Abnormality(chromosome=found.chromosome, change=_strike(found.change) or "")
-            for found in result.abnormalities
-            if not _is_sex_chromosome(found.chromosome)
-        ],
+        comment=msgspec.UNSET,
+        condition=msgspec.UNSET,
+        abnormalities=[seen for found in result.abnormalities if (seen := _autosomal(found)) is not None],
     )
 
 
-def _is_sex_chromosome(name: str) -> bool:
-    return not {"x", "y"}.isdisjoint(re.findall(r"[a-z]", name.casefold().replace("chromosome", "")))
-
-
-def _strike(text: str | None) -> str | None:
-    return None if text is None else _SEX.sub(_STRUCK, text)
+def _autosomal(found: Abnormality) -> SeenAbnormality | None:
+    name = _AUTOSOME.match(found.chromosome)
+    if name is None:
+        return None
+    change = found.change if _CHANGE.match(found.change) else msgspec.UNSET
+    return SeenAbnormality(chromosome=name[1], change=change)

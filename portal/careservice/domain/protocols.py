@@ -6,11 +6,11 @@ from datetime import date
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ForeignKey, String, select
+from sqlalchemy import ForeignKey, Select, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import patients
+from portal.careservice.domain import episodes, sharing
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
@@ -96,12 +96,23 @@ class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):
     monitoring: Annotated[list[MonitoringDay], msgspec.Meta(max_length=200)]
 
 
+def visible(actor: Actor) -> Select[FertilityProtocol]:
+    """The protocols that `actor` may see: staff their clinic's, patients their own and their episodes'."""
+    chosen = select(FertilityProtocol).where(FertilityProtocol.tenant_id == actor.tenant_id)
+    if actor.is_staff:
+        return chosen
+    return chosen.where(
+        or_(
+            FertilityProtocol.patient_id.in_(sharing.own_records(actor)),
+            FertilityProtocol.episode_id.in_(episodes.reached(actor)),
+        )
+    )
+
+
 def find(session: Session, actor: Actor, protocol_id: str) -> FertilityProtocol:
-    """The protocol as far as `actor` reaches: staff any of the clinic's, patients their own."""
-    protocol = session.get(FertilityProtocol, protocol_id)
-    if protocol is None or protocol.tenant_id != actor.tenant_id:
-        raise NotThere
-    if not actor.is_staff and protocol.patient_id not in patients.ids_of(session, actor):
+    """The protocol, if `actor` may see it."""
+    protocol = session.scalars(visible(actor).where(FertilityProtocol.id == protocol_id)).one_or_none()
+    if protocol is None:
         raise NotThere
     return protocol
 

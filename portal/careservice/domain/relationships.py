@@ -1,42 +1,57 @@
-"""Removing what another person is to a patient."""
+"""Ending what another person is to a patient, and with it what is shared with them."""
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
+from portal.careservice.domain import sharing
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents.forms import ConsentForm, live_at
+from portal.careservice.domain.consents.forms import ConsentForm, Signer, live_at
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import ConsentStatus, EmbryoStatus
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
-from portal.careservice.domain.rules import NotThere, Refused, Rule
+from portal.careservice.domain.rules import NotThere
 
 
-def remove(session: Session, actor: Actor, relationship_id: str) -> None:
-    """Delete a relationship, unless a live shared consent or a stored embryo of the two depends on it."""
+def end(session: Session, actor: Actor, relationship_id: str) -> None:
+    """End a relationship at once; the record goes, unless a live form or a stored embryo depends on it.
+
+    Then it stays and says when it ended. One that has ended is as good as absent.
+    """
     relationship = session.get(Relationship, relationship_id)
     if relationship is None or relationship.tenant_id != actor.tenant_id:
         raise NotThere
     owner = session.get_one(Patient, relationship.patient_id)
     if not actor.is_staff and not owner.is_about(actor):
         raise NotThere
+    today = sharing.today()
+    if relationship.end_date is not None and relationship.end_date <= today:
+        raise NotThere
     if _is_in_use(session, relationship):
-        raise Refused(Rule.RELATIONSHIP_IN_USE)
-    session.delete(relationship)
+        relationship.end_date = today
+    else:
+        session.delete(relationship)
 
 
 def _is_in_use(session: Session, relationship: Relationship) -> bool:
     if relationship.related_patient_id is None:
         return False
-    pair = (relationship.patient_id, relationship.related_patient_id)
+    owner = session.get_one(Patient, relationship.patient_id)
+    related = session.get_one(Patient, relationship.related_patient_id)
+    pair = (owner.id, related.id)
+    named = (related.user_id or related.id, owner.user_id or owner.id)
+    other_signs = (
+        (ConsentForm.patient_id == about)
+        & ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == signer))
+        for about, signer in zip(pair, named, strict=True)
+    )
     shared_consent = (
         select(ConsentForm.id)
         .where(
-            ConsentForm.patient_id.in_(pair),
-            ConsentForm.partner_id.in_(pair),
+            or_(ConsentForm.patient_id.in_(pair) & ConsentForm.partner_id.in_(pair), *other_signs),
             ConsentForm.status != ConsentStatus.DRAFT,
             live_at(now()),
         )

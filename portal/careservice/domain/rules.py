@@ -14,6 +14,9 @@ class Rule(StrEnum):
     CONCURRENCY_CONFLICT = "ConcurrencyConflict"
     ILLEGAL_TRANSITION = "IllegalTransition"
     FIELD_NOT_YOURS = "FieldNotYours"
+    # patients
+    ACCOUNT_BOUND = "AccountBound"
+    EMAIL_CHANGED_BY_YOU = "EmailChangedByYou"
     # consent forms
     NOT_A_SIGNER = "NotASigner"
     ALREADY_SIGNED = "AlreadySigned"
@@ -35,8 +38,7 @@ class Rule(StrEnum):
     WISH_DIFFERS = "WishDiffers"
     ON_HOLD = "OnHold"
     SECOND_PERSON_MISSING = "SecondPersonMissing"
-    # relationships, folders, EMR endpoints
-    RELATIONSHIP_IN_USE = "RelationshipInUse"
+    # folders, EMR endpoints
     MOVE_INTO_DESCENDANT = "MoveIntoDescendant"
     DUPLICATE_NAME = "DuplicateName"
     SYNC_RUNNING = "SyncRunning"

@@ -177,6 +177,7 @@ class CodeGrant(AuthorizationCodeGrant):
             person_id=person.id,
             sid=code.sid,
             scope=code.scope,
+            auth_time=code.auth_time,
             ends_at=now() + current_settings().lifetimes.refresh_token,
         )
         session.add(grant)

@@ -7,7 +7,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
@@ -32,7 +32,10 @@ class Tenant(Base):
 
 
 class Person(Base):
-    """Somebody who can sign in; `id` is the `sub` of the tokens."""
+    """Somebody who can sign in; `id` is the `sub` of the tokens.
+
+    `email_verified` says that the person was seen to read what is sent to `email`.
+    """
 
     __tablename__ = "people"
     __table_args__ = (UniqueConstraint("tenant_id", "username"), Index(None, "username"))
@@ -44,6 +47,7 @@ class Person(Base):
     given_name: Mapped[str]
     family_name: Mapped[str]
     email: Mapped[str]
+    email_verified: Mapped[bool] = mapped_column(default=False, server_default=false())
     locale: Mapped[str] = mapped_column(String(16))
     roles: Mapped[list[str]]
     is_active: Mapped[bool] = mapped_column(default=True)
@@ -158,8 +162,9 @@ class AuthorizationRequest(Base):
 class Grant(Base):
     """What a person's sign-in gave one client: the family of all tokens that came of one code.
 
-    Revoking it, alone or with all others of its `sid`, ends every one of them. `ends_at` is when the last
-    of its tokens expires.
+    Revoking it, alone or with all others of its `sid`, ends every one of them. `auth_time` is when the person
+    gave their password for it, unknown of grants made before it was kept; `ends_at` is when the last of its
+    tokens expires.
     """
 
     __tablename__ = "grants"
@@ -169,6 +174,7 @@ class Grant(Base):
     person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id))
     sid: Mapped[Id] = mapped_column(index=True)
     scope: Mapped[str]
+    auth_time: Mapped[datetime | None]
     ends_at: Mapped[datetime] = mapped_column(index=True)
     revoked_at: Mapped[datetime | None]
 

@@ -44,7 +44,15 @@ def access_token(
         "exp": _seconds(moment + current_settings().lifetimes.access_token),
     }
     if person and grant:
-        claims |= {"tenantid": person.tenant_id, "role": _role(person), "sid": grant.sid, "grant": grant.id}
+        claims |= {
+            "tenantid": person.tenant_id,
+            "role": _role(person.roles),
+            "sid": grant.sid,
+            "grant": grant.id,
+        }
+        if grant.auth_time:
+            # The sign-in's, in refreshed tokens too (RFC 9068 §2.2.1).
+            claims["auth_time"] = _seconds(grant.auth_time)
     return _sign(session, claims, _ACCESS_TYPE)
 
 
@@ -105,15 +113,15 @@ def claims_of(person: Person, scope: str) -> dict[str, Any]:
     if "email" in scopes:
         claims["email"] = person.email
     if "roles" in scopes:
-        claims["role"] = _role(person)
+        claims["role"] = _role(person.roles)
     return claims
 
 
 def verify_access_token(session: Session, token: str, scope: str | None = AUDIENCE) -> dict[str, Any]:
     """The claims of an access token that is good for `scope` (any scope when None); raises InvalidToken.
 
-    Good is: our signature, type `at+jwt`, issuer, audience and time (RFC 9068 §4), and neither the token
-    nor the sign-in that it came of revoked.
+    Good is: our signature, type `at+jwt`, issuer, audience and time (RFC 9068 §4), neither the token nor the
+    sign-in that it came of revoked, and a person's account in use. `role` is what the account has now.
     """
     claims = _read(session, token, _ACCESS_TYPE)
     if (
@@ -121,9 +129,10 @@ def verify_access_token(session: Session, token: str, scope: str | None = AUDIEN
         or claims["exp"] <= _seconds(now())
         or (scope is not None and scope not in claims["scope"].split())
         or session.get(RevokedToken, claims["jti"]) is not None
-        or ("grant" in claims and not _is_live(session, claims["grant"]))
     ):
         raise InvalidToken
+    if "grant" in claims:
+        claims["role"] = _role(_roles_now(session, claims["grant"]))
     return claims
 
 
@@ -144,9 +153,16 @@ def _read(session: Session, token: str, kind: str) -> dict[str, Any]:
     return claims
 
 
-def _is_live(session: Session, grant_id: str) -> bool:
-    found = session.execute(select(Grant.revoked_at).where(Grant.id == grant_id)).first()
-    return found is not None and found[0] is None
+def _roles_now(session: Session, grant_id: str) -> list[str]:
+    """The roles of the account that a live grant was made to; raises InvalidToken where it is no longer in use."""
+    roles = session.scalar(
+        select(Person.roles)
+        .join(Grant, Grant.person_id == Person.id)
+        .where(Grant.id == grant_id, Grant.revoked_at.is_(None), Person.is_active)
+    )
+    if roles is None:
+        raise InvalidToken
+    return roles
 
 
 def _sign(session: Session, claims: dict[str, Any], kind: str) -> str:
@@ -154,8 +170,8 @@ def _sign(session: Session, claims: dict[str, Any], kind: str) -> str:
     return jwt.encode({"alg": ALGORITHM, "kid": key.kid, "typ": kind}, claims, key)
 
 
-def _role(person: Person) -> str | list[str]:
-    return person.roles[0] if len(person.roles) == 1 else person.roles
+def _role(roles: list[str]) -> str | list[str]:
+    return roles[0] if len(roles) == 1 else roles
 
 
 def _seconds(moment: datetime) -> int:

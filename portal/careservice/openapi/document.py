@@ -9,13 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import msgspec
 from flask import Response, current_app
 
 from portal.careservice.api.endpoint import Declared, declared
-from portal.careservice.domain.permissions import ALLOWED, SERVICE_CLIENTS
+from portal.careservice.domain.permissions import (
+    ALLOWED,
+    MAX_AGE,
+    MAX_AGE_FOR_THE_CLINIC,
+    SERVICE_CLIENTS,
+    Act,
+)
 from portal.careservice.openapi.operations import ID, OPERATIONS, Json, Operation, query_parameter
 from portal.careservice.openapi.refusals import refusals_of
 from portal.careservice.openapi.schemas import REF, all_schemas, schema_of, schema_of_answer
@@ -36,13 +41,20 @@ _MEANINGS = {
     206: "Partial Content: the range asked for",
     304: "Not Modified: If-None-Match names what there is",
     400: "Bad Request: malformed; `validationErrors` names the members",
-    401: "Unauthorized: no good token",
+    401: "Unauthorized: no good token, or a sign-in too old for the act (RFC 9470), as the challenge says",
     403: "Forbidden: empty where the permission is missing, else the rule that refuses, by `error.code`",
     404: "Not Found: absent, of another clinic, not this person's, or not released",
     413: "Content Too Large",
     416: "Range Not Satisfiable",
     500: "Internal Server Error",
     501: "Not Implemented: the clinic doesn't use this, or its own EMR keeps the record",
+}
+
+
+_FRESH = {
+    Act.SIGN_CONSENT: "Asks for a sign-in in the last {seconds} seconds; "
+    f"of clinicians and witnesses, in the last {int(MAX_AGE_FOR_THE_CLINIC.total_seconds())}.",
+    Act.UPDATE_EMBRYO: "Another state or disposition asks for a sign-in in the last {seconds} seconds.",
 }
 
 
@@ -131,7 +143,7 @@ def _endpoint(name: str, method: str, path: str, operation: Operation, told: Dec
         "description": _words(told),
         "parameters": parameters,
         "security": [{"openIdConnect": ["ClientelePortal"]}, {"oauth2": ["ClientelePortal"]}],
-        "responses": _responses(method, operation.group, told.answers, refusals_of(name)),
+        "responses": _responses(method, operation.group, told, refusals_of(name)),
     }
     if operation.takes is not None:
         described["requestBody"] = {
@@ -147,10 +159,15 @@ def _words(told: Declared) -> str:
     servers = ", and servers of the clinic (Client Credentials)" if told.act in SERVICE_CLIENTS else ""
     # In words alone: as a parameter it would seem free to be sent twice with different bodies.
     key = " The header Idempotency-Key is honoured for 24 hours." if told.idempotent else ""
-    return f"{who}{servers}.{key}"
+    if told.act not in MAX_AGE:
+        return f"{who}{servers}.{key}"
+    seconds = int(MAX_AGE[told.act].total_seconds())
+    fresh = _FRESH.get(told.act, "Asks for a sign-in in the last {seconds} seconds.").format(seconds=seconds)
+    return f"{who}{servers}. {fresh}{key}"
 
 
-def _responses(method: str, group: str, answers: Any, refusals: str) -> Json:
+def _responses(method: str, group: str, told: Declared, refusals: str) -> Json:
+    answers = told.answers
     is_file = answers is Response
     codes = {*_CODES["G1"], *_CODES[group]}
     if method == "GET":
@@ -172,9 +189,18 @@ def _responses(method: str, group: str, answers: Any, refusals: str) -> Json:
             )
             response["content"] = content | empty
         if code == 401:
-            response["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}, "x-assumed": True}}
+            schema: Json = {"type": "string", "examples": _challenges(told)}
+            response["headers"] = {"WWW-Authenticate": {"schema": schema, "x-assumed": True}}
         responses[str(code)] = response
     return responses
+
+
+def _challenges(told: Declared) -> list[str]:
+    refused = 'Bearer error="invalid_token"'
+    if told.act not in MAX_AGE:
+        return [refused]
+    seconds = int(MAX_AGE[told.act].total_seconds())
+    return [refused, f'Bearer error="insufficient_user_authentication", …, max_age="{seconds}"']
 
 
 def _security_schemes(issuer: str) -> Json:

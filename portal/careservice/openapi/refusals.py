@@ -34,7 +34,8 @@ MEANINGS: dict[Rule, str] = {
     Rule.ON_HOLD: "the embryo is on hold; one by withdrawal or by a wish taken back ends only when a new form of kind "
     "Storage, StorageRenewal, Disposition or Donation that names it is Signed",
     Rule.SECOND_PERSON_MISSING: "nobody but the caller signed that form as Witness or Clinician",
-    Rule.RELATIONSHIP_IN_USE: "a live form or a stored embryo of the two depends on it",
+    Rule.ACCOUNT_BOUND: "the record is bound to an account, once and for all",
+    Rule.EMAIL_CHANGED_BY_YOU: "whoever changed the record's e-mail last doesn't bind it",
     Rule.MOVE_INTO_DESCENDANT: "a folder doesn't go into itself",
     Rule.DUPLICATE_NAME: "there is a folder of that name",
     Rule.SYNC_RUNNING: "the connection is at work",
@@ -78,9 +79,13 @@ OF_OPERATIONS: dict[str, tuple[Rule, ...]] = {
         Rule.CONCURRENCY_CONFLICT,
     ),
     "update_protocol": (Rule.CONCURRENCY_CONFLICT, Rule.ILLEGAL_TRANSITION),
-    "update_patient": (Rule.CONCURRENCY_CONFLICT, Rule.FIELD_NOT_YOURS),
+    "update_patient": (
+        Rule.CONCURRENCY_CONFLICT,
+        Rule.FIELD_NOT_YOURS,
+        Rule.ACCOUNT_BOUND,
+        Rule.EMAIL_CHANGED_BY_YOU,
+    ),
     "update_case": (Rule.CONCURRENCY_CONFLICT, Rule.ILLEGAL_TRANSITION),
-    "delete_relationship": (Rule.RELATIONSHIP_IN_USE,),
     "update_embryo": (
         Rule.CONCURRENCY_CONFLICT,
         Rule.FIELD_NOT_YOURS,

@@ -261,6 +261,7 @@ def _embryos(clinic: Clinic, grace: Patient) -> None:
                                    "GO-5 aneuploid"]),
         days=-72, episode_id=FREEZE_ALL, directory_id=folder.id,
     )  # fmt: skip
+    report.is_patient_copy = True
     unreleased = clinic.file(
         "grace-report-late", "PGT-A report GO-6 (for review).pdf", "application/pdf",
         files.pdf("PGT-A report", ["GO-6 no result; repeat biopsy to be discussed"]),

@@ -159,6 +159,7 @@ def _person(person: SamplePerson, password_hash: str) -> Person:
         given_name=person.given_name,
         family_name=person.family_name,
         email=person.email,
+        email_verified=True,
         locale="en",
         roles=[person.role],
     )

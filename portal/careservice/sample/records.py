@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from portal.careservice.sample import background, couple, frozen, harbour, staff
+from portal.careservice.sample import background, couple, ended, frozen, harbour, staff
 from portal.careservice.sample.clinic import Clinic
 
 
@@ -19,6 +19,7 @@ def add(session: Session, now: datetime) -> None:
     couple.add(riverside)
     frozen.add(riverside)
     background.add(riverside)
+    ended.add(riverside)
     riverside.add_addresses()
     pier = Clinic(session, "harbour", now, "Europe/London")
     staff.add_physicians(pier)

@@ -48,11 +48,11 @@ class Api:
 
     def token(self, who: str) -> str:
         """An access token of a person, or of a service client (`riverside-service`)."""
+        clinic = who.removesuffix("-service")
+        if clinic == who:
+            return str(self._service.token(who))
         if who not in self._tokens:
-            clinic = who.removesuffix("-service")
-            self._tokens[who] = (
-                self._service.token(who) if clinic == who else self._service.service_token(clinic)
-            )
+            self._tokens[who] = self._service.service_token(clinic)
         return self._tokens[who]
 
     def get(self, who: str, path: str, **query: Any) -> Any:

@@ -24,7 +24,9 @@ def embryo(api: Api, who: str, name: str, episode: str = ZOFIA_EPISODE) -> dict[
 
 
 def put(api: Api, who: str, record: dict[str, Any], **changes: Any) -> Any:
-    wanted = {key: record[key] for key in ("status", "location", "storageExpiresAt", "disposition", "notes")}
+    wanted = {
+        key: record.get(key) for key in ("status", "location", "storageExpiresAt", "disposition", "notes")
+    }
     body = {**wanted, "concurrencyStamp": record["concurrencyStamp"], **changes}
     return api(who, "PUT", f"/api/care/embryo-storage/{record['id']}", body)
 
@@ -77,8 +79,7 @@ def test_sex_and_sex_chromosomes_never_show(api: Api, who: str) -> None:
     for name in ("GO-2", "GO-4", "GO-5"):
         result = api.get(who, result_path(name))
         assert (result["sex"], result["sexDisclosed"]) == (None, False)
-        comment = result["comment"] or ""
-        assert not any(word in comment for word in ("XX", "XY", "female", "chromosome X"))
+        assert not {"comment", "condition"} & result.keys()
         assert not any(found["chromosome"] in ("X", "Y") for found in result["abnormalities"])
     assert api.get(who, result_path("GO-4"))["mosaicPercent"] == 32
 

@@ -14,7 +14,14 @@ from portal.careservice import database
 from portal.careservice.identity import keys
 from portal.careservice.identity.tokens import InvalidToken, verify_access_token
 from portal.careservice.ids import sample_id
-from tests.careservice.identity.identity_server import ISSUER, PASSWORD, SECRETS, VERIFIER, IdentityServer
+from tests.careservice.identity.identity_server import (
+    ISSUER,
+    PASSWORD,
+    SECRETS,
+    VERIFIER,
+    IdentityServer,
+    answer_in,
+)
 
 
 def is_good(server: IdentityServer, token: str) -> bool:
@@ -30,7 +37,7 @@ def is_good(server: IdentityServer, token: str) -> bool:
 def test_an_access_token_tells_the_api_who_asks_and_for_which_clinic(server: IdentityServer) -> None:
     answer = server.tokens("nora")
     assert answer["token_type"] == "Bearer"
-    assert answer["expires_in"] == 3600
+    assert answer["expires_in"] == 600
     token = server.read(answer["access_token"])
     assert token.header["typ"] == "at+jwt"
     assert token.header["alg"] == "RS256"
@@ -43,7 +50,7 @@ def test_an_access_token_tells_the_api_who_asks_and_for_which_clinic(server: Ide
         "tenantid": sample_id("tenant", "riverside"),
         "role": "nurse",
         "iat": now,
-        "exp": now + 3600,
+        "exp": now + 600,
     }
     assert token.claims.items() >= expected.items()
     assert token.claims["scope"].split() == answer["scope"].split()
@@ -188,6 +195,23 @@ class TestRefreshing:
     def test_it_belongs_to_its_client(self, server: IdentityServer) -> None:
         token = server.tokens()["refresh_token"]
         assert server.refresh(token, client="harbour-portal").get_json()["error"] == "invalid_grant"
+
+    def test_a_refreshed_token_tells_when_the_password_was_given(self, server: IdentityServer) -> None:
+        signed_in = int(server.clock.moment.timestamp())
+        first = server.tokens()
+        server.clock.advance(minutes=7)
+        renewed = server.refresh(first["refresh_token"]).get_json()
+        for token in (first["access_token"], renewed["access_token"]):
+            assert server.read(token).claims["auth_time"] == signed_in
+
+    def test_a_code_of_an_older_sign_in_tells_when_that_was(self, server: IdentityServer) -> None:
+        browser = server.browser()
+        signed_in = int(server.clock.moment.timestamp())
+        server.tokens(browser=browser)
+        server.clock.advance(minutes=7)
+        code = answer_in(browser.authorize())["code"]
+        second = server.exchange(code).get_json()["access_token"]
+        assert server.read(second).claims["auth_time"] == signed_in
 
     def test_somebody_who_left_gets_nothing_more(self, server: IdentityServer) -> None:
         token = server.tokens()["refresh_token"]
@@ -334,9 +358,9 @@ class TestForgedTokens:
     def claims(self, server: IdentityServer) -> dict[str, Any]:
         return dict(server.read(server.tokens()["access_token"]).claims)
 
-    def test_a_token_ends_with_its_hour(self, server: IdentityServer) -> None:
+    def test_a_token_ends_after_ten_minutes(self, server: IdentityServer) -> None:
         token = server.tokens()["access_token"]
-        server.clock.advance(minutes=59, seconds=59)
+        server.clock.advance(minutes=9, seconds=59)
         assert is_good(server, token)
         server.clock.advance(seconds=1)
         assert not is_good(server, token)

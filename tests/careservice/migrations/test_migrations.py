@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, MetaData, inspect, select, text
 from sqlalchemy.orm import Session
 
 from portal.careservice import database, migrations
 from portal.careservice.domain.consents.forms import ConsentForm
+from portal.careservice.domain.documents import File
 from portal.careservice.domain.embryos import EmbryoStorage, HoldCause
 from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.prospects import Prospect
-from portal.careservice.identity.tables import Tenant
+from portal.careservice.identity.tables import Person, RefreshToken, Tenant
 from tests.support.postgres import database_url
 
 
@@ -133,3 +136,39 @@ def test_a_database_of_the_first_version_keeps_its_records(engine: Engine) -> No
         }
         kept = session.get_one(EmbryoStorage, "free")
         assert (kept.status, kept.disposition) == (EmbryoStatus.STORED, Disposition.DISCARD)
+
+
+def to_version(engine: Engine, version: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", Path(migrations.__file__).parent.as_posix())
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, version)
+
+
+OF_BEFORE = (
+    "INSERT INTO tenants (id, name, display_name, accent) VALUES ('t', 'x', 'X', '#000000')",
+    "INSERT INTO people (id, tenant_id, username, password_hash, given_name, family_name, email, locale, roles,"
+    " is_active) VALUES ('p', 't', 'a', '-', 'A', 'B', 'a@x.example', 'en', '[\"patient\"]', true)",
+    "INSERT INTO files (id, tenant_id, name, media_type, size, sha256, creation_time)"
+    " VALUES ('f', 't', 'Report.pdf', 'application/pdf', 1, '-', '2026-01-01 00:00:00+00:00')",
+    "INSERT INTO clients (client_id, name, tenant_id, secret_hash, grant_types, scopes, redirect_uris,"
+    " post_logout_redirect_uris) VALUES ('c', 'C', 't', '', '[]', '[]', '[]', '[]')",
+    "INSERT INTO grants (id, client_id, person_id, sid, scope, ends_at)"
+    " VALUES ('g', 'c', 'p', 's', 'openid', '2026-01-01 00:00:00+00:00')",
+    "INSERT INTO refresh_tokens (token_hash, grant_id, issued_at, expires_at)"
+    " VALUES ('r', 'g', '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')",
+)
+
+
+def test_people_files_and_sign_ins_of_before_are_kept_and_taken_for_the_careful_case(engine: Engine) -> None:
+    to_version(engine, "v0001")
+    with engine.begin() as connection:
+        for statement in OF_BEFORE:
+            connection.execute(text(statement))
+    migrations.upgrade(engine)
+    with database.new_session(engine) as session:
+        kept = session.get_one(RefreshToken, "r")
+        assert kept.grant.auth_time is None, "nobody knows when, so no act that asks for it goes on"
+        assert session.get_one(Person, "p").email_verified is False
+        assert session.get_one(File, "f").is_patient_copy is False

@@ -120,6 +120,34 @@ def test_what_forms_say_of_embryos_is_told(document: Json) -> None:
     assert "physicianId" in schemas["StampedCaseChange"]["required"]
 
 
+def test_it_says_which_acts_ask_for_a_fresh_sign_in(document: Json) -> None:
+    asking = {
+        operation["operationId"]
+        for _, _, operation in operations(document)
+        if "insufficient_user_authentication" in str(operation["responses"].get("401"))
+    }
+    assert asking == {
+        *("sign_consent_form", "revoke_consent_form", "update_embryo", "delete_relationship"),
+        *("merge_prospects", "delete_emr_endpoint"),
+    }
+    for _, _, operation in operations(document):
+        words = operation.get("description", "")
+        assert ("sign-in in the last 300 seconds" in words) == (operation["operationId"] in asking)
+
+
+def test_it_says_which_members_may_be_missing(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    missing = {
+        name: set(schemas[name]["properties"]) - set(schemas[name]["required"])
+        for name in ("PatientRecord", "CaseRecord", "EmbryoRecord", "PgtResultRecord", "SeenAbnormality")
+    }
+    assert set(schemas["PatientRecord"]["required"]) == {"id", "firstName", "lastName", "preferredName"}
+    assert missing["CaseRecord"] == {"notes", "diagnosis"}
+    assert missing["EmbryoRecord"] == {"notes", "pgtResultId"}
+    assert missing["PgtResultRecord"] == {"comment", "condition"}
+    assert missing["SeenAbnormality"] == {"change"}
+
+
 class Checked:
     """Calls whose answers are held against the document."""
 

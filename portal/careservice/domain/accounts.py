@@ -1,0 +1,54 @@
+"""Binding a patient's record to the account of the person whom it is about."""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.consents.parties import rename_signers
+from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.permissions import PATIENT
+from portal.careservice.domain.rules import Invalid, Refused, Rule
+from portal.careservice.identity.tables import Person
+
+
+def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspec.UnsetType | None) -> None:
+    """Bind the record to the account `user_id`, once and for all; left out or unchanged, nothing happens.
+
+    Whoever holds the account reads the record, so it takes an administrator who wasn't the last to change the
+    record's e-mail, and an account that is free, a patient's alone, and has that very e-mail verified.
+    """
+    if user_id is msgspec.UNSET or user_id == patient.user_id:
+        return
+    if patient.user_id is not None:
+        raise Refused(Rule.ACCOUNT_BOUND)
+    if not actor.is_admin or user_id is None:
+        raise Refused(Rule.FIELD_NOT_YOURS)
+    if patient.email_changed_by_id == actor.sub:
+        raise Refused(Rule.EMAIL_CHANGED_BY_YOU)
+    account = session.get(Person, user_id, with_for_update=True)
+    if account is None or not _fits(session, patient, account):
+        # One answer for all, so that an account elsewhere isn't told from none.
+        raise Invalid("No free account of a patient here has this e-mail verified.", "userId")
+    patient.user_id = account.id
+    patient.touch(actor.sub)
+    session.flush()
+    rename_signers(session, patient, patient.id)
+
+
+def _fits(session: Session, patient: Patient, account: Person) -> bool:
+    taken = select(Patient.id).where(
+        or_(Patient.user_id == account.id, (Patient.id == account.id) & Patient.user_id.is_(None)),
+        Patient.id != patient.id,
+    )
+    return (
+        account.tenant_id == patient.tenant_id
+        and account.is_active
+        and frozenset(account.roles) == PATIENT
+        and account.email_verified
+        and patient.email is not None
+        and account.email.casefold() == patient.email.casefold()
+        and session.scalar(select(func.count()).select_from(taken.subquery())) == 0
+    )

@@ -1,0 +1,42 @@
+"""With whom patients share their care: the partners to whom a shared relationship stands today."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from sqlalchemy import Select, or_, select
+
+from portal.careservice.clock import now
+from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.enumerations import RelationshipType
+from portal.careservice.domain.patients import Patient, Relationship, is_mine
+
+PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.INTENDED_PARENT)
+"""The relationships that can open a patient's care to another person."""
+
+
+def today() -> date:
+    """The day by which relationships begin and end: the one in UTC, as a clinic's zone isn't kept here."""
+    return now().date()
+
+
+def sharing_with(actor: Actor) -> Select[str]:
+    """The ids of the patients who share their care with `actor` today.
+
+    It is the patient of a relationship who shares; the related person's own records take another one. A
+    relationship counts from its first day to the day before its last.
+    """
+    day = today()
+    return select(Relationship.patient_id).where(
+        Relationship.tenant_id == actor.tenant_id,
+        Relationship.related_patient_id.in_(own_records(actor)),
+        Relationship.type.in_(PARTNERS),
+        Relationship.is_portal_shared,
+        or_(Relationship.start_date.is_(None), Relationship.start_date <= day),
+        or_(Relationship.end_date.is_(None), Relationship.end_date > day),
+    )
+
+
+def own_records(actor: Actor) -> Select[str]:
+    """The ids of the actor's own patient records."""
+    return select(Patient.id).where(Patient.tenant_id == actor.tenant_id, is_mine(actor.person_id))

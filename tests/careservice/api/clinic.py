@@ -1,0 +1,95 @@
+"""A care service in this process, at a time of the test's own choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from portal.careservice import clock, database
+from portal.careservice.app import create_app
+from portal.careservice.bootstrap import bootstrap
+from portal.careservice.identity.tables import Client, Grant, Person
+from portal.careservice.identity.tokens import access_token
+from portal.careservice.ids import new_id, sample_id
+from portal.careservice.settings import Settings
+from tests.support.postgres import database_url
+
+
+class Clinic:
+    """A service in this process, its clock the test's."""
+
+    def __init__(self, app: Flask, moment: datetime) -> None:
+        self.app = app
+        self.moment = moment
+
+    def __call__(self, who: str, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """A call with a token of somebody who signed in just now."""
+        return self.call(self.token(who), method, path, body, **headers)
+
+    def call(self, token: str, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """A call with this token."""
+        with self.app.test_client() as client:
+            sent = {"Authorization": f"Bearer {token}"} | {
+                name.replace("_", "-"): value for name, value in headers.items()
+            }
+            return client.open(path, method=method, json=body, headers=sent)
+
+    def get(self, who: str, path: str) -> Any:
+        """The body of a GET that has to work."""
+        answer = self(who, "GET", path)
+        assert answer.status_code == 200, answer.text
+        return answer.json
+
+    def token(self, who: str, signed_in: timedelta | None = timedelta()) -> str:
+        """An access token of a person who signed in so long ago; None where nobody knows when."""
+        with self.app.app_context(), database.new_session(database.engine()) as session:
+            person = session.get_one(Person, sample_id("person", who))
+            client = session.scalars(
+                select(Client).where(
+                    Client.tenant_id == person.tenant_id, Client.client_id.endswith("-portal")
+                )
+            ).one()
+            grant = Grant(
+                id=new_id(),
+                client_id=client.client_id,
+                person_id=person.id,
+                sid=new_id(),
+                scope="ClientelePortal",
+                auth_time=None if signed_in is None else clock.now() - signed_in,
+                ends_at=clock.now() + timedelta(days=1),
+            )
+            session.add(grant)
+            session.flush()
+            token = access_token(session, client, "ClientelePortal", grant, person)
+            session.commit()
+            return token
+
+    def change(self, change: Callable[[Session], None]) -> None:
+        """Change what the database holds, past all rules."""
+        with self.app.app_context(), database.new_session(database.engine()) as session:
+            change(session)
+            session.commit()
+
+
+def new_clinic(folder: Path) -> Clinic:
+    """A service with the sample records, at the present moment."""
+    settings = Settings(
+        database_url=database_url(folder / "care.db"),
+        issuer="http://127.0.0.1:1",
+        sample="small",
+        sample_password="a password for tests",
+        client_secrets={
+            f"{name}-{kind}": "s" for name in ("riverside", "harbour") for kind in ("portal", "service")
+        },
+    )
+    engine = database.connect(settings.database_url)
+    bootstrap(engine, settings)
+    now: Callable[[], datetime] = lambda: made.moment  # noqa: E731 - it has to see the clinic made below
+    made = Clinic(create_app(settings, engine=engine, time=now), datetime.now(UTC))
+    return made

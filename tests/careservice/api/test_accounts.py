@@ -1,0 +1,192 @@
+"""Accounts: what is changed in one counts for the tokens that it already has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.consents.forms import Signature, Signer
+from portal.careservice.domain.enumerations import SignatureMethod, SignerRole
+from portal.careservice.domain.patients import Patient
+from portal.careservice.identity.tables import Person
+from portal.careservice.ids import new_id, sample_id
+from tests.careservice.api.calls import CONSENTS, EPISODES, GRACE_EPISODE, form, patient, signature
+from tests.careservice.api.clinic import Clinic
+
+JOSEPH = patient("joseph")
+PATH = f"/api/care/patients/{JOSEPH}"
+ACCOUNT = sample_id("person", "joseph")
+
+
+def set_account(clinic: Clinic, who: str, **changes: Any) -> None:
+    def change(session: Session) -> None:
+        for name, value in changes.items():
+            setattr(session.get_one(Person, sample_id("person", who)), name, value)
+
+    clinic.change(change)
+
+
+@pytest.mark.parametrize("who", ["amelia", "nora"])
+def test_a_disabled_account_is_refused_at_once(clinic: Clinic, who: str) -> None:
+    token = clinic.token(who)
+    assert clinic.call(token, "GET", CONSENTS).status_code == 200
+    set_account(clinic, who, is_active=False)
+    refused = clinic.call(token, "GET", CONSENTS)
+    assert (refused.status_code, refused.data) == (401, b"")
+    assert refused.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+
+
+def test_a_role_taken_away_is_gone_at_once(clinic: Clinic) -> None:
+    token = clinic.token("nora")
+    assert clinic.call(token, "GET", CONSENTS).json["totalCount"] > 10
+    set_account(clinic, "nora", roles=["patient"])
+    assert clinic.call(token, "GET", CONSENTS).json["totalCount"] < 10
+    answer = clinic.call(token, "POST", CONSENTS, form())
+    assert (answer.status_code, answer.data) == (403, b"")
+    set_account(clinic, "nora", roles=[])
+    assert clinic.call(token, "GET", CONSENTS).status_code == 403
+
+
+def test_a_role_given_counts_at_once(clinic: Clinic) -> None:
+    token = clinic.token("elif")
+    assert clinic.call(token, "POST", CONSENTS, form()).status_code == 403
+    set_account(clinic, "elif", roles=["embryologist", "nurse"])
+    assert clinic.call(token, "POST", CONSENTS, form()).status_code == 200
+
+
+# Binding a record to an account
+
+
+@pytest.fixture
+def bindable(clinic: Clinic) -> Clinic:
+    """Joseph has a record, and since today an account with the same e-mail."""
+
+    def add(session: Session) -> None:
+        session.add(account())
+
+    clinic.change(add)
+    return clinic
+
+
+def account(**changes: Any) -> Person:
+    details: dict[str, Any] = {
+        "id": ACCOUNT, "tenant_id": sample_id("tenant", "riverside"), "username": "joseph",
+        "password_hash": "-", "given_name": "Joseph", "family_name": "Okafor-D'Angelo",
+        "email": "Joseph@Riverside.example", "email_verified": True, "locale": "en", "roles": ["patient"],
+    }  # fmt: skip
+    return Person(**(details | changes))
+
+
+def put(clinic: Clinic, who: str, **changes: Any) -> Any:
+    record = clinic.get("nora", f"{EPISODES}/{GRACE_EPISODE}")["partner"]
+    return clinic(who, "PUT", PATH, {**record, **changes})
+
+
+def refusal(answer: Any) -> str:
+    assert answer.status_code == 403, answer.text
+    return str(answer.json["error"]["code"])
+
+
+def test_an_administrator_binds_a_record_once(bindable: Clinic) -> None:
+    assert refusal(put(bindable, "nora", userId=ACCOUNT)) == "ClientelePortal:FieldNotYours"
+    assert bindable("joseph", "GET", f"{EPISODES}/{GRACE_EPISODE}").status_code == 404
+    bound = put(bindable, "ada", userId=ACCOUNT)
+    assert (bound.status_code, bound.json["userId"]) == (200, ACCOUNT)
+    for other in (None, sample_id("person", "grace"), new_id()):
+        for who in ("ada", "nora"):
+            assert refusal(put(bindable, who, userId=other)) == "ClientelePortal:AccountBound"
+    assert put(bindable, "nora", preferredName="Joe").json["userId"] == ACCOUNT
+    record = bindable.get("nora", f"{EPISODES}/{GRACE_EPISODE}")["partner"]
+    del record["userId"]
+    kept = bindable("nora", "PUT", PATH, {**record, "preferredName": "Joss"})
+    assert (kept.json["userId"], kept.json["preferredName"]) == (ACCOUNT, "Joss")
+
+
+def test_whoever_changed_the_email_does_not_bind_too(bindable: Clinic) -> None:
+    def code(**changes: Any) -> str:
+        return refusal(put(bindable, "ada", **changes))
+
+    assert code(userId=ACCOUNT, email="joseph@riverside.EXAMPLE") == "ClientelePortal:EmailChangedByYou"
+    assert put(bindable, "ada", email="joseph@riverside.EXAMPLE").status_code == 200
+    assert code(userId=ACCOUNT) == "ClientelePortal:EmailChangedByYou"
+    assert put(bindable, "ada", preferredName="Joe").status_code == 200
+    assert code(userId=ACCOUNT) == "ClientelePortal:EmailChangedByYou"
+    assert put(bindable, "nora", email="joseph@riverside.example").status_code == 200
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tenant_id": sample_id("tenant", "harbour")},
+        {"roles": ["patient", "nurse"]},
+        {"roles": ["nurse"]},
+        {"roles": []},
+        {"email_verified": False},
+        {"email": "somebody@riverside.example"},
+        {"is_active": False},
+    ],
+)
+def test_the_account_has_to_be_his(bindable: Clinic, changes: dict[str, Any]) -> None:
+    set_account(bindable, "joseph", **changes)
+    answer = put(bindable, "ada", userId=ACCOUNT)
+    assert answer.status_code == 400
+    assert answer.json["error"]["validationErrors"][0]["members"] == ["userId"]
+
+
+def test_an_account_that_is_another_records_or_nobodys_is_not_free(bindable: Clinic) -> None:
+    assert put(bindable, "ada", userId=new_id()).status_code == 400
+
+    def take(session: Session) -> None:
+        session.get_one(Patient, patient("background-3")).user_id = ACCOUNT
+
+    bindable.change(take)
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 400
+
+
+def test_a_record_without_an_email_is_not_bound(bindable: Clinic) -> None:
+    set_account(bindable, "joseph", email="")
+    assert put(bindable, "nora", email=None).status_code == 200
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 400
+
+
+def test_a_patient_binds_nothing(clinic: Clinic) -> None:
+    record = clinic.get("amelia", f"{EPISODES}/{sample_id('episode', 'amelia-1')}")["patient"]
+    path = f"/api/care/patients/{record['id']}"
+    assert (
+        refusal(clinic("amelia", "PUT", path, {**record, "userId": None})) == "ClientelePortal:AccountBound"
+    )
+
+
+def test_binding_names_the_account_where_a_signature_is_awaited(bindable: Clinic) -> None:
+    def name_the_record(session: Session) -> None:
+        for key in ("grace-renewal", "grace-genetic"):
+            form_id = sample_id("consent", key)
+            session.add(
+                Signer(
+                    form_id=form_id, position=9, role=SignerRole.PARTNER, person_id=JOSEPH,
+                    name="Joseph Okafor-D'Angelo", order=9,
+                )
+            )  # fmt: skip
+        session.add(
+            Signature(
+                form_id=sample_id("consent", "grace-genetic"), role=SignerRole.PARTNER, person_id=JOSEPH,
+                name="Joseph", signed_at=bindable.moment, method=SignatureMethod.PAPER, content_hash="-",
+                typed="Joseph",
+            )
+        )  # fmt: skip
+
+    bindable.change(name_the_record)
+    signed_path = f"{CONSENTS}/{sample_id('consent', 'grace-genetic')}"
+    waiting_path = f"{CONSENTS}/{sample_id('consent', 'grace-renewal')}"
+    signed, waiting = bindable.get("nora", signed_path), bindable.get("nora", waiting_path)
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
+    assert bindable.get("nora", signed_path) == signed, "what was signed stays as it was"
+    now_waiting = bindable.get("joseph", waiting_path)
+    assert [one["personId"] for one in now_waiting["requiredSigners"]][-1] == ACCOUNT
+    assert now_waiting["concurrencyStamp"] != waiting["concurrencyStamp"]
+    name = waiting["requiredSigners"][-1]["name"]
+    body = signature(now_waiting, "Partner", signature=name)
+    assert bindable("joseph", "POST", f"{waiting_path}/sign", body).status_code == 200

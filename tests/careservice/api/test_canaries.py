@@ -1,0 +1,180 @@
+"""What every kind of person gets of every member of every record: what isn't on the lists below fails by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from portal.careservice import database
+from portal.careservice.domain.consents.forms import Signer
+from portal.careservice.domain.enumerations import RelationshipType
+from portal.careservice.domain.episodes import Episode
+from portal.careservice.domain.patients import Relationship
+from portal.careservice.ids import new_id, sample_id
+from tests.careservice.api.calls import GRACE_EPISODE, patient, person
+from tests.careservice.api.canaries import Seen, ids_of, plant, read_all
+from tests.careservice.api.clinic import Clinic, new_clinic
+from tests.careservice.api.seen_members import FOR_ALL, FORMER, FURTHER, PLACES_FOR_ALL, PLACES_FURTHER
+
+STAFF = ("nora", "victor", "elif", "colin", "ada")
+SHARED = sample_id("relationship", "amelia-daniel")
+Look = Callable[..., Seen]
+
+
+@pytest.fixture(scope="module")
+def look(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Look]:
+    """What a person sees; `ended` after the sharing with Daniel ended, `unnamed` without the forms that he signs.
+
+    Daniel is the partner in Grace's episode too, so that there is one with embryos and results.
+    """
+    clinic = new_clinic(tmp_path_factory.mktemp("canaries"))
+    known: dict[str, Any] = {}
+
+    def prepare(session: Session) -> None:
+        session.get_one(Episode, GRACE_EPISODE).partner_id = patient("daniel")
+        session.add(_shared("grace"))
+        session.flush()
+        known["planted"] = plant(session)
+        known["ids"] = ids_of(session)
+
+    clinic.change(prepare)
+
+    @cache
+    def seen(who: str, *, ended: bool = False, unnamed: bool = False) -> Seen:
+        undo: list[Any] = []
+        clinic.change(lambda session: undo.extend(_end(session, clinic, ended=ended, unnamed=unnamed)))
+        result = read_all(clinic, who, known["planted"], known["ids"])
+        clinic.change(lambda session: _restore(session, undo))
+        return result
+
+    yield seen
+    with clinic.app.app_context():
+        database.engine().dispose()
+
+
+def _shared(name: str) -> Relationship:
+    return Relationship(
+        id=new_id(),
+        tenant_id=sample_id("tenant", "riverside"),
+        patient_id=patient(name),
+        related_patient_id=patient("daniel"),
+        related_name="",
+        type=RelationshipType.PARTNER,
+        is_portal_shared=True,
+    )
+
+
+def _end(session: Session, clinic: Clinic, *, ended: bool, unnamed: bool) -> list[Any]:
+    removed: list[Any] = []
+    if unnamed:
+        rows = session.query(Signer).filter_by(person_id=person("daniel")).all()
+        names = ("form_id", "position", "role", "person_id", "name", "order")
+        removed = [Signer(**{name: getattr(row, name) for name in names}) for row in rows]
+        session.execute(delete(Signer).where(Signer.person_id == person("daniel")))
+    for one in session.query(Relationship).filter_by(related_patient_id=patient("daniel")):
+        one.end_date = clinic.moment.date() if ended else None
+    return removed
+
+
+def _restore(session: Session, removed: list[Any]) -> None:
+    session.add_all(removed)
+
+
+def places(seen: Seen, who: str) -> set[str]:
+    """The columns and members whose marks were seen; a patient's with whose they are."""
+    return {
+        f"{place} ({'own' if key == patient(who) else 'others'})" if place.startswith("patients.") else place
+        for place, key in seen.places
+    }
+
+
+def shared(one: Seen, other: Seen) -> set[str]:
+    """The tables of which both see the same records; Daniel's own record, which both may know of, aside."""
+    both = one.places & other.places
+    return {place.partition(".")[0] for place, key in both if key != patient("daniel")}
+
+
+def listed_members(kind: str) -> set[str]:
+    return {
+        f"{parent}.{name}"
+        for members in (_of_kind(kind, FOR_ALL), FURTHER[kind])
+        for parent, names in members.items()
+        for name in names.split()
+    }
+
+
+def listed_places(kind: str) -> set[str]:
+    for_all = _of_kind(kind, dict.fromkeys(PLACES_FOR_ALL.split(), ""))
+    return {*for_all, *PLACES_FURTHER[kind].split("; ")} - {""}
+
+
+def _of_kind(kind: str, for_all: dict[str, str]) -> dict[str, str]:
+    if not kind.startswith("former"):
+        return for_all
+    return {name: value for name, value in for_all.items() if name.partition(".")[0] in FORMER}
+
+
+def assert_listed(seen: Seen, who: str, kind: str) -> None:
+    assert seen.members - listed_members(kind) == set()
+    assert places(seen, who) - listed_places(kind) == set()
+
+
+@pytest.mark.parametrize("who", STAFF)
+def test_staff_see_what_is_listed(look: Look, who: str) -> None:
+    assert_listed(look(who), who, "staff")
+
+
+@pytest.mark.parametrize("who", ["amelia", "grace"])
+def test_patients_see_what_is_listed(look: Look, who: str) -> None:
+    assert_listed(look(who), who, "patient")
+
+
+def test_a_partner_with_whom_all_is_shared_sees_what_is_listed(look: Look) -> None:
+    assert_listed(look("daniel"), "daniel", "partner")
+
+
+def test_a_former_partner_sees_the_forms_that_name_him(look: Look) -> None:
+    former = look("daniel", ended=True)
+    assert_listed(former, "daniel", "former signer")
+    hers = {place for place, _ in former.places & look("amelia").places}
+    assert {place.partition(".")[0] for place in hers} == {
+        "consent_forms", "consent_signatures", "consent_signers", "files", "patients", "physicians",
+    }  # fmt: skip
+    assert {place for place in hers if place.startswith("patients.")} == {
+        "patients.first_name", "patients.last_name",
+    }  # fmt: skip
+
+
+def test_a_former_partner_whom_no_form_names_sees_nothing_of_hers(look: Look) -> None:
+    former = look("daniel", ended=True, unnamed=True)
+    assert_listed(former, "daniel", "former")
+    assert shared(former, look("amelia")) == {"physicians"}
+
+
+def test_the_lists_hold_nothing_that_nobody_gets(look: Look) -> None:
+    for kind, seen in {
+        "staff": [(who, look(who)) for who in STAFF],
+        "patient": [(who, look(who)) for who in ("amelia", "grace")],
+        "partner": [("daniel", look("daniel"))],
+        "former signer": [("daniel", look("daniel", ended=True))],
+        "former": [("daniel", look("daniel", ended=True, unnamed=True))],
+    }.items():
+        if not kind.startswith("former"):
+            assert listed_members(kind) <= set[str]().union(*(one.members for _, one in seen)), kind
+        marked = set[str]().union(*(places(one, who) for who, one in seen))
+        assert {place for place in PLACES_FURTHER[kind].split("; ") if place} <= marked, kind
+
+
+def test_another_patient_sees_nothing_of_hers(look: Look) -> None:
+    assert shared(look("grace"), look("amelia")) == {"physicians"}
+
+
+def test_another_clinic_sees_nothing(look: Look) -> None:
+    assert look("omar").places and look("maya").places
+    for who in (*STAFF, "amelia", "daniel"):
+        assert not (look("omar").places | look("maya").places) & look(who).places

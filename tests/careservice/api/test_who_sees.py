@@ -1,0 +1,367 @@
+"""Who sees what of a patient: partners while the patient shares, and nobody more than their part of a record."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from portal.careservice.domain.consents.forms import ConsentForm
+from portal.careservice.domain.conversations import Attachment, Conversation
+from portal.careservice.domain.documents import File
+from portal.careservice.domain.embryos import EmbryoStorage
+from portal.careservice.domain.enumerations import ConsentStatus, PgtStatus, RelationshipType
+from portal.careservice.domain.episodes import Episode
+from portal.careservice.domain.patients import Patient, Relationship
+from portal.careservice.domain.pgt_results import Abnormality, PgtResult
+from portal.careservice.domain.policies import ClinicPolicy
+from portal.careservice.ids import new_id, sample_id
+from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, EPISODES, GRACE_EPISODE, form, patient
+from tests.careservice.api.calls import signature as signature_for
+from tests.careservice.api.clinic import Clinic
+
+EPISODE = f"{EPISODES}/{AMELIA_EPISODE}"
+PROTOCOLS = "/api/care/fertility-protocols"
+CONVERSATIONS = "/api/messaging/getconversations?IncludeArchived=true"
+FILE = "/api/file-management/file-descriptor/content?id="
+RESULT = f"/api/care/pgt-results/{sample_id('pgt-result', 'GO-1')}"
+RELATIONSHIPS = "/api/care/relationships/"
+SHARED = sample_id("relationship", "amelia-daniel")
+NAMES_ALONE = {"id", "firstName", "lastName", "preferredName"}
+
+
+def change(clinic: Clinic, kind: type[Any], record_id: str, **values: Any) -> None:
+    def apply(session: Session) -> None:
+        for name, value in values.items():
+            setattr(session.get_one(kind, record_id), name, value)
+
+    clinic.change(apply)
+
+
+def today(clinic: Clinic, days: int = 0) -> date:
+    return clinic.moment.date() + timedelta(days=days)
+
+
+# Sharing
+
+
+def test_a_partner_reads_what_is_shared(clinic: Clinic) -> None:
+    seen = clinic.get("daniel", EPISODE)
+    assert seen["monitoring"] and seen["protocol"] and seen["documents"]["files"]
+    assert clinic("daniel", "GET", f"{PROTOCOLS}/{seen['protocol']['id']}").status_code == 200
+    assert clinic.get("daniel", PROTOCOLS)["totalCount"] == 1
+    for file in seen["documents"]["files"]:
+        assert clinic("daniel", "GET", FILE + file["id"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        {"is_portal_shared": False},
+        {"end_date": 0},
+        {"end_date": -1},
+        {"start_date": 1},
+        {"type": RelationshipType.EGG_DONOR},
+        {"type": RelationshipType.PROXY},
+        {"tenant_id": sample_id("tenant", "harbour")},
+    ],
+)
+def test_without_a_live_shared_relationship_only_the_forms_that_name_him_remain(
+    clinic: Clinic, ended: dict[str, Any]
+) -> None:
+    token = clinic.token("daniel")
+    seen = clinic.call(token, "GET", EPISODE).json
+    forms = clinic.call(token, "GET", f"{CONSENTS}?MaxResultCount=100").json
+    day = {name: today(clinic, value) for name, value in ended.items() if name.endswith("_date")}
+    change(clinic, Relationship, SHARED, **{**ended, **day})
+    for path in (EPISODE, f"{PROTOCOLS}/{seen['protocol']['id']}"):
+        assert clinic.call(token, "GET", path).status_code == 404
+    for file in seen["documents"]["files"]:
+        assert clinic.call(token, "GET", FILE + file["id"]).status_code == 404
+    assert clinic.call(token, "GET", PROTOCOLS).json["totalCount"] == 0
+    assert {one["patientId"] for one in clinic.call(token, "GET", CONVERSATIONS).json["items"]} == {
+        patient("daniel")
+    }
+    assert clinic.call(token, "GET", f"{CONSENTS}?MaxResultCount=100").json == forms
+    copy = clinic.call(token, "GET", FILE + sample_id("file", "amelia-treatment-copy"))
+    assert copy.status_code == 200
+    assert clinic.get("amelia", EPISODE)["partner"]["firstName"] == "Daniel"
+
+
+def test_a_relationship_that_ends_tomorrow_stands_today(clinic: Clinic) -> None:
+    change(clinic, Relationship, SHARED, start_date=today(clinic), end_date=today(clinic, 1))
+    assert clinic("daniel", "GET", EPISODE).status_code == 200
+    clinic.moment += timedelta(days=1)
+    assert clinic("daniel", "GET", EPISODE).status_code == 404
+
+
+def test_it_is_the_patient_who_shares(clinic: Clinic) -> None:
+    change(
+        clinic, Relationship, SHARED,
+        patient_id=patient("daniel"), related_patient_id=patient("amelia"),
+    )  # fmt: skip
+    assert clinic("daniel", "GET", EPISODE).status_code == 404
+
+
+def test_a_former_partner_reads_signs_and_withdraws_the_forms_that_name_him(clinic: Clinic) -> None:
+    made = clinic("nora", "POST", CONSENTS, form()).json
+    change(clinic, Relationship, SHARED, end_date=today(clinic))
+    path = f"{CONSENTS}/{made['id']}"
+    read = clinic.get("daniel", path)
+    assert read["body"] == made["body"]
+    signed = clinic("daniel", "POST", f"{path}/sign", signature_for(read, "Partner", signature="Daniel"))
+    assert signed.status_code == 200
+    withdrawal = {"reason": "No.", "concurrencyStamp": signed.json["concurrencyStamp"]}
+    assert clinic("daniel", "POST", f"{path}/revoke", withdrawal).json["status"] == "Revoked"
+
+
+def test_embryos_and_results_end_with_sharing_too(clinic: Clinic) -> None:
+    """Daniel as the partner of an episode with embryos and results."""
+    share = {"patient_id": patient("grace"), "related_patient_id": patient("daniel")}
+    change(clinic, Relationship, SHARED, **share)
+    change(clinic, Episode, GRACE_EPISODE, partner_id=patient("daniel"))
+    path = f"/api/care/embryo-storage/{sample_id('embryo', 'GO-4')}"
+    assert clinic("daniel", "GET", RESULT).status_code == 200
+    assert clinic("daniel", "PUT", path, {"concurrencyStamp": "old"}).status_code == 403
+    change(clinic, Relationship, SHARED, end_date=today(clinic))
+    assert clinic("daniel", "GET", RESULT).status_code == 404
+    assert clinic("daniel", "PUT", path, {"concurrencyStamp": "old"}).status_code == 404
+
+
+def test_a_conversation_about_nobody_else_stays(clinic: Clinic) -> None:
+    talk = sample_id("conversation", "amelia-scan")
+    change(clinic, Relationship, SHARED, end_date=today(clinic))
+    change(clinic, Conversation, talk, patient_id=None)
+    assert talk in {one["id"] for one in clinic.get("daniel", CONVERSATIONS)["items"]}
+
+
+# Ending it
+
+
+def relationships(clinic: Clinic, who: str, episode: str = EPISODE) -> dict[str, Any]:
+    return {one["id"]: one for one in clinic.get(who, episode)["relationships"]}
+
+
+def end_forms(clinic: Clinic) -> None:
+    clinic.change(lambda session: session.execute(update(ConsentForm).values(status=ConsentStatus.REVOKED)))
+
+
+def test_ending_a_relationship_on_which_forms_depend_ends_sharing_and_keeps_the_record(
+    clinic: Clinic,
+) -> None:
+    token = clinic.token("daniel")
+    assert clinic.call(token, "GET", EPISODE).status_code == 200
+    assert clinic("daniel", "DELETE", RELATIONSHIPS + SHARED).status_code == 404, "it is hers to end"
+    gone = clinic("amelia", "DELETE", RELATIONSHIPS + SHARED)
+    assert (gone.status_code, gone.data) == (204, b"")
+    assert clinic.call(token, "GET", EPISODE).status_code == 404
+    assert relationships(clinic, "amelia")[SHARED]["endDate"] == today(clinic).isoformat()
+    for who in ("amelia", "nora"):
+        assert clinic(who, "DELETE", RELATIONSHIPS + SHARED).status_code == 404
+    clinic.moment += timedelta(days=2)
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 404
+    assert relationships(clinic, "amelia")[SHARED]["endDate"] == today(clinic, -2).isoformat()
+
+
+def test_embryos_keep_the_record_and_staff_may_end_it(clinic: Clinic) -> None:
+    joseph = sample_id("relationship", "grace-joseph")
+    end_forms(clinic)
+    assert clinic("nora", "DELETE", RELATIONSHIPS + joseph).status_code == 204
+    shown = relationships(clinic, "grace", f"{EPISODES}/{GRACE_EPISODE}")
+    assert shown[joseph]["endDate"] == today(clinic).isoformat()
+
+
+def test_a_relationship_that_ends_later_can_be_ended_now(clinic: Clinic) -> None:
+    change(clinic, Relationship, SHARED, end_date=today(clinic, 30))
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
+    assert clinic("daniel", "GET", EPISODE).status_code == 404
+
+
+def test_a_form_that_he_signs_without_being_called_the_partner_keeps_the_record(clinic: Clinic) -> None:
+    end_forms(clinic)
+    made = clinic("nora", "POST", CONSENTS, form(kind="Research")).json
+    change(clinic, ConsentForm, made["id"], partner_id=None)
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
+    assert SHARED in relationships(clinic, "amelia")
+
+
+def test_where_nothing_depends_on_it_the_record_goes(clinic: Clinic) -> None:
+    end_forms(clinic)
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
+    assert SHARED not in relationships(clinic, "amelia")
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 404
+    assert clinic("daniel", "GET", EPISODE).status_code == 404
+
+
+# What belongs to one person
+
+
+def test_of_the_other_of_a_couple_only_the_names_are_told(clinic: Clinic) -> None:
+    for who, other in (("amelia", "partner"), ("daniel", "patient")):
+        seen = clinic.get(who, EPISODE)
+        own = seen["patient" if other == "partner" else "partner"]
+        assert seen[other].keys() == NAMES_ALONE
+        assert own.keys() > {*NAMES_ALONE, "mrn", "dateOfBirth", "email", "address", "concurrencyStamp"}
+    staff = clinic.get("nora", EPISODE)
+    assert "mrn" in staff["patient"] and "mrn" in staff["partner"]
+
+
+def test_relationships_are_told_to_those_who_are_part_of_them(clinic: Clinic) -> None:
+    contact = sample_id("relationship", "amelia-contact")
+    told = {
+        who: {one["id"] for one in clinic.get(who, EPISODE)["relationships"]}
+        for who in ("amelia", "daniel", "nora")
+    }
+    assert told == {"amelia": {SHARED, contact}, "daniel": {SHARED}, "nora": {SHARED, contact}}
+
+
+def test_a_record_number_is_not_found_by_guessing(clinic: Clinic) -> None:
+    assert clinic.get("nora", f"{CONSENTS}?Filter=RF-10482")["totalCount"] > 0
+    assert clinic.get("daniel", f"{CONSENTS}?Filter=RF-10482")["totalCount"] == 0
+
+
+def test_what_staff_note_is_left_out_for_patients(clinic: Clinic) -> None:
+    embryo_id = sample_id("embryo", "GO-1")
+    change(clinic, EmbryoStorage, embryo_id, notes="Between ourselves")
+    hers, theirs = (
+        clinic.get("grace", f"{EPISODES}/{GRACE_EPISODE}"),
+        clinic.get("elif", f"{EPISODES}/{GRACE_EPISODE}"),
+    )
+    assert not {"notes", "diagnosis"} & hers["case"].keys()
+    assert {"notes", "diagnosis"} <= theirs["case"].keys()
+    assert not any("notes" in one for one in hers["embryos"])
+    assert [one["notes"] for one in theirs["embryos"] if one["id"] == embryo_id] == ["Between ourselves"]
+    mine = next(one for one in hers["embryos"] if one["id"] == embryo_id)
+    sent = {"disposition": "Undecided", "notes": None, "concurrencyStamp": mine["concurrencyStamp"]}
+    answer = clinic("grace", "PUT", f"/api/care/embryo-storage/{embryo_id}", sent)
+    assert answer.status_code == 200 and "notes" not in answer.json
+    assert clinic.get("elif", f"{EPISODES}/{GRACE_EPISODE}")["embryos"][0]["notes"] == "Between ourselves"
+
+
+def test_an_embryo_without_a_result_looks_like_one_whose_result_is_not_out(clinic: Clinic) -> None:
+    change(clinic, EmbryoStorage, sample_id("embryo", "GO-5"), pgt_result_id=None)
+    hers = clinic.get("grace", f"{EPISODES}/{GRACE_EPISODE}")["embryos"]
+    assert ["pgtResultId" in one for one in hers] == [True] * 4 + [False] * 2
+
+
+# The sex of an embryo
+
+
+@pytest.mark.parametrize(
+    "chromosome",
+    ["X", "y", "chrX", "Chromosome Y", "XY", "23", "0", "24", "sex", "X;7", "t(7;X)", "7 or X", "45,X", ""],
+)
+def test_only_chromosomes_1_to_22_are_told(clinic: Clinic, chromosome: str) -> None:
+    found = [
+        Abnormality(chromosome="7", change="trisomy"),
+        Abnormality(chromosome=chromosome, change="trisomy"),
+    ]
+    change(clinic, PgtResult, sample_id("pgt-result", "GO-1"), abnormalities=found)
+    for who in ("grace", "elif"):
+        assert clinic.get(who, RESULT)["abnormalities"] == [{"chromosome": "7", "change": "trisomy"}]
+
+
+@pytest.mark.parametrize("chromosome", ["1", "22", "chr7", "Chromosome 16", "7q", "7q21.3"])
+def test_every_way_to_write_the_others_is(clinic: Clinic, chromosome: str) -> None:
+    found = [Abnormality(chromosome=chromosome, change="mosaic gain (32 %)")]
+    change(clinic, PgtResult, sample_id("pgt-result", "GO-1"), abnormalities=found)
+    (seen,) = clinic.get("grace", RESULT)["abnormalities"]
+    assert chromosome.endswith(seen["chromosome"]) and seen["change"] == "mosaic gain (32 %)"
+
+
+@pytest.mark.parametrize(
+    "words", ["trisomy, sex: F", "son", "45,X", "gain; XY", "a girl", "gain\nmale", "مذكر"]
+)
+def test_free_text_is_held_back_while_the_sex_is_not_told(clinic: Clinic, words: str) -> None:
+    change(
+        clinic, PgtResult, sample_id("pgt-result", "GO-1"), sex="XX", comment=words, condition=words,
+        abnormalities=[Abnormality(chromosome="7", change=words)],
+    )  # fmt: skip
+    for who in ("grace", "elif"):
+        seen = clinic.get(who, RESULT)
+        assert not {"comment", "condition"} & seen.keys()
+        assert seen["abnormalities"] == [{"chromosome": "7"}]
+        assert (seen["sex"], seen["sexDisclosed"]) == (None, False)
+
+
+def test_where_clinic_and_laboratory_tell_the_sex_all_is_shown(clinic: Clinic) -> None:
+    clinic.change(
+        lambda session: session.add(
+            ClinicPolicy(tenant_id=sample_id("tenant", "riverside"), discloses_sex=True)
+        )
+    )
+    assert "comment" not in clinic.get("grace", RESULT)
+    change(
+        clinic, PgtResult, sample_id("pgt-result", "GO-1"), sex_disclosed=True, sex="XX", comment="A girl",
+        abnormalities=[Abnormality(chromosome="X", change="mosaic, 45,X")],
+    )  # fmt: skip
+    seen = clinic.get("grace", RESULT)
+    assert (seen["sex"], seen["comment"], seen["condition"]) == ("XX", "A girl", None)
+    assert seen["abnormalities"] == [{"chromosome": "X", "change": "mosaic, 45,X"}]
+
+
+def test_the_report_is_kept_from_patients_while_the_sex_is_not_told(clinic: Clinic) -> None:
+    report = sample_id("file", "grace-report")
+
+    def seen_by(who: str) -> tuple[bool, bool, int]:
+        files = clinic.get(who, f"{EPISODES}/{GRACE_EPISODE}")["documents"]["files"]
+        return (
+            report in {one["id"] for one in files},
+            clinic.get(who, RESULT)["reportFileId"] == report,
+            clinic(who, "GET", FILE + report).status_code,
+        )
+
+    shown, held_back = (True, True, 200), (False, False, 404)
+    assert (seen_by("grace"), seen_by("elif")) == (shown, shown), (
+        "the laboratory marked it as a patient's copy"
+    )
+    change(clinic, File, report, is_patient_copy=False)
+    assert (seen_by("grace"), seen_by("elif")) == (held_back, shown)
+    message = sample_id("message", "grace-results-0")
+    clinic.change(
+        lambda session: session.add(
+            Attachment(
+                id=new_id(),
+                message_id=message,
+                position=0,
+                file_id=report,
+                name="r",
+                media_type="text/plain",
+                size=1,
+            )
+        )
+    )
+    assert seen_by("grace") == held_back, "an attachment opens no other way to it"
+    clinic.change(
+        lambda session: session.add(
+            ClinicPolicy(tenant_id=sample_id("tenant", "riverside"), discloses_sex=True)
+        )
+    )
+    for code in ("GO-1", "GO-2", "GO-3", "GO-4"):
+        change(clinic, PgtResult, sample_id("pgt-result", code), sex_disclosed=True)
+    assert seen_by("grace") == held_back, "one of the results in it isn't told"
+    change(clinic, PgtResult, sample_id("pgt-result", "GO-5"), sex_disclosed=True)
+    assert seen_by("grace") == shown
+
+
+def test_a_copy_for_the_patient_waits_for_the_release_too(clinic: Clinic) -> None:
+    late = sample_id("file", "grace-report-late")
+    change(clinic, File, late, is_patient_copy=True)
+    assert clinic("grace", "GET", FILE + late).status_code == 404
+    change(clinic, PgtResult, sample_id("pgt-result", "GO-6"), status=PgtStatus.RELEASED)
+    assert clinic("grace", "GET", FILE + late).status_code == 200
+
+
+def test_a_record_without_an_account_is_nobodys(clinic: Clinic) -> None:
+    change(clinic, Patient, patient("daniel"), user_id=new_id())
+    assert clinic("daniel", "GET", EPISODE).status_code == 404
+
+
+def test_a_sample_shows_a_relationship_that_ended_and_the_form_that_stands(clinic: Clinic) -> None:
+    seen = clinic.get("nora", f"{EPISODES}/{sample_id('episode', 'hanne-1')}")
+    (one,) = seen["relationships"]
+    assert one["endDate"] < today(clinic).isoformat()
+    assert [form["status"] for form in seen["consentForms"]] == ["Signed"]
