@@ -71,7 +71,7 @@ class Care:
 
     `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
-    `is_fresh` says whether the person signed in at most so many seconds ago. `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
+    `is_fresh` says whether the person signed in at most so many seconds ago. `on_unreadable` is told how many records of a list were left out. `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
     process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
     read anew each time.
@@ -89,6 +89,7 @@ class Care:
     by_patient: bool = False
     idempotency: bool = False
     on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
+    on_unreadable: Callable[[int], None] = lambda _records: None
     breakers: Breakers = field(default_factory=Breakers)
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
@@ -351,13 +352,23 @@ class Care:
             challenge=answer.headers.get("www-authenticate"),
         )
 
-    @staticmethod
-    def _decoded(endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
+    def _decoded(self, endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
         try:
-            return decoding.decode(answer.body, into)
+            record = decoding.decode(answer.body, into)
         except BadResponse as error:
-            retry.log_failure(endpoint.group, str(error), answer.headers)
+            self._log_unreadable(endpoint, answer, error.field)
             raise
+        if fields := getattr(record, "unreadable", ()):
+            self._log_unreadable(endpoint, answer, fields[0], len(fields))
+            self.on_unreadable(len(fields))
+        return record
+
+    def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str, records: int = 0) -> None:
+        """Say which member of which endpoint's answer can't be read, and of how many records; never what stood there."""
+        reason = f"{endpoint.method} {endpoint.template}: {field}" + (
+            f" and {records - 1} more" if records > 1 else ""
+        )
+        retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
 
 
 @dataclass(frozen=True, slots=True)

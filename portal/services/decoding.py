@@ -3,11 +3,13 @@
 An answer is first decoded strictly and in one go. Only when that fails is it read once more and each value
 brought into the expected form where its meaning is beyond doubt: an id given as a number, an enumeration as
 its place in the list, a null for an empty list, a date without a zone. What then still doesn't fit is a
-`BadResponse` that names the field. See docs/assumptions.md.
+`BadResponse` that names the field; of a list it is left out, and counted. See docs/assumptions.md.
 """
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -101,17 +103,25 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
     """One page of a list, with the counts that the API gave; `unread_count` comes with notifications alone.
 
     Where `is_counted` is False the total is only what was seen so far, and one more if the list may go on.
+    `unreadable` names the first field that doesn't fit of each record that is left out of `items` therefore. Both are the
+    portal's own: what an API calls so is another member.
     """
 
     items: tuple[T, ...]
     total_count: int | None = None
     unread_count: int | None = None
-    is_counted: bool = True
+    is_counted: bool = msgspec.field(default=True, name="(portal) isCounted")
+    unreadable: tuple[str, ...] = msgspec.field(default=(), name="(portal) unreadable")
+
+    @property
+    def received(self) -> int:
+        """How many records came, whether they can be read or not."""
+        return len(self.items) + len(self.unreadable)
 
     @property
     def total(self) -> int:
         """How long the whole list is; what is here, when the API doesn't say."""
-        return len(self.items) if self.total_count is None else self.total_count
+        return self.received if self.total_count is None else self.total_count
 
     @property
     def unread(self) -> int | None:
@@ -122,16 +132,16 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
 def decode(body: bytes, into: type[T]) -> T:
     """`body` as a record, a `Page` of them (also from a bare array), or `object` for whatever it holds.
 
-    Raises `BadResponse` naming the field ("$.items[3].id", or "$" for broken JSON), never its value.
+    A record of a `Page` that doesn't fit is left out, unless none fits. Raises `BadResponse` naming the field
+    ("$.items[3].id", or "$" for broken JSON), never its value.
     """
+    body = body.removeprefix(codecs.BOM_UTF8)
     if get_origin(into) is Page and body[:64].lstrip()[:1] == b"[":
         body = b'{"items":' + body + b"}"
     try:
         return _decoder(into).decode(body)
-    except msgspec.ValidationError:
-        pass  # not as expected: read it the forgiving way, below
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise BadResponse("$") from None
+        pass  # not as expected: read it the forgiving way, below
     return _decode_forgivingly(body, into)
 
 
@@ -154,13 +164,58 @@ def _decoder(into: type[T]) -> msgspec.json.Decoder[T]:
 
 def _decode_forgivingly(body: bytes, into: type[T]) -> T:
     try:
-        answer = _mender(into)(msgspec.json.decode(body))
-        return msgspec.convert(answer, into, strict=False)
+        answer = _json(body)
+        if get_origin(into) is Page and isinstance(answer, dict):
+            return _page(cast("dict[str, object]", answer), into)
+        return msgspec.convert(_mender(into)(answer), into, strict=False)
     except msgspec.ValidationError as fault:
         field = _field_named_by(fault)
     except (ValueError, OverflowError, RecursionError):
         field = "$"
     raise BadResponse(field)
+
+
+def _json(body: bytes) -> object:
+    """Whatever is JSON, with numbers of any size; those that Python's own limits refuse stay text."""
+    try:
+        return cast("object", msgspec.json.decode(body))
+    except msgspec.ValidationError:  # a number that is out of range
+        return cast("object", json.loads(body, parse_int=_integer, parse_constant=_no_number))
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MOST_DIGITS else digits
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")
+
+
+_MOST_DIGITS = 100
+
+
+def _page(answer: dict[str, object], into: type[T]) -> T:
+    """The list without the records that don't fit; where none fits, it is the list that doesn't."""
+    (item,) = get_args(into)
+    mend, given = _mender(item), answer.get("items")
+    if "items" not in answer:
+        return msgspec.convert(_mender(into)(answer), into, strict=False)
+    records: list[object] = []
+    unreadable: list[str] = []
+    for place, value in enumerate(cast("list[object]", given) if isinstance(given, list) else []):
+        if value is None:
+            continue
+        try:
+            records.append(msgspec.convert(mend(value), item, strict=False))
+        except (msgspec.ValidationError, ValueError, OverflowError, RecursionError) as error:
+            field = _field_named_by(error) if isinstance(error, msgspec.ValidationError) else "$"
+            unreadable.append(field.replace("$", f"$.items[{place}]", 1))
+    if unreadable and not records:
+        raise BadResponse(unreadable[0])
+    empty: list[object] = []
+    rest = {**answer, "items": empty if isinstance(given, list) else given}
+    page: Any = msgspec.convert(_mender(into)(rest), into, strict=False)
+    return structs.replace(page, items=tuple(records), unreadable=tuple(unreadable))
 
 
 def _field_named_by(fault: msgspec.ValidationError) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from msgspec import structs
+
 from portal.services.decoding import Page
 from portal.services.endpoints import Query
 
@@ -33,15 +35,14 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
     """
     if page.total_count is not None:
         return page
-    here = len(page.items)
+    here = page.received
     if here > limit:  # the whole list came
         items = page.items[skip : skip + limit]
-        return Page(items=items, total_count=here, unread_count=page.unread_count)
+        return structs.replace(page, items=items, total_count=here)
     may_go_on = here == limit
-    return Page(
-        items=page.items,
+    return structs.replace(
+        page,
         total_count=skip + here + (1 if may_go_on else 0),
-        unread_count=page.unread_count,
         is_counted=not may_go_on and (here > 0 or skip == 0),
     )
 
@@ -49,10 +50,12 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
 def read_every_page(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:
     """All records of a list, at most `CAP`, by calls of `read(skip, limit)`."""
     found: list[T] = []
-    while len(found) < CAP:
-        page = read(len(found), CHUNK)
+    received = 0
+    while received < CAP:
+        page = read(received, CHUNK)
         found.extend(page.items)
-        if not page.items or len(found) >= page.total:
+        received += page.received
+        if not page.received or received >= page.total:
             break
     return tuple(found[:CAP])
 

@@ -150,8 +150,14 @@ def care_of(person: Person) -> Care:
         by_patient=person.is_patient,
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
+        on_unreadable=_count_unreadable,
         breakers=the.breakers,
     )
+
+
+def _count_unreadable(records: int) -> None:
+    """Let the page say that so many records can't be shown."""
+    g.unreadable = g.get("unreadable", 0) + records
 
 
 def is_fresh(person: Person, max_age: int = FRESH) -> bool:

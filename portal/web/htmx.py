@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from werkzeug.urls import iri_to_uri
 
 from portal.context import session
+from portal.i18n.gettext import ngettext
 from portal.web import templates
 from portal.web.headers import nonce
 from portal.web.pages import Page
@@ -83,6 +84,11 @@ def render(
     if block is None or block not in fragments:
         return _vary(make_response(templates.render(template, context), status))
     parts = [templates.render_block(template, block, context)]
+    if records := g.get("unreadable", 0):
+        toast(
+            ngettext("%(num)d record can’t be shown.", "%(num)d records can’t be shown.", records),
+            tone="attention",
+        )
     if bell is not None:
         parts.append(_partial("#bell", "outerHTML", templates.ui().bell(bell, htmx=bell_htmx(bell))))
     parts += [_partial("#toasts", "beforeend", _toast(toast)) for toast in toasts()]

@@ -23,7 +23,10 @@ from portal.state.sessions import Person
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What the frame around every page is made of (templates/base.html)."""
+    """What the frame around every page is made of (templates/base.html).
+
+    `unreadable` is how many records of lists were left out of the page, because they couldn't be read.
+    """
 
     tenant: Tenant | None
     person: Person | None
@@ -35,6 +38,7 @@ class Frame:
     unread_count: int | None
     bell_htmx: str
     session_expires_at: datetime | None
+    unreadable: int
 
 
 FRAME = frozenset(field.name for field in dataclasses.fields(Frame))

@@ -62,5 +62,6 @@ def _context() -> dict[str, object]:
         unread_count=unread,
         bell_htmx=htmx.bell_htmx(unread, at_once=not bell.is_fresh(known)) if person else "",
         session_expires_at=datetime.fromtimestamp(here.expires_at, UTC) if person else None,
+        unreadable=g.get("unreadable", 0),
     )
     return dict(vars(frame))
