@@ -37,7 +37,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     result = get_pgt_result(care, result_id)
     if person.is_patient and not result.is_released:
         raise NotFound
-    audit.note("pgt-result.read", "done", kind="pgt-result", id_=result.id)
+    audit.shown("pgt-result.read", "pgt-result", result.id)
     return render(ResultPage(result=result, view=ResultView(result), struck=STRUCK))
 
 

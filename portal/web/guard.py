@@ -20,11 +20,11 @@ from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.services.client import Care
-from portal.services.endpoints import FRESH
+from portal.services.endpoints import FRESH, Endpoint, Query
 from portal.services.errors import NotAllowed, NotSignedIn
 from portal.signin.tokens import SessionBearer
 from portal.state.sessions import Person
-from portal.web import htmx, unsent
+from portal.web import audit, htmx, unsent
 from portal.web.routing import endpoint_at, own_address, repeatable
 
 P = ParamSpec("P")
@@ -151,8 +151,13 @@ def care_of(person: Person) -> Care:
         by_patient=person.is_patient,
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.offered.note_missing, tenant.key),
+        on_read=_unnoticed if is_background() else audit.has_read,
         breakers=the.breakers,
     )
+
+
+def _unnoticed(_endpoint: Endpoint, _query: Query | None, _answer: object) -> None:
+    """What a page asks for by itself is shown to nobody but as a number."""
 
 
 def is_fresh(person: Person, max_age: int = FRESH) -> bool:
