@@ -48,6 +48,8 @@ _MOST_EPISODES = 2
 """Episodes that home reads: the one that goes on and, beside it, one with embryos in storage."""
 _NEAR_DAYS = 60
 _MOST_OPENED = 5
+_MOST, _MOST_AT_WORK, _MOST_FORMS = 3, 6, 12
+"""How many messages and notifications home shows to patients, how many to staff, and of how many forms."""
 
 
 @bp.get("/")
@@ -128,8 +130,8 @@ class NeedsPage(Page, template="home/needs.html"):
         return {
             "consent": [item.form.id for item in self.consents] if isinstance(self.consents, tuple) else [],
             "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
-            "conversation": _ids(self.messages),
-            "notification": _ids(self.news),
+            "conversation": _ids(self.messages)[:_MOST],
+            "notification": _ids(self.news)[:_MOST],
         }
 
 
@@ -287,9 +289,11 @@ class WorklistPage(Page, template="home/worklist.html"):
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of what stands on the page, by kind."""
         return {
-            "consent": [row.form.id for row in self.consents.rows] if isinstance(self.consents, Work) else [],
-            "conversation": _ids(self.messages),
-            "notification": _ids(self.news),
+            "consent": [row.form.id for row in self.consents.rows[:_MOST_FORMS]]
+            if isinstance(self.consents, Work)
+            else [],
+            "conversation": _ids(self.messages)[:_MOST_AT_WORK],
+            "notification": _ids(self.news)[:_MOST_AT_WORK],
         }
 
 
