@@ -127,6 +127,10 @@ STAFF: dict[str, str] = {
     "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": (
         "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
     ),
+    "/consents/new/fill": "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName",
+    "/consents/new/preview": (
+        "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName"
+    ),
     "/consents/new": (
         "ConsentForm: patientName title version; Signer: name; partner: firstName lastName; "
         "patient: firstName lastName"
@@ -216,6 +220,15 @@ STAFF: dict[str, str] = {
     "/protocols/new": (
         "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
         "Physician: name; Protocol: description name"
+    ),
+    "/protocols/new/back": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: description name"
+    ),
+    "/protocols/new/preview": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: description name"
+        "; patient: firstName lastName"
     ),
     "/relationships/<record:relationship_id>/remove": (
         "Relationship: relatedName; patient: firstName lastName"

@@ -15,6 +15,7 @@ from portal.careservice.sample.people import PEOPLE, SamplePerson
 from portal.demo.stack import tenants_file
 from tests.support.allowed_members import NO_TEXT, PATIENTS, ROLES_ALONE, STAFF, members
 from tests.support.dialect import Dialect, DialectProxy
+from tests.support.drafts import drafts
 from tests.support.marks import UNKNOWN, Marks, source_of, unmarked
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
@@ -75,7 +76,8 @@ def test_a_page_holds_no_member_that_is_not_on_its_list(
     starts = ["/", *(path for cases in BUDGET.values() for _name, path, _calls in cases)]
     surplus: set[str] = set()
     held = 0
-    for route, source in walk(portal.sign_in(one.username), portal, starts):
+    visitor = portal.sign_in(one.username)
+    for route, source in walk(visitor, portal, [*drafts(visitor, one.username), *starts]):
         found = {as_seen_by(one, member) for member in marks.found_in(html.unescape(unquote(source)))}
         allowed = {
             member

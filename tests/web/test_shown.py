@@ -18,6 +18,7 @@ from portal.careservice.sample.people import PEOPLE
 from portal.http import transport
 from portal.services.endpoints import ALL
 from portal.web import audit
+from tests.support.drafts import drafts
 from tests.support.signing import TREATMENT_OF_AMELIA, consent
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
@@ -100,23 +101,6 @@ def answers() -> Iterator[set[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transport, "send", send)
         yield found
-
-
-def drafts(visitor: Visitor, name: str) -> Iterator[str]:
-    """Pages that show what the portal keeps of a record in the making."""
-    if name == "victor":
-        form = visitor.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}").form(
-            "/consents/new/fill"
-        )
-        operation = dict(form.fields())["operation"]
-        yield f"/consents/new/fill?operation={operation}"
-        form.submit(procedure_date="2027-05-03", **{"signer-2": sample_id("person", "victor")})
-        yield f"/consents/new/preview?operation={operation}"
-        form = visitor.get(f"/protocols/new?copy={sample_id('protocol', 'amelia')}").form("/protocols/new")
-        operation = dict(form.fields())["operation"]
-        form.submit(name="Another", episode=TREATMENT_OF_AMELIA, button=("do", "review"))
-        yield f"/protocols/new/preview?operation={operation}"
-        yield f"/protocols/new/back?operation={operation}"
 
 
 @pytest.mark.parametrize("name", WHO)
@@ -282,6 +266,16 @@ def test_what_was_read_for_an_error_page_was_shown_to_nobody(
     lines()
     elif_.get(f"/storage/{sample_id('embryo', 'nobody')}", status=404)
     assert [(line["audit"], line["outcome"]) for line in lines()] == [("storage.show", "NotFound")]
+
+
+def test_a_form_that_is_shown_again_with_its_faults_leaves_a_line(
+    person: Callable[[str], Visitor], lines: Lines
+) -> None:
+    nora = person("nora")
+    form = nora.get(f"/patients/{AMELIA}/edit?episode={TREATMENT_OF_AMELIA}").form("/patients/")
+    lines()
+    form.submit(email="no address", status=422)
+    assert ("episode.read", 1) in brief(lines())
 
 
 def test_many_ids_are_cut_at_a_hundred_and_counted(portal: PortalThread, lines: Lines) -> None:
