@@ -77,6 +77,8 @@ PATIENTS: dict[str, str] = {
         "Appointment: kind location; Episode: type; TimelineEvent: note title; "
         "me: firstName lastName; other: firstName lastName"
     ),
+    "/files/<record:file_id>": "Content: name",
+    "/files/<record:file_id>/preview": "Content: name",
     "/me": (
         "Relationship: relatedName; "
         "me: address.city address.line1 address.line2 address.postalCode address.region dateOfBirth "
@@ -187,6 +189,8 @@ STAFF: dict[str, str] = {
         "Appointment: kind location; Episode: number type; TimelineEvent: note title; "
         "patient: firstName lastName mrn"
     ),
+    "/files/<record:file_id>": "Content: name",
+    "/files/<record:file_id>/preview": "Content: name",
     "/notifications": "Notification: body title",
     "/notifications/settings": "NotificationSettings: concurrencyStamp",
     "/patients/<record:patient_id>/edit": (

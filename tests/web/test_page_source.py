@@ -35,7 +35,9 @@ def marks() -> Marks:
 @pytest.fixture(scope="module")
 def portal(service: CareService, marks: Marks) -> Iterator[PortalThread]:
     """The portal, before an API whose every text is marked."""
-    proxy = DialectProxy(service.base_url, Dialect(change=marks.answer))
+    proxy = DialectProxy(
+        service.base_url, Dialect(change=marks.answer, file_name=f"{marks.of('Content.name')}.pdf")
+    )
     tenants = service.plan.data / "marked.toml"
     base_url = f'base_url = "{service.base_url}"'
     tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
