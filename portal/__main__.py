@@ -1,4 +1,4 @@
-"""`python -m portal demo | serve | check | audit verify`: run it all, run the portal, say what is wrong, verify records."""
+"""`python -m portal demo | serve | check | audit`: run it all, run the portal, say what is wrong, read its records."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ def main() -> int:
     check = commands.add_parser("check", help="check settings, store and upstreams, and say what to mend")
     check.add_argument("--settings", action="store_true", help="the settings alone, without the network")
     audit = commands.add_parser("audit", help="the records of who did what")
-    audit.add_argument("what", choices=["verify"], help="say whether a record was changed, added or removed")
-    audit.add_argument(
+    of_audit = audit.add_subparsers(dest="what", required=True)
+    verify = of_audit.add_parser("verify", help="say whether a record was changed, added or removed")
+    verify.add_argument(
         "paths", nargs="*", type=Path, help="folders, files or logs, of every machine (else: PORTAL_AUDIT)"
     )
+    actor = of_audit.add_parser("actor", help="say what a person is called in the records")
+    actor.add_argument("sub", help="the person's id at the identity server (the `sub` claim)")
     given = parser.parse_args()
     if given.command == "demo":
         return _demo(given)
     if given.command == "audit":
-        return _audit_verify(given.paths)
+        return _audit_actor(given.sub) if given.what == "actor" else _audit_verify(given.paths)
     return _check(settings_alone=given.settings) if given.command == "check" else _serve()
 
 
@@ -81,6 +84,20 @@ def _check(*, settings_alone: bool) -> int:
     from portal.operate.check import run
 
     return run(settings)
+
+
+def _audit_actor(sub: str) -> int:
+    """Print the person's pseudonym under each secret key, the newest first; 2 when the settings are wrong."""
+    from portal.audit.trail import pseudonym
+    from portal.config.settings import Settings, SettingsError
+
+    try:
+        settings = Settings.from_env()
+    except SettingsError as error:
+        print(*error.faults, sep="\n", file=sys.stderr)
+        return 2
+    print(*(pseudonym(key, sub) for key in settings.secret_keys), sep="\n")
+    return 0
 
 
 def _audit_verify(paths: list[Path]) -> int:

@@ -30,6 +30,7 @@ from portal.store import open_store
 from portal.store.vault import Vault
 from portal.views import blueprints
 from portal.web import (
+    audit,
     compression,
     errors,
     guard,
@@ -85,6 +86,7 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     logs.init_app(app, settings.log)
     routing.init_app(app)
     guard.init_app(app)
+    audit.init_app(app)
     unsent.init_app(app)
     babel.init_app(app, locale_selector=locale_selector.choose)
     csrf.init_app(app)

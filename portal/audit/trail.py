@@ -1,8 +1,9 @@
 """Who did what, apart from the logs: one line of JSON for each event, chained by hash.
 
-An event names a pseudonymous actor, a kind of record and its opaque id, never names, bodies, addresses, tokens or
-free text. Each process start begins a chain of its own; every line carries the chain's name, its own number and
-the SHA-256 of the line before. About once a minute, and when the process ends, the chain's head is checkpointed in
+An event names a pseudonymous actor, a kind of record and its opaque id (of several records the first 100 `ids` and
+their `count`), never names, bodies, addresses, tokens or free text. Each process start begins a chain of its own; every
+line carries the chain's name, its own number and the SHA-256 of the line before. About once a minute, and when the
+process ends, the chain's head is checkpointed in
 the store (`portal.audit.checkpoints`); `python -m portal audit verify` compares both (`portal.audit.verify`).
 """
 
@@ -17,6 +18,7 @@ import secrets
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -31,6 +33,7 @@ BEGIN = "begin"
 """What stands in a chain's first line instead of a hash."""
 
 _ANCHOR_SECONDS = 60.0
+_MOST_IDS = 100
 
 log = logging.getLogger("portal")
 
@@ -40,7 +43,7 @@ class Audit:
 
     def __init__(self, target: str, secret_key: str, clock: Clock, checkpoints: Checkpoints) -> None:
         self._target = target
-        self._key = hashlib.sha256(b"audit" + secret_key.encode()).digest()
+        self._secret_key = secret_key
         self._clock = clock
         self._checkpoints = checkpoints
         self._lock = threading.Lock()
@@ -58,9 +61,10 @@ class Audit:
         role: str | None = None,
         kind: str | None = None,
         id_: str | None = None,
+        ids: Sequence[str] | None = None,
     ) -> None:
-        """Append one event, such as `("consent.sign", "done")`."""
-        entry = {
+        """Append one event, such as `("consent.sign", "done")`; `ids` in place of `id_` where it concerns several."""
+        entry: dict[str, object] = {
             "audit": event,
             "outcome": outcome,
             "at": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds"),
@@ -69,6 +73,8 @@ class Audit:
             "role": role,
             "kind": kind,
             "id": id_,
+            "ids": None if ids is None else ids[:_MOST_IDS],
+            "count": None if ids is None else len(ids),
             "request": request_id,
         }
         with self._lock:
@@ -94,7 +100,7 @@ class Audit:
 
     def pseudonym(self, sub: str) -> str:
         """Return a stable name for a person that tells nothing without the portal's key."""
-        return hmac.new(self._key, sub.encode(), hashlib.sha256).hexdigest()[:24]
+        return pseudonym(self._secret_key, sub)
 
     def checkpoint(self, chain: _Chain) -> None:
         """Checkpoint the chain's head; while the store is down nothing is lost but time: the next turn makes it up."""
@@ -125,6 +131,12 @@ class Audit:
             chain.ended.wait(_ANCHOR_SECONDS)
 
 
+def pseudonym(secret_key: str, sub: str) -> str:
+    """Return what a person (`sub`) is called in lines written under this key."""
+    key = hashlib.sha256(b"audit" + secret_key.encode()).digest()
+    return hmac.new(key, sub.encode(), hashlib.sha256).hexdigest()[:24]
+
+
 class _Chain:
     """The lines of one process, each with the hash of the one before."""
 
@@ -139,7 +151,7 @@ class _Chain:
         self.ended = threading.Event()
         self._file = None if target == "stderr" else _new_file(Path(target), self.name)
 
-    def append(self, entry: dict[str, str]) -> None:
+    def append(self, entry: dict[str, object]) -> None:
         lines, head = self.state
         text = msgspec.json.encode({**entry, "chain": self.name, "line": lines + 1, "before": head}).decode()
         # Before it is written: what a full disk keeps in the buffer is written with the next line.

@@ -11,6 +11,7 @@ is one. Children are looked up in plain dictionaries, which is quicker than prom
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -83,6 +84,27 @@ _events = Counter(
     ["event", "outcome"],
     registry=_REGISTRY,
 )
+
+_opened_records = Counter(
+    "portal_records_opened_total",
+    "Records shown one by one, by the role of who looked: what of an episode, a file, a calendar file too.",
+    ["role", "kind"],
+    registry=_REGISTRY,
+)
+_listed_records = Counter(
+    "portal_records_listed_total",
+    "Records that stood in lists and search results, by the role of who looked.",
+    ["role", "kind"],
+    registry=_REGISTRY,
+)
+
+ROLES = ("patient", "nurse", "physician", "embryologist", "coordinator", "admin", "several", "other")
+"""Who looks; `several` has more than one of the roles before it, `other` none."""
+RECORDS = (
+    *("consent", "conversation", "embryo", "episode", "file", "notification", "patient", "case"),
+    *("relationship", "pgt-result", "prospect", "protocol", "other"),
+)
+"""What is looked at."""
 
 _requests_by: dict[tuple[str, str, int], Histogram] = {}
 _upstream_by: dict[tuple[str, str], Histogram] = {}
@@ -160,13 +182,32 @@ def event(name: str, outcome: str) -> None:
     child.inc()
 
 
+def record_opened(kind: str, roles: Collection[str]) -> None:
+    """Count a record that was shown by itself."""
+    _opened_records.labels(_role_of(roles), kind if kind in RECORDS else "other").inc()
+
+
+def records_listed(kind: str, roles: Collection[str], count: int) -> None:
+    """Count records that stood in a list."""
+    _listed_records.labels(_role_of(roles), kind if kind in RECORDS else "other").inc(count)
+
+
 def exposition() -> bytes:
     """Return everything in Prometheus's text format, of all workers where there are several."""
+    for counter in (_opened_records, _listed_records):  # from 0 on, so that an alarm sees the first one
+        for role in ROLES:
+            for kind in RECORDS:
+                counter.labels(role, kind)
     if not FOLDER:
         return generate_latest(_REGISTRY)
     together = CollectorRegistry()
     MultiProcessCollector(together, FOLDER)
     return generate_latest(together)
+
+
+def _role_of(roles: Collection[str]) -> str:
+    known = [role for role in ROLES if role in roles]
+    return "several" if len(known) > 1 else known[0] if known else "other"
 
 
 def _few(metric: Counter, label: str) -> Counter:

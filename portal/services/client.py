@@ -71,7 +71,9 @@ class Care:
 
     `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
-    `is_fresh` says whether the person signed in at most so many seconds ago. `on_unreadable` is told how many records of a list were left out. `on_not_offered` is told what can't be read because the clinic doesn't offer it. `idempotency` says that this API
+    `is_fresh` says whether the person signed in at most so many seconds ago. `on_not_offered` is told what can't be read
+    because the clinic doesn't offer it, `on_unreadable` how many records of a list were left out, and `on_read` of each
+    record or list that was read, and of each file (None) that is opened. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
     process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
     read anew each time.
@@ -90,6 +92,7 @@ class Care:
     idempotency: bool = False
     on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
     on_unreadable: Callable[[int], None] = lambda _records: None
+    on_read: Callable[[Endpoint, Query | None, object], None] = lambda _endpoint, _query, _answer: None
     breakers: Breakers = field(default_factory=Breakers)
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
@@ -101,7 +104,9 @@ class Care:
             raise
         if not answer.body:
             raise BadResponse("empty body")
-        return self._decoded(endpoint, answer, into)
+        record = self._decoded(endpoint, answer, into)
+        self.on_read(endpoint, query, record)
+        return record
 
     def act(
         self,
@@ -165,6 +170,7 @@ class Care:
                 _close(begun.chunks)
                 raise TokenRefused
         if begun.status in (200, 206, 304, 416):
+            self.on_read(endpoint, query, None)
             return _content(begun)
         is_short = (byte_count(begun.headers.get("content-length")) or 0) < _MAX_BODY
         body = b"".join(begun.chunks) if is_short else b""

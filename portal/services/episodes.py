@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from portal.services.client import Care
 from portal.services.endpoints import READ_EPISODE
+from portal.services.pgt_results import known_only
 from portal.services.records.consents import ConsentForm
 from portal.services.records.conversations import Conversation
 from portal.services.records.episodes import Episode
@@ -20,7 +23,10 @@ def get_episode(care: Care, episode_id: str) -> Episode:
 
     GET /api/patient-portal/episodes/{episodeId} (care API specification §4).
     """
-    return care.read(READ_EPISODE, Episode, episodeId=episode_id)
+    episode = care.read(READ_EPISODE, Episode, episodeId=episode_id)
+    if not episode.pgt_results:
+        return episode
+    return replace(episode, pgt_results=tuple(known_only(brief) for brief in episode.pgt_results))
 
 
 def episode_ids(

@@ -1,21 +1,24 @@
 """Genetic test results of embryos (care API specification §4, group PGTResult).
 
-The API leaves out an embryo's sex unless the clinic discloses it; a laboratory's free text may still give it
-away, so the portal strikes it once more before anything else sees the result.
+The API leaves out an embryo's sex unless the clinic discloses it, but a laboratory's words give it away in many
+languages and notations. So while it isn't disclosed, only structured members are let through: nothing is looked for in
+free text, because no free text passes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from portal.services.client import Care
 from portal.services.endpoints import READ_PGT_RESULT
-from portal.services.records.pgt_results import Abnormality, PgtResult
+from portal.services.records.episodes import PgtBrief
+from portal.services.records.pgt_results import Abnormality, PgtResult, PgtStatus, WithheldResult
 
-STRUCK = "▇▇"
-"""What stands in place of struck words."""
+AUTOSOMES = range(1, 23)
+"""The chromosomes whose changes say nothing about a sex."""
 
 
 def get_pgt_result(care: Care, result_id: str) -> PgtResult:
@@ -27,66 +30,76 @@ def get_pgt_result(care: Care, result_id: str) -> PgtResult:
     return result if result.sex_disclosed else without_sex(result)
 
 
-def without_sex(result: PgtResult) -> PgtResult:
-    """The result with its sex taken out and struck from every text; a sex chromosome's change is struck whole."""
-    return replace(
-        result,
-        sex=None,
-        condition=None if result.condition is None else without_sex_chromosomes(result.condition),
-        comment=None if result.comment is None else without_sex_chromosomes(result.comment),
-        abnormalities=tuple(_without_sex(abnormality) for abnormality in result.abnormalities),
+def without_sex(result: PgtResult) -> WithheldResult:
+    """What of a result can't tell a sex: ids, times and numbers, known choices, and changes of chromosomes 1 to 22.
+
+    `withheld` names the texts that the laboratory gave and that are held back. That a sex chromosome is changed is
+    told by nothing: such a change isn't there.
+    """
+    texts = {"condition": result.condition, "comment": result.comment}
+    return WithheldResult(
+        id=result.id,
+        embryo_code=result.embryo_code if _CODE.fullmatch(result.embryo_code) else "",
+        status=result.status if result.status.known else PgtStatus.REPORTED,
+        embryo_storage_id=_reference(result.embryo_storage_id),
+        episode_id=_reference(result.episode_id),
+        test_type=result.test_type if result.test_type and result.test_type.known else None,
+        biopsied_at=result.biopsied_at,
+        reported_at=result.reported_at,
+        released_at=result.released_at,
+        call=result.call if result.call and result.call.known else None,
+        mosaic_percent=result.mosaic_percent,
+        thresholds=result.thresholds,
+        abnormalities=tuple(_on_autosomes(result.abnormalities)),
+        report_file_id=_reference(result.report_file_id),
+        withheld=frozenset(name for name, text in texts.items() if text and text.strip()),
     )
 
 
-def without_sex_chromosomes(text: str) -> str:
-    """`text` with sex chromosomes, karyotypes with them, and words for a sex struck (English, Spanish, Arabic).
-
-    Strikes rather too much than too little; conditions named after a chromosome ("X-linked", "fragile X") stay.
-    """
-    return _SEX.sub(STRUCK, text)
-
-
-def _without_sex(abnormality: Abnormality) -> Abnormality:
-    chromosome = abnormality.chromosome.strip()
-    if _SEX_CHROMOSOME.fullmatch(chromosome) or _SEX.search(chromosome):
-        return Abnormality(chromosome=STRUCK, change=STRUCK)
-    return replace(abnormality, change=without_sex_chromosomes(abnormality.change))
+def known_only(brief: PgtBrief) -> PgtBrief:
+    """The same as an episode lists it, without a call or a status that isn't a known choice: it may be any text."""
+    return replace(
+        brief,
+        call=brief.call if brief.call and brief.call.known else None,
+        status=brief.status if brief.status and brief.status.known else None,
+    )
 
 
-_SEX_CHROMOSOME = re.compile(r"(?:chr(?:omosome)?\.?\s*)?(?:[XYxy]+|23|24)")
+def _on_autosomes(abnormalities: tuple[Abnormality, ...]) -> Iterator[Abnormality]:
+    for one in abnormalities:
+        named = _CHROMOSOME.fullmatch(one.chromosome)
+        if named and int(named[1]) in AUTOSOMES:
+            change = one.change if _is_of_known_words(one.change) else ""
+            yield Abnormality(chromosome=str(int(named[1])), change=change)
 
-_NOT_AFTER_LETTER = r"(?<![^\W\d_])"
-_NOT_BEFORE_LETTER = r"(?![^\W\d_])"
-_PATTERNS = (
-    # karyotypes in ISCN: 46,XX  47,XXY,+21 (the count goes too: 45 with one struck says which)
-    r"(?<!\d)\d{2}\s*,?\s*[XY][XYO0]{0,4}" + _NOT_BEFORE_LETTER,
-    r"(?<!\d)\d{2}\s*,?\s*[xy]{2,5}" + _NOT_BEFORE_LETTER,
-    # named chromosomes: chrX, chromosome y, cromosoma X
-    _NOT_AFTER_LETTER
-    + r"(?i:chr(?:omosomes?)?|cr(?:omosomas?)?|الكروموسوم|كروموسوم)[.:\s]*[XYxy]"
-    + r"(?:[pq][\w.]*)?"
-    + _NOT_BEFORE_LETTER,
-    _NOT_AFTER_LETTER + r"[xy][-\s]?(?i:chr(?:omosomes?)?)" + _NOT_BEFORE_LETTER,
-    # bands, with their place and count: Xq28, Yp11.2, Xp22.33q28, Xp22.31(6,467,202-8,091,950)x1
-    _NOT_AFTER_LETTER
-    + r"[XY](?:[pq](?:ter|[0-9][0-9.]*)?)+"
-    + r"(?:\([0-9,._-]*\))?(?:[x×][0-9]+)?"
-    + _NOT_BEFORE_LETTER,
-    # alone: X, XY, XXY, XO, +X, -Y, X0; but not "X-linked" and "fragile X"
-    r"(?<![Ff]ragile )"
-    + _NOT_AFTER_LETTER
-    + r"[XY][XYO0]{0,4}"
-    + _NOT_BEFORE_LETTER
-    + r"(?![-\u2010\u2011 ]?(?:linked|LINKED|Linked))"
-    + r"(?:\)\s*[x×]\s*[0-9]+)?",  # "(X)x2": how many there are says as much
-    _NOT_AFTER_LETTER + r"[xy]{2,5}" + _NOT_BEFORE_LETTER,
-    # words for a sex, and for what only one has
-    _NOT_AFTER_LETTER + r"(?i:fe)?(?i:males?)" + _NOT_BEFORE_LETTER,
-    _NOT_AFTER_LETTER
-    + r"(?i:boys?|girls?|sons|daughters?|SRY|turner|klinefelter|"
-    + r"masculin[oa]s?|femenin[oa]s?|var[oó]n(?:es)?|hembras?|machos?|niñ[oa]s?)"
-    + _NOT_BEFORE_LETTER,
-    _NOT_AFTER_LETTER + r"(?:ال)?(?:ذكر|ذكور|أنثى|انثى|إناث|ولد|صبي|بنت|فتاة)" + _NOT_BEFORE_LETTER,
-    r"[♀♂]",
+
+def _is_of_known_words(change: str) -> bool:
+    """Whether a change is written in words and bands of cytogenetics alone, none of which names a chromosome."""
+    text = change.casefold()
+    return not (_SEX_CHROMOSOME.search(text) or _BETWEEN.sub("", _WORD.sub("", text)))
+
+
+def _reference(id_: str | None) -> str | None:
+    return id_ if id_ and _ID.fullmatch(id_) else None
+
+
+_CODE = re.compile(r"(?:(?!O?[XY][XYO]*(?![A-Z]))[A-Z]{1,3}[-. ]?)?[0-9]{1,6}(?:[-./][0-9]{1,6})*")
+"""An embryo's code: initials and numbers; X and Y alone are none."""
+
+_ID = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[^0-9]*[0-9])[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,18}",
+    re.IGNORECASE,
 )
-_SEX = re.compile("|".join(_PATTERNS))
+"""An id that is no word: a UUID (RFC 9562), a ULID or a number."""
+
+_CHROMOSOME = re.compile(r"\s*(?:chr(?:omosome)?[. ]*)?([0-9]{1,2})\s*", re.IGNORECASE)
+
+_WORD = re.compile(
+    r"(?<![^\W\d_])(?:(?:mono|tri|tetra|nulli)somy|mosaic(?:ism)?|segmental|partial|whole|complete|"
+    r"gains?|loss(?:es)?|deletion|duplication|del|dup|high|low|level|of|in|cells|arm|"
+    r"[pq](?:ter)?(?:[0-9]{1,2}(?:\.[0-9]{1,3})?)?(?:[pq](?:ter)?(?:[0-9]{1,2}(?:\.[0-9]{1,3})?)?)?)(?![^\W\d_])"
+)
+_SEX_CHROMOSOME = re.compile(r"(?<![0-9.])2[34](?![0-9.]|\s*%)")
+"""X and Y by their numbers; 23 % is a share of cells."""
+
+_BETWEEN = re.compile(r"[0-9\s.,;%()+\-–~≈/]+")

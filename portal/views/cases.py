@@ -37,7 +37,7 @@ _FIELDS = ("title", "status", "closed_reason", "physician_id", "coordinator_id",
 def edit(care: Care, person: Person, case_id: str) -> Response:
     """Show a case as a form."""
     episode, case = find_embedded(care, person, _of_id(case_id))
-    audit.note("case.read", "done", kind="case", id_=case.id)
+    audit.shown("case.read", "case", case.id)
     return _page(episode, case, open_form(_editing(care, person, episode, case_id), case))
 
 

@@ -53,6 +53,8 @@ def inbox(care: Care, person: Person) -> Response:
     archived = request.args.get("archived") == "1"
     number = page_number(request.args.get("page"))
     page = _archived(care, text, number) if archived else _current(care, text, number)
+    act = "search" if text else "list"
+    audit.shown(f"conversation.{act}", "conversation", [one.id for one in page.items])
     return render(
         InboxPage(
             rows=[_row(conversation, person) for conversation in page.items],
@@ -72,7 +74,6 @@ def inbox(care: Care, person: Person) -> Response:
 def show(care: Care, person: Person, conversation_id: str) -> Response:
     """Show one thread; staff, who go through many, have the newest conversations beside it."""
     conversation, others = get_conversation_and_others(care, conversation_id)
-    audit.note("conversation.read", "done", kind="conversation", id_=conversation_id)
     current = [one for one in others if not one.is_archived] if person.is_staff else []
     return _thread(conversation, person, beside=current[:_PAGE])
 
@@ -134,6 +135,7 @@ def restore_one_message(care: Care, person: Person, conversation_id: str, messag
 def confirm_archive(care: Care, person: Person, conversation_id: str) -> Response:
     """Say what follows from archiving the thread, and ask."""
     conversation = get_conversation(care, conversation_id)
+    audit.shown("conversation.read", "conversation", conversation.id)
     return render(ArchivePage(thread=_view(conversation, person), consequences=_consequences()))
 
 
@@ -289,6 +291,8 @@ def _thread(
 
     `beside` are the conversations that stand beside it.
     """
+    audit.shown("conversation.read", "conversation", conversation.id)
+    audit.shown("conversation.list", "conversation", [one.id for one in beside])
     page = ThreadPage(
         thread=_view(conversation, person),
         opened=opened,

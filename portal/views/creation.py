@@ -6,7 +6,7 @@ one alone is sent. After a lost answer the clinic's record is searched: what is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -19,6 +19,7 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
+from portal.web import audit
 from portal.web.act_once import Attempt, Done, Outcome, Reopened, Unknown, act_once, look_again, settled
 from portal.web.htmx import redirect_to, toast
 
@@ -148,6 +149,8 @@ class Drafts(Generic[C]):
         operation = context().operations.find(person.sub, request.values.get("operation", ""), self._purpose)
         if operation is None:
             return None
+        if patient_id := _patient_of(operation.data):
+            audit.has_kept(f"{self.kind}.draft", "patient", patient_id)
         return Draft(self.kind, person, operation, msgspec.convert(operation.data, self.shape))
 
     def _begin_again(self) -> Response:
@@ -211,6 +214,11 @@ def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None] | Unkn
 
 def _id_of(made: Made | None) -> str:
     return made.id if made else ""
+
+
+def _patient_of(data: Mapping[str, Any]) -> str | None:
+    """The patient whose record is filled in, as the operation keeps it."""
+    return data.get("about", data).get("patient_id")
 
 
 def _data(content: Content) -> dict[str, Any]:

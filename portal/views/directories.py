@@ -66,7 +66,7 @@ class MovePage(Page, template="directories/move.html"):
 def index(care: Care, person: Person) -> Response:
     """Show all folders of an episode (`?episode=`), the empty ones too."""
     episode = _episode(care)
-    audit.note("episode.read", "done", kind="episode", id_=episode.id)
+    audit.shown("episode.read", "episode", episode.id)
     return render(TreePage(episode=episode, places=_tree(episode.documents, None)))
 
 
@@ -75,7 +75,7 @@ def index(care: Care, person: Person) -> Response:
 def show(care: Care, person: Person, directory_id: str) -> Response:
     """Ask where the folder should go."""
     episode = _episode(care)
-    audit.note("episode.read", "done", kind="episode", id_=episode.id)
+    audit.shown("episode.read", "episode", episode.id)
     given = unsent.restored_form(url_for(".move", directory_id=directory_id))
     return _ask(episode, _directory(episode, directory_id), to=given.get("to", "") if given else "")
 

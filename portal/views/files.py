@@ -64,7 +64,8 @@ def content(care: Care, person: Person, file_id: str) -> Response:
         if_none_match=request.headers.get("If-None-Match"),
     )
     is_saved = request.args.get("download") == "1" or opened.media_type == _UNKNOWN
-    audit.note("file.download" if is_saved else "file.read", "done", kind="file", id_=file_id)
+    if opened.source.status != 304:
+        audit.shown("file.download" if is_saved else "file.read", "file", file_id)
     response = Response(opened.pieces, opened.source.status, direct_passthrough=True)
     response.call_on_close(opened.close)
     response.headers.update(_headers(opened, is_saved=is_saved))
@@ -78,7 +79,7 @@ def preview(care: Care, person: Person, file_id: str) -> Response:
     """Show a PDF, a picture or a text in place, with its name and a way to save it."""
     opened = _open(care, file_id, range_header="bytes=0-1023")
     opened.close()
-    audit.note("file.preview", "done", kind="file", id_=file_id)
+    audit.shown("file.preview", "file", file_id)
     page = PreviewPage(
         file_id=file_id,
         name=opened.name or _("Document"),

@@ -5,7 +5,7 @@ Its regions are read side by side and fail alone; each can be fetched again by i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TypeVar
@@ -34,7 +34,7 @@ from portal.views.episodes.lookup import Found, mentioned, read_episodes, rememb
 from portal.views.episodes.view import EpisodeView
 from portal.views.open_by_id import Opened, recently_opened
 from portal.views.storage.view import nearness, paid_until
-from portal.web import bell
+from portal.web import audit, bell
 from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
@@ -48,6 +48,8 @@ _MOST_EPISODES = 2
 """Episodes that home reads: the one that goes on and, beside it, one with embryos in storage."""
 _NEAR_DAYS = 60
 _MOST_OPENED = 5
+_MOST, _MOST_AT_WORK, _MOST_FORMS = 3, 6, 12
+"""How many messages and notifications home shows to patients, how many to staff, and of how many forms."""
 
 
 @bp.get("/")
@@ -57,9 +59,23 @@ def show(care: Care, person: Person) -> Response:
     regions = _STAFF_REGIONS if person.is_staff else _PATIENT_REGIONS
     if wants(*regions):
         name = target() or ""
-        return render(regions[name](care, person), fragment=name)
+        return _answer(regions[name](care, person), fragment=name)
     page = _worklist(care, person) if person.is_staff else _needs(care, person)
-    return render(page, bell=bell.count(person))
+    return _answer(page, unread=bell.count(person))
+
+
+def _answer(
+    page: NeedsPage | WorklistPage, *, fragment: str | tuple[str, ...] = (), unread: int | None = None
+) -> Response:
+    """Answer with the page, of which fewer records stand on it than were read."""
+    for kind, ids in page.shown().items():
+        audit.shown(f"{kind}.list", kind, ids)
+    return render(page, fragment=fragment, bell=unread)
+
+
+def _ids(records: Iterable[Conversation | Notification] | CareError | None) -> list[str]:
+    """The ids of a region's records; none where it couldn't be read or wasn't asked for."""
+    return [] if records is None or isinstance(records, CareError) else [one.id for one in records]
 
 
 def _read(call: Callable[[], T]) -> T | CareError:
@@ -90,6 +106,11 @@ class Treatment:
     storage: tuple[NearDate, ...]
     is_incomplete: bool
 
+    @property
+    def episode_ids(self) -> list[str]:
+        """The episodes that something is shown of."""
+        return [*(view.episode.id for view in self.views), *(near.episode_id for near in self.storage)]
+
 
 class NeedsPage(Page, template="home/needs.html"):
     """What needs a patient, by region; a region that couldn't be read is its error.
@@ -103,6 +124,15 @@ class NeedsPage(Page, template="home/needs.html"):
     news: tuple[Notification, ...] | CareError | None = None
     is_done: bool = False
     is_part: bool = True
+
+    def shown(self) -> dict[str, list[str]]:
+        """Return the ids of what stands on the page, by kind."""
+        return {
+            "consent": [item.form.id for item in self.consents] if isinstance(self.consents, tuple) else [],
+            "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
+            "conversation": _ids(self.messages)[:_MOST],
+            "notification": _ids(self.news)[:_MOST],
+        }
 
 
 def _needs(care: Care, person: Person) -> NeedsPage:
@@ -260,6 +290,16 @@ class WorklistPage(Page, template="home/worklist.html"):
     messages: tuple[Conversation, ...] | CareError | None = None
     news: tuple[Notification, ...] | CareError | None = None
     opened: list[Opened] = field(default_factory=list[Opened])
+
+    def shown(self) -> dict[str, list[str]]:
+        """Return the ids of what stands on the page, by kind."""
+        return {
+            "consent": [row.form.id for row in self.consents.rows[:_MOST_FORMS]]
+            if isinstance(self.consents, Work)
+            else [],
+            "conversation": _ids(self.messages)[:_MOST_AT_WORK],
+            "notification": _ids(self.news)[:_MOST_AT_WORK],
+        }
 
 
 def _worklist(care: Care, person: Person) -> WorklistPage:

@@ -37,7 +37,7 @@ def show(care: Care, person: Person) -> Response:
     (mine,) = gather(lambda: _mine(care, person))
     if isinstance(mine, CareError):
         return _page(mine, None)
-    audit.note("patient.read", "done", kind="patient", id_=mine.patient.id)
+    audit.shown("patient.read", "patient", mine.patient.id)
     return _page(mine, open_form(_editing(care, person), mine.patient))
 
 

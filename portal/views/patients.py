@@ -47,7 +47,7 @@ CONTACT = (
 def edit(care: Care, person: Person, patient_id: str) -> Response:
     """Show a patient's record as a form."""
     episode, patient = find_embedded(care, person, of_id(patient_id))
-    audit.note("patient.read", "done", kind="patient", id_=patient.id)
+    audit.shown("patient.read", "patient", patient.id)
     return _page(episode, patient, open_form(_editing(care, person, patient_id), patient))
 
 

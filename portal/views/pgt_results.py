@@ -10,7 +10,7 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import NotFound
-from portal.services.pgt_results import STRUCK, get_pgt_result
+from portal.services.pgt_results import get_pgt_result
 from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
 from portal.state.sessions import Person
 from portal.web import audit, labels
@@ -23,11 +23,10 @@ bp = Blueprint("pgt_results", __name__, url_prefix="/pgt-results")
 
 
 class ResultPage(Page, template="pgt_results/show.html"):
-    """A result; `struck` stands in its texts for words that would tell the embryo's sex."""
+    """A result."""
 
     result: PgtResult
     view: ResultView
-    struck: str
 
 
 @bp.get("/<record:result_id>")
@@ -37,8 +36,8 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     result = get_pgt_result(care, result_id)
     if person.is_patient and not result.is_released:
         raise NotFound
-    audit.note("pgt-result.read", "done", kind="pgt-result", id_=result.id)
-    return render(ResultPage(result=result, view=ResultView(result), struck=STRUCK))
+    audit.shown("pgt-result.read", "pgt-result", result.id)
+    return render(ResultPage(result=result, view=ResultView(result)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,12 @@ class ResultView:
     """A result in words."""
 
     result: PgtResult
+
+    @property
+    def title(self) -> str:
+        """What the page is about."""
+        code = self.result.embryo_code
+        return _("Genetic test of embryo %(code)s", code=code) if code else _("Genetic test of an embryo")
 
     @property
     def call(self) -> str:

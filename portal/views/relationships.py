@@ -64,7 +64,7 @@ def confirm(care: Care, person: Person, relationship_id: str) -> Response:
         episode, relationship = find_embedded(care, person, _of_id(relationship_id, person))
     except NotFound:
         return _gone(person, relationship_id)
-    audit.note("relationship.read", "done", kind="relationship", id_=relationship.id)
+    audit.shown("relationship.read", "relationship", relationship.id)
     return _ask(episode, relationship, _operation(person, episode, relationship))
 
 

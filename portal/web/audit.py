@@ -1,32 +1,176 @@
-"""The audit record of a request: what was done, by whom, to what."""
+"""The audit record of a request: what was done, by whom, to what, and whose records were shown.
+
+No view can show a record unseen. Whatever the care API answers a read with is collected while the request runs, and
+written when its answer is a page: one line for each kind, with the ids. A view that knows better what stands on its
+page says so with `shown`, and its word replaces what was read of that kind. Redirects and error pages show nothing.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
 
-from flask import g
+from flask import Flask, Response, g, request
 
-from portal.context import context
+from portal.context import context, session
 from portal.operate import metrics
+from portal.services import endpoints
+from portal.services.decoding import Page
+from portal.services.endpoints import Endpoint, Query
 from portal.state.sessions import Person
+from portal.store import StoreDown
+from portal.web import htmx
+
+KINDS: Mapping[Endpoint, str] = {
+    endpoints.LIST_CONSENTS: "consent",
+    endpoints.READ_CONSENT: "consent",
+    endpoints.LIST_PROTOCOLS: "protocol",
+    endpoints.READ_PROTOCOL: "protocol",
+    endpoints.READ_PGT_RESULT: "pgt-result",
+    endpoints.READ_EPISODE: "episode",
+    endpoints.READ_FILE_CONTENT: "file",
+    endpoints.LIST_CONVERSATIONS: "conversation",
+    endpoints.LIST_NOTIFICATIONS: "notification",
+}
+"""What a read of each endpoint answers with."""
+
+UNRECORDED = frozenset({endpoints.LIST_PHYSICIANS, endpoints.READ_NOTIFICATION_SETTINGS})
+"""Reads that tell nothing about a patient."""
+
+WITHIN_EPISODE = frozenset({"patient", "case", "relationship", "embryo", "directory"})
+"""Kinds that are read as parts of an episode: a page about one of them shows it, and not every episode looked through."""
+
+OPENING = frozenset({"read", "receipt", "download", "preview", "calendar", "draft"})
+"""What an event is called that shows one record; others do something with it."""
 
 _OPAQUE = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,9}", re.IGNORECASE
 )
 """An id that says nothing about anyone: a UUID (RFC 9562), a ULID or a short number."""
 
+_SAME_SECONDS = 5 * 60
+"""For so long a part of a page that is fetched again with the same records in it is no news."""
+
+_RECENT_LINES = 4096
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What was read in this request: the ids by event and kind, and the kinds that a view has told."""
+
+    read: dict[tuple[str, str], dict[str, None]] = field(
+        default_factory=dict[tuple[str, str], dict[str, None]]
+    )
+    told: set[str] = field(default_factory=set[str])
+    is_failure: bool = False
+
+
+def init_app(app: Flask) -> None:
+    """Write what each answer shows, once the answer is made."""
+    app.after_request(_write_shown)
+
 
 def note(
-    event: str, outcome: str, *, person: Person | None = None, kind: str | None = None, id_: str | None = None
+    event: str,
+    outcome: str,
+    *,
+    person: Person | None = None,
+    kind: str | None = None,
+    id_: str | None = None,
 ) -> None:
     """Record an event of this request; the person is the signed-in one unless given.
 
-    An address may name any id, so that one of another shape is recorded under a pseudonym.
+    An address may name any id, so that one of another shape is recorded under a pseudonym. What a GET has done with a
+    record is to show it.
     """
-    actor = person or g.get("person")
+    if kind and id_ and outcome == "done" and request.method in ("GET", "HEAD"):
+        shown(event, kind, id_)
+    else:
+        _record(event, outcome, person or g.get("person"), kind, id_)
+
+
+def shown(event: str, kind: str, ids: str | Iterable[str]) -> None:
+    """Record that the answer shows this record, or these, and no others of their kind.
+
+    For none of them nothing is written, but for a search: one without a hit has told something too.
+    """
+    _shown().told.add(kind)
+    all_ids = ids if isinstance(ids, str) else [*dict.fromkeys(ids)]
+    if _tells(event, all_ids) and not _is_no_news(event, kind, all_ids):
+        _record(event, "done", g.get("person"), kind, all_ids)
+
+
+def note_refusal(event: str, outcome: str) -> None:
+    """Record that the API refused, unless the handler has said so itself of what it tried."""
+    if not g.get("is_refusal_noted"):
+        note(event, outcome)
+
+
+def has_read(endpoint: Endpoint, query: Query | None, answer: object) -> None:
+    """Take down that the API answered a read with these records; an `answer` of None is what the query's id names."""
+    if endpoint in UNRECORDED:
+        return
+    kind = KINDS[endpoint]
+    query = query or {}
+    if isinstance(answer, Page):
+        items = cast("Page[object]", answer).items
+        act, ids = "search" if query.get("Filter") else "list", [_id_of(item) for item in items]
+    else:
+        act, ids = "read", [str(query.get("id", "")) if answer is None else _id_of(answer)]
+    _shown().read.setdefault((f"{kind}.{act}", kind), {}).update(dict.fromkeys(ids))
+
+
+def has_kept(event: str, kind: str, id_: str) -> None:
+    """Take down that what the portal itself keeps was read, such as a draft: it is about this record."""
+    _shown().read.setdefault((event, kind), {})[id_] = None
+
+
+def nothing_shown() -> None:
+    """Say that the answer is an error page, and shows no record whatever was read before."""
+    _shown().is_failure = True
+
+
+def _write_shown(response: Response) -> Response:
+    person: Person | None = g.get("person")
+    shown: _Shown | None = g.get("shown")
+    if person is None or shown is None or shown.is_failure or not _is_page(response):
+        return response
+    told = {*shown.told, "episode"} if shown.told & WITHIN_EPISODE else shown.told
+    for (event, kind), read in shown.read.items():
+        is_list = len(read) != 1 or event.endswith((".list", ".search"))
+        ids = [*read] if is_list else next(iter(read))
+        if kind not in told and _tells(event, ids) and not _is_no_news(event, kind, ids):
+            _record(event, "done", person, kind, ids)
+    return response
+
+
+def _tells(event: str, ids: str | Sequence[str]) -> bool:
+    return bool(ids) or _is_search(event)
+
+
+def _is_search(event: str) -> bool:
+    return event.endswith(".search")
+
+
+def _is_page(response: Response) -> bool:
+    """Whether the answer shows anything: no redirect, nothing that the browser has already."""
+    is_bare = 300 <= response.status_code < 400 or response.status_code == 204
+    return not (is_bare or htmx.leads_away(response))
+
+
+def _record(
+    event: str, outcome: str, actor: Person | None, kind: str | None, ids: str | Sequence[str] | None
+) -> None:
     if outcome == "refused":
         g.is_refusal_noted = True
     metrics.event(event, outcome)
+    if actor and kind and outcome == "done":
+        _count_records(event, kind, actor, ids)
     context().audit.record(
         event,
         outcome,
@@ -35,14 +179,77 @@ def note(
         actor=actor.sub if actor else None,
         role=",".join(sorted(actor.roles)) if actor else None,
         kind=kind,
-        id_=_opaque(id_) if id_ else None,
+        id_=_opaque(ids) if isinstance(ids, str) and ids else None,
+        ids=None if ids is None or isinstance(ids, str) else [_opaque(one) for one in ids],
     )
 
 
-def note_refusal(event: str, outcome: str) -> None:
-    """Record that the API refused, unless the handler has said so itself of what it tried."""
-    if not g.get("is_refusal_noted"):
-        note(event, outcome)
+def _count_records(event: str, kind: str, actor: Person, ids: str | Sequence[str] | None) -> None:
+    """Count the records that someone was shown: those opened one by one, and those that stood in a list."""
+    if isinstance(ids, str):
+        if event.partition(".")[2] in OPENING:
+            metrics.record_opened(kind, actor.roles)
+    elif ids:
+        metrics.records_listed(kind, actor.roles, len(ids))
+
+
+# ── the same again ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Lately:
+    """What this process has written lately, as hashes: pages fill it, so that reading one writes nothing to the store."""
+
+    def __init__(self) -> None:
+        self._until: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def knew(self, line: bytes, now: float) -> bool:
+        """Whether the line was written in the last minutes; it counts as written from now on."""
+        with self._lock:
+            known = self._until.get(line, 0.0) > now
+            if not known:
+                self._until[line] = now + _SAME_SECONDS
+                self._until.move_to_end(line)
+                if len(self._until) > _RECENT_LINES:
+                    self._until.popitem(last=False)
+            return known
+
+
+_lately = _Lately()
+
+
+def _is_no_news(event: str, kind: str, ids: str | Sequence[str]) -> bool:
+    """Whether this is a part of something that this session was shown with the same records in the last minutes.
+
+    A whole page is always news, and so is a search. Another process may have shown the same: they tell one another of
+    parts alone, so a part may be written once more for each of them.
+    """
+    if _is_search(event):
+        return False
+    name = session().name or ""
+    named = (ids,) if isinstance(ids, str) else ids
+    line = hashlib.sha256("\0".join((name, event, kind, *named)).encode()).digest()
+    now = context().clock()
+    is_known = _lately.knew(line, now)
+    if not (htmx.is_htmx() or "Range" in request.headers):
+        return False
+    if is_known:
+        return True
+    vault = context().vault
+    try:
+        return not vault.insert(vault.name("shown", line.hex()), 1, expires_at=now + _SAME_SECONDS)
+    except StoreDown:
+        return False
+
+
+def _shown() -> _Shown:
+    if "shown" not in g:
+        g.shown = _Shown()
+    return g.shown
+
+
+def _id_of(record: object) -> str:
+    return str(getattr(record, "id", ""))
 
 
 def _opaque(id_: str) -> str:

@@ -183,6 +183,7 @@ def answer(what: Explanation, *, retry_after: float | None = None, href: str | N
 
     `href` is the page to refresh, where that is what helps.
     """
+    audit.nothing_shown()
     said = {"title": what.title, "happened": what.happened, "todo": what.todo}
     number: str | None = g.get("request_id")
     page: Page
@@ -338,6 +339,7 @@ def _unexpected(error: Exception) -> Response:
 
 
 def _bare(status: int) -> Response:
+    audit.nothing_shown()
     return make_response(_plain(correlation_id=g.get("request_id")), status)
 
 

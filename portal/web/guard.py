@@ -19,11 +19,12 @@ from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
 from portal.services.client import Care
+from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import NotAllowed, NotSignedIn
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.sessions import Person
-from portal.web import htmx, unsent
+from portal.web import audit, htmx, unsent
 from portal.web.routing import endpoint_at, own_address, repeatable
 
 P = ParamSpec("P")
@@ -151,6 +152,7 @@ def care_of(person: Person) -> Care:
         idempotency=tenant.idempotency,
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         on_unreadable=_count_unreadable,
+        on_read=_unnoticed if is_background() else audit.has_read,
         breakers=the.breakers,
     )
 
@@ -158,6 +160,10 @@ def care_of(person: Person) -> Care:
 def _count_unreadable(records: int) -> None:
     """Let the page say that so many records can't be shown."""
     g.unreadable = g.get("unreadable", 0) + records
+
+
+def _unnoticed(_endpoint: Endpoint, _query: Query | None, _answer: object) -> None:
+    """What a page asks for by itself is shown to nobody but as a number."""
 
 
 def is_fresh(person: Person, max_age: int = FRESH) -> bool:

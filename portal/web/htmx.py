@@ -115,6 +115,11 @@ def redirect_to(location: str) -> Response:
     return _vary(response)
 
 
+def leads_away(response: Response) -> bool:
+    """Whether the answer only sends htmx to another page."""
+    return "HX-Redirect" in response.headers
+
+
 def hx(
     *,
     get: str | None = None,

@@ -86,7 +86,7 @@ def printed(
         response = render(page, status=503)
         response.headers["Retry-After"] = str(_RETRY_SECONDS)
         return response
-    audit.note(event, "done", kind=kind, id_=id_)
+    audit.shown(event, kind, id_)
     return make_response(
         content,
         {

@@ -1,4 +1,4 @@
-"""`python -m portal audit verify`, as an operator runs it beside the portal under gunicorn."""
+"""`python -m portal audit`, as an operator runs it beside the portal under gunicorn."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from portal.careservice.ids import sample_id
 from portal.demo.stack import Plan, portal_environment
 from tests.support.stack import PASSWORD, ROOT, CareService, PortalProcess
 from tests.support.visitor import Visitor
@@ -25,10 +26,14 @@ def deployed(service: CareService, tmp_path: Path) -> Iterator[PortalProcess]:
 
 
 def verify(portal: PortalProcess, *paths: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return audit(portal, "verify", *map(str, paths), **environment)
+
+
+def audit(portal: PortalProcess, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     plan = portal.plan
     tenants = plan.data / f"tenants-{portal.port}.toml"
     return subprocess.run(
-        [sys.executable, "-m", "portal", "audit", "verify", *map(str, paths)],
+        [sys.executable, "-m", "portal", "audit", *command],
         cwd=ROOT,
         env={**os.environ, **portal_environment(plan, tenants), **environment},
         capture_output=True,
@@ -41,6 +46,11 @@ def test_the_records_of_a_portal_are_verified_while_it_runs_and_after_it(deploye
     visitor = Visitor(deployed.origin(), PASSWORD)
     visitor.sign_in("amelia")
     visitor.get("/consents")
+    newer = {"PORTAL_SECRET_KEYS": "n" * 48 + "," + deployed.plan.secrets["PORTAL_SECRET_KEYS"]}
+    actors = audit(deployed, "actor", sample_id("person", "amelia"), **newer).stdout.split()
+    assert len(actors) == 2, "one for each key"
+    written = "".join(one.read_text() for one in (deployed.plan.data / "audit").glob("*.jsonl"))
+    assert f'"actor":"{actors[1]}"' in written and actors[0] not in written
     running = verify(deployed)
     assert (running.returncode, running.stderr) == (0, ""), running.stdout
     assert ", 0 bad." in running.stdout

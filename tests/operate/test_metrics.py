@@ -12,7 +12,9 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
+from portal.careservice.ids import sample_id
 from portal.demo.stack import Plan, tenants_file
+from portal.operate import metrics
 from portal.state.sessions import record_name
 from tests.support.faults import Switchboard
 from tests.support.stack import CareService, PortalProcess, PortalThread, free_port
@@ -111,6 +113,27 @@ def test_a_page_counts_by_its_route_and_its_calls_by_their_group(
     assert since.of("portal_request_seconds_count", route="/consents", method="GET", status="2xx") == 1
     assert since.of("portal_request_seconds_count", route="-", status="4xx") == 1
     assert since.of("portal_upstream_seconds_count", group="ConsentForm", outcome="2xx") >= 1
+
+
+def test_records_that_someone_saw_are_counted_by_role_and_kind(portal: PortalThread, amelia: Visitor) -> None:
+    before = read(portal.port)
+    for name in ("portal_records_opened_total", "portal_records_listed_total"):
+        series = {key for key in before if key[0] == name}
+        assert len(series) == len(metrics.ROLES) * len(metrics.RECORDS), f"{name} doesn't begin at 0"
+    since = Difference(portal)
+    amelia.get(f"/protocols/{sample_id('protocol', 'amelia')}")
+    forms = len(amelia.get("/consents").select("main a[href^='/consents/']"))
+    elif_ = portal.sign_in("elif")
+    elif_.get(f"/episodes/{sample_id('episode', 'amelia-1')}")
+    assert since.of("portal_records_opened_total", role="patient", kind="protocol") == 1
+    assert since.of("portal_records_listed_total", role="patient", kind="consent") >= forms > 1
+    assert since.of("portal_records_opened_total", role="embryologist", kind="episode") == 1
+
+
+def test_whoever_has_several_roles_or_none_of_ours_is_counted_too() -> None:
+    assert metrics._role_of({"nurse", "admin"}) == "several"
+    assert metrics._role_of({"receptionist"}) == "other"
+    assert metrics._role_of({"nurse", "receptionist"}) == "nurse"
 
 
 def test_signing_in_and_out_and_what_is_refused_are_counted(portal: PortalThread) -> None:

@@ -125,6 +125,8 @@ class Dialect:
     knows_operations: bool = True
     not_offered: str = r"(?!)"
     """Addresses ("GET /api/…", a pattern) answered by 501."""
+    file_name: str | None = None
+    """What every file is called."""
     change: Change | None = None
     before: Callable[[str, str], None] | None = None
     """What happens meanwhile: called with method and path before a call is passed on."""
@@ -213,6 +215,8 @@ class DialectProxy:
             headers = {k: v for k, v in headers.items() if k == "www-authenticate"}
             headers["content-type"] = media_type
         elif path.endswith("/file-descriptor/content"):
+            if dialect.file_name:
+                headers["content-disposition"] = f'attachment; filename="{dialect.file_name}"'
             if dialect.files == "base64":
                 body = json.dumps(base64.b64encode(body).decode()).encode()
                 headers = {"content-type": "application/json; charset=utf-8"}

@@ -92,7 +92,8 @@ class Visitor:
     ) -> Page:
         """Post fields as they are, with the session's CSRF token unless `data` brings one."""
         fields = dict(data or {})
-        fields.setdefault("csrf_token", self.csrf_token())
+        if "csrf_token" not in fields:
+            fields["csrf_token"] = self.csrf_token()
         return self.request("POST", path, data=fields, status=status, headers=headers)
 
     def csrf_token(self) -> str:

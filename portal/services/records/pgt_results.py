@@ -89,3 +89,19 @@ class PgtResult(Timed, frozen=True, kw_only=True):
     def is_mosaic(self) -> bool:
         """Whether the laboratory calls it a mosaic."""
         return self.call in (PgtCall.LOW_MOSAIC, PgtCall.HIGH_MOSAIC)
+
+    @property
+    def withholds(self) -> frozenset[str]:
+        """The texts that were given and are held back, by member: none, as the API gives it."""
+        return frozenset()
+
+
+class WithheldResult(PgtResult, frozen=True, kw_only=True):
+    """A result whose sex isn't disclosed, as the portal lets it through (portal.services.pgt_results)."""
+
+    withheld: frozenset[str] = frozenset()
+
+    @property
+    def withholds(self) -> frozenset[str]:
+        """The texts that were given and are held back, by member."""
+        return self.withheld

@@ -26,6 +26,7 @@ from portal.views.episodes.show import (
     show_tab,
 )
 from portal.views.episodes.view import EpisodeView
+from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.pages import Page
@@ -47,6 +48,7 @@ def index(care: Care, person: Person) -> Response:
     """List the person's episodes, the newest first; for staff those that they opened last."""
     ids = reachable(care, person)
     found = read_episodes(care, ids[: MOST_RECENT if person.is_staff else MOST_REMEMBERED])
+    audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
     page = EpisodesPage(
         episodes=[EpisodeView(episode, person) for episode in found.newest_first],
         is_incomplete=found.is_incomplete,

@@ -142,7 +142,7 @@ def show_consents(
 
 
 def _answer(page: TabPage, person: Person) -> Response:
-    audit.note("episode.read", "done", kind="episode", id_=page.episode.id)
+    audit.shown("episode.read", "episode", page.episode.id)
     if person.is_staff:
         remember_opened(page.episode.id)
     return render(page, fragment="tab")

@@ -13,7 +13,7 @@ from portal.state.sessions import Person
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, chosen_day, read_week
 from portal.views.prospects.link import LinkCard
-from portal.web import unsent
+from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
     Done,
@@ -125,6 +125,7 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     visit = visit_of(operation) if operation and operation.state is State.DONE else None
     if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
+    audit.shown("prospect.receipt", "prospect", prospect_id)
     return render(BookedPage(prospect_id=prospect_id, visit=visit, types=dict(appointment_types())))
 
 
@@ -141,6 +142,7 @@ def _choose(
 ) -> Response:
     address = url_for(".show", prospect_id=prospect_id)
     form = unsent.restored_form(address) or request.form
+    audit.shown("prospect.read", "prospect", prospect_id)
     page = BookPage(
         prospect_id=prospect_id,
         operation=operation,
@@ -159,6 +161,7 @@ def _choose(
 
 def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: int = 200) -> Response:
     """No answer came: say so, and what the physician's calendar says now."""
+    audit.shown("prospect.read", "prospect", prospect_id)
     visit = visit_of(operation)
     page = UnconfirmedPage(
         prospect_id=prospect_id,

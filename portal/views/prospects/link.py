@@ -78,4 +78,5 @@ def make(care: Care, person: Person, prospect_id: str) -> Response:
 
 
 def _page(prospect_id: str, card: LinkCard, *, status: int = 200) -> Response:
+    audit.shown("prospect.read", "prospect", prospect_id)
     return render(LinkPage(prospect_id=prospect_id, link=card), fragment="link", status=status)

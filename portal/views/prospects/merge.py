@@ -24,7 +24,7 @@ from portal.services.records.notifications import Notification
 from portal.services.records.prospects import Prospect
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
-from portal.web import unsent
+from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
     Done,
@@ -168,6 +168,7 @@ def confirm(care: Care, person: Person, prospect_id: str) -> Response:
         return _to_receipt(prospect_id, merge_id, operation)
     if operation is None or operation.state is not State.OPEN:
         return _to_comparison(prospect_id, merge_id)
+    audit.shown("prospect.read", "prospect", (prospect_id, merge_id))
     page = ConfirmPage(
         prospect_id=prospect_id,
         merge_id=merge_id,
@@ -224,6 +225,7 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     if operation is None or operation.state is not State.DONE:
         return _to_comparison(prospect_id, merge_id)
     merged = msgspec.json.decode(operation.outcome, type=Merged)
+    audit.shown("prospect.receipt", "prospect", (prospect_id, merge_id))
     return render(MergedPage(prospect_id=prospect_id, merged=merged, fields=dict(merge_fields())))
 
 
@@ -250,6 +252,10 @@ def _ask_for_other(care: Care, prospect_id: str) -> Response:
         error = refusal_message("SameRecord")
     elif given:
         error = _("This is no id. Copy it from the record in the clinic’s system.")
+    audit.shown("prospect.read", "prospect", prospect_id)
+    audit.shown(
+        "notification.list", "notification", [n.id for n in heard if n.is_about("Prospect", prospect_id)]
+    )
     page = OtherPage(
         prospect_id=prospect_id,
         given=given,
@@ -266,13 +272,21 @@ def _compare(care: Care, prospect_id: str, merge_id: str, operation: Operation) 
     )
     heard = tuple(page.items) if (page := known(news)) else ()
     spoken = tuple(talk.items) if (talk := known(talks)) else ()
+    kept, merged = _known(prospect_id, heard, spoken), _known(merge_id, heard, spoken)
+    audit.shown("prospect.read", "prospect", (prospect_id, merge_id))
+    audit.shown(
+        "notification.list", "notification", [n.id for n in (*kept.notifications, *merged.notifications)]
+    )
+    audit.shown(
+        "conversation.list", "conversation", [c.id for c in (*kept.conversations, *merged.conversations)]
+    )
     given = unsent.restored_form(url_for(".choose", prospect_id=prospect_id))
     page = ComparePage(
         prospect_id=prospect_id,
         merge_id=merge_id,
         operation=operation,
-        kept=_known(prospect_id, heard, spoken),
-        merged=_known(merge_id, heard, spoken),
+        kept=kept,
+        merged=merged,
         fields=merge_fields(),
         choices=_chosen(given) if given else _choices(operation),
         is_incomplete=isinstance(news, CareError) or isinstance(talks, CareError),

@@ -171,6 +171,6 @@ def _show_change(care: Care, person: Person, protocol: Protocol) -> Response:
 
 
 def _show(care: Care, person: Person, protocol: Protocol, *, status: int = 200, note: str = "") -> Response:
-    audit.note("protocol.read", "done", kind="protocol", id_=protocol.id)
+    audit.shown("protocol.read", "protocol", protocol.id)
     view = read_view(care, person, protocol)
     return render(ShowPage(view=view, protocol=protocol, note=note), status=status)

@@ -96,7 +96,7 @@ class ComparePage(Page, template="protocols/compare.html"):
 def edit(care: Care, person: Person, protocol_id: str) -> Response:
     """Show the protocol as a form."""
     protocol = get_protocol(care, protocol_id)
-    audit.note("protocol.read", "done", kind="protocol", id_=protocol.id)
+    audit.shown("protocol.read", "protocol", protocol.id)
     if protocol.is_ended:
         return _ended(protocol)
     plan = Plan.of(protocol)

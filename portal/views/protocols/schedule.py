@@ -87,7 +87,7 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
     protocol = get_protocol(care, protocol_id)
     if not protocol.is_followed:
         raise NotFound
-    audit.note("protocol.calendar", "done", kind="protocol", id_=protocol.id)
+    audit.shown("protocol.calendar", "protocol", protocol.id)
     content = calendar_of(
         protocol,
         zone=g.tenant.time_zone,

@@ -44,7 +44,7 @@ def index(care: Care, person: Person) -> Response:
     found = read_episodes(care, reachable(care, person))
     views = [EmbryoView(embryo, episode) for episode in found.newest_first for embryo in episode.embryos]
     views.sort(key=EmbryoView.order)
-    audit.note("storage.read", "done")
+    audit.shown("storage.read", "embryo", [view.embryo.id for view in views])
     page = StoragePage(
         stored=[view for view in views if view.is_stored],
         gone=[view for view in views if not view.is_stored],
@@ -58,7 +58,7 @@ def index(care: Care, person: Person) -> Response:
 def show(care: Care, person: Person, embryo_id: str) -> Response:
     """Show one embryo: a patient what they may decide, staff what the inventory holds."""
     view = find_embryo(care, person, embryo_id)
-    audit.note("embryo.read", "done", kind="embryo", id_=view.embryo.id)
+    audit.shown("embryo.read", "embryo", view.embryo.id)
     if person.is_staff:
         return show_inventory(care, person, view)
     return render(EmbryoPage(view=view, decisions=decisions_about(view.embryo)))

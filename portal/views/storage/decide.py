@@ -80,7 +80,7 @@ class ObstaclePage(Page, template="storage/cannot.html"):
 def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
     """Say what follows from one decision, and ask."""
     view = find_embryo(care, person, embryo_id)
-    audit.note("embryo.read", "done", kind="embryo", id_=view.embryo.id)
+    audit.shown("embryo.read", "embryo", view.embryo.id)
     wanted = _wanted(decision)
     if (obstacle := _obstacle(care, view.embryo, wanted)) is not None:
         return _refuse(view, wanted, obstacle)

@@ -1,0 +1,280 @@
+"""Which members of the care API's records may stand in a page's source, by who looks and by the page's route.
+
+A member is called by its record: `Clause: text`. Those of an episode's two people are called by whose they are. What
+isn't listed stands nowhere: not in the text, an attribute, a hidden field, a header, a PDF, a calendar. Add a member
+when a page should show it, and none because a test asks for it.
+"""
+
+from __future__ import annotations
+
+PATIENTS: dict[str, str] = {
+    "/": (
+        "Alert: text; Appointment: kind location; ConsentForm: title; Conversation: subject; "
+        "EmbryoStorage: embryoCode; Episode: type; Medication: drug unit; Message: senderName; "
+        "Notification: body title; other: preferredName"
+    ),
+    "/care-team": "Physician: locationName name specialty title",
+    "/consents": "ConsentForm: title version; Signer: name",
+    "/consents/<record:consent_id>": (
+        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+    ),
+    "/consents/<record:consent_id>/receipt": (
+        "ConsentForm: contentHash patientName title version; Signature: contentHash language name; "
+        "Signer: name"
+    ),
+    "/consents/<record:consent_id>/receipt.pdf": (
+        "Clause: heading summary text; ConsentForm: contentHash patientName title version; "
+        "Signature: contentHash language name; Signer: name; Statement: text"
+    ),
+    "/consents/<record:consent_id>/revoke": "ConsentForm: title",
+    "/consents/<record:consent_id>/sign": (
+        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+    ),
+    "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": (
+        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+    ),
+    "/conversations": "Conversation: subject; Message: body; Participant: name",
+    "/conversations/<record:conversation_id>": (
+        "Attachment: name; Conversation: subject; Message: body senderName; Participant: name; "
+        "ReplyAddress: email sms"
+    ),
+    "/conversations/<record:conversation_id>/archive": "Conversation: subject",
+    "/episodes": (
+        "Appointment: kind; Episode: number type; me: firstName lastName; other: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>": (
+        "Alert: text; Appointment: kind location; CareTeamMember: name role; Episode: type; "
+        "Medication: drug instructions route unit; TimelineEvent: note title; "
+        "me: firstName lastName; other: firstName lastName preferredName"
+    ),
+    "/episodes/<record:episode_id>/appointments": (
+        "Appointment: kind location; CareTeamMember: name; Episode: type; me: firstName lastName; "
+        "other: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>/appointments.ics": "Appointment: location",
+    "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": "Appointment: location",
+    "/episodes/<record:episode_id>/consents": (
+        "ConsentBrief: title; Episode: type; me: firstName lastName; other: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>/documents": (
+        "Directory: name; Episode: type; File: name; me: firstName lastName; other: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>/embryos": (
+        "EmbryoStorage: embryoCode grade; Episode: type; me: firstName lastName; other: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>/medication": (
+        "Episode: type; Medication: drug instructions route stopRule unit; me: firstName lastName; "
+        "other: firstName lastName preferredName"
+    ),
+    "/episodes/<record:episode_id>/monitoring": (
+        "Episode: type; MonitoringDay: endometriumPattern unit; me: firstName lastName; "
+        "other: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>/team": (
+        "CareTeamMember: name role; Episode: type; me: firstName lastName; other: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>/timeline": (
+        "Appointment: kind location; Episode: type; TimelineEvent: note title; "
+        "me: firstName lastName; other: firstName lastName"
+    ),
+    "/files/<record:file_id>": "Content: name",
+    "/files/<record:file_id>/preview": "Content: name",
+    "/me": (
+        "Relationship: relatedName; "
+        "me: address.city address.line1 address.line2 address.postalCode address.region dateOfBirth "
+        "email emergencyContact.name emergencyContact.phoneNumber emergencyContact.relation "
+        "firstName lastName mrn phoneNumber preferredName"
+    ),
+    "/notifications": "Notification: body title",
+    "/notifications/settings": "NotificationSettings: concurrencyStamp",
+    "/protocols/<record:protocol_id>": (
+        "Check: kind note; Medication: drug instructions route stopRule unit; Protocol: description name"
+    ),
+    "/protocols/<record:protocol_id>/schedule.pdf": (
+        "Check: kind note; Medication: drug instructions route stopRule unit; Protocol: description name"
+    ),
+    "/relationships/<record:relationship_id>/remove": "Relationship: relatedName",
+    "/storage": "EmbryoStorage: embryoCode holdReason",
+    "/storage/<record:embryo_id>": "EmbryoStorage: embryoCode grade",
+    "/storage/<record:embryo_id>/<decision>": "EmbryoStorage: embryoCode",
+}
+"""What may stand on a page for a patient: `me` is who looks, `other` the other one of the episode."""
+
+STAFF: dict[str, str] = {
+    "/": (
+        "ConsentForm: patientName title; Conversation: subject; Message: senderName; "
+        "Notification: body title; Signer: name"
+    ),
+    "/care-team": "Physician: locationName name specialty title",
+    "/cases/<record:case_id>/edit": (
+        "CareTeamMember: name; Case: caseNumber closedReason diagnosis notes title; Physician: name; "
+        "patient: firstName lastName"
+    ),
+    "/consents": "ConsentForm: patientName title; Signer: name",
+    "/consents/<record:consent_id>": (
+        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+    ),
+    "/consents/<record:consent_id>/receipt": (
+        "ConsentForm: contentHash patientName title version; Signature: contentHash language name; "
+        "Signer: name"
+    ),
+    "/consents/<record:consent_id>/receipt.pdf": (
+        "Clause: heading summary text; ConsentForm: contentHash patientName title version; "
+        "Signature: contentHash language name; Signer: name; Statement: text"
+    ),
+    "/consents/<record:consent_id>/revoke": "ConsentForm: title",
+    "/consents/<record:consent_id>/sign": (
+        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+    ),
+    "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": (
+        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+    ),
+    "/consents/new/fill": "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName",
+    "/consents/new/preview": (
+        "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName"
+    ),
+    "/consents/new": (
+        "ConsentForm: patientName title version; Signer: name; partner: firstName lastName; "
+        "patient: firstName lastName"
+    ),
+    "/conversations": "Conversation: subject; Message: body; Participant: name",
+    "/conversations/<record:conversation_id>": (
+        "Attachment: name; Conversation: subject; Message: body senderName; Participant: name; "
+        "ReplyAddress: email sms"
+    ),
+    "/conversations/<record:conversation_id>/archive": "Conversation: subject",
+    "/directories": "Directory: name; Episode: number; patient: firstName lastName",
+    "/directories/<record:directory_id>/move": (
+        "Directory: concurrencyStamp name; patient: firstName lastName"
+    ),
+    "/episodes": (
+        "Appointment: kind; Episode: number type; partner: firstName lastName; patient: firstName lastName"
+    ),
+    "/episodes/<record:episode_id>": (
+        "Alert: text; Appointment: kind location; Case: caseNumber diagnosis notes title; "
+        "Episode: number type; Medication: drug instructions route unit; Relationship: relatedName; "
+        "TimelineEvent: note title; "
+        "partner: dateOfBirth email emergencyContact.name emergencyContact.phoneNumber firstName "
+        "lastName mrn phoneNumber preferredName; "
+        "patient: dateOfBirth email emergencyContact.name emergencyContact.phoneNumber firstName "
+        "lastName mrn phoneNumber preferredName"
+    ),
+    "/episodes/<record:episode_id>/appointments": (
+        "Appointment: kind location; CareTeamMember: name; Episode: number type; "
+        "patient: firstName lastName mrn"
+    ),
+    "/episodes/<record:episode_id>/appointments.ics": "Appointment: location",
+    "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": "Appointment: location",
+    "/episodes/<record:episode_id>/consents": (
+        "ConsentBrief: title; Episode: number type; patient: firstName lastName mrn"
+    ),
+    "/episodes/<record:episode_id>/documents": (
+        "Directory: name; Episode: number type; File: name; patient: firstName lastName mrn"
+    ),
+    "/episodes/<record:episode_id>/embryos": (
+        "EmbryoStorage: embryoCode grade gradingSystem holdReason; Episode: number type; "
+        "StorageLocation: cane canister facility position tank; patient: firstName lastName mrn"
+    ),
+    "/episodes/<record:episode_id>/medication": (
+        "Episode: number type; Medication: drug drugClass instructions route stopRule unit; "
+        "Protocol: name; patient: firstName lastName mrn"
+    ),
+    "/episodes/<record:episode_id>/monitoring": (
+        "Episode: number type; MonitoringDay: endometriumPattern unit; patient: firstName lastName mrn"
+    ),
+    "/episodes/<record:episode_id>/team": (
+        "CareTeamMember: name role; Episode: number type; patient: firstName lastName mrn"
+    ),
+    "/episodes/<record:episode_id>/timeline": (
+        "Appointment: kind location; Episode: number type; TimelineEvent: note title; "
+        "patient: firstName lastName mrn"
+    ),
+    "/files/<record:file_id>": "Content: name",
+    "/files/<record:file_id>/preview": "Content: name",
+    "/notifications": "Notification: body title",
+    "/notifications/settings": "NotificationSettings: concurrencyStamp",
+    "/patients/<record:patient_id>/edit": (
+        "partner: address.city address.line1 address.line2 address.postalCode address.region "
+        "dateOfBirth email emergencyContact.name emergencyContact.phoneNumber "
+        "emergencyContact.relation firstName lastName mrn phoneNumber preferredName; "
+        "patient: address.city address.line1 address.line2 address.postalCode address.region "
+        "dateOfBirth email emergencyContact.name emergencyContact.phoneNumber "
+        "emergencyContact.relation firstName lastName mrn phoneNumber preferredName"
+    ),
+    "/prospects/<record:prospect_id>/book": "Physician: locationName name specialty title",
+    "/prospects/<record:prospect_id>/merge": (
+        "Conversation: subject; Message: senderName; "
+        "Notification: body data.email data.firstName data.interest data.lastName data.phoneNumber "
+        "data.source title"
+    ),
+    "/protocols": "Medication: drug; Protocol: name",
+    "/protocols/<record:protocol_id>": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: concurrencyStamp description name; patient: firstName lastName"
+    ),
+    "/protocols/<record:protocol_id>/edit": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: description name"
+    ),
+    "/protocols/<record:protocol_id>/end": "Protocol: concurrencyStamp name",
+    "/protocols/<record:protocol_id>/schedule.pdf": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: description name; patient: firstName lastName"
+    ),
+    "/protocols/new": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: description name"
+    ),
+    "/protocols/new/back": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: description name"
+    ),
+    "/protocols/new/preview": (
+        "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
+        "Physician: name; Protocol: description name"
+        "; patient: firstName lastName"
+    ),
+    "/relationships/<record:relationship_id>/remove": (
+        "Relationship: relatedName; patient: firstName lastName"
+    ),
+    "/storage": "EmbryoStorage: embryoCode holdReason; Episode: number; patient: firstName lastName",
+    "/storage/<record:embryo_id>": (
+        "EmbryoStorage: embryoCode grade holdReason method notes; Episode: number; "
+        "StorageLocation: cane canister facility position tank; patient: firstName lastName"
+    ),
+}
+"""What may stand on a page for staff of any role that may open it."""
+
+ROLES_ALONE: dict[tuple[str, str], set[str]] = {
+    ("/protocols/<record:protocol_id>", "Protocol.concurrencyStamp"): {"nurse", "physician"},
+}
+"""What of `STAFF` stands there for some roles alone."""
+
+NO_TEXT: str = (
+    "Alert: until; Appointment: end start status timeZone; Attachment: mediaType size; Busy: end start; "
+    "Case: closedAt creationTime lastModificationTime openedAt; Check: day; "
+    "ConsentForm: creationTime effectiveAt expiresAt lastModificationTime procedureDate revokedAt sentAt; "
+    "Conversation: lastMessageAt unreadCount; "
+    "EmbryoStorage: creationTime cryopreservedAt day lastModificationTime statutoryLimit storageConsentedUntil "
+    "storageExpiresAt; "
+    "Episode: endDate startDate; File: creationTime mediaType size; Follicles: left right; "
+    "Medication: dose endDay startDay time; Message: readAt sentAt; "
+    "MonitoringDay: cycleDay date e2 endometriumMm lh p4; Notification: creationTime entityType readAt type; "
+    "NotificationChoice: type; NotificationSettings: language; "
+    "PgtResult: biopsiedAt mosaicPercent releasedAt reportedAt; Physician: color timeZone; "
+    "Protocol: creationTime lastModificationTime startDate; QuietHours: end start timeZone; "
+    "Relationship: endDate startDate; Signature: signedAt; Signer: order; "
+    "Thresholds: aneuploidAbove euploidBelow; TimelineEvent: occurredAt; WorkingHours: dayOfWeek end start; "
+    "patient: address.country creationTime language lastModificationTime; "
+    "partner: address.country creationTime language lastModificationTime"
+)
+"""Numbers, times, and texts that are no words: they bear no mark. Look at where a new one is shown before you add it."""
+
+
+def members(row: str) -> set[str]:
+    """Read a row: `Clause: heading text; Signer: name`."""
+    found: set[str] = set()
+    for part in row.split("; "):
+        record, _, names = part.partition(": ")
+        found |= {f"{record}.{name}" for name in names.split()}
+    return found

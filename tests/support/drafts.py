@@ -1,0 +1,26 @@
+"""Pages that show what the portal keeps of a record in the making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from portal.careservice.ids import sample_id
+from tests.support.signing import TREATMENT_OF_AMELIA
+from tests.support.visitor import Visitor
+
+
+def drafts(visitor: Visitor, name: str) -> Iterator[str]:
+    """Pages that show what the portal keeps of a record in the making."""
+    if name == "victor":
+        form = visitor.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}").form(
+            "/consents/new/fill"
+        )
+        operation = dict(form.fields())["operation"]
+        yield f"/consents/new/fill?operation={operation}"
+        form.submit(procedure_date="2027-05-03", **{"signer-2": sample_id("person", "victor")})
+        yield f"/consents/new/preview?operation={operation}"
+        form = visitor.get(f"/protocols/new?copy={sample_id('protocol', 'amelia')}").form("/protocols/new")
+        operation = dict(form.fields())["operation"]
+        form.submit(name="Another", episode=TREATMENT_OF_AMELIA, button=("do", "review"))
+        yield f"/protocols/new/preview?operation={operation}"
+        yield f"/protocols/new/back?operation={operation}"

@@ -1,0 +1,286 @@
+"""Whatever shows a patient's data leaves a line in the audit record, whichever page it is and whoever looks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.careservice.sample.people import PEOPLE
+from portal.http import transport
+from portal.services.endpoints import ALL
+from portal.web import audit
+from tests.support.drafts import drafts
+from tests.support.signing import TREATMENT_OF_AMELIA, consent
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Visitor
+from tests.web.test_call_budget import BUDGET
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+AMELIA = sample_id("patient", "amelia")
+SCAN = sample_id("conversation", "amelia-scan")
+WHO = ("amelia", "grace", "nora", "victor", "elif", "colin", "ada")
+"""Of each role one who can see something."""
+
+OF_PATIENTS = re.compile(
+    r"/api/(care/(consent-forms|fertility-protocols|pgt-results)|patient-portal|messaging|file-management"
+    r"|app/notification$)"
+)
+"""Where the care API answers with what concerns a patient."""
+
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def portal(service: CareService) -> Iterator[PortalThread]:
+    running = PortalThread(service.plan, PORTAL_AUDIT=str(service.plan.data / "shown"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture
+def lines(portal: PortalThread) -> Lines:
+    """The lines that were added since it was last asked."""
+    seen = 0
+
+    def added() -> list[dict[str, Any]]:
+        nonlocal seen
+        folder = Path(portal.context.settings.audit)
+        texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl")))
+        found = [json.loads(line) for text in texts for line in text.splitlines()]
+        new, seen = found[seen:], len(found)
+        return new
+
+    return added
+
+
+def brief(found: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    """Each line's event, and of how many records it speaks."""
+    return [(line["audit"], line.get("count", 1)) for line in found]
+
+
+# ── every page ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def names() -> dict[str, str]:
+    """The patients' names, as pages write them; people who work at a clinic are no secret."""
+    return {one.username: one.name for one in PEOPLE if one.role == "patient"}
+
+
+def shown_of_patients(text: str, name: str) -> set[str]:
+    """The patients on the page, but for who looks, whose name stands in the frame."""
+    return {other for other, written in names().items() if other != name and written in text}
+
+
+@contextmanager
+def answers() -> Iterator[set[str]]:
+    """The ids in what the care API answers meanwhile about patients."""
+    found: set[str] = set()
+
+    def send(call: transport.Call, *args: Any, **more: Any) -> Any:
+        answer = original(call, *args, **more)
+        if OF_PATIENTS.search(urlsplit(call.url).path):
+            found.update(UUID.findall(answer.body.decode()))
+        return answer
+
+    original = transport.send
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transport, "send", send)
+        yield found
+
+
+@pytest.mark.parametrize("name", WHO)
+def test_no_page_shows_a_patient_without_a_line(
+    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines, name: str
+) -> None:
+    visitor = person(name)
+    paths = {path for cases in BUDGET.values() for _name, path, _calls in cases}
+    paths |= {
+        f"{path}{'&' if '?' in path else '?'}q=x" for path in ("/consents", "/conversations", "/protocols")
+    }
+    paths |= {
+        "/storage",
+        "/episodes",
+        "/notifications",
+        f"/consents/new?copy={consent('amelia-genetic')[10:]}",
+    }
+    unseen: list[str] = []
+    found = 0
+    for path in [*sorted(paths), *drafts(visitor, name)]:
+        lines()
+        with answers() as read:
+            answer = visitor.http.get(visitor.origin + path, allow_redirects=False, timeout=30)
+        if answer.status_code >= 300 or not answer.content:
+            continue
+        told = {one for one in read if one in answer.text} | shown_of_patients(answer.text, name)
+        found += bool(told)
+        written = [line for line in lines() if line["outcome"] == "done" and line.get("kind")]
+        if told and not written:
+            unseen.append(f"{path}: {sorted(told)[:3]}")
+        assert all(line.get("actor") and line.get("role") for line in written), path
+    assert not unseen
+    assert found > 5
+
+
+def test_every_route_is_walked_and_every_read_is_of_a_kind() -> None:
+    reads = {endpoint for endpoint in ALL if endpoint.is_safe}
+    assert audit.KINDS.keys() | audit.UNRECORDED == reads
+    assert not audit.KINDS.keys() & audit.UNRECORDED
+    assert len(BUDGET) > 50
+
+
+# ── what the lines say ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "events"),
+    [
+        ("nora", "/consents", {"consent.list"}),
+        ("nora", "/consents?q=genetic", {"consent.search"}),
+        ("nora", "/consents?q=nobody-is-called-so", {"consent.search"}),
+        ("nora", "/conversations", {"conversation.list"}),
+        ("nora", "/conversations?archived=1&q=scan", {"conversation.search"}),
+        ("victor", "/protocols", {"protocol.list"}),
+        ("victor", "/protocols?q=ant", {"protocol.search"}),
+        ("amelia", "/notifications", {"notification.list"}),
+        ("amelia", f"/episodes/{TREATMENT_OF_AMELIA}/consents", {"episode.read", "consent.list"}),
+        ("amelia", "/episodes", {"episode.list"}),
+        ("grace", "/storage", {"storage.read"}),
+        ("nora", f"/conversations/{SCAN}", {"conversation.read", "conversation.list"}),
+        ("amelia", f"/conversations/{SCAN}/archive", {"conversation.read"}),
+        ("nora", f"/consents/new?copy={consent('amelia-genetic')[10:]}", {"consent.read", "consent.list"}),
+        (
+            "colin",
+            f"/prospects/{sample_id('prospect', 'ines')}/merge?merge={sample_id('prospect', 'ines-again')}",
+            {"prospect.read", "notification.list", "conversation.list"},
+        ),
+    ],
+)
+def test_a_page_says_what_it_shows(
+    person: Callable[[str], Visitor], lines: Lines, name: str, path: str, events: set[str]
+) -> None:
+    visitor = person(name)
+    lines()
+    visitor.get(path)
+    assert {line["audit"] for line in lines()} <= events
+
+
+def test_home_names_what_stands_on_it_and_nothing_else(
+    person: Callable[[str], Visitor], lines: Lines
+) -> None:
+    visitor = person("nora")
+    lines()
+    page = visitor.get("/")
+    found = {line["audit"]: line for line in lines()}
+    assert found.keys() == {"consent.list", "conversation.list", "notification.list"}
+    assert 0 < found["consent.list"]["count"] <= 12
+    on_page = {
+        href[10:46]
+        for a in page.select("#consents a[href^='/consents/']")
+        if UUID.search(href := str(a["href"]))
+    }
+    assert on_page == set(found["consent.list"]["ids"])
+    talks = {str(a["href"])[15:51] for a in page.select("#messages a[href^='/conversations/']")}
+    assert talks == set(found["conversation.list"]["ids"]) != set()
+
+
+def test_a_search_is_noted_without_what_was_sought(person: Callable[[str], Visitor], lines: Lines) -> None:
+    visitor = person("nora")
+    lines()
+    visitor.get("/consents?" + urlencode({"q": "Zzyzx"}))
+    (line,) = lines()
+    assert (line["audit"], line["kind"], line["ids"], line["count"]) == ("consent.search", "consent", [], 0)
+    assert "Zzyzx" not in json.dumps(line)
+
+
+def test_a_part_that_brings_the_same_records_again_is_no_news(
+    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
+) -> None:
+    amelia = person("amelia")
+    amelia.get("/")
+    lines()
+    for region in ("consents", "messages", "news", "treatment"):
+        amelia.fragment("/", region)
+    assert brief(lines()) == []
+    portal.clock.advance(6 * 60)
+    amelia.fragment("/", "consents")
+    amelia.fragment("/", "consents")
+    assert [event for event, _count in brief(lines())] == ["consent.list"]
+    amelia.get("/")
+    assert "consent.list" in dict(brief(lines())), "a whole page is always noted"
+
+
+def test_what_another_process_has_shown_is_noted_once_more_at_most(
+    person: Callable[[str], Visitor], lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amelia = person("amelia")
+    lines()
+    for _ in range(3):
+        monkeypatch.setattr(audit, "_lately", type(audit._lately)())
+        amelia.fragment(f"/episodes/{TREATMENT_OF_AMELIA}/monitoring", "tab")
+    assert len(lines()) <= 1
+
+
+def test_searching_part_by_part_is_noted_each_time(person: Callable[[str], Visitor], lines: Lines) -> None:
+    nora = person("nora")
+    lines()
+    for word in ("Aaaaa", "Bbbbb"):
+        nora.fragment(f"/conversations?q={word}", "inbox")
+    assert brief(lines()) == [("conversation.search", 0)] * 2
+
+
+def test_a_file_that_the_browser_has_and_the_bell_leave_no_line(
+    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
+) -> None:
+    amelia, path = person("amelia"), f"/files/{sample_id('file', 'amelia-plan')}"
+    first = amelia.get(path)
+    lines()
+    amelia.get(path, status=304, headers={"If-None-Match": first.headers["ETag"]})
+    portal.clock.advance(16)
+    amelia.get("/notifications/bell", status=None)
+    assert brief(lines()) == []
+    for start in (0, 100):
+        amelia.get(path, status=206, headers={"Range": f"bytes={start}-{start + 99}"})
+    assert len(lines()) <= 1
+
+
+def test_what_was_read_for_an_error_page_was_shown_to_nobody(
+    person: Callable[[str], Visitor], lines: Lines
+) -> None:
+    elif_ = person("elif")
+    elif_.get(f"/episodes/{TREATMENT_OF_AMELIA}")
+    lines()
+    elif_.get(f"/storage/{sample_id('embryo', 'nobody')}", status=404)
+    assert [(line["audit"], line["outcome"]) for line in lines()] == [("storage.show", "NotFound")]
+
+
+def test_a_form_that_is_shown_again_with_its_faults_leaves_a_line(
+    person: Callable[[str], Visitor], lines: Lines
+) -> None:
+    nora = person("nora")
+    form = nora.get(f"/patients/{AMELIA}/edit?episode={TREATMENT_OF_AMELIA}").form("/patients/")
+    lines()
+    form.submit(email="no address", status=422)
+    assert ("episode.read", 1) in brief(lines())
+
+
+def test_many_ids_are_cut_at_a_hundred_and_counted(portal: PortalThread, lines: Lines) -> None:
+    lines()
+    ids = [str(number) for number in range(250)]
+    portal.context.audit.record("consent.list", "done", tenant="-", request_id="-", kind="consent", ids=ids)
+    (line,) = lines()
+    assert (line["ids"], line["count"]) == (ids[:100], 250)
