@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
+from msgspec import UNSET, UnsetType
+
 from portal.services.decoding import Choice, Id, Record, Timed
 from portal.services.records.base import Audited
+from portal.services.records.storage import Disposition
 
 
 class ConsentStatus(Choice):
@@ -102,7 +105,11 @@ class Signature(Timed, frozen=True, kw_only=True):
 
 
 class ConsentForm(Audited, frozen=True, kw_only=True):
-    """A consent form; `body` is empty in lists. `content_hash` is the API's own and is sent back as it came."""
+    """A consent form. `content_hash` and `seal` are the API's own; the first is sent back as it came.
+
+    `body` and `statements` are None where they didn't come: lists leave the body out. `embryo_storage_ids` are the
+    embryos that it is about, `disposition` what it decides about them; both are signed with the text.
+    """
 
     id: Id
     title: str
@@ -114,12 +121,15 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     episode_id: Id | None = None
     kind: ConsentKind | None = None
     version: str = ""
-    body: tuple[Clause, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    body: tuple[Clause, ...] | None = None
+    statements: tuple[Statement, ...] | None = None
+    embryo_storage_ids: tuple[Id, ...] | None = None
+    disposition: Disposition | None = None
     required_signers: tuple[Signer, ...] = ()
     signing_order: SigningOrder = SigningOrder.ANY
     signatures: tuple[Signature, ...] = ()
     content_hash: str = ""
+    seal: str | None = None
     file_id: Id | None = None
     sent_at: datetime | None = None
     effective_at: datetime | None = None
@@ -193,7 +203,10 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
 
 class ConsentDraft(Timed, frozen=True, kw_only=True):
-    """What a new consent form is made from (care API specification §4, POST /api/care/consent-forms)."""
+    """What a new consent form is made from (care API specification §4, POST /api/care/consent-forms).
+
+    A form that names no embryo, or decides nothing about any, leaves the member out.
+    """
 
     patient_id: Id
     title: str
@@ -206,6 +219,8 @@ class ConsentDraft(Timed, frozen=True, kw_only=True):
     partner_id: Id | None = None
     case_id: Id | None = None
     episode_id: Id | None = None
+    embryo_storage_ids: tuple[Id, ...] | UnsetType = UNSET
+    disposition: Disposition | UnsetType = UNSET
     procedure_date: date | None = None
     supersedes_id: Id | None = None
     expires_at: datetime | None = None

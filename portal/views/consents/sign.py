@@ -242,7 +242,7 @@ def _refused(signing: Signing, error: errors.CareError) -> Response:
 
 
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
-    ids = {statement.id for statement in signing.form.statements}
+    ids = {statement.id for statement in signing.form.statements or ()}
     ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
     return signing.keep(acknowledged=ticked, has_checked=False)
 
