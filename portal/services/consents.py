@@ -181,6 +181,11 @@ def signed_text(form: ConsentForm | ConsentDraft) -> bytes:
     return rfc8785.dumps(_given(content))
 
 
+def is_known_empty(form: ConsentForm) -> bool:
+    """Whether a form from a list, which leaves the body out, has no clauses by the API's own hash of it."""
+    return form.body is None and form.content_hash == content_hash(msgspec.structs.replace(form, body=()))
+
+
 def seal(form: ConsentForm) -> str:
     """The portal's own seal of a form that everyone has signed: SHA-256, lower-case hex, of canonical JSON (RFC 8785).
 

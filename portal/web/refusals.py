@@ -26,6 +26,16 @@ def refusal_message(code: str) -> str:
             return _("A witness can’t be someone who signs the form for themselves.")
         case "ClinicianNotStaff":
             return _("Only the clinic’s own staff sign as clinician.")
+        case "PatientMustSign":
+            return _("The patient has to be among those who sign.")
+        case "PartnerMustSign":
+            return _("The patient’s partner has to be among those who sign.")
+        case "SignerNotOfRecord":
+            return _("One of those who sign isn’t known to the clinic’s records in that role.")
+        case "RoleNotYours":
+            return _("You can’t sign in the role that this form gives you. Please ask for a new form.")
+        case "FormAlreadyOpen":
+            return _("There is a form like this already. Replace it, or withdraw it first.")
         case "FormNotSent":
             return _("The clinic hasn’t sent this form yet.")
         case "FormActedUpon" | "ActedUpon":

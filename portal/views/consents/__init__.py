@@ -11,7 +11,7 @@ from portal.services.records.consents import ConsentForm, ConsentStatus, Signatu
 from portal.state.sessions import Person
 from portal.views.consents import create, labels, pdf, revoke, sign
 from portal.views.consents.eligibility import may_create
-from portal.views.consents.list import LISTING, Groups, Row, group, rows
+from portal.views.consents.list import LISTING, Groups, Row, group, rows, with_text_in_doubt
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, checks, in_order
 from portal.web import audit
@@ -55,7 +55,7 @@ class ReceiptPage(Page, template="consents/receipt.html"):
 def list_(care: Care, person: Person) -> Response:
     """Show a patient their forms by whose turn it is, staff the clinic's as a table."""
     if person.is_patient:
-        return render(GroupsPage(groups=group(all_consents(care), person)))
+        return render(GroupsPage(groups=group(with_text_in_doubt(care, all_consents(care), person), person)))
     query = LISTING.read(request.args)
     found = list_consents(
         care,

@@ -14,6 +14,7 @@ from portal.config.consent_templates import Template
 from portal.i18n.gettext import _
 from portal.parse import LONGEST_ID, calendar_date, line
 from portal.services.records.consents import (
+    CLINIC_ROLES,
     Clause,
     ConsentDraft,
     ConsentForm,
@@ -27,7 +28,6 @@ from portal.services.records.consents import (
 from portal.services.records.episodes import Episode
 from portal.services.records.patients import Patient
 from portal.state.sessions import Person
-from portal.views.consents.eligibility import FOR_THE_CLINIC
 from portal.views.consents.labels import role_word
 from portal.web.filters import today
 
@@ -101,7 +101,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
 
     def candidates_for(self, row: Row) -> list[Candidate]:
         """Who could give this signature."""
-        is_clinics = row.role in FOR_THE_CLINIC
+        is_clinics = row.role in CLINIC_ROLES
         fitting = [c for c in self.candidates if c.is_staff == is_clinics]
         return [*fitting, *(c for c in self.candidates if row.role == SignerRole.WITNESS and not c.is_staff)]
 
@@ -232,12 +232,12 @@ def from_form(
     named = [
         Candidate(s.person_id, s.name, is_staff=False)
         for s in signers
-        if s.person_id and s.role not in FOR_THE_CLINIC
+        if s.person_id and s.role not in CLINIC_ROLES
     ]
     rows = tuple(Row(s.role, s.order, s.person_id) for s in signers)
     if episode:
         rows = tuple(
-            kept if kept.role in FOR_THE_CLINIC else usual
+            kept if kept.role in CLINIC_ROLES else usual
             for kept, usual in zip(rows, _rows([s.role for s in signers], episode), strict=True)
         )
     people = _candidates(person, [form, *forms], [episode.patient, episode.partner] if episode else [])
@@ -294,7 +294,7 @@ def _candidates(
     found[person.sub] = Candidate(person.sub, person.name, is_staff=True)
     for form in forms:
         for signer in form.required_signers:
-            if signer.role in FOR_THE_CLINIC and signer.person_id:
+            if signer.role in CLINIC_ROLES and signer.person_id:
                 found.setdefault(signer.person_id, Candidate(signer.person_id, signer.name, is_staff=True))
     return tuple(found.values())
 

@@ -12,7 +12,14 @@ from flask import Blueprint
 from portal.i18n.gettext import _, for_each_language
 from portal.i18n.locale import language
 from portal.services.decoding import Choice
-from portal.services.records.consents import ConsentKind, ConsentStatus, Signer, SignerRole, SigningMethod
+from portal.services.records.consents import (
+    ConsentKind,
+    ConsentStatus,
+    Signer,
+    SignerRole,
+    SigningMethod,
+    TextGap,
+)
 from portal.web.filters import in_a_row
 from portal.web.labels import spaced
 
@@ -30,6 +37,7 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(names_of, "names")
     bp.add_app_template_filter(listed, "listed")
     bp.add_app_template_filter(text_direction, "text_direction")
+    bp.add_app_template_filter(text_gap_words, "text_gap")
 
 
 def status_word(status: ConsentStatus) -> str:
@@ -114,6 +122,21 @@ def language_word(code: str | None) -> str:
         return Locale.parse(code, sep="-").get_display_name(language()) or code
     except (UnknownLocaleError, ValueError):
         return code
+
+
+def text_gap_words(gap: TextGap) -> str:
+    """Say why a form whose text isn't whole can't be signed in the portal."""
+    match gap:
+        case TextGap.NOT_SENT:
+            return _(
+                "The text of this form didn’t come from the clinic’s system, so it can’t be signed here."
+            )
+        case TextGap.EMPTY:
+            return _("This form has no text, so it can’t be signed.")
+        case TextGap.PART_EMPTY:
+            return _("A part of this form’s text is missing, so it can’t be signed.")
+        case TextGap.ON_FILE:
+            return _("This form is signed at the clinic.")
 
 
 def signer_name(signer: Signer) -> str:
