@@ -147,6 +147,11 @@ class Signature(Timed, frozen=True, kw_only=True):
     language: str | None = None
     content_hash: str = ""
 
+    @property
+    def is_for_clinic(self) -> bool:
+        """Whether it was given for the clinic, by someone who acknowledges none of the patient's statements."""
+        return self.role in CLINIC_ROLES
+
 
 class ConsentForm(Audited, frozen=True, kw_only=True):
     """A consent form. `content_hash` and `seal` are the API's own; the first is sent back as it came.

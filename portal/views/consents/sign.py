@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from portal.config.tenants import Side
@@ -23,6 +23,7 @@ from portal.services.consents import get_consent, sign_consent, signed_by
 from portal.services.records.consents import ConsentForm
 from portal.state.operations import State
 from portal.state.sessions import Person
+from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import open_role, why_not_sign
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signing import Signing, Step, resume
@@ -57,6 +58,14 @@ class ReadPage(StepPage, template="consents/sign/read.html"):
 class StatementsPage(StepPage, template="consents/sign/statements.html"):
     """The statements to acknowledge."""
 
+    is_refused: bool
+
+
+class DeclarePage(StepPage, template="consents/sign/declare.html"):
+    """The sentence that someone declares who signs for the clinic; `mark` is what ticking it sends."""
+
+    declaration: Declaration
+    mark: str
     is_refused: bool
 
 
@@ -136,10 +145,14 @@ def read(signing: Signing) -> Response:
 @unsent.typed_text("statement")
 @signing_step
 def statements(signing: Signing) -> Response:
-    """The person acknowledges statements; every one is needed to go on."""
+    """The person acknowledges statements, every one, or declares their own sentence."""
     signing = _keep_statements(signing, request.form)
     if signing.step is Step.STATEMENTS:
         return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
+    if signing.progress.declared:
+        audit.note(
+            "consent.declare", "done", kind="consent", id_=signing.form.id, declared=signing.progress.declared
+        )
     return _go_on(signing)
 
 
@@ -242,6 +255,9 @@ def _refused(signing: Signing, error: errors.CareError) -> Response:
 
 
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
+    if signing.declaration:
+        declared = signing.declaration.is_among(form.getlist("statement"), g.tenant.languages)
+        return signing.keep(declared=declared, has_checked=False)
     ids = {statement.id for statement in signing.form.statements or ()}
     ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
     return signing.keep(acknowledged=ticked, has_checked=False)
@@ -280,6 +296,16 @@ def _show(
     match step:
         case Step.READ:
             page = ReadPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+        case Step.STATEMENTS if signing.declaration:
+            page = DeclarePage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                is_refused=is_refused,
+                declaration=signing.declaration,
+                mark=signing.declaration.shown_in(language()),
+            )
         case Step.STATEMENTS:
             page = StatementsPage(
                 signing=signing, form=form, step_number=number, is_stale=is_stale, is_refused=is_refused
