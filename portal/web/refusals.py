@@ -42,7 +42,15 @@ def refusal_message(code: str) -> str:
             return _("The treatment that this form allows has already happened.")
         case "FieldNotYours":
             return _("Only the clinic can change that. You can change your contact details.")
-        case "EmbryoOnHold":
+        case "FormMissing":
+            return _("There is no signed form yet that allows this.")
+        case "WishDiffers":
+            return _("That isn’t what was decided for this embryo.")
+        case "SecondPersonMissing":
+            return _(
+                "A second person’s signature is missing: a clinician’s or a witness’s, and not your own."
+            )
+        case "EmbryoOnHold" | "OnHold":
             return _("This embryo is on hold, so nothing can be done with it now.")
         case "DispositionConsentMissing":
             return _("This needs a signed decision form first.")

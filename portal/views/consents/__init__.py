@@ -76,7 +76,7 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
     """Show the form to read, who signs it, and what this person can do with it."""
     form = get_consent(care, consent_id)
     audit.note("consent.read", "done", kind="consent", id_=form.id)
-    return show_form(form, person)
+    return show_form(care, form, person)
 
 
 @bp.get("/<record:consent_id>/receipt")

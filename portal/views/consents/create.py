@@ -80,6 +80,7 @@ class PreviewPage(Page, template="consents/preview.html"):
     operation: Operation
     form: ConsentForm
     eligibility: Eligibility
+    embryos: list[str]
     replaces: bool
 
 
@@ -151,6 +152,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
             operation=draft.operation,
             form=form,
             eligibility=eligibility_of(form, draft.person),
+            embryos=[],
             replaces=draft.content.replaces,
         )
     )

@@ -14,6 +14,7 @@ from portal.services.client import Care
 from portal.services.consents import content_hash, get_consent, signed_text
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
 from portal.state.sessions import Person
+from portal.views.consents.embryos import embryo_names
 from portal.views.consents.labels import role_word, status_word
 from portal.views.consents.verification import Check, checks, in_order
 from portal.web.filters import moment, now
@@ -43,6 +44,7 @@ class ReceiptDocument(Document, template="print/consent.html"):
     checks: list[Check]
     signatures: list[Signature]
     events: list[Event]
+    embryos: list[str]
     attachment: str
 
 
@@ -60,6 +62,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
             checks=checks(care, form, person),
             signatures=in_order(form, person),
             events=events(form),
+            embryos=embryo_names(care, form),
             stamp=stamp(form),
             attachment=ATTACHMENT,
         ),

@@ -103,7 +103,7 @@ def withdrawal_step(
             return _revoked(form, person)
         if refusal := why_not_revoke(form, person):
             audit.note("consent.revoke", "refused", kind="consent", id_=form.id)
-            return show_refusal(form, person, refusal)
+            return show_refusal(care, form, person, refusal)
         withdrawal = _resume(care, form, person)
         if withdrawal.operation.state is State.OPEN:
             return step(withdrawal)
@@ -183,7 +183,7 @@ def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
     if is_revoked(newest):
         return _to_page(newest)
     if isinstance(error, errors.Refused):
-        return show_refusal(newest, withdrawal.person, refusal_message(error.code))
+        return show_refusal(withdrawal.care, newest, withdrawal.person, refusal_message(error.code))
     return _ask(replace(withdrawal, form=newest), status=409, note="changed")
 
 

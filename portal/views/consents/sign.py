@@ -25,6 +25,7 @@ from portal.state.operations import State
 from portal.state.sessions import Person
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import open_role, why_not_sign
+from portal.views.consents.embryos import embryo_names
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signing import Signing, Step, resume
 from portal.web import audit, unsent
@@ -54,6 +55,8 @@ class StepPage(Page):
 class ReadPage(StepPage, template="consents/sign/read.html"):
     """The form to read, with what has changed since it was shown."""
 
+    embryos: list[str]
+
 
 class StatementsPage(StepPage, template="consents/sign/statements.html"):
     """The statements to acknowledge."""
@@ -71,6 +74,8 @@ class DeclarePage(StepPage, template="consents/sign/declare.html"):
 
 class CheckPage(StepPage, template="consents/sign/check.html"):
     """What is about to be signed."""
+
+    embryos: list[str]
 
 
 class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
@@ -106,7 +111,7 @@ def signing_step(
         form = get_consent(care, consent_id)
         role = open_role(form, person)
         if role is None:
-            return _cannot_sign(form, person, why_not_sign(form, person))
+            return _cannot_sign(care, form, person, why_not_sign(form, person))
         signing = resume(care, form, person, role)
         is_post = request.method == "POST"
         if signing.operation.state is State.DONE:
@@ -249,7 +254,7 @@ def _refused(signing: Signing, error: errors.CareError) -> Response:
             form = get_consent(signing.care, signing.form.id)
             if code == "ContentChanged" and open_role(form, signing.person):
                 return again
-            return _cannot_sign(form, signing.person, refusal_message(code))
+            return _cannot_sign(signing.care, form, signing.person, refusal_message(code))
         case _:
             raise error
 
@@ -295,7 +300,13 @@ def _show(
     form, number = signing.form, signing.steps.index(step) + 1
     match step:
         case Step.READ:
-            page = ReadPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+            page = ReadPage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                embryos=embryo_names(signing.care, form),
+            )
         case Step.STATEMENTS if signing.declaration:
             page = DeclarePage(
                 signing=signing,
@@ -311,7 +322,13 @@ def _show(
                 signing=signing, form=form, step_number=number, is_stale=is_stale, is_refused=is_refused
             )
         case Step.CHECK:
-            page = CheckPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+            page = CheckPage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                embryos=embryo_names(signing.care, form),
+            )
         case Step.NAME if not signing.is_fresh:
             page = ConfirmPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
         case Step.NAME:
@@ -331,12 +348,12 @@ def _fresh_sign_in(signing: Signing) -> Response:
     return to_sign_in(next_path=step, fresh=True)
 
 
-def _cannot_sign(form: ConsentForm, person: Person, refusal: str) -> Response:
+def _cannot_sign(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
     """The receipt, if the person has signed; else the form again, with the reason why it can't be signed."""
     if signed_by(form, person.sub):
         return _to_receipt(form)
     audit.note("consent.sign", "refused", kind="consent", id_=form.id)
-    return show_refusal(form, person, refusal)
+    return show_refusal(care, form, person, refusal)
 
 
 def _unconfirmed(signing: Signing, *, is_readable: bool, status: int) -> Response:
