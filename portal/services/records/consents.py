@@ -211,6 +211,14 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return self.is_open or self.is_signed
 
     @property
+    def declined_by(self) -> Signer | None:
+        """Who ended it, asked to sign and without having signed; None for one that was withdrawn, or isn't revoked."""
+        sub = self.revoked_by_id
+        if self.status != ConsentStatus.REVOKED or sub is None or self.signature_of(sub):
+            return None
+        return next((signer for signer in self.required_signers if signer.person_id == sub), None)
+
+    @property
     def text_gap(self) -> TextGap | None:
         """What its text lacks, None when it is whole. For a form that was read by itself: lists leave the body out."""
         if self.body is None or self.statements is None:

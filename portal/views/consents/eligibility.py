@@ -20,6 +20,7 @@ from portal.services.records.consents import (
 )
 from portal.state.sessions import Person
 from portal.views.consents.labels import names_of, text_gap_words
+from portal.views.consents.missing import missing_words
 from portal.web.refusals import refusal_message
 
 CREATORS = frozenset({"nurse", "physician", "coordinator", "admin"})
@@ -46,11 +47,13 @@ class Eligibility:
     signature: Signature | None
     signers: tuple[SignerRow, ...]
     can_copy: bool
+    would_decline: bool
+    missing: list[str]
     text_gap: TextGap | None
 
     @property
     def can_revoke(self) -> bool:
-        """Whether withdrawing may be offered."""
+        """Whether withdrawing or, before one's signature, declining may be offered."""
         return self.cannot_revoke is None
 
 
@@ -64,6 +67,8 @@ def eligibility_of(form: ConsentForm, person: Person) -> Eligibility:
         signature=form.signature_of(person.sub),
         signers=tuple(_row(form, signer, person) for signer in _in_order(form)),
         can_copy=may_create(person),
+        would_decline=would_decline(form, person),
+        missing=missing_words(form, person),
         text_gap=form.text_gap,
     )
 
@@ -137,6 +142,11 @@ def why_not_revoke(form: ConsentForm, person: Person) -> str | None:
     return None
 
 
+def would_decline(form: ConsentForm, person: Person) -> bool:
+    """Whether ending the form is declining: `person` is asked to sign it and hasn't."""
+    return form.is_signer(person.sub) and form.signature_of(person.sub) is None
+
+
 def may_create(person: Person) -> bool:
     """Whether the person's role at the clinic includes creating forms."""
     return person.is_staff and not CREATORS.isdisjoint(person.roles)
@@ -186,6 +196,8 @@ def _ended(form: ConsentForm) -> str | None:
         ConsentStatus.EXPIRED: "FormExpired",
         ConsentStatus.SUPERSEDED: "FormSuperseded",
     }
+    if form.declined_by:
+        return _("Someone who was asked to sign this form didn’t want to, so it is closed.")
     return refusal_message(codes[form.status]) if form.status in codes else None
 
 

@@ -13,6 +13,7 @@ from portal.i18n.gettext import _, for_each_language
 from portal.i18n.locale import language
 from portal.services.decoding import Choice
 from portal.services.records.consents import (
+    ConsentForm,
     ConsentKind,
     ConsentStatus,
     Signer,
@@ -28,13 +29,14 @@ ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
 def register(bp: Blueprint) -> None:
     """Make the words known to every template."""
-    bp.add_app_template_filter(status_word, "consent_status")
+    bp.add_app_template_filter(state_word, "consent_state")
     bp.add_app_template_filter(status_tone, "consent_tone")
     bp.add_app_template_filter(role_word, "signer_role")
     bp.add_app_template_filter(kind_word, "consent_kind")
     bp.add_app_template_filter(method_word, "signing_method")
     bp.add_app_template_filter(language_word, "language_name")
     bp.add_app_template_filter(names_of, "names")
+    bp.add_app_template_filter(signer_name, "signer_name")
     bp.add_app_template_filter(listed, "listed")
     bp.add_app_template_filter(text_direction, "text_direction")
     bp.add_app_template_filter(text_gap_words, "text_gap")
@@ -43,6 +45,11 @@ def register(bp: Blueprint) -> None:
 def status_word(status: ConsentStatus) -> str:
     """`Partly signed`; a state that is not known here, as words."""
     return _word(_status_words(), status)
+
+
+def state_word(form: ConsentForm) -> str:
+    """Where a form stands; `Declined` where it ended because someone didn't want to sign it."""
+    return _("Declined") if form.declined_by else status_word(form.status)
 
 
 @for_each_language

@@ -15,7 +15,8 @@ from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.state.sessions import Person
 from portal.views.consents.eligibility import is_awaited, listed_gap, listed_role, missing_party
 from portal.views.consents.labels import names_of, text_gap_words
-from portal.web.filters import day, today
+from portal.views.consents.missing import account_words, missing_words
+from portal.web.filters import day, in_a_row, today
 from portal.web.listing import Listing
 from portal.web.refusals import refusal_message
 
@@ -112,6 +113,10 @@ def _item(form: ConsentForm, person: Person) -> Item:
     return Item(form, _line(form, person), due(form))
 
 
+def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
+    return in_a_row([words, *account_words(form, person)], " · ")
+
+
 def _line(form: ConsentForm, person: Person) -> str:
     if form.status == ConsentStatus.DRAFT:
         return _("The clinic is still preparing this form.")
@@ -119,20 +124,22 @@ def _line(form: ConsentForm, person: Person) -> str:
         return _history(form)
     if listed_role(form, person):
         later = tuple(s for s in form.missing_signers if s.person_id != person.sub)
-        return (
+        words = (
             _("After you: %(names)s", names=names_of(later)) if later else _("Only your signature is missing")
         )
+        return _with_accounts(words, form, person)
     if is_awaited(form, person) and (obstacle := _obstacle(form)):
         return obstacle
     if is_awaited(form, person):
         turn = form.whose_turn()
-        return ngettext(
+        words = ngettext(
             "%(names)s signs first, then you",
             "%(names)s sign first, then you",
             len(turn),
             names=names_of(turn),
         )
-    return _("Waiting for %(names)s", names=names_of(form.whose_turn()))
+        return _with_accounts(words, form, person)
+    return in_a_row(missing_words(form, person), " · ")
 
 
 def _obstacle(form: ConsentForm) -> str:
@@ -146,7 +153,8 @@ def _obstacle(form: ConsentForm) -> str:
 def _history(form: ConsentForm) -> str:
     """When what happened to a form happened, as far as it is known."""
     if form.status == ConsentStatus.REVOKED and form.revoked_at:
-        return _("Withdrawn %(day)s", day=day(form.revoked_at))
+        on = day(form.revoked_at)
+        return _("Declined %(day)s", day=on) if form.declined_by else _("Withdrawn %(day)s", day=on)
     if form.status == ConsentStatus.EXPIRED and form.expires_at:
         return _("Could be signed until %(day)s", day=day(form.expires_at))
     if form.is_signed and form.effective_at:
@@ -160,13 +168,17 @@ def _urgency(form: ConsentForm) -> tuple[date, float]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the staff's table; `missing` names who has yet to sign."""
+    """A line of the staff's table; `missing` names who has yet to sign, `accounts` says who of them can't."""
 
     form: ConsentForm
     due: Due | None
     missing: str
+    accounts: str
 
 
-def rows(forms: Iterable[ConsentForm]) -> list[Row]:
+def rows(forms: Iterable[ConsentForm], person: Person) -> list[Row]:
     """Return the staff's table of these forms."""
-    return [Row(form, due(form), names_of(form.missing_signers)) for form in forms]
+    return [
+        Row(form, due(form), names_of(form.missing_signers), in_a_row(account_words(form, person)))
+        for form in forms
+    ]

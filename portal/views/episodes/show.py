@@ -17,7 +17,7 @@ from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.state.sessions import Person
 from portal.views.consents.eligibility import listed_role
-from portal.views.consents.labels import status_tone, status_word
+from portal.views.consents.labels import state_word, status_tone, status_word
 from portal.views.consents.list import with_text_in_doubt
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
@@ -162,7 +162,7 @@ def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person)
             ConsentRow(
                 brief.id,
                 brief.title or _("Consent form"),
-                status_word(status) if status else "",
+                state_word(form) if form else status_word(status) if status else "",
                 status_tone(status) if status else "neutral",
                 bool(form and listed_role(form, person)),
                 form.procedure_date if form else None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
@@ -228,7 +230,7 @@ def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
 
 
 def test_withdrawing_says_what_follows_asks_why_and_ends_in_a_record(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(form).follow("Withdraw consent")
     assert "What follows" in page.words and "they go on hold" in page.words
     missing = page.form(f"{form}/revoke").submit(reason="  ", status=422)
@@ -238,11 +240,11 @@ def test_withdrawing_says_what_follows_asks_why_and_ends_in_a_record(amelia: Any
     assert "We want to think again." in done.words and done.path == f"{form}/revoke"
     again = page.form(f"{form}/revoke").submit(reason="Twice")
     assert again.heading == "This consent is withdrawn" and "Twice" not in again.words
-    assert amelia.get(f"{form}/sign", status=403).select('.error-summary a[href="#signers"]')
+    assert amelia.get(f"{form}/sign").path == f"{form}/receipt"
 
 
 def test_withdrawing_asks_for_a_fresh_sign_in_and_keeps_the_reason(portal: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     visitor = portal.sign_in("amelia")
     page = visitor.get(f"{form}/revoke")
     sign_in = after_a_while(portal, page.form(f"{form}/revoke"), reason="My own reason")
@@ -252,7 +254,7 @@ def test_withdrawing_asks_for_a_fresh_sign_in_and_keeps_the_reason(portal: Any, 
 
 
 def test_a_reason_is_recorded_without_characters_that_nobody_sees(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke").form(f"{form}/revoke")
     done = page.submit(reason="Second\u202e thoughts\a\x00\r\nand\u200b a line")
     assert done.heading == "This consent is withdrawn"
@@ -260,7 +262,7 @@ def test_a_reason_is_recorded_without_characters_that_nobody_sees(amelia: Any, s
 
 
 def test_a_reason_that_is_too_long_is_refused_and_shown_again_whole(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     reason = "Because " * 600
     refused = amelia.get(f"{form}/revoke").form(f"{form}/revoke").submit(reason=reason, status=422)
     assert "at most 2000 characters" in refused.words
@@ -278,11 +280,80 @@ def test_what_was_acted_upon_can_no_longer_be_withdrawn(portal: Any, service: An
 
 
 def test_a_stale_page_of_withdrawing_keeps_what_was_written(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke")
     again = page.form(f"{form}/revoke").submit(operation="made-up", reason="Kept words", status=409)
     assert "nothing was withdrawn" in again.words
     assert "Kept words" in again.soup.select_one("textarea").get_text()
+
+
+# ── declining ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_who_has_not_signed_declines_and_everyone_reads_it_so(
+    amelia: Any, daniel: Any, nora: Any, service: Any
+) -> None:
+    form = fresh_form(service.plan, signed=True)
+    assert "I don’t want to sign" not in amelia.get(form).words, "she has signed: she withdraws"
+    page = daniel.get(form)
+    assert "Withdraw" not in page.words
+    page = page.follow("I don’t want to sign")
+    assert page.heading == "You don’t want to sign this form?" and "Treatment that depends" not in page.words
+    missing = page.form(f"{form}/revoke").submit(reason=" ", status=422)
+    assert missing.select('.error-summary a[href="#reason"]')
+    done = missing.form(f"{form}/revoke").submit(reason="I need more time.")
+    assert done.heading == "You declined to sign this form" and "I need more time." in done.words
+    assert "withdrawn" not in done.words
+    for page in (amelia.get(form), amelia.get(f"{form}/receipt"), amelia.get(f"{form}/revoke")):
+        assert "Daniel Hart declined to sign this form" in page.words
+        assert "ithdrawn" not in page.words
+    row = next(row for row in amelia.get("/consents").select("#ended ~ *, li") if form in str(row))
+    assert "Declined" in row.get_text(" ")
+    row = next(row for row in nora.get("/consents?status=Revoked").select("tbody tr") if form in str(row))
+    assert "Declined" in row.get_text(" ") and "Withdrawn" not in row.get_text(" ")
+
+
+def test_who_is_not_asked_to_sign_withdraws_for_the_clinic(nora: Any, amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    page = nora.get(form).follow("Withdraw consent")
+    assert page.form(f"{form}/revoke").submit(reason="Sent by mistake").heading == "This consent is withdrawn"
+    assert "declined" not in amelia.get(form).words
+
+
+# ── who is missing, and the seal ────────────────────────────────────────────────────────────────────────
+
+
+def test_who_has_not_signed_is_named_on_the_form_in_the_list_and_on_the_receipt(
+    amelia: Any, nora: Any, service: Any
+) -> None:
+    form = fresh_form(service.plan, signed=True)
+    said = "Daniel Hart and Victor Castellanos haven’t signed yet"
+    assert said in amelia.get(form).words and said in amelia.get(f"{form}/receipt").words
+    row = next(row for row in amelia.get("/consents").select("li") if form in str(row))
+    assert said in row.get_text(" ")
+    assert "no account" not in amelia.get(form).words + nora.get(form).words
+
+
+def test_who_has_no_account_is_named(portal: Any, nora: Any) -> None:
+    grace = portal.sign_in("grace")
+    said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
+    waiting = [row for row in grace.get("/consents").select("li") if said in row.get_text(" ")]
+    assert waiting
+    form = waiting[0].select_one("a")["href"]
+    assert said in grace.get(form).words and said in nora.get(form).words
+    assert said in nora.get("/consents?q=Grace").words
+
+
+def test_the_seal_of_a_signed_form_is_shown_and_computed_again(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan, signed=True)
+    assert "Seal of the form" not in amelia.get(f"{form}/receipt").words
+    with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+        set_signed = "UPDATE consent_forms SET status = 'Signed' WHERE id = ?"
+        database.execute(set_signed, (form.rpartition("/")[2],))
+    page = amelia.get(f"{form}/receipt")
+    assert "Seal of the form, its signers and times" in page.words and "not a proof of origin" in page.words
+    checked = page.form(f"{form}/receipt").submit()
+    assert "exactly those that were sealed" in checked.words
 
 
 # ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
