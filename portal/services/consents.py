@@ -234,6 +234,21 @@ def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentFo
     )
 
 
+def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[ConsentForm, ...]:
+    """The live forms that `draft` would stand beside as another of the same, which the API refuses.
+
+    Compares kind and title without case and spaces, patient, episode (or case) and embryos.
+    """
+    live = (form for form in forms if form.is_open or form.is_signed)
+    return tuple(form for form in live if _matter(form) == _matter(draft))
+
+
+def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
+    kind, title = ("".join(text.split()).casefold() for text in (str(form.kind or ""), form.title))
+    about = form.episode_id or ("case", form.case_id)
+    return kind, title, form.patient_id, about, frozenset(form.embryo_storage_ids or ())
+
+
 def _likeness(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
     signers = sorted((str(s.role), s.person_id or "") for s in form.required_signers)
     named = (form.patient_id, form.title.strip(), form.kind, form.version.strip())

@@ -66,7 +66,7 @@ def eligibility_of(form: ConsentForm, person: Person) -> Eligibility:
         cannot_revoke=why_not_revoke(form, person),
         signature=form.signature_of(person.sub),
         signers=tuple(_row(form, signer, person) for signer in _in_order(form)),
-        can_copy=may_create(person),
+        can_copy=may_create(person) and form.text_gap is None,
         would_decline=would_decline(form, person),
         missing=missing_words(form, person),
         text_gap=form.text_gap,

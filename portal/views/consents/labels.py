@@ -29,6 +29,7 @@ ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
 def register(bp: Blueprint) -> None:
     """Make the words known to every template."""
+    bp.add_app_template_filter(status_word, "consent_status")
     bp.add_app_template_filter(state_word, "consent_state")
     bp.add_app_template_filter(status_tone, "consent_tone")
     bp.add_app_template_filter(role_word, "signer_role")

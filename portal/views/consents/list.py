@@ -15,7 +15,7 @@ from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.state.sessions import Person
 from portal.views.consents.eligibility import is_awaited, listed_gap, listed_role, missing_party
 from portal.views.consents.labels import names_of, text_gap_words
-from portal.views.consents.missing import account_words, missing_words
+from portal.views.consents.missing import account_words, missing_words, without_account
 from portal.web.filters import day, in_a_row, today
 from portal.web.listing import Listing
 from portal.web.refusals import refusal_message
@@ -114,7 +114,7 @@ def _item(form: ConsentForm, person: Person) -> Item:
 
 
 def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
-    return in_a_row([words, *account_words(form, person)], " · ")
+    return in_a_row([words, *account_words(without_account(form, person))], " · ")
 
 
 def _line(form: ConsentForm, person: Person) -> str:
@@ -179,6 +179,11 @@ class Row:
 def rows(forms: Iterable[ConsentForm], person: Person) -> list[Row]:
     """Return the staff's table of these forms."""
     return [
-        Row(form, due(form), names_of(form.missing_signers), in_a_row(account_words(form, person)))
+        Row(
+            form,
+            due(form),
+            names_of(form.missing_signers),
+            in_a_row(account_words(without_account(form, person))),
+        )
         for form in forms
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portal.i18n.gettext import ngettext
-from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer
+from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer, SigningMethod
 from portal.state.sessions import Person
 from portal.views.consents.labels import names_of
 
@@ -22,28 +22,34 @@ def missing_words(form: ConsentForm, person: Person) -> list[str]:
             names=names_of(waiting),
         )
     ]
-    return [*(words if waiting else []), *account_words(form, person)]
+    return [*(words if waiting else []), *account_words(without_account(form, person))]
 
 
-def account_words(form: ConsentForm, person: Person) -> list[str]:
-    """Who of those that an open form waits for can't sign before the clinic has given them an account."""
+def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
+    """Those whom an open form waits for, and who can't sign before the clinic has given them an account."""
     if not form.is_open:
-        return []
-    without = tuple(signer for signer in form.missing_signers if _has_no_account(form, signer, person))
+        return ()
+    return tuple(signer for signer in form.missing_signers if _has_no_account(form, signer, person))
+
+
+def account_words(signers: tuple[Signer, ...]) -> list[str]:
+    """Say that these have no account."""
     words = ngettext(
         "%(names)s has no account yet: the form waits",
         "%(names)s have no account yet: the form waits",
-        len(without),
-        names=names_of(without),
+        len(signers),
+        names=names_of(signers),
     )
-    return [words] if without else []
+    return [words] if signers else []
 
 
 def _has_no_account(form: ConsentForm, signer: Signer, person: Person) -> bool:
     """Whether the form names the record itself, as it does until an account is bound to it.
 
-    Where a system's accounts and records share their ids, which the reader's own or a signature shows, it tells nothing.
+    Where a system's accounts and records share their ids, which the reader's own or a signature by account shows, it
+    tells nothing.
     """
     records = {form.patient_id, form.partner_id} - {None}
-    accounts = {person.sub, *(signature.person_id for signature in form.signatures)}
+    typed = (s.person_id for s in form.signatures if s.method == SigningMethod.TYPED_NAME)
+    accounts = {person.sub, *typed}
     return signer.role not in CLINIC_ROLES and signer.person_id in records and not records & accounts

@@ -11,17 +11,13 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from tests.support.signing import (
-    NAMES,
-    TREATMENT_OF_AMELIA,
     after_a_while,
     change_record,
     consent,
     fresh_form,
-    make_form,
     mark_all_in_another_way,
     mark_of,
     sign,
-    signatures,
     transfer_an_embryo_under,
 )
 
@@ -354,91 +350,3 @@ def test_the_seal_of_a_signed_form_is_shown_and_computed_again(amelia: Any, serv
     assert "Seal of the form, its signers and times" in page.words and "not a proof of origin" in page.words
     checked = page.form(f"{form}/receipt").submit()
     assert "exactly those that were sealed" in checked.words
-
-
-# ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_staff_make_a_form_from_a_template_and_the_patient_finds_it(nora: Any, amelia: Any) -> None:
-    page = nora.get("/consents").follow("New consent form")
-    page = page.follow("Consent to freezing and storage of embryos")
-    page = page.form("/consents/new").submit(
-        episode=f"https://portal.example/episodes/{TREATMENT_OF_AMELIA}/timeline"
-    )
-    assert "For Amelia Hart" in page.words
-    page = page.form("/consents/new/fill").submit(
-        title="Storage, for the second round", procedure_date="2031-04-05"
-    )
-    assert page.heading == "Storage, for the second round" and "Nothing is sent yet" in page.words
-    changed = page.follow("Change something")
-    assert changed.soup.select_one("input[name=procedure_date]")["value"] == "2031-04-05"
-    made = page.form("/consents/new").submit()
-    assert made.heading == "Storage, for the second round" and "sent to its signers" in made.soup.get_text()
-    assert page.form("/consents/new").submit().path == made.path, "sent twice"
-    assert "Storage, for the second round" in amelia.get("/consents").words
-
-
-def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: Any) -> None:
-    form = make_form(nora, "genetic-testing", **{"signer-2": "-"})
-    page = nora.get(form).follow("Copy to a new form")
-    page = page.form("/consents/new/fill").submit(version="4.1", replaces="1", status=200)
-    made = page.form("/consents/new").submit()
-    old = amelia.get(form)
-    assert old.select(".stamp") and old.follow("Open the newer version").path == made.path
-    assert "newer version" in amelia.get(f"{form}/sign", status=403).words
-
-
-@pytest.mark.asvs("2.2.1", "2.2.2")
-def test_what_is_wrong_with_a_new_form_is_linked_and_everything_typed_is_kept(nora: Any) -> None:
-    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
-    wrong = page.form("/consents/new/fill").submit(
-        title=" ",
-        version="9.9",
-        procedure_date="soon",
-        expires_on="2001-01-01",
-        **{"signer-0": "nobody"},
-        status=422,
-    )
-    linked = {a["href"] for a in wrong.select(".error-summary a")}
-    assert linked == {"#title", "#procedure_date", "#expires_on", "#signer-0", "#signer-2"}
-    assert all(wrong.soup.select_one(target) for target in linked)
-    assert wrong.soup.select_one("input[name=version]")["value"] == "9.9"
-    assert wrong.soup.select_one("input[name=expires_on]")["value"] == "2001-01-01"
-    nobody = page.form("/consents/new/fill").submit(
-        **{"signer-0": "-", "signer-1": "-", "signer-2": "-"}, status=422
-    )
-    assert "at least one person" in nobody.words
-
-
-@pytest.mark.parametrize("typed", ["nothing-like-it", "a b c", "https://x/y/z", "http://[", ".."])
-def test_an_episode_that_is_not_there_is_said_at_its_field(nora: Any, typed: str) -> None:
-    page = nora.get(f"/consents/new?template=storage&episode={typed}", status=422)
-    assert page.select('.error-summary a[href="#episode"]')
-    assert page.soup.select_one("input[name=episode]")["value"] == typed
-
-
-def test_those_who_may_not_make_forms_see_no_button_and_get_403(portal: Any, amelia: Any) -> None:
-    elif_ = portal.sign_in("elif")
-    assert "New consent form" not in elif_.get("/consents").words
-    for visitor in (elif_, amelia):
-        visitor.get("/consents/new", status=403)
-        visitor.post("/consents/new", {"operation": "x"}, status=403)
-
-
-def test_an_unknown_operation_of_a_new_form_begins_again(nora: Any) -> None:
-    for page in (
-        nora.post("/consents/new", {"operation": "x"}),
-        nora.get("/consents/new/preview?operation=zz"),
-    ):
-        assert page.path == "/consents/new" and "Please begin again" in page.soup.get_text()
-
-
-def test_a_clinician_countersigns(nora: Any, amelia: Any, victor: Any) -> None:
-    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
-    options = {o.get_text(strip=True): o["value"] for o in page.select("#signer-2 option")}
-    form = make_form(nora, **{"signer-1": "-", "signer-2": options["Victor Castellanos"]})
-    sign(amelia, form, NAMES["amelia"])
-    receipt = sign(victor, form, NAMES["victor"])
-    assert receipt.path == f"{form}/receipt" and "Everyone has signed" in receipt.words
-    assert "Clinician" in receipt.words
-    assert sorted(signatures(amelia, form)) == ["Amelia Hart", "Victor Castellanos"]

@@ -32,6 +32,7 @@ from portal.views.consents.eligibility import (
     why_not_revoke,
     why_not_sign,
 )
+from portal.views.consents.people import About, rows_for
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
 from portal.web.refusals import refusal_message
@@ -206,6 +207,47 @@ def test_another_signature_changes_the_stamp_and_not_what_was_shown() -> None:
     progress = Progress.of(before)
     assert progress.is_of(after) and progress.with_stamp_of(after).stamp == "2"
     assert msgspec.convert(msgspec.to_builtins(progress), Progress) == progress
+
+
+COUPLE = About("p", "Amelia", partner_id="q", patient="a", partner="b")
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "rows"),
+    [
+        ("Storage", ["Patient", "Partner"], [("Patient", "a", True), ("Partner", "b", True)]),
+        ("storage renewal", ["Patient"], [("Patient", "a", True), ("Partner", "b", True)]),
+        ("GeneticTesting", ["Patient", "Partner"], [("Patient", "a", True), ("Partner", "b", False)]),
+        (
+            "Donation",
+            ["Patient", "IntendedParent", "Witness"],
+            [("Patient", "a", True), ("Partner", "b", True), ("Witness", None, False)],
+        ),
+        (
+            "Disposition ",
+            ["Clinician"],
+            [("Patient", "a", True), ("Partner", "b", True), ("Clinician", None, False)],
+        ),
+        (
+            "DISPOSITION",
+            ["Patient"],
+            [("Patient", "a", True), ("Partner", "b", True), ("Clinician", None, False)],
+        ),
+        ("Research", ["Donor"], [("Donor", None, False)]),
+    ],
+)
+def test_the_kind_decides_who_signs_a_new_form(
+    kind: str, asked: list[str], rows: list[tuple[str, str | None, bool]]
+) -> None:
+    signers = [Signer(role=SignerRole(role), order=n, person_id=None) for n, role in enumerate(asked, 1)]
+    made = rows_for(ConsentKind(kind), signers, COUPLE)
+    assert [(str(row.role), row.person_id, row.is_fixed) for row in made] == rows
+
+
+def test_without_a_partner_none_is_asked() -> None:
+    signers = [Signer(role=SignerRole.PATIENT, order=1), Signer(role=SignerRole.PARTNER, order=2)]
+    alone = About("p", "Amelia", patient="a")
+    assert [row.role for row in rows_for(ConsentKind.STORAGE, signers, alone)] == [SignerRole.PATIENT]
 
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule != Rule.CONCURRENCY_CONFLICT])
