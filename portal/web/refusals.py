@@ -50,6 +50,12 @@ def refusal_message(code: str) -> str:
             return _(
                 "A second person’s signature is missing: a clinician’s or a witness’s, and not your own."
             )
+        case "AccountBound":
+            return _("This record belongs to an account already, which can’t be changed.")
+        case "EmailChangedByYou":
+            return _(
+                "You changed this record’s e-mail address last, so another administrator has to do this."
+            )
         case "EmbryoOnHold" | "OnHold":
             return _("This embryo is on hold, so nothing can be done with it now.")
         case "DispositionConsentMissing":
