@@ -62,8 +62,12 @@ class Audit:
         kind: str | None = None,
         id_: str | None = None,
         ids: Sequence[str] | None = None,
+        declared: str | None = None,
     ) -> None:
-        """Append one event, such as `("consent.sign", "done")`; `ids` in place of `id_` where it concerns several."""
+        """Append one event, such as `("consent.sign", "done")`; `ids` in place of `id_` where it concerns several.
+
+        `declared` is the portal's own name of a sentence, with its language.
+        """
         entry: dict[str, object] = {
             "audit": event,
             "outcome": outcome,
@@ -75,6 +79,7 @@ class Audit:
             "id": id_,
             "ids": None if ids is None else ids[:_MOST_IDS],
             "count": None if ids is None else len(ids),
+            "declared": declared,
             "request": request_id,
         }
         with self._lock:

@@ -7,9 +7,10 @@ After a lost answer nothing is sent again: the form is read, and `signed_by`, `i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import rfc8785
 
 from portal.services.client import Care
@@ -24,11 +25,13 @@ from portal.services.endpoints import (
 from portal.services.paging import page_query, read_every_page, requested_page
 from portal.services.read_back import read_back
 from portal.services.records.consents import (
+    Clause,
     ConsentDraft,
     ConsentForm,
     ConsentStatus,
     SignerRole,
     SigningMethod,
+    Statement,
 )
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
@@ -153,7 +156,7 @@ def revoke_consent(
 
 
 def content_hash(form: ConsentForm | ConsentDraft) -> str:
-    """The portal's own hash of a form's text: SHA-256, lower-case hex, of its canonical JSON (RFC 8785).
+    """The portal's own hash of what is signed of a form: SHA-256, lower-case hex, of its canonical JSON (RFC 8785).
 
     Compare it only between forms read whole, since lists leave the text out.
     """
@@ -163,16 +166,50 @@ def content_hash(form: ConsentForm | ConsentDraft) -> str:
 def signed_text(form: ConsentForm | ConsentDraft) -> bytes:
     """What is signed of a form, as canonical JSON (RFC 8785).
 
-    Holds title, kind, version, body and statements; members without a value are left out.
+    Holds title, kind, version, body and statements, and embryoStorageIds and disposition where the form has them;
+    members without a value are left out.
     """
     content: dict[str, object] = {
         "title": form.title,
         "kind": None if form.kind is None else str(form.kind),
         "version": form.version,
-        "body": [_given(fields_of(clause)) for clause in form.body],
-        "statements": [_given(fields_of(statement)) for statement in form.statements],
+        "body": _all_given(form.body),
+        "statements": _all_given(form.statements),
+        "embryoStorageIds": list(form.embryo_storage_ids or ()) or None,
+        "disposition": str(form.disposition) if form.disposition else None,
     }
     return rfc8785.dumps(_given(content))
+
+
+def is_known_empty(form: ConsentForm) -> bool:
+    """Whether a form from a list, which leaves the body out, has no clauses by the API's own hash of it."""
+    return form.body is None and form.content_hash == content_hash(msgspec.structs.replace(form, body=()))
+
+
+def seal(form: ConsentForm) -> str:
+    """The portal's own seal of a form that everyone has signed: SHA-256, lower-case hex, of canonical JSON (RFC 8785).
+
+    Holds id, version, patientId and contentHash, and of each signature role, personId, name, signedAt and method. It
+    tells whether two records say the same, not where they come from.
+    """
+    signatures = [
+        {
+            "role": str(signature.role),
+            "personId": signature.person_id,
+            "name": signature.name,
+            "signedAt": msgspec.to_builtins(signature.signed_at),
+            "method": None if signature.method is None else str(signature.method),
+        }
+        for signature in form.signatures
+    ]
+    content = {
+        "id": form.id,
+        "version": form.version,
+        "patientId": form.patient_id,
+        "contentHash": form.content_hash,
+        "signatures": [_given(signature) for signature in signatures],
+    }
+    return hashlib.sha256(rfc8785.dumps(_given(content))).hexdigest()
 
 
 def signed_by(form: ConsentForm, sub: str, role: SignerRole | None = None) -> bool:
@@ -197,11 +234,30 @@ def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentFo
     )
 
 
+def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[ConsentForm, ...]:
+    """The live forms that `draft` would stand beside as another of the same, which the API refuses.
+
+    Compares kind and title without case and spaces, patient, episode (or case) and embryos.
+    """
+    live = (form for form in forms if form.is_open or form.is_signed)
+    return tuple(form for form in live if _matter(form) == _matter(draft))
+
+
+def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
+    kind, title = ("".join(text.split()).casefold() for text in (str(form.kind or ""), form.title))
+    about = form.episode_id or ("case", form.case_id)
+    return kind, title, form.patient_id, about, frozenset(form.embryo_storage_ids or ())
+
+
 def _likeness(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
     signers = sorted((str(s.role), s.person_id or "") for s in form.required_signers)
     named = (form.patient_id, form.title.strip(), form.kind, form.version.strip())
     return (*named, form.procedure_date, form.episode_id, signers)
 
 
-def _given(members: dict[str, object]) -> dict[str, Any]:
+def _all_given(parts: Iterable[Clause | Statement] | None) -> list[dict[str, Any]] | None:
+    return None if parts is None else [_given(fields_of(part)) for part in parts]
+
+
+def _given(members: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}

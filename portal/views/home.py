@@ -27,9 +27,9 @@ from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
 from portal.services.records.storage import EmbryoStorage
 from portal.state.sessions import Person
-from portal.views.consents.eligibility import open_role
+from portal.views.consents.eligibility import listed_role
 from portal.views.consents.labels import names_of
-from portal.views.consents.list import Due, Item, due, group
+from portal.views.consents.list import Due, Item, due, group, with_text_in_doubt
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
 from portal.views.episodes.view import EpisodeView
 from portal.views.open_by_id import Opened, recently_opened
@@ -145,7 +145,7 @@ def _needs(care: Care, person: Person) -> NeedsPage:
     )
     if isinstance(found, Found):
         found = _with_mentioned(care, ids, found, lambda: mentioned(forms, talks, news))
-    consents = forms if isinstance(forms, CareError) else _to_sign(forms, person)
+    consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
     messages = talks if isinstance(talks, CareError) else _unread(talks)
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
     if not isinstance(news, CareError):
@@ -187,8 +187,8 @@ def _news(care: Care) -> decoding.Page[Notification]:
     return list_notifications(care, limit=50, is_read=False)
 
 
-def _to_sign(forms: decoding.Page[ConsentForm], person: Person) -> tuple[Item, ...]:
-    return group(forms.items, person).mine
+def _to_sign(care: Care, forms: decoding.Page[ConsentForm], person: Person) -> tuple[Item, ...]:
+    return group(with_text_in_doubt(care, forms.items, person), person).mine
 
 
 def _unread(talks: decoding.Page[Conversation]) -> tuple[Conversation, ...]:
@@ -245,7 +245,7 @@ def _treatment_alone(care: Care, person: Person) -> Treatment:
 
 
 _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
-    "consents": lambda care, person: NeedsPage(consents=_read(lambda: _to_sign(_forms(care), person))),
+    "consents": lambda care, person: NeedsPage(consents=_read(lambda: _to_sign(care, _forms(care), person))),
     "messages": lambda care, person: NeedsPage(messages=_read(lambda: _unread(_talks(care)))),
     "treatment": lambda care, person: NeedsPage(treatment=_read(lambda: _treatment_alone(care, person))),
     "news": lambda care, person: NeedsPage(news=_read(lambda: _notable(_news(care)))),
@@ -314,7 +314,7 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
     failed = next((one for one in (pending, partial) if isinstance(one, CareError)), None)
     return WorklistPage(
         consents=failed
-        or _work([page for page in (pending, partial) if not isinstance(page, CareError)], person),
+        or _work(care, [page for page in (pending, partial) if not isinstance(page, CareError)], person),
         messages=talks if isinstance(talks, CareError) else _unread(talks),
         news=news if isinstance(news, CareError) else _notable(news),
         opened=recently_opened()[:_MOST_OPENED],
@@ -325,12 +325,11 @@ def _open_forms(care: Care, status: ConsentStatus) -> decoding.Page[ConsentForm]
     return list_consents(care, status=status, sorting="procedureDate", limit=100)
 
 
-def _work(pages: Sequence[decoding.Page[ConsentForm]], person: Person) -> Work:
+def _work(care: Care, pages: Sequence[decoding.Page[ConsentForm]], person: Person) -> Work:
+    listed = [form for page in pages for form in page.items if form.is_open]
     rows = [
-        WorkRow(form, due(form), names_of(form.missing_signers), open_role(form, person) is not None)
-        for page in pages
-        for form in page.items
-        if form.is_open
+        WorkRow(form, due(form), names_of(form.missing_signers), listed_role(form, person) is not None)
+        for form in with_text_in_doubt(care, listed, person)
     ]
     rows.sort(key=lambda row: (row.form.procedure_date or date.max, not row.is_mine, row.form.title))
     total = max(len(rows), sum(page.total for page in pages))
@@ -346,7 +345,7 @@ def _work_alone(care: Care, person: Person) -> Work:
         raise pending
     if isinstance(partial, CareError):
         raise partial
-    return _work([pending, partial], person)
+    return _work(care, [pending, partial], person)
 
 
 _STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {

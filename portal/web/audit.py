@@ -82,8 +82,11 @@ def note(
     person: Person | None = None,
     kind: str | None = None,
     id_: str | None = None,
+    declared: str | None = None,
 ) -> None:
     """Record an event of this request; the person is the signed-in one unless given.
+
+    `declared` names the sentence that was declared, and its language.
 
     An address may name any id, so that one of another shape is recorded under a pseudonym. What a GET has done with a
     record is to show it.
@@ -91,7 +94,7 @@ def note(
     if kind and id_ and outcome == "done" and request.method in ("GET", "HEAD"):
         shown(event, kind, id_)
     else:
-        _record(event, outcome, person or g.get("person"), kind, id_)
+        _record(event, outcome, person or g.get("person"), kind, id_, declared)
 
 
 def shown(event: str, kind: str, ids: str | Iterable[str]) -> None:
@@ -164,7 +167,12 @@ def _is_page(response: Response) -> bool:
 
 
 def _record(
-    event: str, outcome: str, actor: Person | None, kind: str | None, ids: str | Sequence[str] | None
+    event: str,
+    outcome: str,
+    actor: Person | None,
+    kind: str | None,
+    ids: str | Sequence[str] | None,
+    declared: str | None = None,
 ) -> None:
     if outcome == "refused":
         g.is_refusal_noted = True
@@ -181,6 +189,7 @@ def _record(
         kind=kind,
         id_=_opaque(ids) if isinstance(ids, str) and ids else None,
         ids=None if ids is None or isinstance(ids, str) else [_opaque(one) for one in ids],
+        declared=declared,
     )
 
 

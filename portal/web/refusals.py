@@ -26,13 +26,37 @@ def refusal_message(code: str) -> str:
             return _("A witness can’t be someone who signs the form for themselves.")
         case "ClinicianNotStaff":
             return _("Only the clinic’s own staff sign as clinician.")
+        case "PatientMustSign":
+            return _("The patient has to be among those who sign.")
+        case "PartnerMustSign":
+            return _("The patient’s partner has to be among those who sign.")
+        case "SignerNotOfRecord":
+            return _("One of those who sign isn’t known to the clinic’s records in that role.")
+        case "RoleNotYours":
+            return _("You can’t sign in the role that this form gives you. Please ask for a new form.")
+        case "FormAlreadyOpen":
+            return _("There is a form like this already. Replace it, or withdraw it first.")
         case "FormNotSent":
             return _("The clinic hasn’t sent this form yet.")
         case "FormActedUpon" | "ActedUpon":
             return _("The treatment that this form allows has already happened.")
         case "FieldNotYours":
             return _("Only the clinic can change that. You can change your contact details.")
-        case "EmbryoOnHold":
+        case "FormMissing":
+            return _("There is no signed form yet that allows this.")
+        case "WishDiffers":
+            return _("That isn’t what was decided for this embryo.")
+        case "SecondPersonMissing":
+            return _(
+                "A second person’s signature is missing: a clinician’s or a witness’s, and not your own."
+            )
+        case "AccountBound":
+            return _("This record belongs to an account already, which can’t be changed.")
+        case "EmailChangedByYou":
+            return _(
+                "You changed this record’s e-mail address last, so another administrator has to do this."
+            )
+        case "EmbryoOnHold" | "OnHold":
             return _("This embryo is on hold, so nothing can be done with it now.")
         case "DispositionConsentMissing":
             return _("This needs a signed decision form first.")

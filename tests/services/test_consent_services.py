@@ -6,6 +6,7 @@ import hashlib
 import json
 from datetime import UTC, date, datetime
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,9 +23,11 @@ from portal.services.records.consents import (
     Signature,
     Signer,
     SignerRole,
+    SigningMethod,
     SigningOrder,
     Statement,
 )
+from portal.services.records.storage import Disposition
 
 FORM = {"id": "c-1", "title": "Egg retrieval", "status": "Pending", "concurrencyStamp": "s1"}
 
@@ -72,10 +75,20 @@ def test_the_hash_is_of_the_text_alone():
     )
 
 
-def test_a_form_without_anything_has_a_hash_too():
-    empty = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING)
-    canonical = b'{"body":[],"statements":[],"title":"T","version":""}'
-    assert consents.content_hash(empty) == hashlib.sha256(canonical).hexdigest()
+def test_a_text_that_did_not_come_is_not_hashed_as_an_empty_one():
+    absent = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING)
+    empty = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING, body=(), statements=())
+    assert consents.signed_text(absent) == b'{"title":"T","version":""}'
+    assert consents.signed_text(empty) == b'{"body":[],"statements":[],"title":"T","version":""}'
+
+
+def test_the_embryos_and_what_is_decided_about_them_are_hashed_with_the_text():
+    canonical = CANONICAL.replace(
+        '"kind"', '"disposition":"DonateResearch","embryoStorageIds":["e2","e1"],"kind"'
+    )
+    decision = whole(embryo_storage_ids=("e2", "e1"), disposition=Disposition("donate_research"))
+    assert consents.content_hash(decision) == hashlib.sha256(canonical.encode()).hexdigest()
+    assert consents.content_hash(whole(embryo_storage_ids=())) == HASH
 
 
 def test_a_kind_of_the_clinics_own_is_hashed_as_it_came():
@@ -96,6 +109,8 @@ def test_a_kind_of_the_clinics_own_is_hashed_as_it_came():
         {"body": CLAUSES[:1]},
         {"statements": ()},
         {"statements": (Statement(id="s1", text="I have read it!"),)},
+        {"embryo_storage_ids": ("e1",)},
+        {"disposition": Disposition.UNDECIDED},
     ],
 )
 def test_any_change_of_the_text_changes_the_hash(change):
@@ -105,13 +120,72 @@ def test_any_change_of_the_text_changes_the_hash(change):
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 
 
-@given(words, words, st.none() | words)
-def test_the_hash_is_that_of_sorted_json_without_white_space(title, text, summary):
+@given(words, words, st.none() | words, st.lists(words, max_size=3), st.none() | st.sampled_from(Disposition))
+def test_the_hash_is_that_of_sorted_json_without_white_space(title, text, summary, embryos, disposition):
     clause = {"id": "1", "heading": "", "text": text} | ({} if summary is None else {"summary": summary})
     content = {"title": title, "kind": "Treatment", "version": "3", "body": [clause], "statements": []}
+    content |= {"embryoStorageIds": embryos} if embryos else {}
+    content |= {"disposition": disposition} if disposition else {}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    read = whole(title=title, body=(Clause(id="1", text=text, summary=summary),), statements=())
+    read = whole(
+        title=title,
+        body=(Clause(id="1", text=text, summary=summary),),
+        statements=(),
+        embryo_storage_ids=tuple(embryos),
+        disposition=disposition,
+    )
     assert consents.content_hash(read) == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+# the seal
+
+
+def test_the_seal_is_of_what_was_signed_by_whom_and_when():
+    signature = Signature(
+        role=SignerRole.PATIENT,
+        person_id="amelia",
+        name="Amelia Hart",
+        signed_at=datetime(2026, 11, 27, 9, 30, 0, 250_000, UTC),
+        method=SigningMethod.TYPED_NAME,
+        language="en",
+        content_hash="not sealed",
+    )
+    signed = whole(patient_id="p", content_hash=HASH, signatures=(signature,))
+    canonical = (
+        f'{{"contentHash":"{HASH}","id":"1","patientId":"p","signatures":[{{"method":"TypedName","name":"Amelia Hart",'
+        '"personId":"amelia","role":"Patient","signedAt":"2026-11-27T09:30:00.250000Z"}],"version":"3"}'
+    )
+    assert consents.seal(signed) == hashlib.sha256(canonical.encode()).hexdigest()
+    for other in (
+        {"id": "2"},
+        {"patient_id": "q"},
+        {"signatures": (msgspec.structs.replace(signature, name="Grace Okafor"),)},
+        {"signatures": (msgspec.structs.replace(signature, signed_at=datetime(2026, 11, 28, tzinfo=UTC)),)},
+    ):
+        assert consents.seal(msgspec.structs.replace(signed, **other)) != consents.seal(signed)
+
+
+# what comes, and what doesn't
+
+
+def test_members_that_another_api_lacks_are_told_from_empty_ones(care):
+    care.answers.append({**FORM, "embryoStorageIds": None, "seal": None})
+    form = consents.get_consent(care, "c-1")
+    assert (form.body, form.statements, form.embryo_storage_ids, form.seal) == (None, None, None, None)
+    care.answers.append({**FORM, "body": [], "statements": [], "embryoStorageIds": ["e"], "disposition": 2})
+    form = consents.get_consent(care, "c-1")
+    assert (form.body, form.statements, form.embryo_storage_ids) == ((), (), ("e",))
+    assert form.disposition is Disposition.DISCARD
+
+
+def test_a_draft_leaves_out_what_it_does_not_say(care):
+    care.answers.append(MADE)
+    consents.create_consent(care, DRAFT)
+    assert not {"embryoStorageIds", "disposition"} & set(care.calls[0].body)
+    care.answers.append(MADE)
+    about = {"embryo_storage_ids": ("e1",), "disposition": Disposition.DISCARD}
+    consents.create_consent(care, msgspec.structs.replace(DRAFT, **about))
+    assert (care.calls[1].body["embryoStorageIds"], care.calls[1].body["disposition"]) == (["e1"], "Discard")
 
 
 # calls

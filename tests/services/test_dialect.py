@@ -364,7 +364,7 @@ def test_signing_ends_at_the_receipt_after_an_empty_answer(
 def test_withdrawing_ends_in_its_record_after_an_empty_answer(
     people: Any, service: CareService, dialect: Dialect
 ) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     done = people("amelia").get(f"{form}/revoke").form(f"{form}/revoke").submit(reason="Not now.")
     assert done.heading == "This consent is withdrawn"
     assert "Not now." in done.words

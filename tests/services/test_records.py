@@ -38,10 +38,7 @@ def test_signers_still_missing_come_in_signing_order():
 
 def test_in_a_sequential_form_it_is_the_first_ones_turn():
     assert form().whose_turn() == (AMELIA,)
-    assert form().my_open_role("amelia") is SignerRole.PATIENT
-    assert form().my_open_role("daniel") is None
-    assert form(AMELIA).my_open_role("daniel") is SignerRole.PARTNER
-    assert form(AMELIA).my_open_role("amelia") is None
+    assert form(AMELIA).whose_turn() == (DANIEL,)
 
 
 def test_signers_of_the_same_order_sign_side_by_side():
@@ -68,7 +65,6 @@ def test_later_signers_know_whom_they_wait_for():
 def test_nobody_signs_a_form_that_is_not_open(status):
     closed = form(status=status)
     assert closed.whose_turn() == ()
-    assert closed.my_open_role("amelia") is None
     assert closed.waiting_for("victor") == ()
 
 

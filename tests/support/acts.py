@@ -88,7 +88,7 @@ def _sign(people: People, plan: Plan) -> Ready:
 
 
 def _revoke(people: People, plan: Plan) -> Ready:
-    form = fresh_form(plan)
+    form = fresh_form(plan, signed=True)
     return Ready(
         "amelia",
         people("amelia").get(f"{form}/revoke").form(f"{form}/revoke"),

@@ -16,22 +16,25 @@ PATIENTS: dict[str, str] = {
     "/care-team": "Physician: locationName name specialty title",
     "/consents": "ConsentForm: title version; Signer: name",
     "/consents/<record:consent_id>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/receipt": (
-        "ConsentForm: contentHash patientName title version; Signature: contentHash language name; "
+        "ConsentForm: contentHash patientName seal title version; Signature: contentHash language name; "
         "Signer: name"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
         "Clause: heading summary text; ConsentForm: contentHash patientName title version; "
-        "Signature: contentHash language name; Signer: name; Statement: text"
+        "EmbryoStorage: embryoCode; Signature: contentHash language name; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: title",
     "/consents/<record:consent_id>/sign": (
-        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/conversations": "Conversation: subject; Message: body; Participant: name",
     "/conversations/<record:conversation_id>": (
@@ -112,22 +115,25 @@ STAFF: dict[str, str] = {
     ),
     "/consents": "ConsentForm: patientName title; Signer: name",
     "/consents/<record:consent_id>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/receipt": (
-        "ConsentForm: contentHash patientName title version; Signature: contentHash language name; "
+        "ConsentForm: contentHash patientName seal title version; Signature: contentHash language name; "
         "Signer: name"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
         "Clause: heading summary text; ConsentForm: contentHash patientName title version; "
-        "Signature: contentHash language name; Signer: name; Statement: text"
+        "EmbryoStorage: embryoCode; Signature: contentHash language name; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: title",
     "/consents/<record:consent_id>/sign": (
-        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/consents/new/fill": "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName",
     "/consents/new/preview": (

@@ -32,8 +32,11 @@ def make_form(staff: Any, template: str = "treatment", **fields: Any) -> str:
     return page.form("/consents/new").submit().path
 
 
-def fresh_form(plan: Any) -> str:
-    """Put a form that Amelia, Daniel and Victor may sign in any order into the record, and return its address."""
+def fresh_form(plan: Any, *, signed: bool = False) -> str:
+    """Put a form that Amelia, Daniel and Victor may sign in any order into the record, and return its address.
+
+    `signed` when Amelia has.
+    """
     id_ = str(uuid.uuid4())
     with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
         database.row_factory = sqlite3.Row
@@ -45,6 +48,10 @@ def fresh_form(plan: Any) -> str:
             {"id": id_, "status": "Pending", "effective_at": None, "supersedes_id": None, "file_id": None},
         )
         copy_rows(database, "consent_signers", {"form_id": source}, {"form_id": id_})
+        if signed:
+            copy_rows(database, "consent_signatures", {"form_id": source}, {"form_id": id_})
+            database.execute("DELETE FROM consent_signatures WHERE form_id = ? AND role <> 'Patient'", (id_,))
+            database.execute("UPDATE consent_forms SET status = 'PartiallySigned' WHERE id = ?", (id_,))
     return f"/consents/{id_}"
 
 

@@ -49,6 +49,12 @@ ACTS = {
     ),
     "withdraw": Grave(
         "amelia",
+        lambda visitor, service: visitor.get(f"{fresh_form(service.plan, signed=True)}/revoke"),
+        "/revoke",
+        {"reason": "My own reason"},
+    ),
+    "decline": Grave(
+        "amelia",
         lambda visitor, service: visitor.get(f"{fresh_form(service.plan)}/revoke"),
         "/revoke",
         {"reason": "My own reason"},

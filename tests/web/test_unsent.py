@@ -235,7 +235,7 @@ def test_what_a_page_hands_in_at_its_end_is_kept_and_never_taken(
 ) -> None:
     """Not even where the session goes on after all, such as by another tab."""
     visitor = portal.sign_in("amelia")
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     handing_in = visitor.get(f"{form}/revoke").form(f"{form}/revoke")
     if is_over:
         expire(portal, visitor)

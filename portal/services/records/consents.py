@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from enum import StrEnum
+
+from msgspec import UNSET, UnsetType
 
 from portal.services.decoding import Choice, Id, Record, Timed
 from portal.services.records.base import Audited
+from portal.services.records.storage import Disposition
 
 
 class ConsentStatus(Choice):
@@ -49,6 +53,39 @@ class SignerRole(Choice):
     CLINICIAN = "Clinician"
 
 
+CLINIC_ROLES = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
+"""Roles in which the clinic's staff sign, and nobody else; all others are of the patient's side."""
+
+PATIENT_ROLES = frozenset(
+    {
+        SignerRole.PATIENT,
+        SignerRole.GAMETE_PROVIDER,
+        SignerRole.DONOR,
+        SignerRole.SURROGATE,
+        SignerRole.INTENDED_PARENT,
+    }
+)
+"""Roles in which the patient of a form signs it."""
+
+COUPLE_KINDS = frozenset(
+    {
+        ConsentKind.TREATMENT,
+        ConsentKind.STORAGE,
+        ConsentKind.STORAGE_RENEWAL,
+        ConsentKind.DISPOSITION,
+        ConsentKind.DONATION,
+        ConsentKind.LEGAL_PARENTHOOD,
+        ConsentKind.SURROGACY,
+    }
+)
+"""Kinds of form that the patient's partner signs too, where there is one."""
+
+EMBRYO_KINDS = frozenset(
+    {ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL, ConsentKind.DISPOSITION, ConsentKind.DONATION}
+)
+"""Kinds of form that name the embryos that they are about."""
+
+
 class SigningOrder(Choice):
     """Whether signers wait for one another."""
 
@@ -62,6 +99,16 @@ class SigningMethod(Choice):
     TYPED_NAME = "TypedName"
     DRAWN = "Drawn"
     PAPER = "Paper"
+
+
+class TextGap(StrEnum):
+    """Why a form's text can't have been read as a whole, so that nobody signs it."""
+
+    NOT_SENT = "not sent"
+    EMPTY = "empty"
+    PART_EMPTY = "part empty"
+    ON_FILE = "on file"
+    """There are no clauses, but a file: it is signed on paper."""
 
 
 class Clause(Record, frozen=True, kw_only=True):
@@ -100,9 +147,18 @@ class Signature(Timed, frozen=True, kw_only=True):
     language: str | None = None
     content_hash: str = ""
 
+    @property
+    def is_for_clinic(self) -> bool:
+        """Whether it was given for the clinic, by someone who acknowledges none of the patient's statements."""
+        return self.role in CLINIC_ROLES
+
 
 class ConsentForm(Audited, frozen=True, kw_only=True):
-    """A consent form; `body` is empty in lists. `content_hash` is the API's own and is sent back as it came."""
+    """A consent form. `content_hash` and `seal` are the API's own; the first is sent back as it came.
+
+    `body` and `statements` are None where they didn't come: lists leave the body out. `embryo_storage_ids` are the
+    embryos that it is about, `disposition` what it decides about them; both are signed with the text.
+    """
 
     id: Id
     title: str
@@ -114,12 +170,15 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     episode_id: Id | None = None
     kind: ConsentKind | None = None
     version: str = ""
-    body: tuple[Clause, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    body: tuple[Clause, ...] | None = None
+    statements: tuple[Statement, ...] | None = None
+    embryo_storage_ids: tuple[Id, ...] | None = None
+    disposition: Disposition | None = None
     required_signers: tuple[Signer, ...] = ()
     signing_order: SigningOrder = SigningOrder.ANY
     signatures: tuple[Signature, ...] = ()
     content_hash: str = ""
+    seal: str | None = None
     file_id: Id | None = None
     sent_at: datetime | None = None
     effective_at: datetime | None = None
@@ -152,6 +211,24 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return self.is_open or self.is_signed
 
     @property
+    def declined_by(self) -> Signer | None:
+        """Who ended it, asked to sign and without having signed; None for one that was withdrawn, or isn't revoked."""
+        sub = self.revoked_by_id
+        if self.status != ConsentStatus.REVOKED or sub is None or self.signature_of(sub):
+            return None
+        return next((signer for signer in self.required_signers if signer.person_id == sub), None)
+
+    @property
+    def text_gap(self) -> TextGap | None:
+        """What its text lacks, None when it is whole. For a form that was read by itself: lists leave the body out."""
+        if self.body is None or self.statements is None:
+            return TextGap.NOT_SENT
+        if not self.body:
+            return TextGap.ON_FILE if self.file_id else TextGap.EMPTY
+        parts = (*self.body, *self.statements)
+        return None if all(any(map(str.isalnum, part.text)) for part in parts) else TextGap.PART_EMPTY
+
+    @property
     def missing_signers(self) -> tuple[Signer, ...]:
         """Those who haven't signed yet, in signing order."""
         missing = (s for s in self.required_signers if not self._has_signature_of(s))
@@ -165,10 +242,6 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         if self.signing_order != SigningOrder.SEQUENTIAL:
             return missing
         return tuple(signer for signer in missing if signer.order == missing[0].order)
-
-    def my_open_role(self, sub: str) -> SignerRole | None:
-        """The role in which `sub` can sign now, or None."""
-        return next((s.role for s in self.whose_turn() if s.person_id == sub), None)
 
     def waiting_for(self, sub: str) -> tuple[Signer, ...]:
         """Those who must sign before `sub` can; empty when it is their turn, or never will be."""
@@ -185,15 +258,22 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         """What `sub` has signed, or None."""
         return next((s for s in self.signatures if s.person_id == sub), None)
 
-    def _has_signature_of(self, signer: Signer) -> bool:
-        return any(
-            given.role == signer.role and signer.person_id in (None, given.person_id)
-            for given in self.signatures
+    def signature_for(self, signer: Signer) -> Signature | None:
+        """What `signer` has signed in that role, or None; a role left open, whoever signed in it."""
+        return next(
+            (s for s in self.signatures if s.role == signer.role and signer.person_id in (None, s.person_id)),
+            None,
         )
+
+    def _has_signature_of(self, signer: Signer) -> bool:
+        return self.signature_for(signer) is not None
 
 
 class ConsentDraft(Timed, frozen=True, kw_only=True):
-    """What a new consent form is made from (care API specification §4, POST /api/care/consent-forms)."""
+    """What a new consent form is made from (care API specification §4, POST /api/care/consent-forms).
+
+    A form that names no embryo, or decides nothing about any, leaves the member out.
+    """
 
     patient_id: Id
     title: str
@@ -206,6 +286,8 @@ class ConsentDraft(Timed, frozen=True, kw_only=True):
     partner_id: Id | None = None
     case_id: Id | None = None
     episode_id: Id | None = None
+    embryo_storage_ids: tuple[Id, ...] | UnsetType = UNSET
+    disposition: Disposition | UnsetType = UNSET
     procedure_date: date | None = None
     supersedes_id: Id | None = None
     expires_at: datetime | None = None

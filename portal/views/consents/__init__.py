@@ -11,9 +11,10 @@ from portal.services.records.consents import ConsentForm, ConsentStatus, Signatu
 from portal.state.sessions import Person
 from portal.views.consents import create, labels, pdf, revoke, sign
 from portal.views.consents.eligibility import may_create
-from portal.views.consents.list import LISTING, Groups, Row, group, rows
+from portal.views.consents.list import LISTING, Groups, Row, group, rows, with_text_in_doubt
+from portal.views.consents.missing import missing_words
 from portal.views.consents.show import show_form
-from portal.views.consents.verification import Check, checks, in_order
+from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render
@@ -41,13 +42,18 @@ class TablePage(Page, template="consents/table.html"):
 
 
 class ReceiptPage(Page, template="consents/receipt.html"):
-    """Who signed what; `checks` is None until the seals are verified."""
+    """Who signed what; `checks` is None until it is verified, `missing` says who hasn't signed yet.
+
+    `seal_check` is None where there is no seal: not everyone has signed, or the clinic's system makes none.
+    """
 
     form: ConsentForm
     own_hash: str
     checks: list[Check] | None
     signatures: list[Signature]
     is_ended: bool
+    missing: list[str]
+    seal_check: SealCheck | None
 
 
 @bp.get("", endpoint="list")
@@ -55,7 +61,7 @@ class ReceiptPage(Page, template="consents/receipt.html"):
 def list_(care: Care, person: Person) -> Response:
     """Show a patient their forms by whose turn it is, staff the clinic's as a table."""
     if person.is_patient:
-        return render(GroupsPage(groups=group(all_consents(care), person)))
+        return render(GroupsPage(groups=group(with_text_in_doubt(care, all_consents(care), person), person)))
     query = LISTING.read(request.args)
     found = list_consents(
         care,
@@ -66,7 +72,7 @@ def list_(care: Care, person: Person) -> Response:
         status=query.status,
     )
     table = Table(query, found, labels.status_word)
-    page = TablePage(table=table, rows=rows(found.items), may_create=may_create(person))
+    page = TablePage(table=table, rows=rows(found.items, person), may_create=may_create(person))
     return render(page, fragment="results")
 
 
@@ -76,7 +82,7 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
     """Show the form to read, who signs it, and what this person can do with it."""
     form = get_consent(care, consent_id)
     audit.note("consent.read", "done", kind="consent", id_=form.id)
-    return show_form(form, person)
+    return show_form(care, form, person)
 
 
 @bp.get("/<record:consent_id>/receipt")
@@ -92,6 +98,8 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         own_hash=content_hash(form),
         checks=checks(care, form, person) if "verify" in request.args else None,
         signatures=in_order(form, person),
-        is_ended=form.status in (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED),
+        is_ended=form.is_ended,
+        missing=missing_words(form, person),
+        seal_check=check_seal(form),
     )
     return render(page, fragment="verification")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.consent_templates import Templates, load
@@ -14,6 +16,7 @@ from portal.services.client import Care
 from portal.services.consents import (
     all_consents,
     create_consent,
+    find_alike,
     find_created,
     get_consent,
     list_consents,
@@ -24,8 +27,12 @@ from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.state.operations import Operation
 from portal.state.sessions import Person
-from portal.views.consents.draft import LEFT_OUT, NewForm, episode_id_of, from_form, from_template
+from portal.views.consents.draft import Earlier, NewForm, episode_id_of, from_form, from_template
 from portal.views.consents.eligibility import CREATORS, Eligibility, eligibility_of
+from portal.views.consents.labels import text_gap_words
+from portal.views.consents.missing import account_words
+from portal.views.consents.people import LEFT_OUT
+from portal.views.consents.show import show_refusal
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
 from portal.web import unsent
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
@@ -40,6 +47,15 @@ _ROLES = set(CREATORS)
 _COPIES = 8
 _RECENT = 100
 _LONGEST_TEXT, _LONGEST_EPISODE = 200, 300
+_FIELDS = {
+    "title": "title",
+    "version": "version",
+    "procedure_date": "procedure_date",
+    "expires_at": "expires_on",
+    "embryo_storage_ids": "embryos",
+    "disposition": "disposition",
+}
+"""Members of a new form, and the fields of the page that they come from."""
 _drafts = Drafts(
     "consent",
     NewForm,
@@ -72,6 +88,7 @@ class FillPage(Page, template="consents/fill.html"):
     operation: Operation
     new_form: NewForm
     faults: dict[str, str]
+    without_account: list[str]
 
 
 class PreviewPage(Page, template="consents/preview.html"):
@@ -80,7 +97,9 @@ class PreviewPage(Page, template="consents/preview.html"):
     operation: Operation
     form: ConsentForm
     eligibility: Eligibility
-    replaces: bool
+    embryos: list[str]
+    replaces: Earlier | None
+    without_account: list[str]
 
 
 class UnconfirmedPage(Page, template="consents/new_unconfirmed.html"):
@@ -103,7 +122,9 @@ def choose(care: Care, person: Person) -> Response:
     if template is None and copied is None:
         raise errors.NotFound
     typed = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
-    episode = _episode(care, typed) if typed else None
+    if copied and copied.text_gap:
+        return show_refusal(care, copied, person, text_gap_words(copied.text_gap))
+    episode = _episode(care, typed) if typed else _episode_of(care, copied)
     if isinstance(episode, str):
         return _ask_episode(typed, error=episode)
     if episode is None and copied is None:
@@ -128,13 +149,25 @@ def change(care: Care, draft: Draft[NewForm]) -> Response:
 
 @bp.post("/new/fill")
 @signed_in(Side.STAFF, roles=_ROLES)
-@unsent.typed_text("title", "version", "procedure_date", "expires_on", "replaces", "signer-*")
+@unsent.typed_text(
+    "title",
+    "version",
+    "procedure_date",
+    "expires_on",
+    "replaces",
+    "embryo",
+    "disposition",
+    "signer-*",
+)
 @_drafts.open_step
 def fill(care: Care, draft: Draft[NewForm]) -> Response:
-    """Keep what was filled in, and show the form as its signers will see it."""
+    """Keep what was filled in, and show the form as its signers will see it; warn of one like it."""
     draft = draft.keep(draft.content.posted(request.form))
     if faults := draft.content.faults():
         return _fill(draft, faults, status=422)
+    (forms,) = gather(lambda: all_consents(care, patient_id=draft.content.about.patient_id))
+    if alike := _alike(known(forms) or (), draft.content):
+        return _warn(draft, alike, status=422)
     return _drafts.to_preview(draft)
 
 
@@ -151,7 +184,9 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
             operation=draft.operation,
             form=form,
             eligibility=eligibility_of(form, draft.person),
-            replaces=draft.content.replaces,
+            embryos=[one.code for one in draft.content.embryos if one.id in draft.content.embryo_ids],
+            replaces=draft.content.earlier if draft.content.replaces else None,
+            without_account=account_words(draft.content.without_account()),
         )
     )
 
@@ -172,7 +207,7 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
         case Done(_, id_, is_first):
             return _created(id_, is_first=is_first)
         case Refused(error):
-            return _refused(draft, error)
+            return _refused(care, draft, error)
         case NotSent(error):
             raise error
         case Unknown(is_readable, status):
@@ -209,10 +244,30 @@ def _created(id_: str, *, is_first: bool) -> Response:
     return _drafts.to_record(id_)
 
 
-def _refused(draft: Draft[NewForm], error: errors.CareError) -> Response:
+def _alike(forms: Sequence[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
+    """The forms that stand already for the same, apart from the one that this takes the place of."""
+    draft = new_form.draft()
+    return [form for form in find_alike(forms, draft) if form.id != draft.supersedes_id]
+
+
+def _warn(draft: Draft[NewForm], alike: list[ConsentForm], *, status: int) -> Response:
+    """Say which form is like this one, and offer to replace it."""
+    if len(alike) > 1:
+        words = _("Several forms like this are open or signed already. Withdraw all of them but one first.")
+        return _fill(draft, [("title", words)], status=status)
+    words = _("A form like this is there already. Replace it, or give this one another title.")
+    return _fill(draft.keep(draft.content.beside(alike[0])), [("replaces", words)], status=status)
+
+
+def _refused(care: Care, draft: Draft[NewForm], error: errors.CareError) -> Response:
     match error:
         case errors.Invalid():
             return _fill(draft, _faults_named_by(error, draft.content), status=422)
+        case errors.Refused(code="FormAlreadyOpen"):
+            forms = all_consents(care, patient_id=draft.content.about.patient_id)
+            if alike := _alike(forms, draft.content):
+                return _warn(draft, alike, status=403)
+            return _fill(draft, [("title", refusal_message("FormAlreadyOpen"))], status=403)
         case errors.Refused(code=code):
             return _fill(draft, [("title", refusal_message(code))], status=403)
         case errors.Conflict():
@@ -232,19 +287,27 @@ def _episode(care: Care, typed: str) -> Episode | str:
         return _("This treatment is kept in another system, so no form can be made for it here")
 
 
+def _episode_of(care: Care, form: ConsentForm | None) -> Episode | None:
+    """The episode that a form to be copied belongs to; None where it has none, or it can't be read here."""
+    if form is None or form.episode_id is None:
+        return None
+    try:
+        return get_episode(care, form.episode_id)
+    except (errors.NotFound, errors.NotOffered):
+        return None
+
+
 def _faults_named_by(error: errors.Invalid, new_form: NewForm) -> list[tuple[str, str]]:
     """The API's faults as faults of this page; one about something that isn't on it stands at the title."""
     found: list[tuple[str, str]] = []
     for name in error.fields:
         path = name.split(".")
-        field = {"expires_at": "expires_on"}.get(name, name)
+        field = _FIELDS.get(path[0], name)
         if path[0] == "required_signers":
             chosen = [str(place) for place, row in enumerate(new_form.rows) if row.person_id != LEFT_OUT]
             place = whole_number(path[1], most=len(chosen) - 1) if len(path) > 1 else None
             field = f"signer-{chosen[place or 0] if chosen else 0}"
-        if field not in ("title", "version", "procedure_date", "expires_on") and not field.startswith(
-            "signer-"
-        ):
+        elif field not in _FIELDS.values():
             field = "title"
         found.append((field, _("The clinic’s system doesn’t accept this; please check it")))
     return list(dict.fromkeys(found)) or [
@@ -274,7 +337,12 @@ def _fill(
     """The form; when it is opened, with what was typed in a session that had ended."""
     given = unsent.restored_form(url_for(".fill"))
     new_form = draft.content.posted(given) if given else draft.content
-    page = FillPage(operation=draft.operation, new_form=new_form, faults=dict(faults or []))
+    page = FillPage(
+        operation=draft.operation,
+        new_form=new_form,
+        faults=dict(faults or []),
+        without_account=account_words(new_form.without_account()),
+    )
     return render(page, status=status)
 
 

@@ -9,11 +9,16 @@ from urllib.parse import unquote
 
 import msgspec
 from flask import g
+from werkzeug.datastructures import MultiDict
 
 from portal.config.consent_templates import Template
 from portal.i18n.gettext import _
 from portal.parse import LONGEST_ID, calendar_date, line
 from portal.services.records.consents import (
+    CLINIC_ROLES,
+    COUPLE_KINDS,
+    EMBRYO_KINDS,
+    PATIENT_ROLES,
     Clause,
     ConsentDraft,
     ConsentForm,
@@ -25,44 +30,51 @@ from portal.services.records.consents import (
     Statement,
 )
 from portal.services.records.episodes import Episode
-from portal.services.records.patients import Patient
+from portal.services.records.storage import Disposition
 from portal.state.sessions import Person
-from portal.views.consents.eligibility import FOR_THE_CLINIC
-from portal.views.consents.labels import role_word
+from portal.views.consents.eligibility import missing_party
+from portal.views.consents.labels import role_word, text_gap_words
+from portal.views.consents.people import (
+    LEFT_OUT,
+    About,
+    Candidate,
+    Row,
+    about_episode,
+    about_form,
+    candidates,
+    rows_as_before,
+    rows_for,
+)
 from portal.web.filters import today
+from portal.web.refusals import refusal_message
 
 _LONGEST_TITLE, _LONGEST_VERSION = 300, 32
+_DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
+    ConsentKind.DISPOSITION: tuple(d for d in Disposition if d != Disposition.UNDECIDED),
+    ConsentKind.DONATION: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
+}
 _LONGEST_TYPED = 10_000
 """Of a field; more than it may hold, so that what is too long can be said and shown."""
 
-LEFT_OUT = "-"
-"""Chosen for a signature that this form is to go without."""
+
+class Embryo(msgspec.Struct, frozen=True):
+    """An embryo of the episode that the form may be about."""
+
+    id: str
+    code: str
 
 
-class Candidate(msgspec.Struct, frozen=True):
-    """Somebody who could sign."""
+class Earlier(msgspec.Struct, frozen=True):
+    """A form that the new one can take the place of."""
 
-    person_id: str
-    name: str
-    is_staff: bool
+    id: str
+    title: str
+    status: ConsentStatus
 
-
-class Row(msgspec.Struct, frozen=True):
-    """A signature that the form asks for, and whose it is to be: None is not chosen yet, `LEFT_OUT` nobody's."""
-
-    role: SignerRole
-    order: int
-    person_id: str | None = None
-
-
-class About(msgspec.Struct, frozen=True):
-    """Whom a form is about, and which treatment."""
-
-    patient_id: str
-    patient_name: str
-    partner_id: str | None = None
-    case_id: str | None = None
-    episode_id: str | None = None
+    @classmethod
+    def of(cls, form: ConsentForm) -> Earlier:
+        """What is told of a form in a list."""
+        return cls(form.id, form.title, form.status)
 
 
 class NewForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,31 +91,57 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     about: About
     procedure_date: str = ""
     expires_on: str = ""
-    replaces_id: str | None = None
+    embryos: tuple[Embryo, ...] = ()
+    embryo_ids: tuple[str, ...] = ()
+    disposition: str = ""
+    earlier: Earlier | None = None
     replaces: bool = False
     known_ids: tuple[str, ...] = ()
 
-    def posted(self, fields: Mapping[str, str]) -> NewForm:
-        """The same form with what was typed now."""
+    def posted(self, fields: MultiDict[str, str]) -> NewForm:
+        """The same form with what was typed now; what is fixed stays, whatever is sent."""
         rows = tuple(
-            msgspec.structs.replace(row, person_id=fields.get(f"signer-{index}") or None)
+            row
+            if row.is_fixed
+            else msgspec.structs.replace(row, person_id=fields.get(f"signer-{index}") or None)
             for index, row in enumerate(self.rows)
         )
+        chosen = fields.getlist("embryo")
         return msgspec.structs.replace(
             self,
             title=line(fields.get("title"), longest=_LONGEST_TYPED),
             version=line(fields.get("version"), longest=_LONGEST_TYPED),
             procedure_date=line(fields.get("procedure_date"), longest=_LONGEST_TYPED),
             expires_on=line(fields.get("expires_on"), longest=_LONGEST_TYPED),
-            replaces=self.replaces_id is not None and "replaces" in fields,
+            embryo_ids=tuple(embryo.id for embryo in self.embryos if embryo.id in chosen),
+            disposition=fields.get("disposition", "") if self.decisions else "",
+            replaces=self.earlier is not None and fields.get("replaces") == self.earlier.id,
             rows=rows,
         )
 
+    def beside(self, other: ConsentForm) -> NewForm:
+        """The same form, which can take the place of `other`."""
+        return msgspec.structs.replace(self, earlier=Earlier.of(other), replaces=False)
+
+    @property
+    def decisions(self) -> tuple[Disposition, ...]:
+        """What a form of its kind can decide about embryos."""
+        return _DECISIONS.get(ConsentKind(self.kind), ())
+
     def candidates_for(self, row: Row) -> list[Candidate]:
-        """Who could give this signature."""
-        is_clinics = row.role in FOR_THE_CLINIC
-        fitting = [c for c in self.candidates if c.is_staff == is_clinics]
-        return [*fitting, *(c for c in self.candidates if row.role == SignerRole.WITNESS and not c.is_staff)]
+        """Who could give this signature: staff for the clinic, of the others those who sign nothing else for sure."""
+        taken = {fixed.person_id for fixed in self.rows if fixed.is_fixed and fixed != row}
+        is_clinics = row.role in CLINIC_ROLES
+        return [c for c in self.candidates if c.is_staff == is_clinics and c.person_id not in taken]
+
+    def name_of(self, row: Row) -> str:
+        """Whose signature it is; empty where nobody is chosen."""
+        return next((c.name for c in self.candidates if c.person_id == row.person_id), "")
+
+    def without_account(self) -> tuple[Signer, ...]:
+        """Those asked to sign who have no account yet."""
+        waiting = {c.person_id for c in self.candidates if not c.has_account}
+        return tuple(signer for signer in self._signers() if signer.person_id in waiting)
 
     def faults(self) -> list[tuple[str, str]]:
         """What is wrong, as (field id, sentence) pairs in the order of the page."""
@@ -121,12 +159,21 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.procedure_date and calendar_date(self.procedure_date) is None:
             found.append(("procedure_date", _("Give the procedure’s date as a date, such as 2026-11-27")))
+        elif (planned := calendar_date(self.procedure_date)) and planned < today():
+            found.append(("procedure_date", _("The procedure’s date is over already; choose a later one")))
         expires = calendar_date(self.expires_on)
         if self.expires_on and expires is None:
             found.append(("expires_on", _("Give the last day for signing as a date, such as 2026-11-27")))
         elif expires and expires < today():
             found.append(("expires_on", _("The last day for signing is over already; choose a later one")))
-        return [*found, *self._signer_faults()]
+        if self.disposition and self.disposition not in self.decisions:
+            found.append(("disposition", _("Choose one of the decisions listed")))
+        elif self.decisions and self.embryo_ids and not self.disposition:
+            found.append(("disposition", _("Choose what is decided about these embryos")))
+        if signer_faults := self._signer_faults():
+            return [*found, *signer_faults]
+        gap = self.preview().text_gap if not found else None
+        return [("title", text_gap_words(gap))] if gap else found
 
     def draft(self) -> ConsentDraft:
         """What is sent to the care API; only without faults."""
@@ -145,7 +192,9 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             required_signers=self._signers(),
             signing_order=SigningOrder(self.order),
             procedure_date=calendar_date(self.procedure_date),
-            supersedes_id=self.replaces_id if self.replaces else None,
+            embryo_storage_ids=self.embryo_ids or msgspec.UNSET,
+            disposition=Disposition(self.disposition) if self.disposition else msgspec.UNSET,
+            supersedes_id=self.earlier.id if self.earlier and self.replaces else None,
             expires_at=end,
         )
 
@@ -158,7 +207,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             title=draft.title,
             kind=draft.kind,
             version=draft.version,
+            patient_id=draft.patient_id,
+            partner_id=draft.partner_id,
             patient_name=self.about.patient_name,
+            embryo_storage_ids=self.embryo_ids or None,
+            disposition=draft.disposition or None,
             body=draft.body,
             statements=draft.statements,
             required_signers=draft.required_signers,
@@ -172,14 +225,14 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             Signer(role=row.role, person_id=row.person_id, name=names[row.person_id], order=row.order)
             for row in self.rows
-            if row.person_id and row.person_id != LEFT_OUT
+            if row.person_id in names
         )
 
     def _signer_faults(self) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
-        taken: set[str] = set()
+        taken = {row.person_id for row in self.rows if row.is_fixed}
         for index, row in enumerate(self.rows):
-            if row.person_id == LEFT_OUT:
+            if row.is_fixed or row.person_id == LEFT_OUT:
                 continue
             if row.person_id is None:
                 found.append(
@@ -192,21 +245,35 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
                 found.append((f"signer-{index}", _("Choose one of the people listed")))
             elif row.person_id in taken:
                 found.append((f"signer-{index}", _("This person signs already; each person signs once")))
-            taken.add(row.person_id or "")
-        if not taken and self.rows:
-            found.append(("signer-0", _("Choose at least one person who signs")))
-        return found
+            taken.add(row.person_id)
+        return found or self._party_faults()
+
+    def _party_faults(self) -> list[tuple[str, str]]:
+        """Whose signature is missing that the form can't go without."""
+        missing = missing_party(self.preview())
+        signing = {(signer.role, signer.person_id) for signer in self._signers()}
+        if self.about.patient and not any((r, self.about.patient) in signing for r in PATIENT_ROLES):
+            missing = "PatientMustSign"
+        elif (
+            self.about.partner
+            and ConsentKind(self.kind) in COUPLE_KINDS
+            and not any(id_ == self.about.partner and role not in CLINIC_ROLES for role, id_ in signing)
+        ):
+            missing = "PartnerMustSign"
+        first = next((index for index, row in enumerate(self.rows) if not row.is_fixed), 0)
+        return [(f"signer-{first}", refusal_message(missing))] if missing else []
 
 
 def from_template(
     template: Template, episode: Episode, person: Person, forms: Iterable[ConsentForm]
 ) -> NewForm:
     """A form of a template, for the people of an episode."""
-    candidates = _candidates(person, forms, [episode.patient, episode.partner])
+    kind, about = ConsentKind(template.kind), about_episode(episode)
+    signers = [Signer(role=SignerRole(role), order=order) for order, role in enumerate(template.signers, 1)]
     days = template.expires_after_days
     return NewForm(
         title=template.title,
-        kind=template.kind,
+        kind=str(kind),
         version=template.version,
         order=template.order,
         body=tuple(
@@ -217,42 +284,39 @@ def from_template(
             Statement(id=f"statement-{number}", text=text)
             for number, text in enumerate(template.statements, start=1)
         ),
-        rows=_rows((SignerRole(role) for role in template.signers), episode),
-        candidates=candidates,
+        rows=rows_for(kind, signers, about),
+        candidates=candidates(person, episode, (), forms),
+        embryos=_embryos(kind, episode),
         expires_on=(today() + timedelta(days=days)).isoformat() if days else "",
-        about=_about(episode),
+        about=about,
     )
 
 
 def from_form(
     form: ConsentForm, episode: Episode | None, person: Person, forms: Iterable[ConsentForm]
 ) -> NewForm:
-    """A copy of a form: for the same patient and signers or, where an episode is given, for its people."""
+    """A copy of a form for an episode's people; without one, for the people that it was for."""
+    kind = ConsentKind(str(form.kind or ""))
     signers = sorted(form.required_signers, key=lambda signer: signer.order)
-    named = [
-        Candidate(s.person_id, s.name, is_staff=False)
-        for s in signers
-        if s.person_id and s.role not in FOR_THE_CLINIC
-    ]
-    rows = tuple(Row(s.role, s.order, s.person_id) for s in signers)
-    if episode:
-        rows = tuple(
-            kept if kept.role in FOR_THE_CLINIC else usual
-            for kept, usual in zip(rows, _rows([s.role for s in signers], episode), strict=True)
-        )
-    people = _candidates(person, [form, *forms], [episode.patient, episode.partner] if episode else [])
-    about = _about(episode) if episode else _about_form(form)
+    about = about_episode(episode) if episode else about_form(form)
+    is_same = about.patient_id == form.patient_id
+    embryos = _embryos(kind, episode) if episode else ()
+    there = {embryo.id for embryo in embryos}
+    upcoming = form.procedure_date and form.procedure_date >= today() and is_same
     return NewForm(
         title=form.title,
-        kind=str(form.kind or ""),
+        kind=str(kind),
         version=form.version,
         order=str(form.signing_order),
-        body=form.body,
-        statements=form.statements,
-        rows=rows,
-        candidates=people if episode else (*named, *people),
-        procedure_date=form.procedure_date.isoformat() if form.procedure_date and not episode else "",
-        replaces_id=form.id if not form.is_ended and about.patient_id == form.patient_id else None,
+        body=form.body or (),
+        statements=form.statements or (),
+        rows=rows_for(kind, signers, about) if episode else rows_as_before(form),
+        candidates=candidates(person, episode, signers, (form, *forms)),
+        embryos=embryos,
+        embryo_ids=tuple(id_ for id_ in form.embryo_storage_ids or () if id_ in there),
+        disposition=str(form.disposition or "") if is_same else "",
+        procedure_date=form.procedure_date.isoformat() if form.procedure_date and upcoming else "",
+        earlier=Earlier.of(form) if not form.is_ended and is_same else None,
         about=about,
     )
 
@@ -265,39 +329,12 @@ def episode_id_of(text: str) -> str | None:
     return id_ if id_.isprintable() and id_.strip(".") else None
 
 
-def _about(episode: Episode) -> About:
-    partner, case = episode.partner, episode.case
-    return About(
-        episode.patient.id,
-        episode.patient.full_name,
-        partner.id if partner else None,
-        case.id if case else None,
-        episode.id,
+def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:
+    """The patient's embryos that a form of this kind can be about: those that are still here."""
+    if kind not in EMBRYO_KINDS:
+        return ()
+    return tuple(
+        Embryo(embryo.id, embryo.embryo_code)
+        for embryo in episode.embryos
+        if not embryo.is_terminal and embryo.patient_id in (None, episode.patient.id)
     )
-
-
-def _about_form(form: ConsentForm) -> About:
-    return About(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
-
-
-def _rows(roles: Iterable[SignerRole], episode: Episode) -> tuple[Row, ...]:
-    partner = _sub(episode.partner) if episode.partner else LEFT_OUT
-    usual = {SignerRole.PATIENT: _sub(episode.patient), SignerRole.PARTNER: partner}
-    return tuple(Row(role, order, usual.get(role)) for order, role in enumerate(roles, start=1))
-
-
-def _candidates(
-    person: Person, forms: Iterable[ConsentForm], patients: Iterable[Patient | None]
-) -> tuple[Candidate, ...]:
-    """The people of the episode, the person who makes the form, and who has signed for the clinic before."""
-    found = {_sub(p): Candidate(_sub(p), p.full_name, is_staff=False) for p in patients if p}
-    found[person.sub] = Candidate(person.sub, person.name, is_staff=True)
-    for form in forms:
-        for signer in form.required_signers:
-            if signer.role in FOR_THE_CLINIC and signer.person_id:
-                found.setdefault(signer.person_id, Candidate(signer.person_id, signer.name, is_staff=True))
-    return tuple(found.values())
-
-
-def _sub(patient: Patient) -> str:
-    return patient.user_id or patient.id

@@ -6,15 +6,22 @@ import unicodedata
 from dataclasses import dataclass
 
 from portal.i18n.gettext import _, ngettext
-from portal.services.consents import signed_by
-from portal.services.records.consents import ConsentForm, ConsentStatus, Signature, Signer, SignerRole
+from portal.services.consents import is_known_empty
+from portal.services.records.consents import (
+    CLINIC_ROLES,
+    COUPLE_KINDS,
+    PATIENT_ROLES,
+    ConsentForm,
+    ConsentStatus,
+    Signature,
+    Signer,
+    SignerRole,
+    TextGap,
+)
 from portal.state.sessions import Person
-from portal.views.consents.labels import names_of
+from portal.views.consents.labels import names_of, text_gap_words
+from portal.views.consents.missing import missing_words
 from portal.web.refusals import refusal_message
-
-FOR_THE_CLINIC = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
-"""Roles in which the clinic's own people sign, or others who decide nothing for themselves."""
-
 
 CREATORS = frozenset({"nurse", "physician", "coordinator", "admin"})
 """Who puts forms to people; the API has the last word."""
@@ -40,10 +47,13 @@ class Eligibility:
     signature: Signature | None
     signers: tuple[SignerRow, ...]
     can_copy: bool
+    would_decline: bool
+    missing: list[str]
+    text_gap: TextGap | None
 
     @property
     def can_revoke(self) -> bool:
-        """Whether withdrawing may be offered."""
+        """Whether withdrawing or, before one's signature, declining may be offered."""
         return self.cannot_revoke is None
 
 
@@ -56,13 +66,31 @@ def eligibility_of(form: ConsentForm, person: Person) -> Eligibility:
         cannot_revoke=why_not_revoke(form, person),
         signature=form.signature_of(person.sub),
         signers=tuple(_row(form, signer, person) for signer in _in_order(form)),
-        can_copy=may_create(person),
+        can_copy=may_create(person) and form.text_gap is None,
+        would_decline=would_decline(form, person),
+        missing=missing_words(form, person),
+        text_gap=form.text_gap,
     )
 
 
 def open_role(form: ConsentForm, person: Person) -> SignerRole | None:
-    """The role in which `person` can sign now; with several, the first: the others follow one by one."""
-    return next((s.role for s in form.whose_turn() if _may_sign_as(form, s, person)), None)
+    """The role in which `person` can sign now the form that was read whole; None without its whole text."""
+    return None if form.text_gap else _role_in_turn(form, person)
+
+
+def listed_role(form: ConsentForm, person: Person) -> SignerRole | None:
+    """The same of a form from a list, which leaves the body out: None where it is known all the same to be lacking."""
+    role = _role_in_turn(form, person)
+    return None if role is None or listed_gap(form) else role
+
+
+def listed_gap(form: ConsentForm) -> TextGap | None:
+    """What the text of a form from a list lacks, as far as it is known without the body."""
+    if form.body is not None:
+        return form.text_gap
+    if not is_known_empty(form):
+        return None
+    return TextGap.ON_FILE if form.file_id else TextGap.EMPTY
 
 
 def is_awaited(form: ConsentForm, person: Person) -> bool:
@@ -76,6 +104,12 @@ def why_not_sign(form: ConsentForm, person: Person) -> str:
         return refusal
     if form.status == ConsentStatus.DRAFT:
         return refusal_message("FormNotSent")
+    if form.signature_of(person.sub):
+        return refusal_message("AlreadySigned")
+    if form.text_gap and (form.is_signer(person.sub) or is_awaited(form, person)):
+        return text_gap_words(form.text_gap)
+    if missing := missing_party(form):
+        return refusal_message(missing)
     if waiting := _before(form, person):
         return ngettext(
             "%(names)s signs first; then it is your turn.",
@@ -83,9 +117,17 @@ def why_not_sign(form: ConsentForm, person: Person) -> str:
             len(waiting),
             names=names_of(waiting),
         )
-    if signed_by(form, person.sub):
-        return refusal_message("AlreadySigned")
-    return refusal_message("NotASigner")
+    return refusal_message("RoleNotYours" if form.is_signer(person.sub) else "NotASigner")
+
+
+def missing_party(form: ConsentForm) -> str | None:
+    """The rule that the form breaks by whom it asks to sign, as far as it tells: nobody can sign it then."""
+    people = [signer for signer in form.required_signers if signer.role not in CLINIC_ROLES]
+    if form.required_signers and not any(s.role in PATIENT_ROLES or not s.role.known for s in people):
+        return "PatientMustSign"
+    if form.partner_id and form.kind in COUPLE_KINDS and len({s.person_id for s in people}) < 2:
+        return "PartnerMustSign"
+    return None
 
 
 def why_not_revoke(form: ConsentForm, person: Person) -> str | None:
@@ -95,9 +137,14 @@ def why_not_revoke(form: ConsentForm, person: Person) -> str | None:
     if not form.is_revocable:
         return refusal_message("FormNotSent")
     roles = {s.role for s in form.required_signers if s.person_id == person.sub}
-    if not person.is_staff and roles and roles <= FOR_THE_CLINIC:
+    if not person.is_staff and roles and roles <= CLINIC_ROLES:
         return _("Those who sign for the clinic or as a witness can’t withdraw a consent.")
     return None
+
+
+def would_decline(form: ConsentForm, person: Person) -> bool:
+    """Whether ending the form is declining: `person` is asked to sign it and hasn't."""
+    return form.is_signer(person.sub) and form.signature_of(person.sub) is None
 
 
 def may_create(person: Person) -> bool:
@@ -120,13 +167,21 @@ _WITHOUT_ACCENT = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "�
 """Letters that Unicode doesn't take apart into a plain one and its accent."""
 
 
+def _role_in_turn(form: ConsentForm, person: Person) -> SignerRole | None:
+    if missing_party(form):
+        return None
+    return next((s.role for s in form.whose_turn() if _may_sign_as(form, s, person)), None)
+
+
 def _may_sign_as(form: ConsentForm, signer: Signer, person: Person) -> bool:
-    if signed_by(form, person.sub, signer.role):
+    """Staff sign for the clinic alone, nobody else does, and a witness signs nothing else on the form."""
+    if person.is_staff != (signer.role in CLINIC_ROLES) or form.signature_of(person.sub):
         return False
-    if signer.person_id is not None:
-        return signer.person_id == person.sub
-    # A role left open for whoever of the clinic does it; never someone who signs for themselves.
-    return person.is_staff and signer.role in FOR_THE_CLINIC and not form.is_signer(person.sub)
+    others = {s.role for s in form.required_signers if s.person_id == person.sub and s != signer}
+    if signer.role == SignerRole.WITNESS and others:
+        return False
+    # A role left open is for whoever of the clinic does it.
+    return signer.person_id == person.sub if signer.person_id is not None else not form.is_signer(person.sub)
 
 
 def _before(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
@@ -141,14 +196,13 @@ def _ended(form: ConsentForm) -> str | None:
         ConsentStatus.EXPIRED: "FormExpired",
         ConsentStatus.SUPERSEDED: "FormSuperseded",
     }
+    if form.declined_by:
+        return _("Someone who was asked to sign this form didn’t want to, so it is closed.")
     return refusal_message(codes[form.status]) if form.status in codes else None
 
 
 def _row(form: ConsentForm, signer: Signer, person: Person) -> SignerRow:
-    given = next(
-        (s for s in form.signatures if s.role == signer.role and signer.person_id in (None, s.person_id)),
-        None,
-    )
+    given = form.signature_for(signer)
     return SignerRow(signer, given, signer in form.whose_turn(), signer.person_id == person.sub)
 
 

@@ -12,7 +12,15 @@ from flask import Blueprint
 from portal.i18n.gettext import _, for_each_language
 from portal.i18n.locale import language
 from portal.services.decoding import Choice
-from portal.services.records.consents import ConsentKind, ConsentStatus, Signer, SignerRole, SigningMethod
+from portal.services.records.consents import (
+    ConsentForm,
+    ConsentKind,
+    ConsentStatus,
+    Signer,
+    SignerRole,
+    SigningMethod,
+    TextGap,
+)
 from portal.web.filters import in_a_row
 from portal.web.labels import spaced
 
@@ -22,19 +30,27 @@ ChoiceT = TypeVar("ChoiceT", bound=Choice)
 def register(bp: Blueprint) -> None:
     """Make the words known to every template."""
     bp.add_app_template_filter(status_word, "consent_status")
+    bp.add_app_template_filter(state_word, "consent_state")
     bp.add_app_template_filter(status_tone, "consent_tone")
     bp.add_app_template_filter(role_word, "signer_role")
     bp.add_app_template_filter(kind_word, "consent_kind")
     bp.add_app_template_filter(method_word, "signing_method")
     bp.add_app_template_filter(language_word, "language_name")
     bp.add_app_template_filter(names_of, "names")
+    bp.add_app_template_filter(signer_name, "signer_name")
     bp.add_app_template_filter(listed, "listed")
     bp.add_app_template_filter(text_direction, "text_direction")
+    bp.add_app_template_filter(text_gap_words, "text_gap")
 
 
 def status_word(status: ConsentStatus) -> str:
     """`Partly signed`; a state that is not known here, as words."""
     return _word(_status_words(), status)
+
+
+def state_word(form: ConsentForm) -> str:
+    """Where a form stands; `Declined` where it ended because someone didn't want to sign it."""
+    return _("Declined") if form.declined_by else status_word(form.status)
 
 
 @for_each_language
@@ -114,6 +130,21 @@ def language_word(code: str | None) -> str:
         return Locale.parse(code, sep="-").get_display_name(language()) or code
     except (UnknownLocaleError, ValueError):
         return code
+
+
+def text_gap_words(gap: TextGap) -> str:
+    """Say why a form whose text isn't whole can't be signed in the portal."""
+    match gap:
+        case TextGap.NOT_SENT:
+            return _(
+                "The text of this form didn’t come from the clinic’s system, so it can’t be signed here."
+            )
+        case TextGap.EMPTY:
+            return _("This form has no text, so it can’t be signed.")
+        case TextGap.PART_EMPTY:
+            return _("A part of this form’s text is missing, so it can’t be signed.")
+        case TextGap.ON_FILE:
+            return _("This form is signed at the clinic.")
 
 
 def signer_name(signer: Signer) -> str:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from portal.i18n.gettext import _, ngettext
+from portal.services.client import Care
+from portal.services.consents import get_consent
+from portal.services.gather import gather_all, known
 from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.state.sessions import Person
-from portal.views.consents.eligibility import is_awaited, open_role
-from portal.views.consents.labels import names_of
-from portal.web.filters import day, today
+from portal.views.consents.eligibility import is_awaited, listed_gap, listed_role, missing_party
+from portal.views.consents.labels import names_of, text_gap_words
+from portal.views.consents.missing import account_words, missing_words, without_account
+from portal.web.filters import day, in_a_row, today
 from portal.web.listing import Listing
+from portal.web.refusals import refusal_message
 
 LISTING = Listing(
     "consents.list",
@@ -28,6 +34,7 @@ LISTING = Listing(
     usual="-sent",
 )
 _SOON, _NEAR = 2, 7
+_MOST_READ = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +76,22 @@ def group(forms: Iterable[ConsentForm], person: Person) -> Groups:
         elif form.is_signed:
             signed.append(_item(form, person))
         else:
-            (mine if open_role(form, person) else others).append(_item(form, person))
+            (mine if listed_role(form, person) else others).append(_item(form, person))
     return Groups(tuple(mine), tuple(others), tuple(reversed(signed)), tuple(reversed(ended)))
+
+
+def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person) -> tuple[ConsentForm, ...]:
+    """The forms of a list, those that come with a file read whole: only that tells whether `person` can sign them here.
+
+    A form that can't be read stays as the list has it.
+    """
+    listed = tuple(forms)
+    doubtful = [form for form in listed if form.file_id and form.body is None and listed_role(form, person)]
+    if not doubtful:
+        return listed
+    read = gather_all([partial(get_consent, care, form.id) for form in doubtful[:_MOST_READ]])
+    whole = {form.id: form for form in map(known, read) if form}
+    return tuple(whole.get(form.id, form) for form in listed)
 
 
 def due(form: ConsentForm) -> Due | None:
@@ -92,31 +113,48 @@ def _item(form: ConsentForm, person: Person) -> Item:
     return Item(form, _line(form, person), due(form))
 
 
+def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
+    return in_a_row([words, *account_words(without_account(form, person))], " · ")
+
+
 def _line(form: ConsentForm, person: Person) -> str:
     if form.status == ConsentStatus.DRAFT:
         return _("The clinic is still preparing this form.")
     if not form.is_open:
         return _history(form)
-    if open_role(form, person):
+    if listed_role(form, person):
         later = tuple(s for s in form.missing_signers if s.person_id != person.sub)
-        return (
+        words = (
             _("After you: %(names)s", names=names_of(later)) if later else _("Only your signature is missing")
         )
+        return _with_accounts(words, form, person)
+    if is_awaited(form, person) and (obstacle := _obstacle(form)):
+        return obstacle
     if is_awaited(form, person):
         turn = form.whose_turn()
-        return ngettext(
+        words = ngettext(
             "%(names)s signs first, then you",
             "%(names)s sign first, then you",
             len(turn),
             names=names_of(turn),
         )
-    return _("Waiting for %(names)s", names=names_of(form.whose_turn()))
+        return _with_accounts(words, form, person)
+    return in_a_row(missing_words(form, person), " · ")
+
+
+def _obstacle(form: ConsentForm) -> str:
+    """Why nobody can sign the form here, as far as a list tells."""
+    if missing := missing_party(form):
+        return refusal_message(missing)
+    gap = listed_gap(form)
+    return text_gap_words(gap) if gap else ""
 
 
 def _history(form: ConsentForm) -> str:
     """When what happened to a form happened, as far as it is known."""
     if form.status == ConsentStatus.REVOKED and form.revoked_at:
-        return _("Withdrawn %(day)s", day=day(form.revoked_at))
+        on = day(form.revoked_at)
+        return _("Declined %(day)s", day=on) if form.declined_by else _("Withdrawn %(day)s", day=on)
     if form.status == ConsentStatus.EXPIRED and form.expires_at:
         return _("Could be signed until %(day)s", day=day(form.expires_at))
     if form.is_signed and form.effective_at:
@@ -130,13 +168,22 @@ def _urgency(form: ConsentForm) -> tuple[date, float]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the staff's table; `missing` names who has yet to sign."""
+    """A line of the staff's table; `missing` names who has yet to sign, `accounts` says who of them can't."""
 
     form: ConsentForm
     due: Due | None
     missing: str
+    accounts: str
 
 
-def rows(forms: Iterable[ConsentForm]) -> list[Row]:
+def rows(forms: Iterable[ConsentForm], person: Person) -> list[Row]:
     """Return the staff's table of these forms."""
-    return [Row(form, due(form), names_of(form.missing_signers)) for form in forms]
+    return [
+        Row(
+            form,
+            due(form),
+            names_of(form.missing_signers),
+            in_a_row(account_words(without_account(form, person))),
+        )
+        for form in forms
+    ]

@@ -14,7 +14,9 @@ from portal.services.client import Care
 from portal.services.consents import content_hash, get_consent, signed_text
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
 from portal.state.sessions import Person
-from portal.views.consents.labels import role_word, status_word
+from portal.views.consents.embryos import embryo_names
+from portal.views.consents.labels import role_word, signer_name, status_word
+from portal.views.consents.missing import missing_words
 from portal.views.consents.verification import Check, checks, in_order
 from portal.web.filters import moment, now
 from portal.web.guard import signed_in
@@ -43,6 +45,8 @@ class ReceiptDocument(Document, template="print/consent.html"):
     checks: list[Check]
     signatures: list[Signature]
     events: list[Event]
+    embryos: list[str]
+    missing: list[str]
     attachment: str
 
 
@@ -60,6 +64,8 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
             checks=checks(care, form, person),
             signatures=in_order(form, person),
             events=events(form),
+            embryos=embryo_names(care, form),
+            missing=missing_words(form, person),
             stamp=stamp(form),
             attachment=ATTACHMENT,
         ),
@@ -72,9 +78,12 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
 
 
 def stamp(form: ConsentForm) -> str | None:
-    """What every page of the copy says of a form that isn't in force: withdrawn, replaced, or not signed by all."""
+    """What every page of the copy says of a form that isn't in force: withdrawn, declined, replaced, or not signed by all."""
     if form.status == ConsentStatus.REVOKED and form.revoked_at:
-        return _("Withdrawn %(moment)s", moment=moment(form.revoked_at))
+        at = moment(form.revoked_at)
+        return (
+            _("Declined %(moment)s", moment=at) if form.declined_by else _("Withdrawn %(moment)s", moment=at)
+        )
     if form.is_ended:
         return status_word(form.status)
     return None if form.is_signed else _("Not signed by everyone yet")
@@ -112,6 +121,9 @@ def _signed(signature: Signature) -> Event:
 
 def _ending(form: ConsentForm) -> list[Event]:
     match form.status:
+        case ConsentStatus.REVOKED if form.declined_by:
+            what = _("Declined by %(name)s", name=signer_name(form.declined_by))
+            return [Event(what, form.revoked_at, form.revoke_reason or "")]
         case ConsentStatus.REVOKED:
             by = next((s.name for s in form.signatures if s.person_id == form.revoked_by_id and s.name), "")
             what = _("Withdrawn by %(name)s", name=by) if by else _("Withdrawn")

@@ -1,4 +1,7 @@
-"""Withdrawing a consent: what follows, the reason, a fresh sign-in; once."""
+"""Withdrawing a consent, or declining to sign one: what follows, the reason, a fresh sign-in; once.
+
+The care API knows one act for both. Whoever is asked to sign and hasn't declines; everyone else withdraws.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from portal.services.consents import get_consent, is_revoked, revoke_consent
 from portal.services.records.consents import ConsentForm
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
-from portal.views.consents.eligibility import why_not_revoke
+from portal.views.consents.eligibility import why_not_revoke, would_decline
+from portal.views.consents.labels import signer_name
 from portal.views.consents.show import show_refusal
 from portal.web import audit, unsent
 from portal.web.act_once import (
@@ -52,6 +56,10 @@ class ReasonPage(Page, template="consents/revoke.html"):
     note: str
 
 
+class DeclinePage(ReasonPage, template="consents/decline.html"):
+    """The same question to somebody who is asked to sign and hasn't."""
+
+
 class RevokedPage(Page, template="consents/revoked.html"):
     """The consent is withdrawn; `by` is the signer who did it, if it was one of them."""
 
@@ -60,16 +68,25 @@ class RevokedPage(Page, template="consents/revoked.html"):
     is_mine: bool
 
 
+class DeclinedPage(Page, template="consents/declined.html"):
+    """`by` didn't want to sign, so the form is closed."""
+
+    form: ConsentForm
+    by: str
+    is_mine: bool
+
+
 class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html"):
-    """No answer came; `is_readable` says that the record was read and doesn't show the withdrawal."""
+    """No answer came; `is_readable` says that the record was read and doesn't show it."""
 
     form: ConsentForm
     is_readable: bool
+    is_declining: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """One person withdrawing one consent; `was_lost` says that it was sent before and no answer came."""
+    """One person withdrawing one consent, or declining to sign it; `was_lost` says that it was sent before and no answer came."""
 
     care: Care
     form: ConsentForm
@@ -77,6 +94,16 @@ class Withdrawal:
     operation: Operation
     reason: str
     was_lost: bool
+
+    @property
+    def is_declining(self) -> bool:
+        """Whether the person is asked to sign and hasn't."""
+        return would_decline(self.form, self.person)
+
+    @property
+    def event(self) -> str:
+        """What the audit record calls it."""
+        return "consent.decline" if self.is_declining else "consent.revoke"
 
     @property
     def attempt(self) -> Attempt:
@@ -102,16 +129,17 @@ def withdrawal_step(
         if is_revoked(form):
             return _revoked(form, person)
         if refusal := why_not_revoke(form, person):
-            audit.note("consent.revoke", "refused", kind="consent", id_=form.id)
-            return show_refusal(form, person, refusal)
+            event = "consent.decline" if would_decline(form, person) else "consent.revoke"
+            audit.note(event, "refused", kind="consent", id_=form.id)
+            return show_refusal(care, form, person, refusal)
         withdrawal = _resume(care, form, person)
         if withdrawal.operation.state is State.OPEN:
             return step(withdrawal)
         if request.method == "GET":
-            return _unconfirmed(form, is_readable=True, status=200)
+            return _unconfirmed(withdrawal, is_readable=True, status=200)
         if withdrawal.operation.state is State.DONE:
             return _to_page(form)
-        return _unconfirmed(form, is_readable=True, status=202)
+        return _unconfirmed(withdrawal, is_readable=True, status=202)
 
     return resolved
 
@@ -120,7 +148,7 @@ def withdrawal_step(
 @signed_in(Side.PATIENT, Side.STAFF)
 @withdrawal_step
 def show(withdrawal: Withdrawal) -> Response:
-    """Say what follows from withdrawing and ask for the reason; afterwards, say that it is done."""
+    """Say what follows and ask for the reason; afterwards, say that it is done."""
     if given := unsent.restored_form(url_for(".revoke", consent_id=withdrawal.form.id)):
         withdrawal = replace(withdrawal, reason=_reason(given.get("reason")))
     return _ask(withdrawal, note="unconfirmed" if withdrawal.was_lost else "")
@@ -131,7 +159,7 @@ def show(withdrawal: Withdrawal) -> Response:
 @unsent.typed_text("reason")
 @withdrawal_step
 def revoke(withdrawal: Withdrawal) -> Response:
-    """Withdraw the consent, once."""
+    """Withdraw the consent or decline to sign it, once."""
     withdrawal = withdrawal.keep(_reason(request.form.get("reason")))
     form, reason = withdrawal.form, withdrawal.reason
     if request.form.get("operation") != withdrawal.operation.id:
@@ -147,7 +175,7 @@ def revoke(withdrawal: Withdrawal) -> Response:
         ),
         shows=is_revoked,
         look=lambda: _read_if_revoked(withdrawal),
-        event="consent.revoke",
+        event=withdrawal.event,
         kind="consent",
         id_=form.id,
         limit=context().settings.limit_signing,
@@ -160,7 +188,7 @@ def revoke(withdrawal: Withdrawal) -> Response:
         case NotSent():
             return _ask(withdrawal, status=503, note="undone")
         case Unknown(is_readable, status):
-            return _unconfirmed(form, is_readable=is_readable, status=status)
+            return _unconfirmed(withdrawal, is_readable=is_readable, status=status)
 
 
 def _resume(care: Care, form: ConsentForm, person: Person) -> Withdrawal:
@@ -183,7 +211,7 @@ def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
     if is_revoked(newest):
         return _to_page(newest)
     if isinstance(error, errors.Refused):
-        return show_refusal(newest, withdrawal.person, refusal_message(error.code))
+        return show_refusal(withdrawal.care, newest, withdrawal.person, refusal_message(error.code))
     return _ask(replace(withdrawal, form=newest), status=409, note="changed")
 
 
@@ -193,7 +221,8 @@ def _reason(text: str | None) -> str:
 
 
 def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Response:
-    page = ReasonPage(
+    shape = DeclinePage if withdrawal.is_declining else ReasonPage
+    page = shape(
         form=withdrawal.form,
         operation=withdrawal.operation,
         reason=withdrawal.reason,
@@ -204,13 +233,19 @@ def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Respon
 
 
 def _revoked(form: ConsentForm, person: Person) -> Response:
+    if form.declined_by:
+        by = signer_name(form.declined_by)
+        return render(DeclinedPage(form=form, by=by, is_mine=form.revoked_by_id == person.sub))
     by = next((s.name for s in form.required_signers if s.person_id == form.revoked_by_id), None)
     return render(RevokedPage(form=form, by=by, is_mine=form.revoked_by_id == person.sub))
 
 
-def _unconfirmed(form: ConsentForm, *, is_readable: bool, status: int) -> Response:
+def _unconfirmed(withdrawal: Withdrawal, *, is_readable: bool, status: int) -> Response:
     """Say honestly that the answer is missing, and what the clinic's record says now."""
-    return render(UnconfirmedPage(form=form, is_readable=is_readable), status=status)
+    page = UnconfirmedPage(
+        form=withdrawal.form, is_readable=is_readable, is_declining=withdrawal.is_declining
+    )
+    return render(page, status=status)
 
 
 def _to_page(form: ConsentForm) -> Response:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from flask import Response
 
+from portal.services.client import Care
 from portal.services.records.consents import ConsentForm
 from portal.state.sessions import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
+from portal.views.consents.embryos import embryo_names
 from portal.web.htmx import render
 from portal.web.pages import Page
 
@@ -16,15 +18,24 @@ class ShowPage(Page, template="consents/show.html"):
 
     form: ConsentForm
     eligibility: Eligibility
+    embryos: list[str]
     refusal: str | None
 
 
-def show_form(form: ConsentForm, person: Person) -> Response:
+def show_form(care: Care, form: ConsentForm, person: Person) -> Response:
     """Answer with the form."""
-    return render(ShowPage(form=form, eligibility=eligibility_of(form, person), refusal=None))
+    return render(_page(care, form, person, None))
 
 
-def show_refusal(form: ConsentForm, person: Person, refusal: str) -> Response:
+def show_refusal(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
     """Answer with the form and the reason why it can't be signed or withdrawn (403)."""
-    page = ShowPage(form=form, eligibility=eligibility_of(form, person), refusal=refusal)
-    return render(page, status=403)
+    return render(_page(care, form, person, refusal), status=403)
+
+
+def _page(care: Care, form: ConsentForm, person: Person, refusal: str | None) -> ShowPage:
+    return ShowPage(
+        form=form,
+        eligibility=eligibility_of(form, person),
+        embryos=embryo_names(care, form),
+        refusal=refusal,
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from portal.config.tenants import Side
@@ -23,7 +23,9 @@ from portal.services.consents import get_consent, sign_consent, signed_by
 from portal.services.records.consents import ConsentForm
 from portal.state.operations import State
 from portal.state.sessions import Person
+from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import open_role, why_not_sign
+from portal.views.consents.embryos import embryo_names
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signing import Signing, Step, resume
 from portal.web import audit, unsent
@@ -53,6 +55,8 @@ class StepPage(Page):
 class ReadPage(StepPage, template="consents/sign/read.html"):
     """The form to read, with what has changed since it was shown."""
 
+    embryos: list[str]
+
 
 class StatementsPage(StepPage, template="consents/sign/statements.html"):
     """The statements to acknowledge."""
@@ -60,8 +64,18 @@ class StatementsPage(StepPage, template="consents/sign/statements.html"):
     is_refused: bool
 
 
+class DeclarePage(StepPage, template="consents/sign/declare.html"):
+    """The sentence that someone declares who signs for the clinic; `mark` is what ticking it sends."""
+
+    declaration: Declaration
+    mark: str
+    is_refused: bool
+
+
 class CheckPage(StepPage, template="consents/sign/check.html"):
     """What is about to be signed."""
+
+    embryos: list[str]
 
 
 class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
@@ -97,7 +111,7 @@ def signing_step(
         form = get_consent(care, consent_id)
         role = open_role(form, person)
         if role is None:
-            return _cannot_sign(form, person, why_not_sign(form, person))
+            return _cannot_sign(care, form, person, why_not_sign(form, person))
         signing = resume(care, form, person, role)
         is_post = request.method == "POST"
         if signing.operation.state is State.DONE:
@@ -136,10 +150,14 @@ def read(signing: Signing) -> Response:
 @unsent.typed_text("statement")
 @signing_step
 def statements(signing: Signing) -> Response:
-    """The person acknowledges statements; every one is needed to go on."""
+    """The person acknowledges statements, every one, or declares their own sentence."""
     signing = _keep_statements(signing, request.form)
     if signing.step is Step.STATEMENTS:
         return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
+    if signing.progress.declared:
+        audit.note(
+            "consent.declare", "done", kind="consent", id_=signing.form.id, declared=signing.progress.declared
+        )
     return _go_on(signing)
 
 
@@ -236,13 +254,16 @@ def _refused(signing: Signing, error: errors.CareError) -> Response:
             form = get_consent(signing.care, signing.form.id)
             if code == "ContentChanged" and open_role(form, signing.person):
                 return again
-            return _cannot_sign(form, signing.person, refusal_message(code))
+            return _cannot_sign(signing.care, form, signing.person, refusal_message(code))
         case _:
             raise error
 
 
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
-    ids = {statement.id for statement in signing.form.statements}
+    if signing.declaration:
+        declared = signing.declaration.is_among(form.getlist("statement"), g.tenant.languages)
+        return signing.keep(declared=declared, has_checked=False)
+    ids = {statement.id for statement in signing.form.statements or ()}
     ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
     return signing.keep(acknowledged=ticked, has_checked=False)
 
@@ -279,13 +300,35 @@ def _show(
     form, number = signing.form, signing.steps.index(step) + 1
     match step:
         case Step.READ:
-            page = ReadPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+            page = ReadPage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                embryos=embryo_names(signing.care, form),
+            )
+        case Step.STATEMENTS if signing.declaration:
+            page = DeclarePage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                is_refused=is_refused,
+                declaration=signing.declaration,
+                mark=signing.declaration.shown_in(language()),
+            )
         case Step.STATEMENTS:
             page = StatementsPage(
                 signing=signing, form=form, step_number=number, is_stale=is_stale, is_refused=is_refused
             )
         case Step.CHECK:
-            page = CheckPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
+            page = CheckPage(
+                signing=signing,
+                form=form,
+                step_number=number,
+                is_stale=is_stale,
+                embryos=embryo_names(signing.care, form),
+            )
         case Step.NAME if not signing.is_fresh:
             page = ConfirmPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
         case Step.NAME:
@@ -305,12 +348,12 @@ def _fresh_sign_in(signing: Signing) -> Response:
     return to_sign_in(next_path=step, fresh=True)
 
 
-def _cannot_sign(form: ConsentForm, person: Person, refusal: str) -> Response:
+def _cannot_sign(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
     """The receipt, if the person has signed; else the form again, with the reason why it can't be signed."""
     if signed_by(form, person.sub):
         return _to_receipt(form)
     audit.note("consent.sign", "refused", kind="consent", id_=form.id)
-    return show_refusal(form, person, refusal)
+    return show_refusal(care, form, person, refusal)
 
 
 def _unconfirmed(signing: Signing, *, is_readable: bool, status: int) -> Response:

@@ -20,6 +20,7 @@ from portal.services.consents import content_hash, signing_max_age
 from portal.services.records.consents import ConsentForm, SignerRole, Statement
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
+from portal.views.consents.declarations import Declaration, declaration_of
 from portal.views.consents.eligibility import expected_name, open_role, same_name
 from portal.views.consents.snapshot import Change, Snapshot, changes
 from portal.web import audit
@@ -38,6 +39,7 @@ class Step(StrEnum):
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """What the signer was shown, and what they have given so far.
 
+    `declared` is the sentence of those who sign for the clinic, as `Declaration.shown_in` says it.
     `before` is an earlier text that was shown, until the new one has been read; `is_unconfirmed` says that a signature
     was sent once and no answer came.
     """
@@ -49,6 +51,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     language: str = ""
     has_read: bool = False
     acknowledged: tuple[str, ...] = ()
+    declared: str = ""
     has_checked: bool = False
     typed: str = ""
     before: Snapshot | None = None
@@ -96,15 +99,31 @@ class Signing:
 
     @property
     def steps(self) -> list[Step]:
-        """The steps of this form: one without statements has none to acknowledge."""
-        return [step for step in Step if step is not Step.STATEMENTS or self.form.statements]
+        """The steps of this form: where there is nothing to agree to or declare, that step is left out."""
+        has_statements = bool(self.declaration or self.form.statements)
+        return [step for step in Step if step is not Step.STATEMENTS or has_statements]
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """What this person declares instead of the patient's statements; None on the patient's side."""
+        return declaration_of(self.role)
+
+    @property
+    def missing(self) -> tuple[Statement, ...]:
+        """The statements that are not acknowledged yet; none where a sentence is declared instead."""
+        return () if self.declaration else self.progress.missing()
+
+    @property
+    def is_agreed(self) -> bool:
+        """Whether every statement is acknowledged or, for the clinic, the sentence declared."""
+        return bool(self.progress.declared) if self.declaration else not self.missing
 
     @property
     def step(self) -> Step:
         """The first step that isn't done."""
         if not self.progress.has_read:
             return Step.READ
-        if self.progress.missing():
+        if not self.is_agreed:
             return Step.STATEMENTS
         return Step.NAME if self.progress.has_checked else Step.CHECK
 

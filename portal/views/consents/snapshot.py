@@ -11,6 +11,8 @@ import msgspec
 
 from portal.i18n.gettext import _
 from portal.services.records.consents import Clause, ConsentForm, Statement
+from portal.services.records.storage import Disposition
+from portal.web.labels import disposition_name
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +23,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     body: tuple[Clause, ...]
     statements: tuple[Statement, ...]
+    embryos: tuple[str, ...] = ()
+    disposition: str = ""
 
     @classmethod
     def of(cls, form: ConsentForm) -> Snapshot:
@@ -29,8 +33,10 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
             title=form.title,
             kind=str(form.kind or ""),
             version=form.version,
-            body=form.body,
-            statements=form.statements,
+            body=form.body or (),
+            statements=form.statements or (),
+            embryos=form.embryo_storage_ids or (),
+            disposition=str(form.disposition or ""),
         )
 
 
@@ -57,6 +63,8 @@ def changes(before: Snapshot, after: Snapshot) -> list[Change]:
         (_("Title"), before.title, after.title),
         (_("Kind"), before.kind, after.kind),
         (_("Version"), before.version, after.version),
+        (_("Embryos"), "\n".join(before.embryos), "\n".join(after.embryos)),
+        (_("Decision about the embryos"), _decision(before), _decision(after)),
     ]
     pairs = [*named, *_clauses(before.body, after.body), *_statements(before.statements, after.statements)]
     return [_change(part, old, new) for part, old, new in pairs if old != new]
@@ -78,6 +86,10 @@ def _statements(before: Sequence[Statement], after: Sequence[Statement]) -> Iter
     for number, statement in enumerate(before, start=1):
         if statement.id in old:
             yield _("Statement %(number)s of the earlier form", number=number), old[statement.id], ""
+
+
+def _decision(of: Snapshot) -> str:
+    return disposition_name(Disposition(of.disposition)) if of.disposition else ""
 
 
 def _whole(clause: Clause) -> str:

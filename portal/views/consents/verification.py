@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from portal.services.client import Care
-from portal.services.consents import content_hash, get_consent, list_consents
+from portal.services.consents import content_hash, get_consent, list_consents, seal
 from portal.services.gather import gather, gather_all, known
 from portal.services.records.consents import ConsentForm, Signature
 from portal.state.sessions import Person
@@ -25,6 +25,24 @@ class Check:
 
     signature: Signature
     matches: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class SealCheck:
+    """The record's seal of form, signers and times, and the one that the portal computes from the same record."""
+
+    given: str
+    own: str
+
+    @property
+    def matches(self) -> bool:
+        """Whether they are the same."""
+        return self.given.strip().casefold() == self.own
+
+
+def check_seal(form: ConsentForm) -> SealCheck | None:
+    """Compare the seal of a form that everyone has signed; None where it isn't, or no seal came."""
+    return SealCheck(form.seal, seal(form)) if form.is_signed and form.seal else None
 
 
 def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:

@@ -115,7 +115,7 @@ def consents(care: Care, person: Person, episode_id: str) -> Response:
     )
     if isinstance(episode, CareError):
         raise episode
-    return show_consents(episode, person, forms)
+    return show_consents(care, episode, person, forms)
 
 
 @bp.get("/<record:episode_id>/team")

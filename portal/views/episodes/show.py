@@ -11,12 +11,14 @@ from flask import Response, url_for
 
 from portal.i18n.gettext import _, for_each_language
 from portal.services import decoding
+from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.state.sessions import Person
-from portal.views.consents.eligibility import open_role
-from portal.views.consents.labels import status_tone, status_word
+from portal.views.consents.eligibility import listed_role
+from portal.views.consents.labels import state_word, status_tone, status_word
+from portal.views.consents.list import with_text_in_doubt
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
 from portal.web import audit
@@ -124,18 +126,19 @@ def show_tab(episode: Episode, person: Person, page: type[TabPage]) -> Response:
 
 
 def show_consents(
-    episode: Episode, person: Person, forms: decoding.Page[ConsentForm] | CareError
+    care: Care, episode: Episode, person: Person, forms: decoding.Page[ConsentForm] | CareError
 ) -> Response:
     """Answer with the consent forms that the episode names, and whose turn each is as far as `forms` says."""
     view = EpisodeView(episode, person)
     tabs = _tabs(view, ConsentsPage.name)
+    known = () if isinstance(forms, CareError) else with_text_in_doubt(care, forms.items, person)
     page = ConsentsPage(
         view=view,
         episode=episode,
         tabs=tabs,
         tab=_in_hand(tabs),
         is_part=wants("tab"),
-        forms=consent_rows(episode, () if isinstance(forms, CareError) else forms.items, person),
+        forms=consent_rows(episode, known, person),
         is_incomplete=isinstance(forms, CareError),
     )
     return _answer(page, person)
@@ -159,9 +162,9 @@ def consent_rows(episode: Episode, forms: Sequence[ConsentForm], person: Person)
             ConsentRow(
                 brief.id,
                 brief.title or _("Consent form"),
-                status_word(status) if status else "",
+                state_word(form) if form else status_word(status) if status else "",
                 status_tone(status) if status else "neutral",
-                bool(form and open_role(form, person)),
+                bool(form and listed_role(form, person)),
                 form.procedure_date if form else None,
             )
         )

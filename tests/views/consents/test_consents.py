@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
@@ -9,17 +11,13 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from tests.support.signing import (
-    NAMES,
-    TREATMENT_OF_AMELIA,
     after_a_while,
     change_record,
     consent,
     fresh_form,
-    make_form,
     mark_all_in_another_way,
     mark_of,
     sign,
-    signatures,
     transfer_an_embryo_under,
 )
 
@@ -216,7 +214,8 @@ def test_verify_says_that_it_cannot_tell_where_the_clinics_system_marks_texts_in
     mark_all_in_another_way(service.plan, sample_id("patient", "grace"))
     page = portal.sign_in("grace").get(f"{consent('grace-storage')}/receipt?verify=1")
     assert "As recorded" in page.words and "can’t be made anew here" in page.words
-    assert "Matches" not in page.words and "Does not match" not in page.words
+    of_the_text = page.select("#verification .checks")[0].get_text(" ")
+    assert "Matches" not in of_the_text and "Does not match" not in of_the_text
 
 
 def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
@@ -228,7 +227,7 @@ def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
 
 
 def test_withdrawing_says_what_follows_asks_why_and_ends_in_a_record(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(form).follow("Withdraw consent")
     assert "What follows" in page.words and "they go on hold" in page.words
     missing = page.form(f"{form}/revoke").submit(reason="  ", status=422)
@@ -238,11 +237,11 @@ def test_withdrawing_says_what_follows_asks_why_and_ends_in_a_record(amelia: Any
     assert "We want to think again." in done.words and done.path == f"{form}/revoke"
     again = page.form(f"{form}/revoke").submit(reason="Twice")
     assert again.heading == "This consent is withdrawn" and "Twice" not in again.words
-    assert amelia.get(f"{form}/sign", status=403).select('.error-summary a[href="#signers"]')
+    assert amelia.get(f"{form}/sign").path == f"{form}/receipt"
 
 
 def test_withdrawing_asks_for_a_fresh_sign_in_and_keeps_the_reason(portal: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     visitor = portal.sign_in("amelia")
     page = visitor.get(f"{form}/revoke")
     sign_in = after_a_while(portal, page.form(f"{form}/revoke"), reason="My own reason")
@@ -252,7 +251,7 @@ def test_withdrawing_asks_for_a_fresh_sign_in_and_keeps_the_reason(portal: Any, 
 
 
 def test_a_reason_is_recorded_without_characters_that_nobody_sees(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke").form(f"{form}/revoke")
     done = page.submit(reason="Second\u202e thoughts\a\x00\r\nand\u200b a line")
     assert done.heading == "This consent is withdrawn"
@@ -260,7 +259,7 @@ def test_a_reason_is_recorded_without_characters_that_nobody_sees(amelia: Any, s
 
 
 def test_a_reason_that_is_too_long_is_refused_and_shown_again_whole(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     reason = "Because " * 600
     refused = amelia.get(f"{form}/revoke").form(f"{form}/revoke").submit(reason=reason, status=422)
     assert "at most 2000 characters" in refused.words
@@ -278,96 +277,77 @@ def test_what_was_acted_upon_can_no_longer_be_withdrawn(portal: Any, service: An
 
 
 def test_a_stale_page_of_withdrawing_keeps_what_was_written(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke")
     again = page.form(f"{form}/revoke").submit(operation="made-up", reason="Kept words", status=409)
     assert "nothing was withdrawn" in again.words
     assert "Kept words" in again.soup.select_one("textarea").get_text()
 
 
-# ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
+# ── declining ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_staff_make_a_form_from_a_template_and_the_patient_finds_it(nora: Any, amelia: Any) -> None:
-    page = nora.get("/consents").follow("New consent form")
-    page = page.follow("Consent to freezing and storage of embryos")
-    page = page.form("/consents/new").submit(
-        episode=f"https://portal.example/episodes/{TREATMENT_OF_AMELIA}/timeline"
-    )
-    assert "For Amelia Hart" in page.words
-    page = page.form("/consents/new/fill").submit(
-        title="Storage, for the second round", procedure_date="2031-04-05"
-    )
-    assert page.heading == "Storage, for the second round" and "Nothing is sent yet" in page.words
-    changed = page.follow("Change something")
-    assert changed.soup.select_one("input[name=procedure_date]")["value"] == "2031-04-05"
-    made = page.form("/consents/new").submit()
-    assert made.heading == "Storage, for the second round" and "sent to its signers" in made.soup.get_text()
-    assert page.form("/consents/new").submit().path == made.path, "sent twice"
-    assert "Storage, for the second round" in amelia.get("/consents").words
+def test_who_has_not_signed_declines_and_everyone_reads_it_so(
+    amelia: Any, daniel: Any, nora: Any, service: Any
+) -> None:
+    form = fresh_form(service.plan, signed=True)
+    assert "I don’t want to sign" not in amelia.get(form).words, "she has signed: she withdraws"
+    page = daniel.get(form)
+    assert "Withdraw" not in page.words
+    page = page.follow("I don’t want to sign")
+    assert page.heading == "You don’t want to sign this form?" and "Treatment that depends" not in page.words
+    missing = page.form(f"{form}/revoke").submit(reason=" ", status=422)
+    assert missing.select('.error-summary a[href="#reason"]')
+    done = missing.form(f"{form}/revoke").submit(reason="I need more time.")
+    assert done.heading == "You declined to sign this form" and "I need more time." in done.words
+    assert "withdrawn" not in done.words
+    for page in (amelia.get(form), amelia.get(f"{form}/receipt"), amelia.get(f"{form}/revoke")):
+        assert "Daniel Hart declined to sign this form" in page.words
+        assert "ithdrawn" not in page.words
+    row = next(row for row in amelia.get("/consents").select("#ended ~ *, li") if form in str(row))
+    assert "Declined" in row.get_text(" ")
+    row = next(row for row in nora.get("/consents?status=Revoked").select("tbody tr") if form in str(row))
+    assert "Declined" in row.get_text(" ") and "Withdrawn" not in row.get_text(" ")
 
 
-def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: Any) -> None:
-    form = make_form(nora, "genetic-testing", **{"signer-2": "-"})
-    page = nora.get(form).follow("Copy to a new form")
-    page = page.form("/consents/new/fill").submit(version="4.1", replaces="1", status=200)
-    made = page.form("/consents/new").submit()
-    old = amelia.get(form)
-    assert old.select(".stamp") and old.follow("Open the newer version").path == made.path
-    assert "newer version" in amelia.get(f"{form}/sign", status=403).words
+def test_who_is_not_asked_to_sign_withdraws_for_the_clinic(nora: Any, amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan)
+    page = nora.get(form).follow("Withdraw consent")
+    assert page.form(f"{form}/revoke").submit(reason="Sent by mistake").heading == "This consent is withdrawn"
+    assert "declined" not in amelia.get(form).words
 
 
-@pytest.mark.asvs("2.2.1", "2.2.2")
-def test_what_is_wrong_with_a_new_form_is_linked_and_everything_typed_is_kept(nora: Any) -> None:
-    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
-    wrong = page.form("/consents/new/fill").submit(
-        title=" ",
-        version="9.9",
-        procedure_date="soon",
-        expires_on="2001-01-01",
-        **{"signer-0": "nobody"},
-        status=422,
-    )
-    linked = {a["href"] for a in wrong.select(".error-summary a")}
-    assert linked == {"#title", "#procedure_date", "#expires_on", "#signer-0", "#signer-2"}
-    assert all(wrong.soup.select_one(target) for target in linked)
-    assert wrong.soup.select_one("input[name=version]")["value"] == "9.9"
-    assert wrong.soup.select_one("input[name=expires_on]")["value"] == "2001-01-01"
-    nobody = page.form("/consents/new/fill").submit(
-        **{"signer-0": "-", "signer-1": "-", "signer-2": "-"}, status=422
-    )
-    assert "at least one person" in nobody.words
+# ── who is missing, and the seal ────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("typed", ["nothing-like-it", "a b c", "https://x/y/z", "http://[", ".."])
-def test_an_episode_that_is_not_there_is_said_at_its_field(nora: Any, typed: str) -> None:
-    page = nora.get(f"/consents/new?template=storage&episode={typed}", status=422)
-    assert page.select('.error-summary a[href="#episode"]')
-    assert page.soup.select_one("input[name=episode]")["value"] == typed
+def test_who_has_not_signed_is_named_on_the_form_in_the_list_and_on_the_receipt(
+    amelia: Any, nora: Any, service: Any
+) -> None:
+    form = fresh_form(service.plan, signed=True)
+    said = "Daniel Hart and Victor Castellanos haven’t signed yet"
+    assert said in amelia.get(form).words and said in amelia.get(f"{form}/receipt").words
+    row = next(row for row in amelia.get("/consents").select("li") if form in str(row))
+    assert said in row.get_text(" ")
+    assert "no account" not in amelia.get(form).words + nora.get(form).words
 
 
-def test_those_who_may_not_make_forms_see_no_button_and_get_403(portal: Any, amelia: Any) -> None:
-    elif_ = portal.sign_in("elif")
-    assert "New consent form" not in elif_.get("/consents").words
-    for visitor in (elif_, amelia):
-        visitor.get("/consents/new", status=403)
-        visitor.post("/consents/new", {"operation": "x"}, status=403)
+def test_who_has_no_account_is_named(portal: Any, nora: Any) -> None:
+    grace = portal.sign_in("grace")
+    said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
+    waiting = [row for row in grace.get("/consents").select("li") if said in row.get_text(" ")]
+    assert waiting
+    form = waiting[0].select_one("a")["href"]
+    assert said in grace.get(form).words and said in nora.get(form).words
+    assert said in nora.get("/consents?q=Grace").words
 
 
-def test_an_unknown_operation_of_a_new_form_begins_again(nora: Any) -> None:
-    for page in (
-        nora.post("/consents/new", {"operation": "x"}),
-        nora.get("/consents/new/preview?operation=zz"),
-    ):
-        assert page.path == "/consents/new" and "Please begin again" in page.soup.get_text()
-
-
-def test_a_clinician_countersigns(nora: Any, amelia: Any, victor: Any) -> None:
-    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
-    options = {o.get_text(strip=True): o["value"] for o in page.select("#signer-2 option")}
-    form = make_form(nora, **{"signer-1": "-", "signer-2": options["Victor Castellanos"]})
-    sign(amelia, form, NAMES["amelia"])
-    receipt = sign(victor, form, NAMES["victor"])
-    assert receipt.path == f"{form}/receipt" and "Everyone has signed" in receipt.words
-    assert "Clinician" in receipt.words
-    assert sorted(signatures(amelia, form)) == ["Amelia Hart", "Victor Castellanos"]
+def test_the_seal_of_a_signed_form_is_shown_and_computed_again(amelia: Any, service: Any) -> None:
+    form = fresh_form(service.plan, signed=True)
+    assert "Seal of the form" not in amelia.get(f"{form}/receipt").words
+    with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+        set_signed = "UPDATE consent_forms SET status = 'Signed' WHERE id = ?"
+        database.execute(set_signed, (form.rpartition("/")[2],))
+    page = amelia.get(f"{form}/receipt")
+    assert "Seal of the form, its signers and times" in page.words and "not a proof of origin" in page.words
+    checked = page.form(f"{form}/receipt").submit()
+    assert "exactly those that were sealed" in checked.words

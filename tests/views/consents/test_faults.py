@@ -161,15 +161,19 @@ def test_a_signature_that_never_arrived_is_said_honestly_and_can_be_given_again(
     portal.clock.advance(-30)
 
 
-def test_a_withdrawal_whose_answer_is_lost_is_found_in_the_record(amelia: Any, line: Line, form: str) -> None:
+def test_a_withdrawal_whose_answer_is_lost_is_found_in_the_record(
+    amelia: Any, line: Line, service: Any
+) -> None:
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke")
     line.cut("/revoke", "after")
     assert page.form(f"{form}/revoke").submit(reason="Second thoughts").heading == "This consent is withdrawn"
 
 
 def test_a_withdrawal_that_never_arrived_is_said_honestly(
-    portal: Any, amelia: Any, line: Line, form: str
+    portal: Any, amelia: Any, line: Line, service: Any
 ) -> None:
+    form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke")
     line.cut("/revoke", "before")
     unknown = page.form(f"{form}/revoke").submit(reason="Second thoughts", status=503)

@@ -11,9 +11,11 @@ from flask_babel import Babel
 from portal.careservice.domain.rules import Rule
 from portal.config.consent_templates import load
 from portal.config.tenants import Side
+from portal.services.consents import content_hash
 from portal.services.records.consents import (
     Clause,
     ConsentForm,
+    ConsentKind,
     Signature,
     Signer,
     SignerRole,
@@ -21,7 +23,16 @@ from portal.services.records.consents import (
     Statement,
 )
 from portal.views.consents.draft import episode_id_of
-from portal.views.consents.eligibility import is_awaited, open_role, same_name, why_not_revoke
+from portal.views.consents.eligibility import (
+    is_awaited,
+    listed_role,
+    missing_party,
+    open_role,
+    same_name,
+    why_not_revoke,
+    why_not_sign,
+)
+from portal.views.consents.people import About, rows_for
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
 from portal.web.refusals import refusal_message
@@ -51,18 +62,97 @@ def test_a_role_left_open_is_for_staff_who_sign_nothing_else_on_it() -> None:
     both = form(PATIENT, WITNESS_OF_THE_CLINIC)
     assert open_role(both, person("n", side=Side.STAFF)) == SignerRole.WITNESS
     assert open_role(both, person("n")) is None
-    assert open_role(both, person("a", side=Side.STAFF)) == SignerRole.PATIENT
-    signed = form(
-        PATIENT, WITNESS_OF_THE_CLINIC, signatures=(Signature(role=SignerRole.PATIENT, person_id="a"),)
-    )
-    assert open_role(signed, person("a", side=Side.STAFF)) is None
+    clinician = Signer(role=SignerRole.CLINICIAN, person_id="n", name="N", order=3)
+    signed = form(PATIENT, WITNESS_OF_THE_CLINIC, clinician, signatures=(signature(clinician),))
+    assert open_role(signed, person("n", side=Side.STAFF)) is None
 
 
-def test_several_roles_of_one_person_come_one_by_one() -> None:
+def signature(signer: Signer) -> Signature:
+    return Signature(role=signer.role, person_id=signer.person_id)
+
+
+@pytest.mark.parametrize("role", SignerRole)
+def test_staff_sign_for_the_clinic_alone_and_nobody_else_does(role: SignerRole) -> None:
+    asked = form(Signer(role=role, person_id="x", name="X", order=1), PATIENT)
+    of_the_clinic = role in (SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN)
+    assert open_role(asked, person("x", side=Side.STAFF)) == (role if of_the_clinic else None)
+    assert open_role(asked, person("x")) == (None if of_the_clinic else role)
+    refused = person("x") if of_the_clinic else person("x", side=Side.STAFF)
+    assert "role that this form gives you" in why_not_sign(asked, refused)
+    assert not is_awaited(asked, refused)
+
+
+def test_a_person_signs_once_in_whichever_of_their_roles() -> None:
     twice = (PATIENT, Signer(role=SignerRole.GAMETE_PROVIDER, person_id="a", name="A", order=2))
     assert open_role(form(*twice), person("a")) == SignerRole.PATIENT
-    after = form(*twice, signatures=(Signature(role=SignerRole.PATIENT, person_id="a"),))
-    assert open_role(after, person("a")) == SignerRole.GAMETE_PROVIDER
+    after = form(*twice, signatures=(signature(PATIENT),))
+    assert open_role(after, person("a")) is None and not is_awaited(after, person("a"))
+    assert "signed this form already" in why_not_sign(after, person("a"))
+
+
+def test_a_witness_signs_nothing_else_on_the_form() -> None:
+    both = (
+        PATIENT,
+        *(Signer(role=r, person_id="n", order=2) for r in (SignerRole.WITNESS, SignerRole.CLINICIAN)),
+    )
+    assert open_role(form(*both), person("n", side=Side.STAFF)) == SignerRole.CLINICIAN
+
+
+CLINICIAN = Signer(role=SignerRole.CLINICIAN, person_id="n", name="N", order=1)
+PARTNER = Signer(role=SignerRole.PARTNER, person_id="b", name="B", order=2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "signers", "rule"),
+    [
+        ("Research", (CLINICIAN,), "PatientMustSign"),
+        ("Research", (CLINICIAN, PARTNER), "PatientMustSign"),
+        ("storage renewal", (PATIENT, CLINICIAN), "PartnerMustSign"),
+        ("StorageRenewal ", (PATIENT, CLINICIAN), "PartnerMustSign"),
+        ("TREATMENT", (PATIENT, Signer(role=SignerRole.DONOR, person_id="a")), "PartnerMustSign"),
+        ("Treatment", (PATIENT, PARTNER), None),
+        ("Genetic testing", (PATIENT, CLINICIAN), None),
+        ("A kind of the clinic's own", (PATIENT,), None),
+    ],
+)
+def test_a_form_that_leaves_out_whom_it_concerns_is_signed_by_nobody(
+    kind: str, signers: tuple[Signer, ...], rule: str | None
+) -> None:
+    asked = form(*signers, kind=ConsentKind(kind), partner_id="p")
+    assert missing_party(asked) == rule
+    for signer in signers:
+        side = Side.STAFF if signer == CLINICIAN else Side.PATIENT
+        one = person(str(signer.person_id), side=side)
+        assert (open_role(asked, one) is None) == (listed_role(asked, one) is None) == (rule is not None)
+
+
+CLAUSE = Clause(id="c", heading="H", text="Words")
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"body": None}, "didn’t come"),
+        ({"body": None, "file_id": "f"}, "didn’t come"),
+        ({"statements": None}, "didn’t come"),
+        ({"body": ()}, "has no text"),
+        ({"body": (), "file_id": "f"}, "signed at the clinic"),
+        ({"body": (CLAUSE, Clause(id="d", heading="H", text=" \u200b\n"))}, "part of this form’s text"),
+        ({"statements": (Statement(id="s", text="–"),)}, "part of this form’s text"),
+    ],
+)
+def test_a_form_without_its_whole_text_is_signed_by_nobody(members: dict[str, Any], said: str) -> None:
+    bare = form(PATIENT, **members)
+    assert open_role(bare, person("a")) is None
+    assert said in why_not_sign(bare, person("a"))
+    assert "doesn’t ask for your signature" in why_not_sign(bare, person("z"))
+
+
+def test_a_list_tells_an_empty_text_by_its_hash() -> None:
+    listed = form(PATIENT, body=None, content_hash=content_hash(form(PATIENT, body=())))
+    assert listed_role(listed, person("a")) is None
+    assert listed_role(form(PATIENT, body=None, content_hash="another"), person("a")) == SignerRole.PATIENT
+    assert listed_role(form(PATIENT, body=()), person("a")) is None
 
 
 def test_a_later_signer_is_awaited_but_not_yet_in_turn() -> None:
@@ -117,6 +207,47 @@ def test_another_signature_changes_the_stamp_and_not_what_was_shown() -> None:
     progress = Progress.of(before)
     assert progress.is_of(after) and progress.with_stamp_of(after).stamp == "2"
     assert msgspec.convert(msgspec.to_builtins(progress), Progress) == progress
+
+
+COUPLE = About("p", "Amelia", partner_id="q", patient="a", partner="b")
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "rows"),
+    [
+        ("Storage", ["Patient", "Partner"], [("Patient", "a", True), ("Partner", "b", True)]),
+        ("storage renewal", ["Patient"], [("Patient", "a", True), ("Partner", "b", True)]),
+        ("GeneticTesting", ["Patient", "Partner"], [("Patient", "a", True), ("Partner", "b", False)]),
+        (
+            "Donation",
+            ["Patient", "IntendedParent", "Witness"],
+            [("Patient", "a", True), ("Partner", "b", True), ("Witness", None, False)],
+        ),
+        (
+            "Disposition ",
+            ["Clinician"],
+            [("Patient", "a", True), ("Partner", "b", True), ("Clinician", None, False)],
+        ),
+        (
+            "DISPOSITION",
+            ["Patient"],
+            [("Patient", "a", True), ("Partner", "b", True), ("Clinician", None, False)],
+        ),
+        ("Research", ["Donor"], [("Donor", None, False)]),
+    ],
+)
+def test_the_kind_decides_who_signs_a_new_form(
+    kind: str, asked: list[str], rows: list[tuple[str, str | None, bool]]
+) -> None:
+    signers = [Signer(role=SignerRole(role), order=n, person_id=None) for n, role in enumerate(asked, 1)]
+    made = rows_for(ConsentKind(kind), signers, COUPLE)
+    assert [(str(row.role), row.person_id, row.is_fixed) for row in made] == rows
+
+
+def test_without_a_partner_none_is_asked() -> None:
+    signers = [Signer(role=SignerRole.PATIENT, order=1), Signer(role=SignerRole.PARTNER, order=2)]
+    alone = About("p", "Amelia", patient="a")
+    assert [row.role for row in rows_for(ConsentKind.STORAGE, signers, alone)] == [SignerRole.PATIENT]
 
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule != Rule.CONCURRENCY_CONFLICT])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -75,9 +76,43 @@ def test_a_sequential_form_is_signed_one_after_another(amelia: Any, daniel: Any)
     assert "Amelia Hart signs first" in refused.words and refused.select('.error-summary a[href="#signers"]')
     daniel.post(f"{form}/sign/name", {"operation": "x", "signature": "Daniel Hart"}, status=403)
     receipt = sign(amelia, form, "Amelia Hart")
-    assert "Still to sign: Daniel Hart and Victor Castellanos" in receipt.words
+    assert "Daniel Hart and Victor Castellanos haven’t signed yet" in receipt.words
     assert "Signed so far: 1 of 3" in receipt.words
     assert sign(daniel, form, "daniel hart").path == f"{form}/receipt"
+
+
+def test_a_clinician_declares_a_sentence_of_their_own_and_acknowledges_none(
+    portal: Any, form: str, noted: Any
+) -> None:
+    victor = portal.sign_in("victor")
+    page = victor.get(f"{form}/sign").form(f"{form}/sign").submit()
+    assert page.heading == "What you declare" and len(page.form(f"{form}/sign").checkboxes()) == 1
+    assert "I understand" not in page.words
+    refused = page.form(f"{form}/sign").submit(statement=["clinician-1.xx", "forged"], status=422)
+    assert refused.select('.error-summary a[href="#declaration"]') and not noted("consent.declare")
+    page = refused.form(f"{form}/sign").submit(check_all=True)
+    assert (
+        page.heading == "Check before you sign" and "I have explained what this form is about" in page.words
+    )
+    page = page.form(f"{form}/sign").submit()
+    receipt = page.form(f"{form}/sign").submit(signature="Victor Castellanos")
+    assert receipt.path == f"{form}/receipt"
+    assert "acknowledged" not in receipt.words
+    assert noted("consent.declare") == ["clinician-1.en"]
+
+
+@pytest.fixture
+def noted(portal: Any) -> Any:
+    """The sentences that were noted as declared, by event, since the test began."""
+    begun = len(audited(portal))
+    return lambda event: [
+        line.get("declared") for line in audited(portal)[begun:] if line.get("audit") == event
+    ]
+
+
+def audited(portal: Any) -> list[dict[str, Any]]:
+    files = sorted((portal.plan.data / "audit").glob("*"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def test_a_missing_statement_is_linked_and_what_was_ticked_is_kept(amelia: Any, form: str) -> None:

@@ -1,0 +1,55 @@
+"""Whose signature a form still lacks, in sentences: who hasn't signed yet, and who can't because they have no account."""
+
+from __future__ import annotations
+
+from portal.i18n.gettext import ngettext
+from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer, SigningMethod
+from portal.state.sessions import Person
+from portal.views.consents.labels import names_of
+
+
+def missing_words(form: ConsentForm, person: Person) -> list[str]:
+    """What keeps an open form from being signed, apart from the reader's own signature."""
+    if not form.is_open:
+        return []
+    others = [signer for signer in form.missing_signers if signer.person_id != person.sub]
+    waiting = tuple(signer for signer in others if not _has_no_account(form, signer, person))
+    words = [
+        ngettext(
+            "%(names)s hasn’t signed yet",
+            "%(names)s haven’t signed yet",
+            len(waiting),
+            names=names_of(waiting),
+        )
+    ]
+    return [*(words if waiting else []), *account_words(without_account(form, person))]
+
+
+def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
+    """Those whom an open form waits for, and who can't sign before the clinic has given them an account."""
+    if not form.is_open:
+        return ()
+    return tuple(signer for signer in form.missing_signers if _has_no_account(form, signer, person))
+
+
+def account_words(signers: tuple[Signer, ...]) -> list[str]:
+    """Say that these have no account."""
+    words = ngettext(
+        "%(names)s has no account yet: the form waits",
+        "%(names)s have no account yet: the form waits",
+        len(signers),
+        names=names_of(signers),
+    )
+    return [words] if signers else []
+
+
+def _has_no_account(form: ConsentForm, signer: Signer, person: Person) -> bool:
+    """Whether the form names the record itself, as it does until an account is bound to it.
+
+    Where a system's accounts and records share their ids, which the reader's own or a signature by account shows, it
+    tells nothing.
+    """
+    records = {form.patient_id, form.partner_id} - {None}
+    typed = (s.person_id for s in form.signatures if s.method == SigningMethod.TYPED_NAME)
+    accounts = {person.sub, *typed}
+    return signer.role not in CLINIC_ROLES and signer.person_id in records and not records & accounts

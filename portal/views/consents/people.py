@@ -1,0 +1,185 @@
+"""Who signs a new form, and as what: the people of its episode, by the rules of its kind.
+
+The patient always signs, and the partner too where both decide; nobody can choose otherwise. For the clinic, staff sign:
+those whose accounts are known from forms that they were asked to sign, the episode's care team first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from portal.services.records.consents import (
+    CLINIC_ROLES,
+    COUPLE_KINDS,
+    PATIENT_ROLES,
+    ConsentForm,
+    ConsentKind,
+    Signer,
+    SignerRole,
+    SigningMethod,
+)
+from portal.services.records.episodes import Episode
+from portal.services.records.patients import Patient
+from portal.services.records.relationships import RelationshipType
+from portal.state.sessions import Person
+from portal.views.consents.eligibility import same_name
+
+LEFT_OUT = "-"
+"""Chosen for a signature that this form is to go without."""
+
+_MOVES_EMBRYOS = frozenset({ConsentKind.TREATMENT, ConsentKind.DISPOSITION, ConsentKind.DONATION})
+"""Kinds under which embryos are moved, which takes a second person's signature: a clinician's or a witness's."""
+
+_TAKES_PART = (
+    RelationshipType.EGG_DONOR,
+    RelationshipType.SPERM_DONOR,
+    RelationshipType.EMBRYO_DONOR,
+    RelationshipType.GESTATIONAL_CARRIER,
+    RelationshipType.INTENDED_PARENT,
+)
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """Somebody who could sign; `has_account` is False for a patient who can't sign in yet."""
+
+    person_id: str
+    name: str
+    is_staff: bool
+    is_in_team: bool = False
+    has_account: bool = True
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A signature that the form asks for, and whose it is to be: None is not chosen yet, `LEFT_OUT` nobody's.
+
+    A row that is fixed can't be given to anybody else, or left out.
+    """
+
+    role: SignerRole
+    order: int
+    person_id: str | None = None
+    is_fixed: bool = False
+
+
+class About(msgspec.Struct, frozen=True):
+    """Whom a form is about, and which treatment; `patient` and `partner` are the ids by which they sign.
+
+    Without an episode these aren't known, and are None.
+    """
+
+    patient_id: str
+    patient_name: str
+    partner_id: str | None = None
+    case_id: str | None = None
+    episode_id: str | None = None
+    patient: str | None = None
+    partner: str | None = None
+
+
+def about_episode(episode: Episode) -> About:
+    """The people of an episode."""
+    partner, case = episode.partner, episode.case
+    return About(
+        patient_id=episode.patient.id,
+        patient_name=episode.patient.full_name,
+        partner_id=partner.id if partner else None,
+        case_id=case.id if case else None,
+        episode_id=episode.id,
+        patient=_signs_as(episode.patient),
+        partner=_signs_as(partner) if partner else None,
+    )
+
+
+def about_form(form: ConsentForm) -> About:
+    """Whom a form is about, as far as it tells."""
+    return About(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
+
+
+def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tuple[Row, ...]:
+    """The signatures that a form of this kind asks of an episode's people; `signers` give roles and order.
+
+    Of those for the clinic, who was asked before is asked again.
+    """
+    rows: list[Row] = []
+    for signer in signers:
+        role, order = signer.role, signer.order
+        match role:
+            case SignerRole.PATIENT:
+                rows.append(Row(role, order, about.patient, is_fixed=True))
+            case SignerRole.PARTNER if about.partner:
+                rows.append(Row(role, order, about.partner, is_fixed=kind in COUPLE_KINDS))
+            case SignerRole.PARTNER:
+                pass  # there is none
+            case SignerRole.INTENDED_PARENT if kind == ConsentKind.DONATION:
+                pass  # a donation names no recipient
+            case _:
+                rows.append(Row(role, order, signer.person_id if role in CLINIC_ROLES else None))
+    roles = {row.role for row in rows}
+    first, last = min((r.order for r in rows), default=1), max((r.order for r in rows), default=0)
+    if not roles & PATIENT_ROLES:
+        rows.insert(0, Row(SignerRole.PATIENT, first, about.patient, is_fixed=True))
+    if about.partner and kind in COUPLE_KINDS and SignerRole.PARTNER not in roles:
+        rows.insert(1, Row(SignerRole.PARTNER, first, about.partner, is_fixed=True))
+    if kind in _MOVES_EMBRYOS and not roles & {SignerRole.CLINICIAN, SignerRole.WITNESS}:
+        rows.append(Row(SignerRole.CLINICIAN, last + 1))
+    return tuple(rows)
+
+
+def rows_as_before(form: ConsentForm) -> tuple[Row, ...]:
+    """The signatures of a copy about the same people, whose episode can't be read: the patient's side stays as it is."""
+    return tuple(
+        Row(s.role, s.order, s.person_id, is_fixed=s.role not in CLINIC_ROLES)
+        for s in sorted(form.required_signers, key=lambda signer: signer.order)
+    )
+
+
+def candidates(
+    person: Person, episode: Episode | None, named: Sequence[Signer], forms: Iterable[ConsentForm]
+) -> tuple[Candidate, ...]:
+    """Who could sign: the patient's side of the episode or, without one, of the copied form, `named`; and staff."""
+    forms = tuple(forms)
+    found: dict[str, Candidate] = {}
+    if episode:
+        shares_ids = _shares_ids(forms)
+        for patient in (episode.patient, episode.partner):
+            if patient:
+                id_ = _signs_as(patient)
+                has_account = shares_ids or patient.user_id is not None
+                found[id_] = Candidate(id_, patient.full_name, is_staff=False, has_account=has_account)
+        for other in episode.relationships:
+            if other.related_patient_id and other.type in _TAKES_PART and other.end_date is None:
+                one = Candidate(other.related_patient_id, other.related_name, is_staff=False)
+                found.setdefault(one.person_id, one)
+    else:
+        for signer in named:
+            if signer.person_id and signer.role not in CLINIC_ROLES:
+                found[signer.person_id] = Candidate(signer.person_id, signer.name, is_staff=False)
+    team = [member.name for member in episode.care_team] if episode else []
+    staff = {person.sub: person.name}
+    for form in forms:
+        for signer in form.required_signers:
+            if signer.role in CLINIC_ROLES and signer.person_id:
+                staff.setdefault(signer.person_id, signer.name)
+    for id_, name in staff.items():
+        is_in_team = any(
+            same_name(name, member.partition(" ")[2]) or same_name(name, member) for member in team
+        )
+        found.setdefault(id_, Candidate(id_, name, is_staff=True, is_in_team=is_in_team))
+    return tuple(sorted(found.values(), key=lambda candidate: not candidate.is_in_team))
+
+
+def _signs_as(patient: Patient) -> str:
+    """The id by which a patient signs: the account's or, until one is bound, the record's."""
+    return patient.user_id or patient.id
+
+
+def _shares_ids(forms: Iterable[ConsentForm]) -> bool:
+    """Whether accounts have their records' ids in this system: then a record without `userId` tells nothing."""
+    return any(
+        signature.person_id in (form.patient_id, form.partner_id)
+        for form in forms
+        for signature in form.signatures
+        if signature.method == SigningMethod.TYPED_NAME and signature.person_id
+    )

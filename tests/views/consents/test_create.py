@@ -1,0 +1,232 @@
+"""New forms: who signs them, what they are about, and what stands already."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.signing import (
+    NAMES,
+    TREATMENT_OF_AMELIA,
+    make_form,
+    sign,
+    signatures,
+)
+
+FREEZE_OF_GRACE = sample_id("episode", "grace-2")
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: Any) -> Any:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def daniel(portal: Any) -> Any:
+    return portal.sign_in("daniel")
+
+
+@pytest.fixture(scope="module")
+def nora(portal: Any) -> Any:
+    return portal.sign_in("nora")
+
+
+@pytest.fixture(scope="module")
+def victor(portal: Any) -> Any:
+    return portal.sign_in("victor")
+
+
+# ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_staff_make_a_form_from_a_template_and_the_patient_finds_it(nora: Any, amelia: Any) -> None:
+    page = nora.get("/consents").follow("New consent form")
+    page = page.follow("Consent to freezing and storage of embryos")
+    page = page.form("/consents/new").submit(
+        episode=f"https://portal.example/episodes/{TREATMENT_OF_AMELIA}/timeline"
+    )
+    assert "For Amelia Hart" in page.words
+    page = page.form("/consents/new/fill").submit(
+        title="Storage, for the second round", procedure_date="2031-04-05"
+    )
+    assert page.heading == "Storage, for the second round" and "Nothing is sent yet" in page.words
+    changed = page.follow("Change something")
+    assert changed.soup.select_one("input[name=procedure_date]")["value"] == "2031-04-05"
+    made = page.form("/consents/new").submit()
+    assert made.heading == "Storage, for the second round" and "sent to its signers" in made.soup.get_text()
+    assert page.form("/consents/new").submit().path == made.path, "sent twice"
+    assert "Storage, for the second round" in amelia.get("/consents").words
+
+
+def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: Any) -> None:
+    form = make_form(nora, "genetic-testing", title="PGT-A, to be replaced", **{"signer-2": "-"})
+    page = nora.get(form).follow("Copy to a new form")
+    page = page.form("/consents/new/fill").submit(check_all=True, version="4.1")
+    made = page.form("/consents/new").submit()
+    old = amelia.get(form)
+    assert old.select(".stamp") and old.follow("Open the newer version").path == made.path
+    assert "newer version" in amelia.get(f"{form}/sign", status=403).words
+
+
+@pytest.mark.asvs("2.2.1", "2.2.2")
+def test_what_is_wrong_with_a_new_form_is_linked_and_everything_typed_is_kept(nora: Any) -> None:
+    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
+    wrong = page.form("/consents/new/fill").submit(
+        title=" ",
+        version="9.9",
+        procedure_date="soon",
+        expires_on="2001-01-01",
+        **{"signer-2": "nobody"},
+        status=422,
+    )
+    linked = {a["href"] for a in wrong.select(".error-summary a")}
+    assert linked == {"#title", "#procedure_date", "#expires_on", "#signer-2"}
+    assert all(wrong.soup.select_one(target) for target in linked)
+    assert wrong.soup.select_one("input[name=version]")["value"] == "9.9"
+    assert wrong.soup.select_one("input[name=expires_on]")["value"] == "2001-01-01"
+
+
+@pytest.mark.parametrize("typed", ["nothing-like-it", "a b c", "https://x/y/z", "http://[", ".."])
+def test_an_episode_that_is_not_there_is_said_at_its_field(nora: Any, typed: str) -> None:
+    page = nora.get(f"/consents/new?template=storage&episode={typed}", status=422)
+    assert page.select('.error-summary a[href="#episode"]')
+    assert page.soup.select_one("input[name=episode]")["value"] == typed
+
+
+def test_those_who_may_not_make_forms_see_no_button_and_get_403(portal: Any, amelia: Any) -> None:
+    elif_ = portal.sign_in("elif")
+    assert "New consent form" not in elif_.get("/consents").words
+    for visitor in (elif_, amelia):
+        visitor.get("/consents/new", status=403)
+        visitor.post("/consents/new", {"operation": "x"}, status=403)
+
+
+def test_an_unknown_operation_of_a_new_form_begins_again(nora: Any) -> None:
+    for page in (
+        nora.post("/consents/new", {"operation": "x"}),
+        nora.get("/consents/new/preview?operation=zz"),
+    ):
+        assert page.path == "/consents/new" and "Please begin again" in page.soup.get_text()
+
+
+def test_a_clinician_countersigns(nora: Any, amelia: Any, daniel: Any, victor: Any) -> None:
+    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
+    options = {o.get_text(strip=True): o["value"] for o in page.select("#signer-2 option")}
+    assert "Amelia Hart" not in options and "Daniel Hart" not in options
+    form = make_form(nora, title="Countersigned", **{"signer-2": options["Victor Castellanos (care team)"]})
+    sign(amelia, form, NAMES["amelia"])
+    sign(daniel, form, NAMES["daniel"])
+    receipt = sign(victor, form, NAMES["victor"])
+    assert receipt.path == f"{form}/receipt" and "Everyone has signed" in receipt.words
+    assert "Clinician" in receipt.words
+    assert sorted(signatures(amelia, form)) == ["Amelia Hart", "Daniel Hart", "Victor Castellanos"]
+
+
+def test_the_couple_signs_and_no_field_can_leave_them_out_or_put_another_in_their_place(
+    nora: Any, amelia: Any
+) -> None:
+    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
+    assert not page.select("#signer-0 option, #signer-1 option"), "neither can be chosen or left out"
+    assert "Amelia Hart · Patient" in page.words and "Daniel Hart · Partner" in page.words
+    sub = next(o["value"] for o in page.select("#signer-2 option") if "Nora" in o.get_text())
+    edited = {
+        "signer-0": "-",
+        "signer-1": sub,
+        "signer-2": "-",
+        "role": "Patient",
+        "signer-0-role": "Witness",
+    }
+    page = page.form("/consents/new/fill").submit(title="Nobody is left out", **edited)
+    made = page.form("/consents/new").submit()
+    assert [row.get_text() for row in amelia.get(made.path).select(".signer strong")] == [
+        "Amelia Hart",
+        "Daniel Hart",
+    ]
+
+
+@pytest.mark.parametrize("chosen", ["amelia", "daniel", "stranger"])
+def test_a_clinician_is_one_of_the_clinic(nora: Any, chosen: str) -> None:
+    page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
+    refused = page.form("/consents/new/fill").submit(
+        title="Signed for the clinic", **{"signer-2": sample_id("person", chosen)}, status=422
+    )
+    assert refused.select('.error-summary a[href="#signer-2"]')
+
+
+def test_copying_to_another_patient_asks_that_patient_and_takes_no_embryo_along(nora: Any) -> None:
+    page = nora.get(
+        f"/consents/new?copy={sample_id('consent', 'grace-disposition')}&episode={TREATMENT_OF_AMELIA}"
+    )
+    assert "Amelia Hart · Patient" in page.words and "Daniel Hart · Partner" in page.words
+    assert "Grace" not in page.words and not page.select("input[name=embryo][checked], #replaces")
+    assert not page.select("#disposition option[selected]")
+
+
+def test_who_has_no_account_is_named_before_the_form_is_sent_and_it_waits(nora: Any, portal: Any) -> None:
+    page = nora.get(f"/consents/new?template=treatment&episode={FREEZE_OF_GRACE}")
+    said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
+    assert said in page.words
+    page = page.form("/consents/new/fill").submit(title="Waits for Joseph", **{"signer-2": "-"})
+    assert said in page.words and "Grace" in page.words
+    made = page.form("/consents/new").submit()
+    assert made.heading == "Waits for Joseph" and said in made.words
+    assert said in portal.sign_in("grace").get(made.path).words
+
+
+def test_a_decision_names_its_embryos_and_is_read_with_them(nora: Any, portal: Any) -> None:
+    page = nora.get(f"/consents/new?template=disposition&episode={FREEZE_OF_GRACE}")
+    codes = {label.get_text(strip=True): label["for"] for label in page.select("#embryos label")}
+    box = page.soup.select_one(f"#{codes['GO-3']}")
+    form = page.form("/consents/new/fill")
+    refused = form.submit(title="About GO-3", embryo=[box["value"]], **{"signer-2": "-"}, status=422)
+    assert refused.select('.error-summary a[href="#disposition"]')
+    kept = refused.form("/consents/new/fill")
+    assert ("embryo", box["value"]) in kept.fields()
+    forged = kept.submit(disposition="Undecided", status=422)
+    assert forged.select('.error-summary a[href="#disposition"]')
+    preview = forged.form("/consents/new/fill").submit(disposition="DonateResearch")
+    assert "GO-3" in preview.words and "Decision: Donate to research" in preview.words
+    made = preview.form("/consents/new").submit()
+    grace = portal.sign_in("grace")
+    reading = grace.get(f"{made.path}/sign")
+    assert "GO-3" in reading.words and "Decision: Donate to research" in reading.words
+    check = reading.form(f"{made.path}/sign").submit().form(f"{made.path}/sign").submit(check_all=True)
+    assert check.heading == "Check before you sign" and "GO-3" in check.words
+    receipt = (
+        check.form(f"{made.path}/sign").submit().form(f"{made.path}/sign").submit(signature="Grace Okafor")
+    )
+    verified = receipt.form(f"{made.path}/receipt").submit()
+    assert "the text is exactly the one that was signed" in verified.words, "hashed as the care service does"
+
+
+def test_a_form_like_one_that_stands_is_made_only_in_its_place(nora: Any, amelia: Any) -> None:
+    first = make_form(nora, "storage", title="Storage, once")
+    page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
+    again = page.form("/consents/new/fill").submit(title="storage,  ONCE", version="9.9", status=422)
+    assert again.select('.error-summary a[href="#replaces"]') and again.select(f'a[href="{first}"]')
+    assert again.soup.select_one("input[name=version]")["value"] == "9.9"
+    assert again.form("/consents/new/fill").submit(status=422).select('.error-summary a[href="#replaces"]')
+    preview = again.form("/consents/new/fill").submit(check_all=True)
+    assert "it takes the place of “Storage, once”" in preview.words
+    made = preview.form("/consents/new").submit()
+    assert amelia.get(first).follow("Open the newer version").path == made.path
+
+
+def test_a_form_that_was_made_meanwhile_is_found_when_this_one_is_sent(nora: Any) -> None:
+    page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
+    preview = page.form("/consents/new/fill").submit(title="Made by two at once")
+    first = make_form(nora, "storage", title="Made by two at once")
+    refused = preview.form("/consents/new").submit(status=403)
+    assert refused.select('.error-summary a[href="#replaces"]') and refused.select(f'a[href="{first}"]')
+
+
+@pytest.mark.parametrize("field", ["procedure_date", "expires_on"])
+def test_a_day_that_is_over_is_refused_at_its_field(nora: Any, field: str) -> None:
+    page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
+    over = (date.today() - timedelta(days=2)).isoformat()
+    refused = page.form("/consents/new/fill").submit(title="Too late", **{field: over}, status=422)
+    assert refused.select(f'.error-summary a[href="#{field}"]') and "over already" in refused.words
+    assert refused.soup.select_one(f"input[name={field}]")["value"] == over
