@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import requests
 
+from portal.careservice.domain.embryos import HoldCause
 from portal.careservice.domain.enumerations import CareStatus, Disposition
 from tests.careservice.api.calls import (
     CONSENTS,
@@ -272,6 +273,26 @@ def test_the_clinics_own_hold_is_its_own_to_end(alone: Case) -> None:
     assert alone.embryo["status"] == "OnHold"
     assert alone.put("elif", status="Stored").json()["status"] == "Stored"
     assert alone.put("elif", status="Discarded").json()["status"] == "Discarded"
+
+
+@pytest.mark.parametrize("stop", ["withdrawn", "taken back", "both"])
+def test_the_clinics_own_hold_outlasts_the_patients(api: Api, families: Families, stop: str) -> None:
+    case = Case(api, families.add("grace", hold_cause=HoldCause.CLINIC, hold_reason="Repeat biopsy"))
+    storage = case.signed("Storage")
+    case.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert case.put("elif", status="OnHold").json()["holdReason"] == "Repeat biopsy"
+    if stop != "withdrawn":
+        assert case.put("grace", disposition="Undecided").json()["holdReason"] == "Decision taken back"
+    if stop != "taken back":
+        assert revoke(case.api, "grace", storage).status_code == 200
+        assert case.embryo["holdReason"] == "Consent withdrawn"
+    assert case.refused(status="Stored") == "OnHold"
+    case.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert (case.embryo["status"], case.embryo["holdReason"]) == ("OnHold", "Repeat biopsy")
+    assert case.refused(status="Discarded") == "OnHold"
+    freed = case.put("elif", status="Stored").json()
+    assert (freed["status"], freed["holdReason"]) == ("Stored", None)
+    assert case.put("elif", status="Discarded").json()["status"] == "Discarded"
 
 
 def test_forms_of_before_with_a_clinician_alone_allow_nothing(api: Api, families: Families) -> None:
