@@ -105,7 +105,7 @@ SORTABLE = {
 def list_conversations(caller: Caller) -> Page[ConversationRecord]:
     """The caller's conversations, the newest first; archived ones only with IncludeArchived."""
     session, query, actor = database.session(), payload.query(), caller.actor
-    chosen = conversations.visible(actor)
+    chosen = conversations.visible(session, actor)
     if not query.flag("IncludeArchived"):
         chosen = chosen.where(~conversations.is_archived(actor))
     for word in (query.text("Filter") or "").split()[:10]:

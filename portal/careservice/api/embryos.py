@@ -10,7 +10,7 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import AuditedRecord, shown
+from portal.careservice.api.records import Record, shown
 from portal.careservice.domain import embryo_changes, embryos, pgt_results
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.embryo_changes import EmbryoChange
@@ -22,37 +22,44 @@ from portal.careservice.domain.pgt_results import PgtResult
 MODULE = "EmbryoStorage"
 
 
-class EmbryoRecord(AuditedRecord, kw_only=True):
+class EmbryoRecord(Record, kw_only=True):
     """An embryo in storage; patients aren't told where it lies.
 
     They get no `notes`, and `pgtResultId` once that result is released; until then, as without one, it is left out.
+    Who reaches the embryo as a signer alone gets `id`, `patientId`, `embryoCode`, `status` and `disposition`; all else
+    is left out.
     """
 
     id: str
     patient_id: str
-    episode_id: str
     embryo_code: str
-    day: int
-    grade: str
-    grading_system: str
-    cryopreserved_at: datetime
-    method: str
     status: EmbryoStatus
-    location: Location | None
-    hold_reason: str | None
-    pgt_result_id: str | msgspec.UnsetType | None = msgspec.UNSET
-    consent_form_id: str | None
-    storage_consented_until: date | None
-    storage_expires_at: datetime | None
-    statutory_limit: date | None
     disposition: Disposition
+    episode_id: str | msgspec.UnsetType = msgspec.UNSET
+    day: int | msgspec.UnsetType = msgspec.UNSET
+    grade: str | msgspec.UnsetType = msgspec.UNSET
+    grading_system: str | msgspec.UnsetType = msgspec.UNSET
+    cryopreserved_at: datetime | msgspec.UnsetType = msgspec.UNSET
+    method: str | msgspec.UnsetType = msgspec.UNSET
+    location: Location | msgspec.UnsetType | None = msgspec.UNSET
+    hold_reason: str | msgspec.UnsetType | None = msgspec.UNSET
+    pgt_result_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    consent_form_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    storage_consented_until: date | msgspec.UnsetType | None = msgspec.UNSET
+    storage_expires_at: datetime | msgspec.UnsetType | None = msgspec.UNSET
+    statutory_limit: date | msgspec.UnsetType | None = msgspec.UNSET
     notes: str | msgspec.UnsetType | None = msgspec.UNSET
+    creation_time: datetime | msgspec.UnsetType = msgspec.UNSET
+    creator_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    last_modification_time: datetime | msgspec.UnsetType | None = msgspec.UNSET
+    last_modifier_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    concurrency_stamp: str | msgspec.UnsetType = msgspec.UNSET
 
 
 @api.put("/api/care/embryo-storage/<embryo_id>")
 @endpoint(Act.UPDATE_EMBRYO, MODULE, asks_age=False)
 def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
-    """The embryo as changed; patients change its disposition alone."""
+    """The embryo as changed; patients change its disposition alone, former partners take back what they signed."""
     session = database.session()
     embryo = embryos.find(session, caller.actor, embryo_id)
     change, stamp = payload.stamped(EmbryoChange)
@@ -62,8 +69,21 @@ def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
         caller.require_sign_in_within(MAX_AGE[Act.UPDATE_EMBRYO])
     embryo_changes.update(session, caller.actor, embryo, change, stamp)
     session.flush()
+    if not embryos.is_reached(session, caller.actor, embryo):
+        return _for_a_signer(embryo)
     result = session.get(PgtResult, embryo.pgt_result_id) if embryo.pgt_result_id else None
     return embryo_record(embryo, caller.actor, result)
+
+
+def _for_a_signer(embryo: EmbryoStorage) -> EmbryoRecord:
+    """What somebody gets of the embryo of whom only a form that they sign names it."""
+    return EmbryoRecord(
+        id=embryo.id,
+        patient_id=embryo.patient_id,
+        embryo_code=embryo.embryo_code,
+        status=embryo.status,
+        disposition=embryo.disposition,
+    )
 
 
 def embryo_record(embryo: EmbryoStorage, actor: Actor, result: PgtResult | None) -> EmbryoRecord:

@@ -49,7 +49,7 @@ SORTABLE = {
 def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
     """The protocols that the caller may see, by PatientId, EpisodeId, Status, Type and Filter."""
     session, query = database.session(), payload.query()
-    chosen = protocols.visible(caller.actor)
+    chosen = protocols.visible(session, caller.actor)
     patient_id, episode_id = query.identifier("PatientId"), query.identifier("EpisodeId")
     status, kind = query.choice("Status", ProtocolStatus), query.choice("Type", ProtocolType)
     if patient_id is not None:

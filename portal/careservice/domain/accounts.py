@@ -35,7 +35,7 @@ def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspe
     patient.user_id = account.id
     patient.touch(actor.sub)
     session.flush()
-    rename_signers(session, patient, patient.id)
+    rename_signers(session, actor, patient, patient.id)
 
 
 def _fits(session: Session, patient: Patient, account: Person) -> bool:

@@ -113,7 +113,7 @@ class ConversationState(Base):
     archived_at: Mapped[datetime | None]
 
 
-def visible(actor: Actor) -> Select[Conversation]:
+def visible(session: Session, actor: Actor) -> Select[Conversation]:
     """The conversations that `actor` may see: staff their clinic's, patients those about or with them.
 
     One with them about another patient they see as long as that patient shares their care with them.
@@ -124,7 +124,9 @@ def visible(actor: Actor) -> Select[Conversation]:
     takes_part = Conversation.id.in_(
         select(Participant.conversation_id).where(Participant.person_id == actor.person_id)
     )
-    is_open = or_(Conversation.patient_id.is_(None), Conversation.patient_id.in_(sharing.sharing_with(actor)))
+    is_open = or_(
+        Conversation.patient_id.is_(None), Conversation.patient_id.in_(sharing.sharing_with(session, actor))
+    )
     return chosen.where(
         or_(Conversation.patient_id.in_(sharing.own_records(actor)), and_(takes_part, is_open))
     )
@@ -169,7 +171,7 @@ def find_message(session: Session, actor: Actor, message_id: str) -> Message:
 
 
 def _require_visible(session: Session, actor: Actor, ids: Sequence[str]) -> list[Conversation]:
-    found = list(session.scalars(visible(actor).where(Conversation.id.in_(ids))))
+    found = list(session.scalars(visible(session, actor).where(Conversation.id.in_(ids))))
     if len(found) != len(set(ids)):
         raise NotThere
     return found
@@ -250,7 +252,7 @@ def mark_read(session: Session, actor: Actor, ids: Collection[str]) -> None:
         return
     moment = now()
     reached = select(
-        visible(actor).with_only_columns(Conversation.id).where(Conversation.id.in_(ids)).subquery()
+        visible(session, actor).with_only_columns(Conversation.id).where(Conversation.id.in_(ids)).subquery()
     )
     for message_id in session.scalars(_unread(actor).where(Message.conversation_id.in_(reached))).all():
         _message_state(session, actor, message_id).read_at = moment
@@ -294,7 +296,7 @@ def states_of(session: Session, actor: Actor, messages: Collection[str]) -> dict
 def attaches(session: Session, actor: Actor, file_id: str) -> bool:
     """Whether a message that `actor` may see carries the file."""
     carried = (
-        visible(actor)
+        visible(session, actor)
         .join(Message, Message.conversation_id == Conversation.id)
         .join(Attachment, Attachment.message_id == Message.id)
         .where(Attachment.file_id == file_id)
@@ -305,7 +307,7 @@ def attaches(session: Session, actor: Actor, file_id: str) -> bool:
 def ids_of_episode(session: Session, actor: Actor, episode_id: str) -> list[str]:
     """The conversations about an episode that `actor` may see, the newest first."""
     chosen = (
-        visible(actor)
+        visible(session, actor)
         .where(Conversation.episode_id == episode_id)
         .order_by(Conversation.last_message_at.desc(), Conversation.id)
         .with_only_columns(Conversation.id)

@@ -56,7 +56,9 @@ def update(
             if changes.get(name, embryo) is None:
                 changes.pop(name)  # it isn't shown to patients, so theirs comes back empty
         if not is_reached(session, actor, embryo):
-            if changes != {"disposition": Disposition.UNDECIDED} or embryo.disposition not in FINAL_WISHES:
+            if changes != {"disposition": Disposition.UNDECIDED} or not _signs_the_wish(
+                session, actor, embryo
+            ):
                 raise NotThere
             stamp = embryo.concurrency_stamp  # which they have no way to know
     require_stamp(embryo.concurrency_stamp, stamp)
@@ -79,6 +81,16 @@ def is_choice(embryo: EmbryoStorage, change: EmbryoChange) -> bool:
     return change.status not in (msgspec.UNSET, embryo.status) or change.disposition not in (
         msgspec.UNSET,
         embryo.disposition,
+    )
+
+
+def _signs_the_wish(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
+    """Whether `actor` is a signer of a form that brought about the wish that the embryo's storage ends."""
+    return any(
+        form.disposition == embryo.disposition
+        and any(signer.person_id == actor.person_id for signer in form.required_signers)
+        for form in embryo_moves.decisions_about(session, embryo)
+        if embryo.disposition in FINAL_WISHES
     )
 
 

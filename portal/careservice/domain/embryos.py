@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ForeignKey, String, select
+from sqlalchemy import ForeignKey, String, false, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
@@ -68,7 +68,8 @@ class EmbryoStorage(Audited, Base):
     `storage_consented_until` is how far consent goes, `storage_expires_at` how far it is paid,
     `statutory_limit` how far the law goes: three dates that are never one another. `stopped_at` is when the
     patient's side last stopped it: what they signed before decides nothing more. A thawed embryo can have a
-    `hold_cause` too. `thaw_form_id` is the form that allowed the thaw.
+    `hold_cause` too. `held_by_clinic` and `clinic_hold_reason` keep the clinic's own hold while the patient's
+    side stops the embryo as well. `thaw_form_id` is the form that allowed the thaw.
     """
 
     __tablename__ = "embryo_storage"
@@ -87,6 +88,8 @@ class EmbryoStorage(Audited, Base):
     location: Mapped[Location | None] = mapped_column(Structs(Location))
     hold_reason: Mapped[str | None]
     hold_cause: Mapped[HoldCause | None] = mapped_column(one_of(HoldCause))
+    held_by_clinic: Mapped[bool] = mapped_column(default=False, server_default=false())
+    clinic_hold_reason: Mapped[str | None]
     stopped_at: Mapped[datetime | None]
     thaw_form_id: Mapped[str | None] = mapped_column(String(36))
     pgt_result_id: Mapped[str | None] = mapped_column(String(36))
@@ -131,6 +134,9 @@ def hold(embryo: EmbryoStorage, cause: HoldCause, actor: Actor) -> None:
     """Stop an embryo on the patient's side, wherever it isn't at its end; one that was thawed stays so, stopped."""
     if not MOVES[embryo.status]:
         return
+    if embryo.status == EmbryoStatus.ON_HOLD and embryo.hold_cause not in BY_THE_PATIENT:
+        embryo.held_by_clinic = True
+        embryo.clinic_hold_reason = embryo.hold_reason
     if embryo.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED):
         embryo.status = EmbryoStatus.ON_HOLD
     embryo.hold_cause = cause
@@ -140,11 +146,17 @@ def hold(embryo: EmbryoStorage, cause: HoldCause, actor: Actor) -> None:
 
 
 def end_hold(embryo: EmbryoStorage, actor: Actor) -> None:
-    """End a hold that the patient's side had brought about; the clinic's own stays."""
+    """End a hold that the patient's side had brought about; the clinic's own stays, from before it too."""
     if embryo.hold_cause not in BY_THE_PATIENT:
         return
-    if embryo.status == EmbryoStatus.ON_HOLD:
-        embryo.status = EmbryoStatus.STORED
-    embryo.hold_cause = None
-    embryo.hold_reason = None
+    if embryo.held_by_clinic:
+        embryo.hold_cause = HoldCause.CLINIC
+        embryo.hold_reason = embryo.clinic_hold_reason
+    else:
+        if embryo.status == EmbryoStatus.ON_HOLD:
+            embryo.status = EmbryoStatus.STORED
+        embryo.hold_cause = None
+        embryo.hold_reason = None
+    embryo.held_by_clinic = False
+    embryo.clinic_hold_reason = None
     embryo.touch(actor.sub)

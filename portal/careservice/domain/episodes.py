@@ -138,7 +138,7 @@ class Alert(Base):
 def find(session: Session, actor: Actor, episode_id: str) -> Episode:
     """The episode as far as `actor` reaches: staff any of the clinic's, others what `reached` picks."""
     episode = session.scalars(
-        select(Episode).where(Episode.id == episode_id, Episode.id.in_(reached(actor)))
+        select(Episode).where(Episode.id == episode_id, Episode.id.in_(reached(session, actor)))
     ).one_or_none()
     if episode is None:
         raise NotThere
@@ -147,10 +147,10 @@ def find(session: Session, actor: Actor, episode_id: str) -> Episode:
 
 def is_reached(session: Session, actor: Actor, episode_id: str) -> bool:
     """Whether `find` would find it."""
-    return session.scalar(reached(actor).where(Episode.id == episode_id)) is not None
+    return session.scalar(reached(session, actor).where(Episode.id == episode_id)) is not None
 
 
-def reached(actor: Actor) -> Select[str]:
+def reached(session: Session, actor: Actor) -> Select[str]:
     """The ids of the episodes that `actor` may see: staff their clinic's, patients their own.
 
     A partner sees those of a patient who shares their care with him, as long as that lasts.
@@ -159,5 +159,7 @@ def reached(actor: Actor) -> Select[str]:
     if actor.is_staff:
         return chosen
     mine = sharing.own_records(actor)
-    as_partner = and_(Episode.partner_id.in_(mine), Episode.patient_id.in_(sharing.sharing_with(actor)))
+    as_partner = and_(
+        Episode.partner_id.in_(mine), Episode.patient_id.in_(sharing.sharing_with(session, actor))
+    )
     return chosen.where(or_(Episode.patient_id.in_(mine), as_partner))

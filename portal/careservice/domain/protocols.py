@@ -96,7 +96,7 @@ class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):
     monitoring: Annotated[list[MonitoringDay], msgspec.Meta(max_length=200)]
 
 
-def visible(actor: Actor) -> Select[FertilityProtocol]:
+def visible(session: Session, actor: Actor) -> Select[FertilityProtocol]:
     """The protocols that `actor` may see: staff their clinic's, patients their own and their episodes'."""
     chosen = select(FertilityProtocol).where(FertilityProtocol.tenant_id == actor.tenant_id)
     if actor.is_staff:
@@ -104,14 +104,16 @@ def visible(actor: Actor) -> Select[FertilityProtocol]:
     return chosen.where(
         or_(
             FertilityProtocol.patient_id.in_(sharing.own_records(actor)),
-            FertilityProtocol.episode_id.in_(episodes.reached(actor)),
+            FertilityProtocol.episode_id.in_(episodes.reached(session, actor)),
         )
     )
 
 
 def find(session: Session, actor: Actor, protocol_id: str) -> FertilityProtocol:
     """The protocol, if `actor` may see it."""
-    protocol = session.scalars(visible(actor).where(FertilityProtocol.id == protocol_id)).one_or_none()
+    protocol = session.scalars(
+        visible(session, actor).where(FertilityProtocol.id == protocol_id)
+    ).one_or_none()
     if protocol is None:
         raise NotThere
     return protocol

@@ -6,7 +6,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
-from portal.careservice.domain import sharing
+from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.consents.forms import ConsentForm, Signer, live_at
 from portal.careservice.domain.embryos import EmbryoStorage
@@ -27,7 +27,7 @@ def end(session: Session, actor: Actor, relationship_id: str) -> None:
     owner = session.get_one(Patient, relationship.patient_id)
     if not actor.is_staff and not owner.is_about(actor):
         raise NotThere
-    today = sharing.today()
+    today = clinics.today(session, relationship.tenant_id)
     if relationship.end_date is not None and relationship.end_date <= today:
         raise NotThere
     if _is_in_use(session, relationship):

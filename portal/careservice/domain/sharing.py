@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from sqlalchemy import Select, or_, select
+from sqlalchemy.orm import Session
 
-from portal.careservice.clock import now
+from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.enumerations import RelationshipType
 from portal.careservice.domain.patients import Patient, Relationship, is_mine
@@ -15,18 +14,13 @@ PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.
 """The relationships that can open a patient's care to another person."""
 
 
-def today() -> date:
-    """The day by which relationships begin and end: the one in UTC, as a clinic's zone isn't kept here."""
-    return now().date()
-
-
-def sharing_with(actor: Actor) -> Select[str]:
+def sharing_with(session: Session, actor: Actor) -> Select[str]:
     """The ids of the patients who share their care with `actor` today.
 
     It is the patient of a relationship who shares; the related person's own records take another one. A
-    relationship counts from its first day to the day before its last.
+    relationship counts from its first day to the day before its last, by the clinic's calendar.
     """
-    day = today()
+    day = clinics.today(session, actor.tenant_id)
     return select(Relationship.patient_id).where(
         Relationship.tenant_id == actor.tenant_id,
         Relationship.related_patient_id.in_(own_records(actor)),

@@ -85,6 +85,8 @@ def end_storage(
     embryo.status = status
     embryo.hold_cause = None
     embryo.hold_reason = None
+    embryo.held_by_clinic = False
+    embryo.clinic_hold_reason = None
     embryo.touch(None)
     return end
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import requests
 
 from portal.careservice.ids import new_id, sample_id
+
+_RENEWED_AFTER = 300.0
+"""Seconds after which a service client's token is got anew; the service's own last ten minutes."""
 
 
 class Api:
@@ -18,7 +22,7 @@ class Api:
         self.base_url: str = service.base_url
         self._session = requests.Session()
         self._session.trust_env = False
-        self._tokens: dict[str, str] = {}
+        self._tokens: dict[str, tuple[float, str]] = {}
 
     def __call__(
         self,
@@ -51,9 +55,11 @@ class Api:
         clinic = who.removesuffix("-service")
         if clinic == who:
             return str(self._service.token(who))
-        if who not in self._tokens:
-            self._tokens[who] = self._service.service_token(clinic)
-        return self._tokens[who]
+        until, token = self._tokens.get(who, (0.0, ""))
+        if time.monotonic() >= until:
+            token = str(self._service.service_token(clinic))
+            self._tokens[who] = (time.monotonic() + _RENEWED_AFTER, token)
+        return token
 
     def get(self, who: str, path: str, **query: Any) -> Any:
         """The body of a GET that has to work."""

@@ -22,6 +22,8 @@ NEEDED = {
     ("signing_keys", "private_pem"),
     ("people", "roles"),
     ("physicians", "time_zone"),
+    ("tenants", "country"),
+    ("tenants", "time_zone"),
     ("clinic_policies", "modules_off"),
     ("pgt_results", "abnormalities"),
 }

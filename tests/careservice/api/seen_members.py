@@ -60,11 +60,11 @@ FOR_ALL: dict[str, str] = {
     ),
     "episode.timeline": "id kind note occurredAt stage title verified",
     "form": (
-        "body caseId concurrencyStamp contentHash disposition embryoStorageIds seal creationTime creatorId effectiveAt "
-        "episodeId expiresAt fileId id kind lastModificationTime lastModifierId partnerId "
-        "patientId patientName procedureDate requiredSigners revokeReason revokedAt "
-        "revokedById sentAt signatures signingOrder statements status supersededById "
-        "supersedesId title version"
+        "body caseId concurrencyStamp contentHash creationTime creatorId disposition "
+        "effectiveAt embryoStorageIds episodeId expiresAt fileId id kind lastModificationTime "
+        "lastModifierId partnerId patientId patientName procedureDate requiredSigners "
+        "revokeReason revokedAt revokedById seal sentAt signatures signingOrder statements "
+        "status supersededById supersedesId title version"
     ),
     "form.body": "heading id summary text",
     "form.requiredSigners": "name order personId role",
@@ -72,11 +72,11 @@ FOR_ALL: dict[str, str] = {
     "form.statements": "id text",
     "forms": "items totalCount",
     "forms.items": (
-        "caseId concurrencyStamp contentHash disposition embryoStorageIds seal creationTime creatorId effectiveAt episodeId "
-        "expiresAt fileId id kind lastModificationTime lastModifierId partnerId patientId "
-        "patientName procedureDate requiredSigners revokeReason revokedAt revokedById "
-        "sentAt signatures signingOrder statements status supersededById supersedesId "
-        "title version"
+        "caseId concurrencyStamp contentHash creationTime creatorId disposition effectiveAt "
+        "embryoStorageIds episodeId expiresAt fileId id kind lastModificationTime "
+        "lastModifierId partnerId patientId patientName procedureDate requiredSigners "
+        "revokeReason revokedAt revokedById seal sentAt signatures signingOrder statements "
+        "status supersededById supersedesId title version"
     ),
     "forms.items.requiredSigners": "name order personId role",
     "forms.items.signatures": "contentHash language method name personId role signedAt",
@@ -175,7 +175,7 @@ PLACES_FOR_ALL = (
     "appointments.time_zone attachments.media_type attachments.name care_team_members.name "
     "care_team_members.role cases.case_number cases.closed_reason cases.title "
     "consent_forms.body.heading consent_forms.body.id consent_forms.body.summary "
-    "consent_forms.body.text consent_forms.content_hash consent_forms.kind "
+    "consent_forms.body.text consent_forms.content_hash consent_forms.embryo_storage_ids consent_forms.kind "
     "consent_forms.revoke_reason consent_forms.statements.id consent_forms.statements.text "
     "consent_forms.title consent_forms.version consent_signatures.content_hash "
     "consent_signatures.language consent_signatures.name consent_signers.name "

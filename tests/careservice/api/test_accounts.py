@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
-from portal.careservice.domain.consents.forms import Signature, Signer
-from portal.careservice.domain.enumerations import SignatureMethod, SignerRole
 from portal.careservice.domain.patients import Patient
 from portal.careservice.identity.tables import Person
 from portal.careservice.ids import new_id, sample_id
-from tests.careservice.api.calls import CONSENTS, EPISODES, GRACE_EPISODE, form, patient, signature
+from tests.careservice.api.calls import CONSENTS, EPISODES, GRACE_EPISODE, form, patient, person, signature
 from tests.careservice.api.clinic import Clinic
 
 JOSEPH = patient("joseph")
@@ -161,32 +159,23 @@ def test_a_patient_binds_nothing(clinic: Clinic) -> None:
 
 
 def test_binding_names_the_account_where_a_signature_is_awaited(bindable: Clinic) -> None:
-    def name_the_record(session: Session) -> None:
-        for key in ("grace-renewal", "grace-genetic"):
-            form_id = sample_id("consent", key)
-            session.add(
-                Signer(
-                    form_id=form_id, position=9, role=SignerRole.PARTNER, person_id=JOSEPH,
-                    name="Joseph Okafor-D'Angelo", order=9,
-                )
-            )  # fmt: skip
-        session.add(
-            Signature(
-                form_id=sample_id("consent", "grace-genetic"), role=SignerRole.PARTNER, person_id=JOSEPH,
-                name="Joseph", signed_at=bindable.moment, method=SignatureMethod.PAPER, content_hash="-",
-                typed="Joseph",
-            )
-        )  # fmt: skip
+    def signers(form: Any) -> list[str]:
+        return [one["personId"] for one in form["requiredSigners"]]
 
-    bindable.change(name_the_record)
-    signed_path = f"{CONSENTS}/{sample_id('consent', 'grace-genetic')}"
+    signed_path = f"{CONSENTS}/{sample_id('consent', 'grace-disposition')}"
     waiting_path = f"{CONSENTS}/{sample_id('consent', 'grace-renewal')}"
-    signed, waiting = bindable.get("nora", signed_path), bindable.get("nora", waiting_path)
+    before = bindable.get("nora", waiting_path)
+    assert signers(before) == [person("grace"), JOSEPH]
+    half = bindable("grace", "POST", f"{waiting_path}/sign", signature(before)).json
+    assert half["status"] == "PartiallySigned"
+    signed = bindable.get("nora", signed_path)
+    assert JOSEPH in signers(signed)
     assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
     assert bindable.get("nora", signed_path) == signed, "what was signed stays as it was"
-    now_waiting = bindable.get("joseph", waiting_path)
-    assert [one["personId"] for one in now_waiting["requiredSigners"]][-1] == ACCOUNT
-    assert now_waiting["concurrencyStamp"] != waiting["concurrencyStamp"]
-    name = waiting["requiredSigners"][-1]["name"]
-    body = signature(now_waiting, "Partner", signature=name)
-    assert bindable("joseph", "POST", f"{waiting_path}/sign", body).status_code == 200
+    waiting = bindable.get("joseph", waiting_path)
+    assert signers(waiting) == [person("grace"), ACCOUNT]
+    assert waiting["signatures"] == half["signatures"]
+    assert waiting["concurrencyStamp"] != half["concurrencyStamp"]
+    body = signature(waiting, "Partner", signature="joseph okafor dangelo")
+    done = bindable("joseph", "POST", f"{waiting_path}/sign", body)
+    assert (done.status_code, done.json["status"]) == (200, "Signed"), done.text

@@ -11,8 +11,8 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from portal.careservice import database
-from portal.careservice.domain.consents.forms import Signer
-from portal.careservice.domain.enumerations import RelationshipType
+from portal.careservice.domain.consents.forms import ConsentForm, Signer
+from portal.careservice.domain.enumerations import Disposition, RelationshipType
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Relationship
 from portal.careservice.ids import new_id, sample_id
@@ -30,7 +30,8 @@ Look = Callable[..., Seen]
 def look(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Look]:
     """What a person sees; `ended` after the sharing with Daniel ended, `unnamed` without the forms that he signs.
 
-    Daniel is the partner in Grace's episode too, so that there is one with embryos and results.
+    Daniel is the partner in Grace's episode too, so that there is one with embryos and results,
+    and a form of Amelia's and his decides about embryos.
     """
     clinic = new_clinic(tmp_path_factory.mktemp("canaries"))
     known: dict[str, Any] = {}
@@ -38,6 +39,8 @@ def look(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Look]:
     def prepare(session: Session) -> None:
         session.get_one(Episode, GRACE_EPISODE).partner_id = patient("daniel")
         session.add(_shared("grace"))
+        form = session.get_one(ConsentForm, sample_id("consent", "amelia-treatment-2"))
+        form.disposition = Disposition.DISCARD
         session.flush()
         known["planted"] = plant(session)
         known["ids"] = ids_of(session)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import requests
 
+from portal.careservice.domain.embryos import HoldCause
 from portal.careservice.domain.enumerations import CareStatus, Disposition
 from tests.careservice.api.calls import (
     CONSENTS,
@@ -221,6 +222,39 @@ def test_only_a_new_form_about_the_embryo_ends_the_hold(couple: Case, kind: str)
     assert couple.refused(status="Discarded") == "FormMissing"
 
 
+def end_sharing(case: Case) -> None:
+    episode = case.api.get("grace", f"{EPISODES}/{case.family.episode}")
+    for relationship in episode["relationships"]:
+        path = f"/api/care/relationships/{relationship['id']}"
+        assert case.api("grace", "DELETE", path).status_code in (200, 204)
+    assert case.api("daniel", "GET", f"{EPISODES}/{case.family.episode}").status_code == 404
+
+
+def test_a_former_partner_takes_back_what_he_signed_and_is_told_no_more_than_that(couple: Case) -> None:
+    couple.signed("Storage")
+    couple.signed("Disposition", "Witness:nora", disposition="Discard")
+    end_sharing(couple)
+    for more in ({"status": "Reserved"}, {"notes": "?"}, {"disposition": "ContinueStorage"}):
+        assert couple.put("daniel", **{"disposition": "Undecided", **more}).status_code in (403, 404)
+    assert couple.embryo["disposition"] == "Discard"
+    back = couple.put("daniel", disposition="Undecided", concurrencyStamp="unknown")
+    assert back.status_code == 200, back.text
+    assert back.json() == {
+        "id": couple.embryo_id, "patientId": couple.family.patient, "embryoCode": "X-1",
+        "status": "OnHold", "disposition": "Undecided",
+    }  # fmt: skip
+    assert couple.embryo["holdReason"] == "Decision taken back"
+    assert couple.put("daniel", disposition="Undecided").status_code == 404
+
+
+def test_a_former_partner_takes_back_no_wish_that_he_did_not_sign(api: Api, families: Families) -> None:
+    case = Case(api, families.add("grace", "daniel", disposition=Disposition.DISCARD))
+    case.signed("Storage")  # names the embryo, and says nothing of its end
+    end_sharing(case)
+    assert case.put("daniel", disposition="Undecided").status_code == 404
+    assert case.embryo["disposition"] == "Discard"
+
+
 def test_a_decision_half_signed_before_it_was_taken_back_decides_nothing(couple: Case) -> None:
     first = couple.made("Disposition", "Clinician:victor", disposition="Discard")
     for who, role in (("grace", "Patient"), ("daniel", "Partner")):
@@ -272,6 +306,26 @@ def test_the_clinics_own_hold_is_its_own_to_end(alone: Case) -> None:
     assert alone.embryo["status"] == "OnHold"
     assert alone.put("elif", status="Stored").json()["status"] == "Stored"
     assert alone.put("elif", status="Discarded").json()["status"] == "Discarded"
+
+
+@pytest.mark.parametrize("stop", ["withdrawn", "taken back", "both"])
+def test_the_clinics_own_hold_outlasts_the_patients(api: Api, families: Families, stop: str) -> None:
+    case = Case(api, families.add("grace", hold_cause=HoldCause.CLINIC, hold_reason="Repeat biopsy"))
+    storage = case.signed("Storage")
+    case.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert case.put("elif", status="OnHold").json()["holdReason"] == "Repeat biopsy"
+    if stop != "withdrawn":
+        assert case.put("grace", disposition="Undecided").json()["holdReason"] == "Decision taken back"
+    if stop != "taken back":
+        assert revoke(case.api, "grace", storage).status_code == 200
+        assert case.embryo["holdReason"] == "Consent withdrawn"
+    assert case.refused(status="Stored") == "OnHold"
+    case.signed("Disposition", "Witness:nora", disposition="Discard")
+    assert (case.embryo["status"], case.embryo["holdReason"]) == ("OnHold", "Repeat biopsy")
+    assert case.refused(status="Discarded") == "OnHold"
+    freed = case.put("elif", status="Stored").json()
+    assert (freed["status"], freed["holdReason"]) == ("Stored", None)
+    assert case.put("elif", status="Discarded").json()["status"] == "Discarded"
 
 
 def test_forms_of_before_with_a_clinician_alone_allow_nothing(api: Api, families: Families) -> None:

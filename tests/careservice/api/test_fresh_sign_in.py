@@ -84,7 +84,7 @@ def test_patients_sign_within_five_minutes_clinicians_and_witnesses_within_twent
 def test_a_challenge_takes_no_idempotency_key(clinic: Clinic) -> None:
     made = clinic("nora", "POST", CONSENTS, form()).json
     path = f"{CONSENTS}/{made['id']}/sign"
-    body = signature(made, signature="Amelia")
+    body = signature(made)
     old = clinic.token("amelia", timedelta(hours=1))
     assert_challenged(clinic.call(old, "POST", path, body, Idempotency_Key="one"), 300)
     signed = clinic("amelia", "POST", path, body, Idempotency_Key="one")

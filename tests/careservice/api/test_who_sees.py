@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import update
@@ -18,6 +19,7 @@ from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.pgt_results import Abnormality, PgtResult
 from portal.careservice.domain.policies import ClinicPolicy
+from portal.careservice.identity.tables import Tenant
 from portal.careservice.ids import new_id, sample_id
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, EPISODES, GRACE_EPISODE, form, patient
 from tests.careservice.api.calls import signature as signature_for
@@ -42,7 +44,8 @@ def change(clinic: Clinic, kind: type[Any], record_id: str, **values: Any) -> No
 
 
 def today(clinic: Clinic, days: int = 0) -> date:
-    return clinic.moment.date() + timedelta(days=days)
+    """The date at the clinic, so many days later."""
+    return clinic.moment.astimezone(ZoneInfo("Europe/London")).date() + timedelta(days=days)
 
 
 # Sharing
@@ -98,6 +101,16 @@ def test_a_relationship_that_ends_tomorrow_stands_today(clinic: Clinic) -> None:
     assert clinic("daniel", "GET", EPISODE).status_code == 404
 
 
+@pytest.mark.parametrize(("zone", "status"), [("Pacific/Kiritimati", 404), ("Pacific/Pago_Pago", 200)])
+def test_a_relationship_ends_by_the_clinics_calendar(clinic: Clinic, zone: str, status: int) -> None:
+    clinic.moment = datetime(
+        2027, 3, 1, 10, 30, tzinfo=UTC
+    )  # 2 March on Kiritimati, 28 February in Pago Pago
+    change(clinic, Tenant, sample_id("tenant", "riverside"), time_zone=zone)
+    change(clinic, Relationship, SHARED, end_date=date(2027, 3, 2 if status == 404 else 1))
+    assert clinic("daniel", "GET", EPISODE).status_code == status
+
+
 def test_it_is_the_patient_who_shares(clinic: Clinic) -> None:
     change(
         clinic, Relationship, SHARED,
@@ -112,7 +125,7 @@ def test_a_former_partner_reads_signs_and_withdraws_the_forms_that_name_him(clin
     path = f"{CONSENTS}/{made['id']}"
     read = clinic.get("daniel", path)
     assert read["body"] == made["body"]
-    signed = clinic("daniel", "POST", f"{path}/sign", signature_for(read, "Partner", signature="Daniel"))
+    signed = clinic("daniel", "POST", f"{path}/sign", signature_for(read, "Partner"))
     assert signed.status_code == 200
     withdrawal = {"reason": "No.", "concurrencyStamp": signed.json["concurrencyStamp"]}
     assert clinic("daniel", "POST", f"{path}/revoke", withdrawal).json["status"] == "Revoked"

@@ -139,11 +139,13 @@ def test_it_says_which_members_may_be_missing(document: Json) -> None:
     schemas = document["components"]["schemas"]
     missing = {
         name: set(schemas[name]["properties"]) - set(schemas[name]["required"])
-        for name in ("PatientRecord", "CaseRecord", "EmbryoRecord", "PgtResultRecord", "SeenAbnormality")
+        for name in ("CaseRecord", "PgtResultRecord", "SeenAbnormality")
     }
     assert set(schemas["PatientRecord"]["required"]) == {"id", "firstName", "lastName", "preferredName"}
     assert missing["CaseRecord"] == {"notes", "diagnosis"}
-    assert missing["EmbryoRecord"] == {"notes", "pgtResultId"}
+    assert set(schemas["EmbryoRecord"]["required"]) == {
+        *("id", "patientId", "embryoCode", "status", "disposition"),
+    }
     assert missing["PgtResultRecord"] == {"comment", "condition"}
     assert missing["SeenAbnormality"] == {"change"}
 

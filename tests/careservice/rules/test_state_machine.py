@@ -7,7 +7,6 @@ session, and holds every form and embryo against that after each act.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -82,22 +81,6 @@ FLAW = st.sampled_from(("", "", "", *FLAWS))
 SECOND = st.sampled_from(("Witness", "Clinician"))
 
 
-class Fresh(Api):
-    """The care API, with everybody signed in no longer than two minutes ago."""
-
-    def __init__(self, service: TokenMaker) -> None:
-        super().__init__(service)
-        self._maker = service
-        self._signed_in: dict[str, tuple[float, str]] = {}
-
-    def token(self, who: str) -> str:
-        since, token = self._signed_in.get(who, (0.0, ""))
-        if time.monotonic() - since > 120 or not token:
-            token = str(self._maker.tokens(who)["access_token"])
-            self._signed_in[who] = (time.monotonic(), token)
-        return token
-
-
 def folded(kind: str) -> str:
     return "".join(kind.split()).lower()
 
@@ -105,7 +88,7 @@ def folded(kind: str) -> str:
 class Rules(RuleBasedStateMachine):
     """One family with four embryos, and everybody who could do something about them."""
 
-    def __init__(self, api: Fresh, families: Families) -> None:
+    def __init__(self, api: Api, families: Families) -> None:
         super().__init__()
         self.api, self.families = api, families
         self.step = 0
@@ -477,19 +460,19 @@ class Rules(RuleBasedStateMachine):
 
 
 @pytest.fixture(scope="module")
-def fresh(care_service: TokenMaker) -> Iterator[Fresh]:
-    api = Fresh(care_service)
+def calls(care_service: TokenMaker) -> Iterator[Api]:
+    api = Api(care_service)
     yield api
     api.close()
 
 
-def test_nobody_is_harmed_whatever_is_done_in_whatever_order(fresh: Fresh, families: Families) -> None:
-    run_state_machine_as_test(lambda: Rules(fresh, families), settings=SETTINGS)  # pyright: ignore[reportUnknownMemberType]
+def test_nobody_is_harmed_whatever_is_done_in_whatever_order(calls: Api, families: Families) -> None:
+    run_state_machine_as_test(lambda: Rules(calls, families), settings=SETTINGS)  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_the_machine_gets_as_far_as_ends_and_holds(fresh: Fresh, families: Families) -> None:
+def test_the_machine_gets_as_far_as_ends_and_holds(calls: Api, families: Families) -> None:
     """What the machine tries does succeed where it should, so that its silence says something."""
-    machine = Rules(fresh, families)
+    machine = Rules(calls, families)
     machine.begin("daniel")
     machine.agree("Treatment", None, 0, "", "Clinician")
     machine.move(0, "elif", "Thawed", False, {})
@@ -502,9 +485,9 @@ def test_the_machine_gets_as_far_as_ends_and_holds(fresh: Fresh, families: Famil
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_one_thing_missing_is_enough(fresh: Fresh, families: Families, flaw: str) -> None:
+def test_one_thing_missing_is_enough(calls: Api, families: Families, flaw: str) -> None:
     """Each flaw at least once, whatever chance leaves out."""
-    machine = Rules(fresh, families)
+    machine = Rules(calls, families)
     machine.begin("daniel")
     machine.decide(0, "Discarded", "Disposition", flaw, "Witness", "elif")
     machine.treat(1, flaw, "Witness", "elif")
@@ -512,9 +495,9 @@ def test_one_thing_missing_is_enough(fresh: Fresh, families: Families, flaw: str
 
 
 @pytest.mark.parametrize("kind", ["Disposition", "Storage", "Treatment", "Dispositon"])
-def test_the_machine_sees_forgery(fresh: Fresh, families: Families, kind: str) -> None:
+def test_the_machine_sees_forgery(calls: Api, families: Families, kind: str) -> None:
     """A form that a clinician alone brought to Signed, past the rules, doesn't get by its invariant."""
-    machine = Rules(fresh, families)
+    machine = Rules(calls, families)
     machine.begin("daniel")
     families.older_form(machine.family, kind, signed_by="victor", embryos=machine.family.embryos)
     machine._look()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.consents import kinds
-from portal.careservice.domain.consents.forms import OPEN, ConsentForm, Signature, Signer
+from portal.careservice.domain.consents.forms import OPEN, ConsentForm, Signature, Signer, with_people
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import ConsentStatus, SignerRole
 from portal.careservice.domain.episodes import Episode
@@ -89,20 +90,25 @@ def name_of_record(session: Session, matter: Matter, role: SignerRole, person_id
     raise Refused(Rule.SIGNER_NOT_OF_RECORD)
 
 
-def rename_signers(session: Session, patient: Patient, before: str) -> None:
+def rename_signers(session: Session, actor: Actor, patient: Patient, before: str) -> None:
     """Name a patient's new account where a form still waits for `before`; signatures given stay as they are."""
     after = patient.user_id or patient.id
-    signed = select(Signature.form_id).where(Signature.person_id == before)
-    waiting = select(ConsentForm.id).where(
-        ConsentForm.tenant_id == patient.tenant_id,
-        ConsentForm.status.in_((*OPEN, ConsentStatus.DRAFT)),
-        ConsentForm.id.not_in(signed),
+    waiting = session.scalars(
+        with_people(
+            select(ConsentForm).where(
+                ConsentForm.tenant_id == patient.tenant_id,
+                ConsentForm.status.in_((*OPEN, ConsentStatus.DRAFT)),
+                ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == before)),
+            )
+        )
     )
-    session.execute(
-        update(Signer)
-        .where(Signer.person_id == before, Signer.role.in_(PATIENTS_SIDE), Signer.form_id.in_(waiting))
-        .values(person_id=after)
-    )
+    for form in waiting:
+        if form.has_signature_of(before):
+            continue
+        for signer in form.required_signers:
+            if signer.person_id == before and signer.role in PATIENTS_SIDE:
+                signer.person_id = after
+        form.touch(actor.sub)
 
 
 def _records_for(session: Session, matter: Matter, role: SignerRole, record_id: str) -> Collection[str]:
