@@ -7,9 +7,9 @@ from portal.services.endpoints import DELETE_RELATIONSHIP
 
 
 def delete_relationship(care: Care, relationship_id: str) -> None:
-    """Removes it; read its episode again afterwards.
+    """Ends it, and what is shared with it, at once; read its episode again afterwards.
 
-    DELETE /api/care/relationships/{id} (care API specification §4). Raises `Refused` while an active shared
-    consent or a stored embryo depends on it, `NotFound` when it is gone already.
+    DELETE /api/care/relationships/{id} (care API specification §4). The record stays, with the day that it ended,
+    while a form or a stored embryo names both people. Raises `NotFound` when it has ended or is gone already.
     """
     care.act(DELETE_RELATIONSHIP, object, id=relationship_id)

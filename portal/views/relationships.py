@@ -1,4 +1,4 @@
-"""Removing someone from a patient's record: what follows, then once."""
+"""Removing someone from a patient's record: what follows and what stays signed, then once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from portal.context import context
 from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
+from portal.services.consents import all_consents
 from portal.services.errors import NotAllowed, NotFound, NotOffered, Unavailable
+from portal.services.gather import gather, known
+from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.services.records.relationships import Relationship
 from portal.services.relationships import delete_relationship
@@ -31,6 +34,7 @@ from portal.web.act_once import (
     sent_operation,
 )
 from portal.web.conflicts import kept_elsewhere
+from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
@@ -41,10 +45,15 @@ bp = Blueprint("relationships", __name__, url_prefix="/relationships")
 
 
 class RemovePage(Page, template="relationships/remove.html"):
-    """What follows from removing someone, and the form that does it; `note` says why nothing was removed."""
+    """What follows from removing someone, and the form that does it; `note` says why nothing was removed.
+
+    `forms` name both people and stay as they are, None where they can't be read; `stored` embryos are those of both.
+    """
 
     episode: Episode
     relationship: Relationship
+    forms: list[ConsentForm] | None
+    stored: list[str]
     operation: Operation
     note: str
 
@@ -65,7 +74,7 @@ def confirm(care: Care, person: Person, relationship_id: str) -> Response:
     except NotFound:
         return _gone(person, relationship_id)
     audit.shown("relationship.read", "relationship", relationship.id)
-    return _ask(episode, relationship, _operation(person, episode, relationship))
+    return _ask(care, episode, relationship, _operation(person, episode, relationship))
 
 
 @bp.post("/<record:relationship_id>/remove")
@@ -80,7 +89,7 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
         return _removed(person, operation, is_first=False) if operation else _gone(person, relationship_id)
     if operation is None:
         fresh = _operation(person, episode, relationship)
-        return _ask(episode, relationship, fresh, status=409, note=_stale())
+        return _ask(care, episode, relationship, fresh, status=409, note=_stale())
     outcome = act_once(
         Attempt(person.sub, operation),
         lambda _key: _delete(care, relationship_id),
@@ -94,15 +103,15 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
         case Done(result=was_there):
             return _removed(person, operation, is_first=was_there is True)
         case Refused(NotOffered()):
-            return _ask(episode, relationship, operation, status=501, note=kept_elsewhere())
+            return _ask(care, episode, relationship, operation, status=501, note=kept_elsewhere())
         case Refused(errors.Refused(code=code)):
-            return _ask(episode, relationship, operation, status=403, note=refusal_message(code))
+            return _ask(care, episode, relationship, operation, status=403, note=refusal_message(code))
         case Refused(error) | NotSent(error):
             raise error
         case Unknown(is_readable=False):
             raise Unavailable("not confirmed", outcome_known=False)
         case Unknown() | Reopened():
-            return _ask(episode, relationship, operation, status=503, note=_unconfirmed())
+            return _ask(care, episode, relationship, operation, status=503, note=_unconfirmed())
 
 
 def _delete(care: Care, relationship_id: str) -> bool:
@@ -147,21 +156,68 @@ def _back(person: Person) -> str:
 
 
 def _ask(
-    episode: Episode, relationship: Relationship, operation: Operation, *, status: int = 200, note: str = ""
+    care: Care,
+    episode: Episode,
+    relationship: Relationship,
+    operation: Operation,
+    *,
+    status: int = 200,
+    note: str = "",
 ) -> Response:
-    page = RemovePage(episode=episode, relationship=relationship, operation=operation, note=note)
+    page = RemovePage(
+        episode=episode,
+        relationship=relationship,
+        forms=_forms_of_both(care, episode, relationship),
+        stored=_embryos_of_both(episode, relationship),
+        operation=operation,
+        note=note,
+    )
     return render(page, status=status)
 
 
+def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> list[ConsentForm] | None:
+    """The live forms that name both people; those that can't be read leave the page as it is."""
+    other = relationship.related_patient_id
+    if other is None:
+        return []
+    owner = relationship.patient_id or episode.patient.id
+    (forms,) = gather(lambda: all_consents(care, patient_id=owner))
+    found = known(forms)
+    if found is None:
+        return None
+    persons = {other, *_accounts(episode, other)}
+    return [
+        form
+        for form in found
+        if (form.is_open or form.is_signed)
+        and (form.partner_id == other or any(form.is_signer(person_id) for person_id in persons))
+    ]
+
+
+def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
+    """The codes of the embryos in storage that are theirs together, as far as this episode tells."""
+    if episode.partner is None or relationship.related_patient_id not in (
+        episode.partner.id,
+        episode.patient.id,
+    ):
+        return []
+    return [embryo.embryo_code for embryo in episode.embryos if embryo.is_in_storage]
+
+
+def _accounts(episode: Episode, patient_id: str) -> set[str]:
+    people = (one for one in (episode.patient, episode.partner) if one and one.id == patient_id)
+    return {one.user_id for one in people if one.user_id}
+
+
 def _of_id(relationship_id: str, person: Person) -> Callable[[Episode], Relationship | None]:
-    """Patients reach those of their own record alone; staff all that an episode holds."""
+    """Patients reach those of their own record alone; staff all that an episode holds. Ended ones nobody."""
 
     def pick(episode: Episode) -> Relationship | None:
         mine = episode.patient_of(person.sub)
         for one in episode.relationships:
             is_own = mine is not None and one.patient_id in (mine.id, None)
             if one.id == relationship_id and (person.is_staff or is_own):
-                return one
+                return None if one.is_ended(today()) else one
         return None
 
     return pick

@@ -24,8 +24,6 @@ def refusal_message(code: str) -> str:
             return _("A newer version of this form has taken its place.")
         case "WitnessIsSigner":
             return _("A witness can’t be someone who signs the form for themselves.")
-        case "ClinicianNotStaff":
-            return _("Only the clinic’s own staff sign as clinician.")
         case "PatientMustSign":
             return _("The patient has to be among those who sign.")
         case "PartnerMustSign":
@@ -50,18 +48,12 @@ def refusal_message(code: str) -> str:
             return _(
                 "A second person’s signature is missing: a clinician’s or a witness’s, and not your own."
             )
-        case "AccountBound":
-            return _("This record belongs to an account already, which can’t be changed.")
-        case "EmailChangedByYou":
-            return _(
-                "You changed this record’s e-mail address last, so another administrator has to do this."
-            )
-        case "EmbryoOnHold" | "OnHold":
+        case "OnHold":
             return _("This embryo is on hold, so nothing can be done with it now.")
-        case "DispositionConsentMissing":
-            return _("This needs a signed decision form first.")
-        case "RelationshipInUse":
-            return _("A consent in force or a stored embryo depends on it.")
+        case "AccountBound":
+            return _("This record belongs to an account already; that is set once.")
+        case "EmailChangedByYou":
+            return _("You changed this record’s e-mail address last, so someone else has to set its account.")
         case "MoveIntoDescendant":
             return _("A folder can’t be moved into itself or a folder inside it.")
         case "DuplicateName":

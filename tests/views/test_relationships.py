@@ -17,6 +17,7 @@ EPISODE = sample_id("episode", "amelia-1")
 DANIEL = sample_id("relationship", "amelia-daniel")
 CONTACT = sample_id("relationship", "amelia-contact")
 SISTER = sample_id("relationship", "grace-sister")
+JOSEPH = sample_id("relationship", "grace-joseph")
 GRACES = sample_id("episode", "grace-2")
 
 
@@ -42,14 +43,7 @@ def test_what_follows_is_said_and_looking_removes_nothing(amelia: Visitor, servi
     assert is_there(service, DANIEL)
 
 
-def test_a_rule_that_forbids_it_is_told_in_words(amelia: Visitor, service: CareService) -> None:
-    for _ in range(2):
-        page = amelia.get(address(DANIEL)).form("/relationships/").submit(status=403)
-        assert "A consent in force or a stored embryo depends on it." in page.words
-    assert is_there(service, DANIEL)
-
-
-@pytest.mark.parametrize("error", [Conflict(), Invalid(), Refused("RelationshipInUse")])
+@pytest.mark.parametrize("error", [Conflict(), Invalid(), Refused("FieldNotYours")])
 def test_a_removal_that_is_refused_in_any_way_leaves_the_form_open(
     amelia: Visitor, service: CareService, monkeypatch: pytest.MonkeyPatch, error: CareError
 ) -> None:
@@ -150,6 +144,49 @@ def test_staff_remove_from_the_episode_and_come_back_to_it(
     assert "Comfort Okafor was removed." in done.text
     assert "This was removed already." in hers.form("/relationships/").submit().text
     assert not is_there(service, SISTER)
+
+
+def test_what_stays_signed_is_said_and_the_end_is_shown_with_its_day(
+    portal: PortalThread, service: CareService
+) -> None:
+    amelia, daniel, nora = (portal.sign_in(who) for who in ("amelia", "daniel", "nora"))
+    shared = daniel.get(f"/episodes/{EPISODE}")
+    page = amelia.get(address(DANIEL))
+    kept = page.soup.select_one("main ul.links")
+    assert kept is not None
+    assert {str(a["href"]) for a in kept.select("a")} >= {
+        f"/consents/{sample_id('consent', 'amelia-storage')}"
+    }
+    assert "can’t be undone here" in page.words
+    form = page.form("/relationships/")
+    done = form.submit()
+    assert done.path == "/me"
+    people = done.words.partition("People on your record")[2]
+    assert "Daniel" in people
+    assert "Ended" in people
+    assert "Nothing is shared any more. What you both signed stays signed." in people
+    assert f"/relationships/{DANIEL}" not in done.text
+    assert is_there(service, DANIEL)
+    assert shared.visitor.get(f"/episodes/{EPISODE}", status=404)
+    assert "This was removed already." in form.submit().text
+    assert amelia.get(address(DANIEL), status=404).heading == "This was removed already"
+    episode = nora.get(f"/episodes/{EPISODE}")
+    assert "Ended" in episode.words
+    assert f"/relationships/{DANIEL}" not in episode.text
+    nora.get(address(DANIEL), status=404)
+
+
+def test_forms_that_cannot_be_read_stop_nothing(
+    portal: PortalThread, service: CareService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(care: object, **_query: object) -> None:
+        raise Unavailable("reset")
+
+    monkeypatch.setattr(relationships, "all_consents", unreadable)
+    page = portal.sign_in("grace").get(address(JOSEPH, GRACES))
+    assert "can’t be read right now" in page.words
+    page.form("/relationships/").submit()
+    assert is_there(service, JOSEPH), "an embryo in storage is of both"
 
 
 def test_what_never_was_is_not_there(amelia: Visitor) -> None:

@@ -32,3 +32,7 @@ class Relationship(Record, frozen=True, kw_only=True):
     is_portal_shared: bool = False
     start_date: date | None = None
     end_date: date | None = None
+
+    def is_ended(self, today: date) -> bool:
+        """Whether it is over: nothing is shared any more, and only what was signed still names the person."""
+        return self.end_date is not None and self.end_date <= today

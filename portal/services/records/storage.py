@@ -33,6 +33,17 @@ class Disposition(Choice):
     TRANSPORT = "Transport"
 
 
+FINAL_WISHES = (
+    Disposition.DISCARD,
+    Disposition.DONATE_RESEARCH,
+    Disposition.DONATE_PATIENT,
+    Disposition.TRANSPORT,
+)
+"""Wishes that end an embryo's storage: only a signed form makes one of them."""
+
+_BY_THE_PATIENT = ("Consent withdrawn", "Decision taken back")
+"""The reasons that the API gives for a hold that only a new signed form ends; staff can't write one (docs/assumptions.md)."""
+
 _LEAVING_STORAGE = (
     EmbryoStatus.THAWED,
     EmbryoStatus.DISCARDED,
@@ -92,9 +103,29 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
         return self.status.known and not self.next_statuses
 
     @property
+    def is_in_storage(self) -> bool:
+        """Frozen at the clinic, be it reserved or on hold."""
+        return self.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD)
+
+    @property
     def is_on_hold(self) -> bool:
         """Nothing may be done with it until the hold ends."""
         return self.status == EmbryoStatus.ON_HOLD
+
+    @property
+    def is_stopped(self) -> bool:
+        """On hold, or stopped on the patient's side after it was thawed."""
+        return self.is_on_hold or bool(self.hold_reason)
+
+    @property
+    def is_held_by_patient(self) -> bool:
+        """Whether a withdrawal or a decision taken back stopped it: only a new signed form ends that."""
+        return self.is_stopped and self.hold_reason in _BY_THE_PATIENT
+
+    @property
+    def has_final_wish(self) -> bool:
+        """Whether a signed form decided that its storage ends."""
+        return self.disposition in FINAL_WISHES
 
     @property
     def next_statuses(self) -> tuple[EmbryoStatus, ...]:
