@@ -133,6 +133,11 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
         return EMBRYO_MOVES.get(self.status, ())
 
     @staticmethod
+    def is_irreversible(status: EmbryoStatus) -> bool:
+        """Whether a move to `status` can't be taken back: the final ones, and thawing."""
+        return status == EmbryoStatus.THAWED or EmbryoStorage.is_final(status)
+
+    @staticmethod
     def is_final(status: EmbryoStatus) -> bool:
         """Whether a move to `status` can't be undone."""
         return EMBRYO_MOVES.get(status) == ()

@@ -1,0 +1,166 @@
+"""Whether a move of an embryo would be allowed, judged from what the API sent, and what is missing if not.
+
+The API decides. Judging first means that pages offer no move that its own records show to be refused. What didn't come
+allows nothing: a form that doesn't say which embryos it is about allows no move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from portal.services.records.cases import CareStatus
+from portal.services.records.consents import CLINIC_ROLES, ConsentForm, ConsentKind, Signature, SignerRole
+from portal.services.records.episodes import Episode
+from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
+
+WISHES_OF: Mapping[EmbryoStatus, tuple[Disposition, ...]] = {
+    EmbryoStatus.DISCARDED: (Disposition.DISCARD,),
+    EmbryoStatus.DONATED: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
+    EmbryoStatus.SHIPPED_OUT: (Disposition.TRANSPORT,),
+}
+"""The wishes that each end carries out."""
+
+_TREATS = (EmbryoStatus.THAWED, EmbryoStatus.TRANSFERRED)
+_DECIDES = (ConsentKind.DISPOSITION, ConsentKind.DONATION)
+_STAYS = (Disposition.UNDECIDED, Disposition.CONTINUE_STORAGE)
+_UNDER_WAY = (CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD)
+_SECOND_PERSON = (SignerRole.WITNESS, SignerRole.CLINICIAN)
+
+
+class Gap(StrEnum):
+    """What a move can lack."""
+
+    HELD_BY_PATIENT = "held by patient"
+    HELD_BY_CLINIC = "held by clinic"
+    FORMS_UNREADABLE = "forms unreadable"
+    NO_FORM = "no form"
+    NOT_SIGNED = "not signed"
+    NOT_NAMED = "not named"
+    PARTY_MISSING = "party missing"
+    TREATMENT_OVER = "treatment over"
+    WISH_DIFFERS = "wish differs"
+    SECOND_PERSON = "second person"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """One thing that a move lacks, the form concerned, and the names of those who haven't signed it."""
+
+    gap: Gap
+    form: ConsentForm | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What moves are judged by: the patient's forms (None where they can't be read), and the episodes they are for."""
+
+    forms: tuple[ConsentForm, ...] | None
+    episodes: Mapping[str, Episode]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move from the embryo's status to another: the form that allows it, if it needs one, or what is missing."""
+
+    status: EmbryoStatus
+    form: ConsentForm | None = None
+    missing: tuple[Missing, ...] = ()
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether nothing is known to be missing."""
+        return not self.missing
+
+
+def moves_of(embryo: EmbryoStorage, episode: Episode, evidence: Evidence, sub: str) -> tuple[Move, ...]:
+    """Every move that the embryo's status allows, for the person `sub` to make, with what each of them lacks."""
+    return tuple(_judge(embryo, episode, evidence, sub, status) for status in embryo.next_statuses)
+
+
+def names_embryo(form: ConsentForm, embryo_id: str) -> bool:
+    """Whether the form says that it is about this embryo."""
+    return embryo_id in (form.embryo_storage_ids or ())
+
+
+def second_signatures(form: ConsentForm, sub: str) -> tuple[Signature, ...]:
+    """The signatures of a Witness or Clinician other than the person `sub`."""
+    return tuple(s for s in form.signatures if s.role in _SECOND_PERSON and s.person_id != sub)
+
+
+def _judge(
+    embryo: EmbryoStorage, episode: Episode, evidence: Evidence, sub: str, status: EmbryoStatus
+) -> Move:
+    is_loss = embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.DISCARDED
+    needs_form = status in _TREATS or status in WISHES_OF
+    missing: list[Missing] = []
+    if needs_form and embryo.is_stopped:
+        missing.append(Missing(Gap.HELD_BY_PATIENT if embryo.is_held_by_patient else Gap.HELD_BY_CLINIC))
+    if embryo.is_on_hold and embryo.is_held_by_patient:
+        missing.append(Missing(Gap.HELD_BY_PATIENT))
+    if not needs_form:
+        return Move(status, missing=tuple(missing))
+    if status in _TREATS and embryo.disposition not in _STAYS:
+        missing.append(Missing(Gap.WISH_DIFFERS))
+    if status in WISHES_OF and not is_loss and embryo.disposition not in WISHES_OF[status]:
+        missing.append(Missing(Gap.WISH_DIFFERS))
+    if evidence.forms is None:
+        return Move(status, missing=(*missing, Missing(Gap.FORMS_UNREADABLE)))
+    if is_loss or status in _TREATS:
+        fitting = [form for form in evidence.forms if form.kind == ConsentKind.TREATMENT]
+    else:
+        decided = _decided(embryo, status)
+        fitting = [f for f in evidence.forms if f.kind in _DECIDES and f.disposition in decided]
+    found = _allowing(embryo, episode, fitting)
+    if isinstance(found, Missing):
+        return Move(status, missing=(*missing, found))
+    if status in _TREATS:
+        under_way = [form for form in found if _is_under_way(form, evidence)]
+        if not under_way:
+            return Move(status, missing=(*missing, Missing(Gap.TREATMENT_OVER, found[0])))
+        found = under_way
+    seen = next((form for form in found if second_signatures(form, sub)), None)
+    if seen is None:
+        missing.append(Missing(Gap.SECOND_PERSON, found[0]))
+    return Move(status, form=seen or found[0], missing=tuple(missing))
+
+
+def _decided(embryo: EmbryoStorage, status: EmbryoStatus) -> tuple[Disposition, ...]:
+    """The decision that a form has to hold for this end: the wish itself, where it is one that the end carries out."""
+    wishes = WISHES_OF[status]
+    return (embryo.disposition,) if embryo.disposition in wishes else wishes
+
+
+def _allowing(
+    embryo: EmbryoStorage, episode: Episode, fitting: Iterable[ConsentForm]
+) -> list[ConsentForm] | Missing:
+    """The forms that everybody signed and that name the embryo, else the nearest thing to one."""
+    of_patient = [form for form in fitting if form.patient_id == embryo.patient_id]
+    named = [form for form in of_patient if names_embryo(form, embryo.id)]
+    signed = [form for form in named if form.is_signed]
+    complete = [form for form in signed if not _unsigned(form, episode)]
+    if complete:
+        return complete
+    if signed:
+        return Missing(Gap.PARTY_MISSING, signed[0], _unsigned(signed[0], episode))
+    if waiting := next((form for form in named if form.is_open), None):
+        return Missing(
+            Gap.NOT_SIGNED, waiting, tuple(one.name for one in waiting.missing_signers if one.name)
+        )
+    if unnamed := next((form for form in of_patient if form.is_signed), None):
+        return Missing(Gap.NOT_NAMED, unnamed)
+    return Missing(Gap.NO_FORM)
+
+
+def _unsigned(form: ConsentForm, episode: Episode) -> tuple[str, ...]:
+    """The names of those of the embryo's couple who aren't among the form's signatures."""
+    signed = {s.person_id for s in form.signatures if s.role not in CLINIC_ROLES}
+    couple = (one for one in (episode.patient, episode.partner) if one is not None)
+    return tuple(one.full_name for one in couple if signed.isdisjoint({one.id, one.user_id or one.id}))
+
+
+def _is_under_way(form: ConsentForm, evidence: Evidence) -> bool:
+    episode = evidence.episodes.get(form.episode_id or "")
+    return episode is not None and episode.status in _UNDER_WAY

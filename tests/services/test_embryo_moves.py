@@ -1,0 +1,144 @@
+"""What each move of an embryo lacks, judged from records alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services.embryo_moves import Evidence, Gap, Move, moves_of
+from portal.services.records.cases import CareStatus
+from portal.services.records.consents import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
+from portal.services.records.episodes import Episode
+from portal.services.records.patients import Patient
+from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
+
+GRACE = Patient(id="grace", user_id="grace-account", first_name="Grace", last_name="Okafor")
+JOSEPH = Patient(id="joseph", first_name="Joseph", last_name="Okafor")
+EPISODE = Episode(id="e", status=CareStatus.ACTIVE, patient=GRACE, partner=JOSEPH)
+EMBRYO = EmbryoStorage(id="GO-1", embryo_code="GO-1", status=EmbryoStatus.STORED, patient_id="grace")
+SIGNED = (
+    Signature(role=SignerRole.PATIENT, person_id="grace-account", name="Grace Okafor"),
+    Signature(role=SignerRole.PARTNER, person_id="joseph", name="Joseph Okafor"),
+    Signature(role=SignerRole.WITNESS, person_id="nora", name="Nora"),
+)
+
+
+def form(kind: ConsentKind, **more: Any) -> ConsentForm:
+    members: dict[str, Any] = {
+        "status": ConsentStatus.SIGNED,
+        "patient_id": "grace",
+        "episode_id": "e",
+        "embryo_storage_ids": ("GO-1",),
+        "signatures": SIGNED,
+    }
+    return ConsentForm(id="f", title="A form", kind=kind, **{**members, **more})
+
+
+TREATMENT = form(ConsentKind.TREATMENT)
+DISCARD = form(ConsentKind.DISPOSITION, disposition=Disposition.DISCARD)
+
+
+def move(
+    to: EmbryoStatus, *forms: ConsentForm, sub: str = "elif", episode: Episode = EPISODE, **embryo: Any
+) -> Move:
+    evidence = Evidence(forms, {"e": episode})
+    moves = moves_of(replace(EMBRYO, **embryo), episode, evidence, sub)
+    return next(one for one in moves if one.status == to)
+
+
+def gaps(found: Move) -> list[Gap]:
+    return [one.gap for one in found.missing]
+
+
+def test_a_thaw_rests_on_the_treatment_form_and_an_end_on_the_decision() -> None:
+    assert move(EmbryoStatus.THAWED, TREATMENT, DISCARD).form is TREATMENT
+    end = move(EmbryoStatus.DISCARDED, TREATMENT, DISCARD, disposition=Disposition.DISCARD)
+    assert end.is_offered
+    assert end.form is DISCARD
+
+
+@pytest.mark.parametrize(
+    ("changes", "gap"),
+    [
+        ({"embryo_storage_ids": ("GO-2",)}, Gap.NOT_NAMED),
+        ({"embryo_storage_ids": None}, Gap.NOT_NAMED),
+        ({"kind": ConsentKind.STORAGE}, Gap.NO_FORM),
+        ({"kind": None}, Gap.NO_FORM),
+        ({"patient_id": "somebody"}, Gap.NO_FORM),
+        ({"status": ConsentStatus.REVOKED}, Gap.NO_FORM),
+        ({"status": ConsentStatus.PARTIALLY_SIGNED}, Gap.NOT_SIGNED),
+        ({"signatures": SIGNED[:1] + SIGNED[2:]}, Gap.PARTY_MISSING),
+        ({"signatures": SIGNED[:2]}, Gap.SECOND_PERSON),
+        ({"episode_id": "another"}, Gap.TREATMENT_OVER),
+    ],
+)
+def test_each_fault_of_the_form_stops_the_thaw(changes: dict[str, Any], gap: Gap) -> None:
+    found = move(EmbryoStatus.THAWED, replace(TREATMENT, **changes))
+    assert gaps(found) == [gap]
+    lost = move(EmbryoStatus.DISCARDED, replace(TREATMENT, **changes), status=EmbryoStatus.THAWED)
+    assert gaps(lost) == ([gap] if gap != Gap.TREATMENT_OVER else [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"disposition": Disposition.UNDECIDED}, [Gap.WISH_DIFFERS]),
+        ({"disposition": Disposition.DONATE_RESEARCH}, [Gap.WISH_DIFFERS]),
+    ],
+)
+def test_the_wish_has_to_be_the_one_that_the_form_decides(
+    changes: dict[str, Any], expected: list[Gap]
+) -> None:
+    assert gaps(move(EmbryoStatus.DISCARDED, DISCARD, **changes)) == expected
+
+
+def test_a_form_that_decides_something_else_or_nothing_allows_no_end() -> None:
+    for decided in (Disposition.TRANSPORT, None):
+        other = replace(DISCARD, disposition=decided)
+        assert gaps(move(EmbryoStatus.DISCARDED, other, disposition=Disposition.DISCARD)) == [Gap.NO_FORM]
+    research = replace(DISCARD, disposition=Disposition.DONATE_RESEARCH)
+    to_patients = move(EmbryoStatus.DONATED, research, disposition=Disposition.DONATE_PATIENT)
+    assert gaps(to_patients) == [Gap.NO_FORM]
+
+
+def test_a_final_wish_stops_a_thaw() -> None:
+    assert gaps(move(EmbryoStatus.THAWED, TREATMENT, disposition=Disposition.DISCARD)) == [Gap.WISH_DIFFERS]
+
+
+def test_nobody_is_their_own_second_person() -> None:
+    assert gaps(move(EmbryoStatus.THAWED, TREATMENT, sub="nora")) == [Gap.SECOND_PERSON]
+    by_two = replace(TREATMENT, signatures=(*SIGNED, replace(SIGNED[2], person_id="victor")))
+    assert move(EmbryoStatus.THAWED, by_two, sub="nora").is_offered
+
+
+@pytest.mark.parametrize("status", [CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.WAITLIST])
+def test_a_treatment_that_is_not_under_way_allows_no_thaw(status: CareStatus) -> None:
+    over = replace(EPISODE, status=status)
+    assert gaps(move(EmbryoStatus.THAWED, TREATMENT, episode=over)) == [Gap.TREATMENT_OVER]
+
+
+def test_who_has_not_signed_is_named() -> None:
+    lacking = move(EmbryoStatus.THAWED, replace(TREATMENT, signatures=SIGNED[:1] + SIGNED[2:]))
+    assert lacking.missing[0].names == ("Joseph Okafor",)
+
+
+@pytest.mark.parametrize("reason", ["Consent withdrawn", "Decision taken back"])
+def test_a_hold_of_the_patients_side_is_not_the_clinics_to_end(reason: str) -> None:
+    held: dict[str, Any] = {"status": EmbryoStatus.ON_HOLD, "hold_reason": reason}
+    assert gaps(move(EmbryoStatus.STORED, TREATMENT, **held)) == [Gap.HELD_BY_PATIENT]
+    thawed = {**held, "status": EmbryoStatus.THAWED}
+    assert gaps(move(EmbryoStatus.TRANSFERRED, TREATMENT, **thawed)) == [Gap.HELD_BY_PATIENT]
+    assert move(EmbryoStatus.STORED, **thawed).is_offered, "frozen again, and still stopped"
+
+
+def test_the_clinic_ends_its_own_hold() -> None:
+    assert move(EmbryoStatus.STORED, status=EmbryoStatus.ON_HOLD, hold_reason="Biopsy").is_offered
+
+
+def test_forms_that_cannot_be_read_allow_nothing_that_needs_one() -> None:
+    moves = moves_of(EMBRYO, EPISODE, Evidence(None, {}), "elif")
+    offered = {one.status for one in moves if one.is_offered}
+    assert offered == {EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD}
+    assert all(Gap.FORMS_UNREADABLE in gaps(one) for one in moves if not one.is_offered)
