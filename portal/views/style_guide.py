@@ -42,7 +42,9 @@ class SampleForm(Form):
         "How to contact first", choices=[_choice("sms", "Text message"), _choice("email", "E-mail")]
     )
     wish = RadioField(
-        "Your wish", choices=[_choice("keep", "Keep in storage"), _choice("let-go", "Let go")], default="keep"
+        "Your wish",
+        choices=[_choice("keep", "Keep in storage"), _choice("end-storage", "End storage")],
+        default="keep",
     )
     agrees = BooleanField("Send it by text message too")
 

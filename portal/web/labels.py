@@ -173,12 +173,18 @@ def disposition_name(disposition: Disposition) -> str:
     names = {
         Disposition.UNDECIDED: _("Not decided yet"),
         Disposition.CONTINUE_STORAGE: _("Keep in storage"),
-        Disposition.DISCARD: _("Let go"),
+        Disposition.DISCARD: _("End storage"),
         Disposition.DONATE_RESEARCH: _("Donate to research"),
         Disposition.DONATE_PATIENT: _("Donate to other patients"),
         Disposition.TRANSPORT: _("Move to another clinic"),
     }
     return names.get(disposition) or _other(disposition)
+
+
+def hold_reason(reason: str) -> str:
+    """Return why an embryo is on hold: the API's own reasons in the reader's language, the clinic's as written."""
+    names = {"Consent withdrawn": _("Consent withdrawn"), "Decision taken back": _("Decision taken back")}
+    return names.get(reason, reason)
 
 
 def relationship_name(type_: RelationshipType) -> str:
@@ -275,6 +281,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "outcome": outcome_name,
     "embryo_status": embryo_status_name,
     "embryo_status_term": embryo_status_term,
+    "hold_reason": hold_reason,
     "embryo_tone": embryo_status_tone,
     "disposition": disposition_name,
     "relationship": relationship_name,

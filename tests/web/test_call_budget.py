@@ -85,11 +85,11 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/storage/<record:embryo_id>": [
         ("grace", f"{EMBRYO}?episode={GRACES}", 1),
         ("grace", EMBRYO, 2),
-        ("elif", f"{EMBRYO}?episode={GRACES}", 1),
+        ("elif", f"{EMBRYO}?episode={GRACES}", 2),
     ],
     "/storage/<record:embryo_id>/<decision>": [
         ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
-        ("grace", f"{EMBRYO}/let-go?episode={GRACES}", 2),
+        ("grace", f"{EMBRYO}/end-storage?episode={GRACES}", 2),
     ],
     "/me": [("amelia", "/me", 1), ("nora", "/me", 0)],
     "/me/devices": [("amelia", "/me/devices", 0)],

@@ -1,4 +1,8 @@
-"""What a patient decides about an embryo: one decision a page, with what follows from it."""
+"""What a patient decides about an embryo: one decision a page, with what follows from it.
+
+To keep it or to leave it open is said here. What ends its storage is decided by signing a form, so its page leads there;
+it can be taken back here at any time.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,11 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.consents import all_consents
-from portal.services.errors import CareError, NotFound
-from portal.services.gather import gather
-from portal.services.records.consents import ConsentForm, ConsentKind
-from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.services.embryo_moves import names_embryo
+from portal.services.errors import NotFound
+from portal.services.gather import gather, known
+from portal.services.records.consents import ConsentForm
+from portal.services.records.storage import Disposition, EmbryoStorage
 from portal.services.storage import choose_disposition
 from portal.state.sessions import Person
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
@@ -27,16 +32,19 @@ from portal.web.pages import Page
 
 bp = Blueprint("decide", __name__)
 
-DECISIONS = {
+SAID_HERE = {
     "keep": Disposition.CONTINUE_STORAGE,
+    "leave-open": Disposition.UNDECIDED,
+    "take-back": Disposition.UNDECIDED,
+}
+BY_FORM = {
     "move": Disposition.TRANSPORT,
     "donate-research": Disposition.DONATE_RESEARCH,
     "donate-patients": Disposition.DONATE_PATIENT,
-    "let-go": Disposition.DISCARD,
+    "end-storage": Disposition.DISCARD,
 }
-"""The last part of a decision's address, and what it says to the clinic."""
-
-_NEEDS_FORM = (Disposition.DISCARD, Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT)
+DECISIONS = {**SAID_HERE, **BY_FORM}
+"""The last part of a decision's address, and what it says to the clinic: at once, or when its form is signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +57,6 @@ class Decision:
     is_chosen: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why a decision can't be made now; `form` is the one to sign first, if the clinic has sent it."""
-
-    words: str
-    form: ConsentForm | None = None
-
-
 class DecisionPage(Page, template="storage/decide.html"):
     """What follows from a decision, and the form that makes it."""
 
@@ -67,23 +67,39 @@ class DecisionPage(Page, template="storage/decide.html"):
     edit: Filled | Comparison
 
 
+class ByFormPage(Page, template="storage/by_form.html"):
+    """What follows from a decision that is made by signing a form, and that form.
+
+    `waiting` is the form that is open for it, `signed` the one that decided it; `is_incomplete` where forms can't be read.
+    """
+
+    view: EmbryoView
+    decision: Decision
+    consequences: list[str]
+    waiting: ConsentForm | None
+    signed: ConsentForm | None
+    is_incomplete: bool
+
+
 class ObstaclePage(Page, template="storage/cannot.html"):
     """Why a decision can't be made now."""
 
     view: EmbryoView
     wish: str
-    obstacle: Obstacle
+    obstacle: str
 
 
 @bp.get("/<record:embryo_id>/<decision>")
 @signed_in(Side.PATIENT)
 def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
-    """Say what follows from one decision, and ask."""
+    """Say what follows from one decision, and ask; or lead to the form that decides it."""
     view = find_embryo(care, person, embryo_id)
     audit.shown("embryo.read", "embryo", view.embryo.id)
     wanted = _wanted(decision)
-    if (obstacle := _obstacle(care, view.embryo, wanted)) is not None:
+    if (obstacle := _obstacle(view.embryo, decision)) is not None:
         return _refuse(view, wanted, obstacle)
+    if decision in BY_FORM:
+        return _lead_to_form(care, view, decision)
     return _ask(view, decision, open_form(_editing(care, person, embryo_id, wanted), view.embryo))
 
 
@@ -93,12 +109,20 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
     """Tell the clinic the decision; sent twice it is one decision."""
     view = find_embryo(care, person, embryo_id)
     embryo, wanted = view.embryo, _wanted(decision)
-    if (obstacle := _obstacle(care, embryo, wanted)) is not None:
+    if decision == "take-back" and embryo.disposition == wanted:
+        toast(_("Embryo %(code)s is left as it is now.", code=embryo.embryo_code), tone="info")
+        return redirect_to(view.href)
+    if (obstacle := _obstacle(embryo, decision)) is not None:
         return _refuse(view, wanted, obstacle)
+    if decision in BY_FORM:
+        audit.note("embryo.decide", "refused", kind="embryo", id_=embryo.id)
+        return _lead_to_form(care, view, decision, status=403)
     result = save_edit(_editing(care, person, embryo_id, wanted), embryo)
     if not isinstance(result, Saved):
         return _ask(view, decision, result)
-    if result.record.disposition == wanted:
+    if decision == "take-back":
+        toast(_("Embryo %(code)s: your decision is taken back. It is on hold.", code=embryo.embryo_code))
+    elif result.record.disposition == wanted:
         toast(_("Embryo %(code)s: your decision is recorded.", code=embryo.embryo_code))
     else:
         toast(_("Embryo %(code)s is left as it is now.", code=embryo.embryo_code), tone="info")
@@ -106,21 +130,37 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
 
 
 def decisions_about(embryo: EmbryoStorage) -> list[Decision]:
-    """Return what may be decided about it in its state; while it is on hold, only to keep it."""
-    if embryo.status not in (EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD):
-        return []
+    """Return what may be decided about it as it is now.
+
+    What a form decided can only be taken back; while the clinic holds it, it can only be kept.
+    """
     words = {
         "keep": (_("Keep it in storage"), _("Renew, so that it stays frozen for you.")),
+        "leave-open": (_("Leave it open"), _("You haven’t decided yet, and say so to the clinic.")),
+        "take-back": (
+            _("Take my decision back"),
+            _("The embryo stays frozen and goes on hold. You can do this at any time."),
+        ),
         "move": (_("Move it to another clinic"), _("It stays frozen and travels in a tank.")),
         "donate-research": (
             _("Donate it to research"),
             _("It helps others to learn, and is not transferred."),
         ),
         "donate-patients": (_("Donate it to other patients"), _("Someone else may have a child from it.")),
-        "let-go": (_("Let it go"), _("Storage ends and it is not used.")),
+        "end-storage": (_("End storage"), _("The embryo is thawed and not used.")),
     }
-    names = ["keep"] if embryo.is_on_hold else list(DECISIONS)
-    return [Decision(name, *words[name], embryo.disposition == DECISIONS[name]) for name in names]
+    return [Decision(name, *words[name], embryo.disposition == DECISIONS[name]) for name in _names(embryo)]
+
+
+def _names(embryo: EmbryoStorage) -> list[str]:
+    if embryo.has_final_wish:
+        decided = next(name for name, wish in BY_FORM.items() if wish == embryo.disposition)
+        return [] if embryo.is_terminal else [decided, "take-back"]
+    if not embryo.is_in_storage:
+        return []
+    open_ = ["leave-open"] if embryo.disposition == Disposition.CONTINUE_STORAGE else []
+    is_held_by_clinic = embryo.is_on_hold and not embryo.is_held_by_patient
+    return ["keep", *open_, *(() if is_held_by_clinic else BY_FORM)]
 
 
 def _wanted(decision: str) -> Disposition:
@@ -129,30 +169,38 @@ def _wanted(decision: str) -> Disposition:
     return DECISIONS[decision]
 
 
-def _obstacle(care: Care, embryo: EmbryoStorage, wanted: Disposition) -> Obstacle | None:
-    """Why this can't be decided now: its state, a hold, or a form that isn't signed."""
-    if wanted not in {DECISIONS[one.name] for one in decisions_about(embryo)}:
-        if embryo.is_on_hold:
-            return Obstacle(
-                _("This embryo is on hold. Until the clinic has talked with you, it can only be kept.")
-            )
-        return Obstacle(_("This embryo is no longer in storage, so there is nothing to decide."))
-    if wanted not in _NEEDS_FORM:
+def _obstacle(embryo: EmbryoStorage, decision: str) -> str | None:
+    """Why this can't be decided now: where it is, a hold, or what was decided before."""
+    if decision in _names(embryo):
         return None
-    forms = _decision_forms(care, embryo)
-    if forms is None or any(form.is_signed for form in forms):
-        return None
-    words = _("Before the clinic can do this, everyone concerned signs a form about what happens to embryos.")
-    return Obstacle(words, next((form for form in forms if form.is_open), None))
+    if embryo.has_final_wish and not embryo.is_terminal:
+        return _("A signed form decided what happens to this embryo. Take that decision back first.")
+    if decision == "take-back" and embryo.is_in_storage:
+        return _("No decision that a form made stands for this embryo, so there is nothing to take back.")
+    if embryo.is_on_hold:
+        return _("This embryo is on hold. Until the clinic has talked with you, it can only be kept.")
+    if embryo.is_in_storage:
+        return _("This is what the clinic has on record already.")
+    return _("This embryo is no longer in storage, so there is nothing to decide.")
 
 
-def _decision_forms(care: Care, embryo: EmbryoStorage) -> list[ConsentForm] | None:
-    """The forms on which such a decision rests; None when they can't be read, so that the API alone decides."""
-    (forms,) = gather(lambda: all_consents(care, patient_id=embryo.patient_id))
-    if isinstance(forms, CareError):
-        return None
-    kinds = (ConsentKind.DISPOSITION, ConsentKind.DONATION)
-    return [form for form in forms if form.kind in kinds and form.patient_id in (embryo.patient_id, None)]
+def _lead_to_form(care: Care, view: EmbryoView, name: str, *, status: int = 200) -> Response:
+    """The page of a decision that a form makes, with the form that is open for it or has decided it."""
+    embryo, wanted = view.embryo, DECISIONS[name]
+    (answer,) = gather(lambda: all_consents(care, patient_id=embryo.patient_id))
+    forms = known(answer)
+    fitting = [one for one in forms or () if one.disposition == wanted and names_embryo(one, embryo.id)]
+    page = ByFormPage(
+        view=view,
+        decision=next(one for one in decisions_about(embryo) if one.name == name),
+        consequences=_consequences(embryo, name),
+        waiting=next((form for form in fitting if form.is_open), None),
+        signed=next((form for form in fitting if form.is_signed), None)
+        if embryo.disposition == wanted
+        else None,
+        is_incomplete=forms is None,
+    )
+    return render(page, status=status)
 
 
 def _editing(care: Care, person: Person, embryo_id: str, wanted: Disposition) -> Editing[EmbryoStorage]:
@@ -172,66 +220,90 @@ def _editing(care: Care, person: Person, embryo_id: str, wanted: Disposition) ->
 
 
 def _ask(view: EmbryoView, name: str, edit: Filled | Comparison) -> Response:
-    embryo, wanted = view.embryo, DECISIONS[name]
+    embryo = view.embryo
     page = DecisionPage(
         view=view,
         decision=next(one for one in decisions_about(embryo) if one.name == name),
-        wanted=wanted,
-        consequences=_consequences(embryo, wanted),
+        wanted=DECISIONS[name],
+        consequences=_consequences(embryo, name),
         edit=edit,
     )
     return render(page, status=edit.status)
 
 
-def _refuse(view: EmbryoView, wanted: Disposition, obstacle: Obstacle) -> Response:
+def _refuse(view: EmbryoView, wanted: Disposition, obstacle: str) -> Response:
     audit.note("embryo.decide", "refused", kind="embryo", id_=view.embryo.id)
     page = ObstaclePage(view=view, wish=labels.disposition_name(wanted), obstacle=obstacle)
     return render(page, status=403)
 
 
-def _consequences(embryo: EmbryoStorage, wanted: Disposition) -> list[str]:
+def _consequences(embryo: EmbryoStorage, name: str) -> list[str]:
     """What follows from a decision, in sentences."""
-    changeable = _("You can change your mind here until the clinic has acted on it.")
-    match wanted:
-        case Disposition.CONTINUE_STORAGE:
+    once_signed = _(
+        "Once the form is signed, you can still take it back here until the clinic has acted on it. The embryo then goes on hold."
+    )
+    match name:
+        case "keep":
             paid = paid_until(embryo)
             return [
-                _("The embryo stays frozen, as it is now."),
-                _("Storage is paid until %(day)s. That date moves on when the next payment has arrived.", day=long_date(paid))
+                _("The embryo stays on hold: saying this doesn’t end the hold.")
+                if embryo.is_on_hold
+                else _("The embryo stays frozen, as it is now."),
+                _(
+                    "Storage is paid until %(day)s. That date moves on when the next payment has arrived.",
+                    day=long_date(paid),
+                )
                 if paid
                 else _("The clinic tells you what storage costs and until when it is paid."),
-                _("How long you agreed to storage doesn’t change by this. Where it ends soon, the clinic sends you a form to renew it."),
-                changeable,
-            ]  # fmt: skip
-        case Disposition.TRANSPORT:
+                _(
+                    "How long you agreed to storage doesn’t change by this. Where it ends soon, the clinic sends you a form to renew it."
+                ),
+                _("You can change your mind here at any time."),
+            ]
+        case "leave-open":
+            return [
+                _("The embryo stays frozen, as it is now."),
+                _("The clinic sees that you haven’t decided yet."),
+                _("You can change your mind here at any time."),
+            ]
+        case "take-back":
+            return [
+                _(
+                    "What the form decided no longer holds, and the form allows nothing more. You can still read it."
+                ),
+                _("The embryo stays frozen and goes on hold: nobody at the clinic can move it."),
+                _("The hold ends only when everyone concerned has signed a new form that names this embryo."),
+                _("If you want to talk first, your care team is there. There is no hurry."),
+            ]
+        case "move":
             return [
                 _("The clinic talks with you and the other clinic, and arranges the transport."),
                 _("The embryo stays in storage here until it leaves, and storage is paid until then."),
-                changeable,
+                once_signed,
             ]
-        case Disposition.DONATE_RESEARCH:
+        case "donate-research":
             return [
                 _(
                     "The embryo is used in a research project, and can’t be transferred to anybody afterwards."
                 ),
-                _("The form that was signed says which research is allowed."),
-                _(
-                    "Once it has been handed over, this can’t be undone. Until then you can change your mind here."
-                ),
+                _("The form says which research is allowed."),
+                _("Once it has been handed over, this can’t be undone."),
+                once_signed,
             ]
-        case Disposition.DONATE_PATIENT:
+        case "donate-patients":
             return [
                 _(
                     "The embryo may be transferred to someone you don’t know, and a child may be born from it."
                 ),
                 _("The law says what such a child may learn about you. The clinic offers counselling first."),
-                _(
-                    "Once it has been handed over, this can’t be undone. Until then you can change your mind here."
-                ),
+                _("Once it has been handed over, this can’t be undone."),
+                once_signed,
             ]
         case _:
             return [
-                _("The clinic takes the embryo out of storage, and it can’t be used any more."),
-                _("This can’t be undone once it is done. Until then you can change your mind here."),
+                _(
+                    "The clinic takes the embryo out of storage and thaws it. It is not used, and this can’t be undone."
+                ),
+                once_signed,
                 _("If you want to talk first, your care team is there. There is no hurry."),
             ]

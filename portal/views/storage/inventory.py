@@ -1,4 +1,7 @@
-"""The laboratory's record of an embryo: its status, its place, until when it is paid. For staff."""
+"""The laboratory's record of an embryo: its status, its place, until when it is paid. For staff.
+
+A move is offered only where the patient's forms, the wish and a second person's signature allow it.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, line
 from portal.services.client import Care
-from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.embryo_moves import second_signatures
+from portal.services.records.consents import ConsentForm, Signature
+from portal.services.records.storage import EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.services.storage import update_embryo_storage
 from portal.state.sessions import Person
+from portal.views.storage.moves import Moves, Withheld, move_name, read_moves, reason
 from portal.views.storage.view import LOCATION, EmbryoView, find_embryo, paid_until
 from portal.web import labels
 from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
@@ -29,40 +35,51 @@ _LONGEST_CODE = 100
 
 
 class InventoryPage(Page, template="storage/inventory.html"):
-    """The record; `edit` is its form for those who may change it."""
+    """The record; `edit` is its form for those who may change it, `withheld` the moves that it doesn't offer."""
 
     view: EmbryoView
     edit: Filled | Comparison | None
+    withheld: list[Withheld]
 
 
 class FinalStatusPage(Page, template="storage/final.html"):
-    """Asks for the embryo's code before a final status; `typed` is what was typed for it, None the first time."""
+    """Asks for the embryo's code before a move that can't be taken back, and says what the move rests on.
+
+    `form` is the one that allows it and `second` the signatures on it of a second person; `typed` is what was typed for
+    the code, None the first time.
+    """
 
     view: EmbryoView
     wanted: str
-    is_against_wish: bool
+    is_final: bool
+    form: ConsentForm | None
+    second: tuple[Signature, ...]
     carried: list[tuple[str, str]]
     typed: str | None
 
 
 def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
     """Answer with the record, as a form where this person may change it."""
-    may_edit = may(person, "embryo.edit") and not view.embryo.is_terminal
-    return _answer(view, open_form(_editing(care, person, view.embryo.id), view.embryo) if may_edit else None)
+    if view.embryo.is_terminal or not may(person, "embryo.edit"):
+        return render(InventoryPage(view=view, edit=None, withheld=[]), fragment="edit")
+    moves = read_moves(care, person, view)
+    return _answer(view, moves, open_form(_editing(care, person, view.embryo.id, moves), view.embryo))
 
 
 @bp.post("/<record:embryo_id>")
 @signed_in(Side.STAFF, roles=EDIT_EMBRYO)
 @typed_text(*EDIT_FORM, "status", "location_*", "storage_expires_at", "notes")
 def save(care: Care, person: Person, embryo_id: str) -> Response:
-    """Save the record; before a final status the embryo's code is typed once more."""
+    """Save the record; before a move that can't be taken back the embryo's code is typed once more."""
     view = find_embryo(care, person, embryo_id)
     embryo = view.embryo
-    if (asked := _ask_for_code(view)) is not None:
+    moves = read_moves(care, person, view)
+    editing = _editing(care, person, embryo_id, moves)
+    if (asked := _ask_for_code(view, moves, editing)) is not None:
         return asked
-    result = save_edit(_editing(care, person, embryo_id), embryo)
+    result = save_edit(editing, embryo)
     if not isinstance(result, Saved):
-        return _answer(view, result)
+        return _answer(view, moves, result)
     toast(
         _("Embryo %(code)s is saved.", code=embryo.embryo_code)
         if result.is_changed
@@ -71,18 +88,20 @@ def save(care: Care, person: Person, embryo_id: str) -> Response:
     return redirect_to(view.href)
 
 
-def _answer(view: EmbryoView, edit: Filled | Comparison | None) -> Response:
-    return render(InventoryPage(view=view, edit=edit), fragment="edit", status=edit.status if edit else 200)
+def _answer(view: EmbryoView, moves: Moves, edit: Filled | Comparison) -> Response:
+    page = InventoryPage(view=view, edit=edit, withheld=moves.withheld(view.embryo))
+    return render(page, fragment="edit", status=edit.status)
 
 
-def _editing(care: Care, person: Person, embryo_id: str) -> Editing[EmbryoStorage]:
+def _editing(care: Care, person: Person, embryo_id: str, moves: Moves) -> Editing[EmbryoStorage]:
     return Editing(
         owner=person.sub,
         event="embryo.update",
         kind="embryo",
         read=lambda: find_embryo(care, person, embryo_id).embryo,
         values=_values,
-        fields=_fields,
+        fields=lambda embryo: _fields(embryo, moves),
+        check=_check,
         write=lambda embryo, values: _write(care, embryo, values),
     )
 
@@ -96,17 +115,15 @@ def _values(embryo: EmbryoStorage) -> Values:
     }
 
 
-def _fields(embryo: EmbryoStorage) -> Fields:
-    moves = [
-        (str(status), _status_words(embryo, status)) for status in (embryo.status, *embryo.next_statuses)
-    ]
+def _fields(embryo: EmbryoStorage, moves: Moves) -> Fields:
+    offered = (embryo.status, *(move.status for move in moves.of(embryo) if move.is_offered))
     return {
         "status": choice(
             _("Status"),
-            moves,
+            [(str(status), move_name(embryo, status)) for status in offered],
             radios=True,
-            known={str(status): _status_words(embryo, status) for status in EmbryoStatus},
-            wrong=_("Its present state doesn’t allow this step."),
+            known={str(status): move_name(embryo, status) for status in EmbryoStatus},
+            wrong=_why_not(embryo, moves),
         ),
         "location_facility": text(_("Facility"), longest=100),
         "location_tank": text(_("Tank"), longest=40),
@@ -118,12 +135,20 @@ def _fields(embryo: EmbryoStorage) -> Fields:
     }
 
 
-def _status_words(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
-    """The field's own terms; what is final says so."""
-    if embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.STORED:
-        return _("Stored (re-cryopreserved)")
-    words = labels.embryo_status_term(status)
-    return _("%(status)s (final)", status=words) if EmbryoStorage.is_final(status) else words
+def _why_not(embryo: EmbryoStorage, moves: Moves) -> str:
+    """What to say of the status that was sent, where it isn't offered."""
+    move = moves.to(embryo, EmbryoStatus(request.form.get("status") or str(embryo.status)))
+    if move is None or move.is_offered:
+        return _("Its present state doesn’t allow this step.")
+    return " ".join(reason(embryo, one).words for one in move.missing)
+
+
+def _check(embryo: EmbryoStorage, form: Form) -> None:
+    """An embryo that was lost after the thaw needs a note of what was seen."""
+    is_lost = embryo.status == EmbryoStatus.THAWED and form.value("status") == EmbryoStatus.DISCARDED
+    notes = form.value("notes").strip()
+    if is_lost and (not any(map(str.isalnum, notes)) or notes == (embryo.notes or "").strip()):
+        form.add_error("notes", _("Say what was seen after the thaw."))
 
 
 def _write(care: Care, embryo: EmbryoStorage, values: Values) -> EmbryoStorage | None:
@@ -149,37 +174,35 @@ def _instant_of(embryo: EmbryoStorage, day: date | None) -> datetime | None:
     return datetime.combine(day, time(), tzinfo=g.tenant.time_zone).astimezone(UTC)
 
 
-def _ask_for_code(view: EmbryoView) -> Response | None:
-    """The page that asks for the embryo's code before a final status; None once it is typed, or something is wrong."""
+def _ask_for_code(view: EmbryoView, moves: Moves, editing: Editing[EmbryoStorage]) -> Response | None:
+    """The page that asks for the embryo's code before a move that can't be taken back.
+
+    None once it is typed, or where something is wrong.
+    """
     embryo, given = view.embryo, request.form
     wanted = EmbryoStatus(given.get("status") or str(embryo.status))
-    is_final = EmbryoStorage.is_final(wanted) and wanted in embryo.next_statuses
+    move = moves.to(embryo, wanted)
     typed = line(given["code"], longest=_LONGEST_CODE) if "code" in given else None
     is_confirmed = typed == line(embryo.embryo_code, longest=_LONGEST_CODE)
-    if not is_final or given.get("keep-status") == "now" or is_confirmed:
+    if move is None or not move.is_offered or not EmbryoStorage.is_irreversible(wanted):
         return None
-    form = Form(_fields(embryo), sent(_values(embryo)))
-    if not form.validate():
+    if given.get("keep-status") == "now" or is_confirmed:
+        return None
+    form = editing.form(embryo, sent(_values(embryo)))
+    form.validate()
+    _check(embryo, form)
+    if form.errors:
         return None
     carried = [
         (name, given[name]) for name in given if name in ("opened", "seen") or name.startswith("keep-")
     ]
-    wishes = _wishes_for(wanted)
     page = FinalStatusPage(
         view=view,
         wanted=labels.embryo_status_term(wanted),
-        is_against_wish=bool(wishes) and embryo.disposition not in wishes,
+        is_final=EmbryoStorage.is_final(wanted),
+        form=move.form,
+        second=second_signatures(move.form, moves.sub) if move.form else (),
         carried=[*carried, *((field.name, field.data or "") for field in form)],
         typed=typed,
     )
     return render(page, fragment="edit", status=200 if typed is None else 422)
-
-
-def _wishes_for(status: EmbryoStatus) -> tuple[Disposition, ...]:
-    """The wishes that a final status carries out; none where it doesn't rest on one."""
-    carried_out = {
-        EmbryoStatus.DISCARDED: (Disposition.DISCARD,),
-        EmbryoStatus.DONATED: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
-        EmbryoStatus.SHIPPED_OUT: (Disposition.TRANSPORT,),
-    }
-    return carried_out.get(status, ())

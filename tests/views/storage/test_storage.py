@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import uuid
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from portal.careservice.ids import sample_id
+from tests.support.signing import copy_rows
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
 
@@ -46,6 +50,44 @@ def stored(service: CareService, code: str, column: str) -> Any:
 def change(service: CareService, table: str, assignment: str, id_: str) -> None:
     with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
         database.execute(f"UPDATE {table} SET {assignment} WHERE id = ?", (id_,))  # noqa: S608
+
+
+def put_form(service: CareService, source: str, code: str | None, **changed: str | None) -> str:
+    """Put a copy of a sample form with its signatures into the record, about the embryo; return its id."""
+    id_ = str(uuid.uuid4())
+    about = json.dumps([embryo(code)]) if code else None
+    with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+        database.row_factory = sqlite3.Row
+        copied: dict[str, str | None] = {"id": id_, "embryo_storage_ids": about, **changed}
+        copy_rows(database, "consent_forms", {"id": sample_id("consent", source)}, copied)
+        for table in ("consent_signers", "consent_signatures"):
+            copy_rows(database, table, {"form_id": sample_id("consent", source)}, {"form_id": id_})
+    return id_
+
+
+def to_discard(service: CareService, code: str) -> str:
+    """Let the embryo's people have decided by a signed form that its storage ends; return the form's id."""
+    change(service, "embryo_storage", "disposition = 'Discard'", embryo(code))
+    return put_form(service, "grace-disposition", code, disposition="Discard")
+
+
+def unsign(service: CareService, form: str, role: str) -> None:
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute("DELETE FROM consent_signatures WHERE form_id = ? AND role = ?", (form, role))
+
+
+def withheld(page: Page) -> dict[str, str]:
+    """The moves that the page says aren't possible, with what it says of each."""
+    card = next(one for one in page.select("#edit .card") if "Not possible now" in one.get_text())
+    names, words = card.select("dt"), card.select("dd")
+    return {
+        name.get_text(" ", strip=True): word.get_text(" ", strip=True)
+        for name, word in zip(names, words, strict=True)
+    }
+
+
+def offered(page: Page) -> list[str]:
+    return [str(one["value"]) for one in page.select("input[name=status]")]
 
 
 def send(page: Page, where: str, *, expect: int = 200, **fields: str) -> Page:
@@ -95,7 +137,7 @@ def test_without_the_episode_in_the_address_it_is_found_all_the_same(portal: Por
     assert portal.sign_in("grace").get(f"/storage/{embryo('GO-3')}").heading == "Embryo GO-3"
 
 
-@pytest.mark.parametrize("path", ["", "/keep", "/let-go"])
+@pytest.mark.parametrize("path", ["", "/keep", "/end-storage"])
 def test_another_patients_embryo_is_not_there(portal: PortalThread, path: str) -> None:
     amelia = portal.sign_in("amelia")
     for where in (f"/storage/{embryo('GO-3')}{path}", f"/storage/{embryo('GO-3')}{path}?episode={EPISODE}"):
@@ -123,32 +165,39 @@ def test_renewing_shows_what_follows_then_is_recorded_and_shown(grace: Visitor, 
 
 
 def test_the_same_decision_sent_twice_is_one(grace: Visitor, service: CareService) -> None:
-    page = grace.get(address("GO-4", "donate-research"))
+    page = grace.get(address("GO-4", "keep"))
     page.form("/storage/").submit()
     stamp = stored(service, "GO-4", "concurrency_stamp")
     again = page.form("/storage/").submit()
     assert again.path == f"/storage/{embryo('GO-4')}"
     assert stored(service, "GO-4", "concurrency_stamp") == stamp
+    open_again = grace.get(address("GO-4")).follow("Leave it open").form("/storage/").submit()
+    assert "Not decided yet" in open_again.words
+    assert stored(service, "GO-4", "disposition") == "Undecided"
 
 
 def test_a_decision_that_changed_meanwhile_shows_both(grace: Visitor, service: CareService) -> None:
-    page = grace.get(address("GO-2", "let-go"))
-    grace.get(address("GO-2", "move")).form("/storage/").submit()
-    both = page.form("/storage/").submit(status=409)
-    assert "Let go" in both.words
-    assert "Move to another clinic" in both.words
-    assert stored(service, "GO-2", "disposition") == "Transport"
-    both.form("/storage/").submit(**{"keep-disposition": "mine"})
+    page = grace.get(address("GO-2", "leave-open"))
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute(
+            "UPDATE embryo_storage SET disposition = 'Discard', concurrency_stamp = 'n' WHERE id = ?",
+            (embryo("GO-2"),),
+        )
+    refused = page.form("/storage/").submit(status=403)
+    assert "Take that decision back first." in refused.words
     assert stored(service, "GO-2", "disposition") == "Discard"
-    grace.get(address("GO-2", "keep")).form("/storage/").submit()
+    change(service, "embryo_storage", "disposition = 'ContinueStorage'", embryo("GO-2"))
 
 
-def test_on_hold_says_why_and_offers_to_keep_it_alone(grace: Visitor, service: CareService) -> None:
+def test_on_hold_by_the_clinic_says_why_and_offers_to_keep_it_alone(
+    grace: Visitor, service: CareService
+) -> None:
     page = grace.get(address("GO-6"))
     assert "Repeat biopsy under discussion" in page.words
     assert "Keep it in storage" in page.words
-    assert "Let it go" not in page.words
-    for decision in ("let-go", "donate-research", "donate-patients", "move"):
+    assert "End storage" not in page.words
+    assert "doesn’t end the hold" in grace.get(address("GO-6", "keep")).words
+    for decision in ("end-storage", "donate-research", "donate-patients", "move"):
         refused = grace.get(address("GO-6", decision), status=403)
         assert "on hold" in refused.words
         assert "Repeat biopsy" in refused.words
@@ -156,21 +205,71 @@ def test_on_hold_says_why_and_offers_to_keep_it_alone(grace: Visitor, service: C
     assert stored(service, "GO-6", "disposition") == "Undecided"
 
 
-def test_without_the_signed_form_it_says_which_to_sign(grace: Visitor, service: CareService) -> None:
-    form = sample_id("consent", "grace-disposition")
-    change(service, "consent_forms", "status = 'Pending'", form)
-    try:
-        for decision in ("let-go", "donate-research", "donate-patients"):
-            refused = grace.get(address("GO-1", decision), status=403)
-            assert refused.link("Read and sign") == f"/consents/{form}"
-        grace.post(address("GO-1", "let-go"), {"disposition": "Discard"}, status=403)
-        change(service, "consent_forms", "status = 'Revoked'", form)
-        refused = grace.get(address("GO-1", "let-go"), status=403)
-        assert "hasn’t sent you that form yet" in refused.words
-        assert grace.get(address("GO-1", "keep")).status == 200
-    finally:
-        change(service, "consent_forms", "status = 'Signed'", form)
+BY_FORM = {
+    "end-storage": "Discard",
+    "donate-research": "DonateResearch",
+    "donate-patients": "DonatePatient",
+    "move": "Transport",
+}
+
+
+@pytest.mark.parametrize(("decision", "wish"), BY_FORM.items())
+def test_what_ends_storage_is_decided_by_its_form_and_never_here(
+    grace: Visitor, service: CareService, decision: str, wish: str
+) -> None:
+    page = grace.get(address("GO-1", decision))
+    assert "decided by signing a form that names this embryo" in page.words
+    assert "hasn’t sent you that form yet" in page.words
+    assert not page.select("main form[action*='/storage/']")
+    grace.post(address("GO-1", decision), {"disposition": wish}, status=403)
     assert stored(service, "GO-1", "disposition") == "ContinueStorage"
+
+
+def test_the_page_of_a_decision_leads_to_the_form_that_is_open_for_it(
+    grace: Visitor, service: CareService
+) -> None:
+    for code, wish in (("GO-2", "Discard"), ("GO-1", "Transport")):
+        other = put_form(service, "grace-disposition", code, status="Pending", disposition=wish)
+        assert other not in grace.get(address("GO-1", "end-storage")).text
+    form = put_form(service, "grace-disposition", "GO-1", status="Pending", disposition="Discard")
+    unsign(service, form, "Patient")
+    assert grace.get(address("GO-1", "end-storage")).link("Read and sign") == f"/consents/{form}"
+    waiting = put_form(service, "grace-disposition", "GO-4", status="PartiallySigned", disposition="Discard")
+    unsign(service, waiting, "Partner")
+    assert "You have signed it. Waiting for Joseph" in grace.get(address("GO-4", "end-storage")).words
+    for one in (form, waiting):
+        change(service, "consent_forms", "status = 'Revoked'", one)
+
+
+def test_a_decision_of_a_form_is_taken_back_and_what_follows_is_said(
+    grace: Visitor, elif_: Visitor, service: CareService
+) -> None:
+    form = to_discard(service, "GO-1")
+    page = grace.get(address("GO-1"))
+    assert "Keep it in storage" not in page.words
+    decided = page.follow("End storage")
+    assert f"/consents/{form}" in decided.text
+    assert offered(elif_.get(address("GO-1"))).count("Discarded") == 1
+    ask = decided.follow("Take my decision back")
+    assert "goes on hold" in ask.words
+    assert "allows nothing more" in ask.words
+    done = ask.form("/storage/").submit()
+    assert "your decision is taken back. It is on hold." in done.text
+    assert (
+        "Only a new form that names this embryo, signed by everyone concerned, ends the hold." in done.words
+    )
+    assert stored(service, "GO-1", "disposition") == "Undecided"
+    assert stored(service, "GO-1", "status") == "OnHold"
+    assert "left as it is now" in ask.form("/storage/").submit().text
+    staff = elif_.get(address("GO-1"))
+    assert offered(staff) == ["OnHold"]
+    assert "Only a new signed form that names this embryo ends" in withheld(staff)["Stored"]
+    held = "status = 'Reserved', hold_cause = NULL, hold_reason = NULL, disposition = 'ContinueStorage'"
+    change(service, "embryo_storage", held, embryo("GO-1"))
+
+
+def test_without_a_decision_of_a_form_there_is_nothing_to_take_back(grace: Visitor) -> None:
+    assert "nothing to take back" in grace.get(address("GO-3", "take-back"), status=403).words
 
 
 def test_nothing_is_decided_about_an_embryo_that_is_gone(grace: Visitor) -> None:
@@ -188,11 +287,63 @@ def test_patients_do_not_write_the_inventory_nor_staff_a_wish(grace: Visitor, el
 # ── the inventory ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_staff_reach_the_inventory_from_the_episode_and_only_legal_moves_are_offered(elif_: Visitor) -> None:
+def test_staff_reach_the_inventory_and_only_moves_that_nothing_is_missing_for_are_offered(
+    elif_: Visitor,
+) -> None:
     page = elif_.get(f"/episodes/{EPISODE}/embryos").follow("GO-2")
-    offered = [str(one["value"]) for one in page.select("input[name=status]")]
-    assert offered == ["Stored", "Reserved", "OnHold", "Thawed", "Discarded", "Donated", "ShippedOut"]
+    assert offered(page) == ["Stored", "Reserved", "OnHold"]
+    why = withheld(page)
+    assert set(why) == {"Thawed", "Discarded (final)", "Donated (final)", "Shipped out (final)"}
+    assert "doesn’t name this embryo" in why["Thawed"]
+    assert "The wish on record is another: Keep in storage." in why["Donated (final)"]
+    assert "No signed form allows it." in why["Donated (final)"]
+    assert "court’s order" in page.words
     assert "GO-2" in elif_.get("/storage").words
+
+
+def test_each_thing_that_is_missing_for_a_thaw_is_named(
+    elif_: Visitor, victor: Visitor, service: CareService
+) -> None:
+    form = put_form(service, "grace-treatment", "GO-2", episode_id=EPISODE)
+    assert "isn’t under way" in withheld(elif_.get(address("GO-2")))["Thawed"]
+    change(service, "episodes", "status = 'Active'", EPISODE)
+    try:
+        assert "Thawed" in offered(elif_.get(address("GO-2")))
+        assert "A second person’s signature is missing" in withheld(victor.get(address("GO-2")))["Thawed"]
+        refused = send(victor.get(address("GO-2")), address("GO-2"), expect=422, status="Thawed")
+        assert "A second person’s signature is missing" in refused.words
+        unsign(service, form, "Partner")
+        assert "Joseph Okafor-D'Angelo hasn’t signed yet." in withheld(elif_.get(address("GO-2")))["Thawed"]
+        change(service, "consent_forms", "status = 'PartiallySigned'", form)
+        assert "hasn’t signed yet." in withheld(elif_.get(address("GO-2")))["Thawed"]
+    finally:
+        change(service, "consent_forms", "status = 'Revoked'", form)
+        change(service, "episodes", "status = 'Finished'", EPISODE)
+
+
+def test_a_thaw_shows_what_it_rests_on_and_a_loss_asks_what_was_seen(
+    elif_: Visitor, service: CareService
+) -> None:
+    form = put_form(service, "grace-treatment", "GO-2", episode_id=EPISODE)
+    change(service, "episodes", "status = 'Active'", EPISODE)
+    try:
+        asked = send(elif_.get(address("GO-2")), address("GO-2"), status="Thawed")
+        assert f"/consents/{form}" in asked.text
+        for words in ("Grace Okafor", "Joseph Okafor", "Second person", "Victor", "can’t be undone"):
+            assert words in asked.words
+        asked.form("/storage/").submit(code="GO-2")
+        assert stored(service, "GO-2", "status") == "Thawed"
+        page = elif_.get(address("GO-2"))
+        assert offered(page) == ["Thawed", "Transferred", "Discarded", "Stored"]
+        silent = send(page, address("GO-2"), expect=422, status="Discarded")
+        assert "Say what was seen after the thaw." in silent.words
+        asked = send(page, address("GO-2"), status="Discarded", notes="No cell survived")
+        asked.form("/storage/").submit(code="GO-2")
+        assert stored(service, "GO-2", "status") == "Discarded"
+    finally:
+        change(service, "embryo_storage", "status = 'Stored', notes = NULL", embryo("GO-2"))
+        change(service, "consent_forms", "status = 'Revoked'", form)
+        change(service, "episodes", "status = 'Finished'", EPISODE)
 
 
 def test_place_paid_until_and_notes_are_saved(elif_: Visitor, service: CareService) -> None:
@@ -218,10 +369,14 @@ def test_a_faulty_date_is_told_and_kept(elif_: Visitor) -> None:
 def test_a_final_move_asks_for_the_code_and_a_wrong_one_changes_nothing(
     elif_: Visitor, service: CareService
 ) -> None:
+    form = put_form(service, "grace-disposition", "GO-4", disposition="Transport")
+    change(service, "embryo_storage", "disposition = 'Transport'", embryo("GO-4"))
     page = elif_.get(address("GO-4"))
     asked = send(page, address("GO-4"), status="ShippedOut", notes="To Leeds")
     assert asked.heading == "Embryo GO-4: Shipped out?"
-    assert "The patient’s wish is another" in asked.words
+    assert f"/consents/{form}" in asked.text
+    for words in ("Grace Okafor", "Joseph Okafor", "Second person Victor", "Move to another clinic"):
+        assert words in asked.words
     assert "this is final" in asked.words.lower()
     for typed in ("", "GO-1", "go-4"):
         wrong = asked.form("/storage/").submit(status=422, code=typed)
@@ -232,21 +387,20 @@ def test_a_final_move_asks_for_the_code_and_a_wrong_one_changes_nothing(
     assert stored(service, "GO-4", "status") == "ShippedOut"
     assert stored(service, "GO-4", "notes") == "To Leeds"
     again = asked.form("/storage/").submit(status=None, code="GO-4")
-    assert again.status == 200
+    assert again.status in (200, 422)
     assert "record can’t be changed any more" in elif_.get(address("GO-4")).words
 
 
-def test_a_final_move_without_the_signed_form_is_refused_in_words(
+def test_a_final_move_whose_form_went_meanwhile_is_refused_in_words(
     elif_: Visitor, service: CareService
 ) -> None:
-    form = sample_id("consent", "grace-disposition")
-    change(service, "consent_forms", "status = 'Pending'", form)
-    try:
-        asked = send(elif_.get(address("GO-1")), address("GO-1"), status="Discarded")
-        refused = asked.form("/storage/").submit(status=403, code="GO-1")
-        assert "This needs a signed decision form first." in refused.words
-    finally:
-        change(service, "consent_forms", "status = 'Signed'", form)
+    form = to_discard(service, "GO-3")
+    asked = send(elif_.get(address("GO-3")), address("GO-3"), status="Discarded")
+    change(service, "consent_forms", "status = 'Revoked'", form)
+    refused = asked.form("/storage/").submit(status=422, code="GO-3")
+    assert "No signed form allows it." in refused.words
+    assert stored(service, "GO-3", "status") == "Stored"
+    change(service, "embryo_storage", "disposition = 'ContinueStorage'", embryo("GO-3"))
 
 
 def test_a_move_that_is_not_legal_is_refused_in_words(elif_: Visitor) -> None:
@@ -258,6 +412,7 @@ def test_a_move_that_is_not_legal_is_refused_in_words(elif_: Visitor) -> None:
 def test_two_editors_see_both_and_a_choice_does_not_skip_the_code(
     elif_: Visitor, victor: Visitor, service: CareService
 ) -> None:
+    to_discard(service, "GO-1")
     mine, theirs = elif_.get(address("GO-1")), victor.get(address("GO-1"))
     send(theirs, address("GO-1"), status="Stored", location_cane="99")
     asked = send(mine, address("GO-1"), status="Discarded", notes="Mine")
@@ -282,7 +437,8 @@ def test_other_staff_see_the_inventory_without_a_form_and_are_refused(portal: Po
     nora.post(address("GO-3"), {"status": "Discarded", "code": "GO-3"}, status=403)
 
 
-def test_htmx_gets_the_question_for_the_code_in_place(elif_: Visitor) -> None:
+def test_htmx_gets_the_question_for_the_code_in_place(elif_: Visitor, service: CareService) -> None:
+    to_discard(service, "GO-3")
     fields = dict(elif_.get(address("GO-3")).form("/storage/").fields())
     asked = elif_.fragment(address("GO-3"), "edit", data={**fields, "status": "Discarded"})
     assert asked.soup.select_one("#edit input[name=code]")

@@ -1,0 +1,138 @@
+"""The moves of an embryo for staff: which are offered, and in words what the others lack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import url_for
+
+from portal.i18n.gettext import _, ngettext
+from portal.services.client import Care
+from portal.services.consents import all_consents
+from portal.services.embryo_moves import Evidence, Gap, Missing, Move, moves_of, names_embryo
+from portal.services.episodes import get_episode
+from portal.services.gather import gather, gather_all, known
+from portal.services.records.consents import ConsentForm, ConsentKind
+from portal.services.records.episodes import Episode
+from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.state.sessions import Person
+from portal.views.consents.labels import listed
+from portal.views.storage.view import EmbryoView
+from portal.web import labels
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a move isn't offered, in a sentence; `form` is the form concerned, with its address."""
+
+    words: str
+    form: ConsentForm | None
+
+    @property
+    def href(self) -> str | None:
+        """Where the form is read."""
+        return url_for("consents.show", consent_id=self.form.id) if self.form else None
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A move that isn't offered now, and why."""
+
+    name: str
+    reasons: list[Reason]
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What may be done with an embryo, judged by its patient's forms as they were read for this page."""
+
+    episode: Episode
+    evidence: Evidence
+    sub: str
+
+    def of(self, embryo: EmbryoStorage) -> tuple[Move, ...]:
+        """Every move from its status."""
+        return moves_of(embryo, self.episode, self.evidence, self.sub)
+
+    def to(self, embryo: EmbryoStorage, status: EmbryoStatus) -> Move | None:
+        """The move to `status`, None where its present status doesn't lead there."""
+        return next((move for move in self.of(embryo) if move.status == status), None)
+
+    def withheld(self, embryo: EmbryoStorage) -> list[Withheld]:
+        """Those that aren't offered, in words."""
+        return [
+            Withheld(move_name(embryo, move.status), [reason(embryo, one) for one in move.missing])
+            for move in self.of(embryo)
+            if not move.is_offered
+        ]
+
+
+def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
+    """Read what the embryo's moves rest on: its patient's forms, and the episodes of those that allow a treatment."""
+    embryo = view.embryo
+    (answer,) = gather(lambda: all_consents(care, patient_id=embryo.patient_id or view.episode.patient.id))
+    forms = known(answer)
+    treatments = {
+        form.episode_id
+        for form in forms or ()
+        if form.is_signed and form.kind == ConsentKind.TREATMENT and names_embryo(form, embryo.id)
+    }
+    episodes = {view.episode.id: view.episode}
+    others = [id_ for id_ in treatments if id_ and id_ not in episodes]
+    for found in gather_all([lambda id_=id_: get_episode(care, id_) for id_ in others]):
+        if (episode := known(found)) is not None:
+            episodes[episode.id] = episode
+    return Moves(view.episode, Evidence(forms, episodes), person.sub)
+
+
+def move_name(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
+    """A move in the laboratory's own terms; what is final says so."""
+    if embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.STORED:
+        return _("Stored (re-cryopreserved)")
+    if embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.DISCARDED:
+        return _("Discarded: did not survive (final)")
+    words = labels.embryo_status_term(status)
+    return _("%(status)s (final)", status=words) if EmbryoStorage.is_final(status) else words
+
+
+def reason(embryo: EmbryoStorage, missing: Missing) -> Reason:
+    """Say what is missing."""
+    return Reason(_words(embryo, missing), missing.form)
+
+
+def _words(embryo: EmbryoStorage, missing: Missing) -> str:
+    names = listed(list(missing.names))
+    match missing.gap:
+        case Gap.HELD_BY_PATIENT:
+            return _(
+                "On hold by the patient’s side. Only a new signed form that names this embryo ends that."
+            )
+        case Gap.HELD_BY_CLINIC:
+            return _("On hold by the clinic. End the hold first.")
+        case Gap.FORMS_UNREADABLE:
+            return _("The patient’s forms can’t be read right now.")
+        case Gap.NO_FORM:
+            return _("No signed form allows it.")
+        case Gap.NOT_NAMED:
+            return _(
+                "The signed form doesn’t name this embryo, or the clinic’s system doesn’t say which it names."
+            )
+        case Gap.NOT_SIGNED | Gap.PARTY_MISSING:
+            if not missing.names:
+                return _("The form isn’t signed by everyone yet.")
+            return ngettext(
+                "%(names)s hasn’t signed yet.",
+                "%(names)s haven’t signed yet.",
+                len(missing.names),
+                names=names,
+            )
+        case Gap.TREATMENT_OVER:
+            return _("The treatment that the form is for isn’t under way.")
+        case Gap.WISH_DIFFERS:
+            return _(
+                "The wish on record is another: %(wish)s.", wish=labels.disposition_name(embryo.disposition)
+            )
+        case Gap.SECOND_PERSON:
+            return _(
+                "A second person’s signature is missing: a clinician’s or a witness’s, and not your own."
+            )
