@@ -109,7 +109,9 @@ def _fields(case: Case, physicians: Choices, coordinators: list[tuple[str, str]]
         ),
         "closed_reason": text(_("Why it is closed"), kind="textarea", longest=_LONG),
         "physician_id": choice(
-            _("Physician"), _with(physicians.pairs, case.physician_id), hint=physicians.hint
+            _("Physician"),
+            _with([one for one in physicians.pairs if one[0] or not case.physician_id], case.physician_id),
+            hint=physicians.hint,
         ),
         "coordinator_id": choice(_("Coordinator"), coordinators),
         "diagnosis": text(_("Diagnosis"), kind="textarea", longest=_LONG),

@@ -74,7 +74,7 @@ def test_a_move_that_is_not_legal_is_refused_in_words(nora: Visitor, status: str
 def test_a_physician_is_chosen_from_the_clinics_own(nora: Visitor, service: CareService) -> None:
     page = nora.get(EDIT)
     offered = {str(o["value"]): o.get_text() for o in page.select("select[name=physician_id] option")}
-    assert "" in offered
+    assert "" not in offered, "the case has one, and the API takes none away"
     other = next(v for v in offered if v and v != dict(page.form(ACTION).fields())["physician_id"])
     send(page, physician_id=other)
     assert stored(service, "physician_id") == other
