@@ -17,12 +17,15 @@ from typing import cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
+import phonenumbers
+
 from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.document_seal import DocumentSeal, read_document_seal
 
 LANGUAGES = ("en", "es", "ar")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
 _COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
+_COUNTRY = re.compile(r"[A-Z]{2}")
 _LOGO = re.compile(r"[a-z0-9][a-z0-9._-]*\.svg", re.IGNORECASE)
 _SCOPE = "openid profile email roles offline_access ClientelePortal"
 
@@ -83,6 +86,7 @@ class Tenant:
     roles: Roles
     service_client: Client | None
     time_zone: ZoneInfo
+    country: str | None
     languages: tuple[str, ...]
     accent: str
     on_accent: str
@@ -201,7 +205,16 @@ class _Reader:
                 "tenant_claim",
                 "tenant_id",
             ),
-            *("time_zone", "languages", "accent", "logo", "idempotency", "id_token_hint", "identity_origins"),
+            *(
+                "time_zone",
+                "country",
+                "languages",
+                "accent",
+                "logo",
+                "idempotency",
+                "id_token_hint",
+                "identity_origins",
+            ),
             *("base_url", "auth_url", "scope", "roles", "service_client", "document_seal"),
         }
         self.faults += [f"{where}.{unknown}: is no setting of a tenant" for unknown in table.keys() - known]
@@ -232,6 +245,7 @@ class _Reader:
                 else None
             ),
             time_zone=self._zone(table, where),
+            country=self._country(table, where),
             languages=self._languages(table, where),
             accent=accent,
             on_accent=self._on_accent(accent, where),
@@ -367,6 +381,15 @@ class _Reader:
         if name:
             self.faults.append(f"{where}.time_zone: {name!r} is no IANA time zone such as Europe/London")
         return ZoneInfo("UTC")
+
+    def _country(self, table: _Table, where: str) -> str | None:
+        """Where telephone numbers without a country code are dialled (ISO 3166-1 alpha-2), None where nobody said."""
+        country = self._text(table, "country", where, default="")
+        if country and not (_COUNTRY.fullmatch(country) and country in phonenumbers.SUPPORTED_REGIONS):
+            self.faults.append(
+                f"{where}.country: is a country's code like GB (ISO 3166-1), found {country!r}"
+            )
+        return country or None
 
     def _languages(self, table: _Table, where: str) -> tuple[str, ...]:
         languages = self._texts(table, "languages", where, default=["en"])

@@ -158,6 +158,7 @@ authorize_params = {{ acr_values = "tenant:{key}" }}
 tenant_claim = "tenantid"
 tenant_id = "{uuid5(_SAMPLES, f"tenant:{key}")}"
 time_zone = "{zone}"
+country = "GB"
 languages = ["en", "es", "ar"]
 accent = "{accent}"
 logo = "{key}.svg"

@@ -17,7 +17,14 @@ from portal.services.records.patients import Patient
 from portal.services.records.relationships import Relationship
 from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
-from portal.views.patients import CONTACT, check_contact, contact_fields, contact_values, with_contact
+from portal.views.patients import (
+    CONTACT,
+    check_contact,
+    contact_fields,
+    contact_values,
+    tidy_contact,
+    with_contact,
+)
 from portal.web import audit
 from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.guard import signed_in
@@ -100,6 +107,7 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
         values=contact_values,
         fields=contact_fields,
         check=lambda patient, form: check_contact(form),
+        tidy=tidy_contact,
         write=lambda patient, values: update_patient(care, patient.id, patient=with_contact(patient, values)),
     )
 

@@ -23,6 +23,7 @@ from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
 from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
+from portal.web.filters import dialled, telephone
 from portal.web.forms import Fields, Form, Values, a_date, a_phone_number, an_email, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
@@ -92,6 +93,7 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
         values=lambda patient: {**identity_values(patient), **contact_values(patient)},
         fields=lambda patient: {**_identity_fields(), **contact_fields(patient)},
         check=lambda patient, form: check_contact(form),
+        tidy=tidy_contact,
         write=lambda patient, values: update_patient(
             care, patient.id, patient=_with_identity(with_contact(patient, values), values)
         ),
@@ -150,6 +152,7 @@ _EMERGENCY = {
     "emergency_contact_phone_number": "phone_number",
     "emergency_contact_relation": "relation",
 }
+_THEIR_PHONE = "emergency_contact_phone_number"
 _MAY_BE_NONE = ("line2", "region")
 
 
@@ -158,7 +161,7 @@ def contact_values(patient: Patient) -> Values:
     return {
         "preferred_name": patient.preferred_name or "",
         "email": patient.email or "",
-        "phone_number": patient.phone_number or "",
+        "phone_number": telephone(patient.phone_number),
         "preferred_channel": str(patient.preferred_channel or ""),
         "language": patient.language or "",
         **{field: getattr(patient.address, member, None) or "" for field, member in _ADDRESS.items()},
@@ -166,6 +169,17 @@ def contact_values(patient: Patient) -> Values:
             field: getattr(patient.emergency_contact, member, None) or ""
             for field, member in _EMERGENCY.items()
         },
+        _THEIR_PHONE: telephone(
+            patient.emergency_contact.phone_number if patient.emergency_contact else None
+        ),
+    }
+
+
+def tidy_contact(values: Values) -> Values:
+    """What was typed, its telephone numbers written as the record's are shown."""
+    return {
+        name: telephone(value) if name in ("phone_number", _THEIR_PHONE) else value
+        for name, value in values.items()
     }
 
 
@@ -186,7 +200,7 @@ def contact_fields(patient: Patient) -> dict[str, Any]:
             kind="tel",
             longest=40,
             autocomplete="tel",
-            check=_unless(patient.phone_number, a_phone_number),
+            check=_unless(telephone(patient.phone_number), a_phone_number),
         ),
         "preferred_channel": choice(_("How to contact first"), _channels(patient)),
         "language": choice(_("Language the clinic writes in"), _languages(patient)),
@@ -201,7 +215,7 @@ def contact_fields(patient: Patient) -> dict[str, Any]:
             _("Their telephone number"),
             kind="tel",
             longest=40,
-            check=_unless(emergency.phone_number, a_phone_number),
+            check=_unless(telephone(emergency.phone_number), a_phone_number),
         ),
         "emergency_contact_relation": text(_("What they are to you") if _is_own() else _("Relation")),
     }
@@ -235,12 +249,13 @@ def with_contact(patient: Patient, values: Values) -> Patient:
     """The record with these contact fields; an address or a person with nothing in it is none."""
     address = {member: values[field] for field, member in _ADDRESS.items()}
     emergency = {member: values[field] for field, member in _EMERGENCY.items()}
+    emergency["phone_number"] = dialled(emergency["phone_number"])
     channel = values["preferred_channel"]
     return replace(
         patient,
         preferred_name=values["preferred_name"] or None,
         email=values["email"] or None,
-        phone_number=values["phone_number"] or None,
+        phone_number=dialled(values["phone_number"]) or None,
         preferred_channel=Channel(channel) if channel else None,
         language=values["language"] or None,
         address=Address(**{k: v or (None if k in _MAY_BE_NONE else "") for k, v in address.items()})  # pyright: ignore[reportArgumentType]

@@ -61,6 +61,10 @@ class Stamped(Protocol):
 R = TypeVar("R", bound=Stamped)
 
 
+def _as_typed(values: Values) -> Values:
+    return values
+
+
 def _nothing_more(record: object, form: Form) -> None:
     """No check over several fields."""
 
@@ -71,7 +75,7 @@ class Editing(Generic[R]):
 
     `owner` is who edits (`Person.sub`), `event` and `kind` name the act and the record in the audit. `fields` makes the
     form for the record as it is now (its legal moves, its own value among the choices); `check` adds errors over several
-    fields; `write` gets the record as it is now and what to make of it, and returns the record as answered, or None for
+    fields; `tidy` writes what was typed as `values` would; `write` gets the record as it is now and what to make of it, and returns the record as answered, or None for
     an empty answer.
     """
 
@@ -83,6 +87,7 @@ class Editing(Generic[R]):
     fields: Callable[[R], Fields]
     write: Callable[[R, Values], R | None]
     check: Callable[[R, Form], None] = _nothing_more
+    tidy: Callable[[Values], Values] = _as_typed
 
     def form(self, record: R, values: Values) -> Form:
         """The form of the record, holding these values."""
@@ -193,6 +198,7 @@ def save_edit(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
     for in the record. Raises CareError for what concerns the whole page.
     """
     sent_form = Sent.of_form(tuple(editing.fields(record)))
+    sent_form = replace(sent_form, typed=editing.tidy(sent_form.typed))
     for is_last in (False, True):
         wanted = _wanted(editing, record, sent_form)
         if not isinstance(wanted, dict):

@@ -20,6 +20,7 @@ from flask import Flask, g
 from portal.context import context
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
+from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
 
 
@@ -33,6 +34,8 @@ def init_app(app: Flask) -> None:
         ago=ago,
         zone=zone_name,
         isodate=isodate,
+        telephone=telephone,
+        e164=dialled,
         in_a_row=in_a_row,
         isolate=isolate,
         file_size=file_size,
@@ -48,6 +51,16 @@ def now() -> datetime:
 def today() -> date:
     """The present day at the clinic."""
     return now().astimezone(g.tenant.time_zone).date()
+
+
+def telephone(number: str | None) -> str:
+    """A telephone number as people in the clinic's country write it; empty for none."""
+    return as_written(number, g.tenant.country) if number else ""
+
+
+def dialled(number: str) -> str:
+    """A telephone number in E.164, for `tel:` and for the care API; as it came where it isn't one."""
+    return e164(number, g.tenant.country) or number
 
 
 def local(value: datetime) -> datetime:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import wtforms
 import wtforms.form
 import wtforms.validators
-from flask import request
+from flask import g, request
 from werkzeug.datastructures import MultiDict
 
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, paragraphs
+from portal.telephone import e164
 
 Values: TypeAlias = dict[str, str]
 """What a form holds: text by field name, "" for an empty field."""
@@ -27,7 +28,7 @@ _checks = cast("Any", wtforms.validators)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
 _LONGEST = 100_000
 """More than any field may hold."""
-_PHONE = re.compile(r"\+?[0-9][0-9 ()./-]{3,38}[0-9]")
+_PHONE = re.compile(r"\+?[(0-9][0-9 ()./-]{3,38}[0-9]")
 
 
 class Form:
@@ -161,7 +162,8 @@ def an_email(value: str) -> str | None:
 
 def a_phone_number(value: str) -> str | None:
     """What is wrong with a telephone number."""
-    return None if _PHONE.fullmatch(value) else _("Enter a telephone number like +44 7700 900123.")
+    is_number = _PHONE.fullmatch(value) and e164(value, g.tenant.country)
+    return None if is_number else _("Enter a telephone number like +44 7700 900123.")
 
 
 def a_date(value: str) -> str | None:

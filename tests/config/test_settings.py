@@ -113,6 +113,8 @@ def test_every_fault_is_named_with_its_key_at_once(tmp_path: Path) -> None:
         (GOOD.replace("https://id.example", "id.example"), "tenants.riverside.auth_url"),
         (GOOD.replace('name = "Riverside"', ""), "tenants.riverside.name: is missing"),
         (GOOD + 'scope = "profile"', "must hold openid"),
+        (GOOD.replace("time_zone = ", 'country = "XX"\ntime_zone = '), "tenants.riverside.country"),
+        (GOOD.replace("time_zone = ", 'country = "gb"\ntime_zone = '), "tenants.riverside.country"),
     ],
 )
 def test_a_wrong_tenants_file_says_what_is_wrong(tmp_path: Path, toml: str, said: str) -> None:

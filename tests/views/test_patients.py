@@ -45,7 +45,7 @@ def test_the_episode_leads_staff_to_the_form_and_back(nora: Visitor, service: Ca
     saved = page.form(ACTION).submit(phone_number="+44 7700 900555", address_line2="Flat 2")
     assert saved.path == f"/episodes/{EPISODE}"
     assert "The patient’s record is saved." in saved.text
-    assert stored(service, "phone_number") == "+44 7700 900555"
+    assert stored(service, "phone_number") == "+447700900555"
     assert stored(service, "user_id") == sample_id("person", "grace")
 
 
@@ -58,6 +58,27 @@ def test_the_partner_has_a_form_of_their_own(nora: Visitor, service: CareService
 def test_without_the_episode_in_the_address_the_opened_ones_are_looked_through(nora: Visitor) -> None:
     nora.get(f"/episodes/{EPISODE}")
     assert nora.get(ACTION).heading == "Edit patient"
+
+
+def test_a_telephone_number_is_shown_as_people_write_it_and_dialled_whole(
+    nora: Visitor, service: CareService
+) -> None:
+    for typed, shown, kept in (
+        ("(07700) 900 666", "07700 900666", "+447700900666"),
+        ("+34 612-345-678", "+34 612 34 56 78", "+34612345678"),
+    ):
+        page = nora.get(EDIT).form(ACTION).submit(phone_number=typed)
+        assert stored(service, "phone_number") == kept
+        link = next(one for one in page.select("a") if one.get("href") == f"tel:{kept}")
+        assert link.get_text(strip=True) == shown
+        assert value(nora.get(EDIT), "phone_number") == shown
+
+
+@pytest.mark.parametrize("typed", ["12", "+999 12345678", "call me"])
+def test_what_is_no_telephone_number_is_told_at_its_field(nora: Visitor, typed: str) -> None:
+    page = nora.get(EDIT).form(ACTION).submit(status=422, phone_number=typed)
+    assert [str(a["href"]) for a in page.select(".error-summary a")] == ["#phone_number"]
+    assert value(page, "phone_number") == typed
 
 
 @pytest.mark.parametrize("who", ["elif", "grace"])

@@ -7,10 +7,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, g
 
 from portal.services.errors import BadResponse, Conflict, Invalid, Refused, Unavailable
 from portal.web import conflicts, forms
@@ -379,13 +380,14 @@ def test_a_choice_is_shown_in_its_words(app: Flask) -> None:
         (forms.an_email, "a@b.example", "a@b"),
         (forms.an_email, "a.b+c@b.co.uk", "a b@c.de"),
         (forms.a_phone_number, "+44 7700 900182", "call me"),
-        (forms.a_phone_number, "(020) 7946-0000"[1:], "12"),
+        (forms.a_phone_number, "(020) 7946-0000", "12"),
         (forms.a_date, "2026-02-28", "2026-02-30"),
         (forms.a_date, "1991-04-17", "17/04/1991"),
     ],
 )
 def test_what_is_typed_is_checked_by_its_kind(app: Flask, check: Any, good: str, bad: str) -> None:
     with app.test_request_context("/"):
+        g.tenant = SimpleNamespace(country="GB")
         assert check(good) is None
         assert check(bad)
 
