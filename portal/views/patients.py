@@ -54,7 +54,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 
 @bp.post("/<record:patient_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
-@typed_text(*EDIT_FORM, *IDENTITY, *CONTACT)
+@typed_text(*EDIT_FORM, *IDENTITY, *CONTACT, "user_id")
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else made of it meanwhile."""
     episode, patient = find_embedded(care, person, of_id(patient_id))
@@ -90,14 +90,31 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
         event="patient.update",
         kind="patient",
         read=lambda: find_embedded(care, person, of_id(patient_id))[1],
-        values=lambda patient: {**identity_values(patient), **contact_values(patient)},
-        fields=lambda patient: {**_identity_fields(), **contact_fields(patient)},
+        values=lambda patient: {
+            **identity_values(patient),
+            **contact_values(patient),
+            **({"user_id": ""} if _may_bind(person, patient) else {}),
+        },
+        fields=lambda patient: {
+            **_identity_fields(),
+            **contact_fields(patient),
+            **(_account_field() if _may_bind(person, patient) else {}),
+        },
         check=lambda patient, form: check_contact(form),
         tidy=tidy_contact,
         write=lambda patient, values: update_patient(
             care, patient.id, patient=_with_identity(with_contact(patient, values), values)
         ),
     )
+
+
+def _may_bind(person: Person, patient: Patient) -> bool:
+    """An administrator names the account that a record belongs to, once."""
+    return "admin" in person.roles and patient.user_id is None
+
+
+def _account_field() -> Fields:
+    return {"user_id": text(_("Account"), longest=100)}
 
 
 # ── who the patient is ──────────────────────────────────────────────────────────────────────────────────
@@ -134,6 +151,7 @@ def _with_identity(patient: Patient, values: Values) -> Patient:
         date_of_birth=calendar_date(values["date_of_birth"]),
         mrn=values["mrn"],
         is_active=values["is_active"] == "yes",
+        user_id=patient.user_id or values.get("user_id") or None,
     )
 
 

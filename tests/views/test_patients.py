@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import uuid
 
 import pytest
 
@@ -79,6 +80,30 @@ def test_what_is_no_telephone_number_is_told_at_its_field(nora: Visitor, typed: 
     page = nora.get(EDIT).form(ACTION).submit(status=422, phone_number=typed)
     assert [str(a["href"]) for a in page.select(".error-summary a")] == ["#phone_number"]
     assert value(page, "phone_number") == typed
+
+
+def test_an_administrator_names_the_account_of_a_record_once(
+    portal: PortalThread, nora: Visitor, service: CareService
+) -> None:
+    ada = portal.sign_in("ada")
+    joseph = f"/patients/{JOSEPH}/edit"
+    assert "This record belongs to an account." in ada.get(EDIT).words
+    assert not nora.get(f"{joseph}?episode={EPISODE}").select("input[name=user_id]")
+    form = ada.get(f"{joseph}?episode={EPISODE}").form(joseph)
+    for wrong in ("nobody", sample_id("person", "grace"), sample_id("person", "nora")):
+        page = form.submit(status=422, user_id=wrong)
+        assert [str(a["href"]) for a in page.select(".error-summary a")] == ["#user_id"]
+        assert dict(page.form(joseph).fields())["user_id"] == wrong
+    account = str(uuid.uuid4())
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.row_factory = sqlite3.Row
+        (one,) = database.execute("SELECT * FROM people WHERE id = ?", (sample_id("person", "grace"),))
+        copy = {**dict(one), "id": account, "username": "joseph", "email": "joseph@riverside.example"}
+        marks = ", ".join("?" * len(copy))
+        database.execute(f"INSERT INTO people ({', '.join(copy)}) VALUES ({marks})", tuple(copy.values()))  # noqa: S608
+    form.submit(user_id=account)
+    assert stored(service, "user_id", JOSEPH) == account
+    assert not ada.get(f"{joseph}?episode={EPISODE}").select("input[name=user_id]")
 
 
 @pytest.mark.parametrize("who", ["elif", "grace"])
