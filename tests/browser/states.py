@@ -181,14 +181,17 @@ def storage(stage: Stage) -> None:
     elif_, grace, victor = stage.person("elif"), stage.person("grace"), stage.person("victor")
     elif_.get(at("GO-4"))
     _save(elif_, at("GO-4"), storage_expires_at="soon")
-    asked = _save(elif_, at("GO-4"), status="ShippedOut", notes="To Leeds")
+    decided = f"/storage/{sample_id('embryo', 'ZW-4')}?episode={sample_id('episode', 'zofia-1')}"
+    asked = _save(elif_, decided, status="Discarded", notes="As decided")
     asked.form("/storage/").submit(code="GO-1", status=422)
     mine = elif_.get(at("GO-1"))
     _save(victor, at("GO-1"), status="Stored", location_cane="99")
     fields = {**dict(mine.form("/storage/").fields()), "notes": "Mine", "location_cane": "12"}
     elif_.post(at("GO-1"), fields, status=None)
-    asked.form("/storage/").submit(code="GO-4")
-    elif_.get(at("GO-4"))
+    asked.form("/storage/").submit(code="ZW-4")
+    elif_.get(decided)
+    grace.get(at("GO-2", "/end-storage"))
+    grace.get(at("GO-2", "/take-back"), status=None)
     grace.get(at("GO-2", "/keep")).form("/storage/").submit(status=None)
     grace.get(at("GO-2"))
 

@@ -277,17 +277,17 @@ def test_a_protocol_is_made_and_changed_with_rows_added_and_removed(person: Pers
 
 
 def test_an_embryologist_notes_that_an_embryo_left_and_types_its_code_again(person: Person) -> None:
-    path = f"/storage/{sample_id('embryo', 'GO-4')}?episode={GRACES}"
+    path = f"/storage/{sample_id('embryo', 'ZW-4')}?episode={sample_id('episode', 'zofia-1')}"
     page = person("elif").go(path)
-    page.main.locator("[name=status][value=ShippedOut]").check()
-    page.main.locator("[name=notes]").fill("To Leeds")
+    page.main.locator("[name=status][value=Discarded]").check()
+    page.main.locator("[name=notes]").fill("As decided")
     asked = go_on(page)
     asked.main.locator("[name=code]").fill("GO-1")
     wrong = go_on(asked)
     expect(wrong.page.locator(".error-summary")).to_be_visible()
-    wrong.main.locator("[name=code]").fill("GO-4")
+    wrong.main.locator("[name=code]").fill("ZW-4")
     go_on(wrong)
-    told(wrong, "Embryo GO-4 is saved.")
+    told(wrong, "Embryo ZW-4 is saved.")
 
 
 def test_a_coordinator_merges_two_enquiries_and_books(person: Person) -> None:

@@ -114,9 +114,9 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
         case Gap.NO_FORM:
             return _("No signed form allows it.")
         case Gap.NOT_NAMED:
-            return _(
-                "The signed form doesn’t name this embryo, or the clinic’s system doesn’t say which it names."
-            )
+            if missing.form is None or missing.form.embryo_storage_ids is None:
+                return _("The signed form doesn’t say which embryos it is about.")
+            return _("The signed form doesn’t name this embryo.")
         case Gap.NOT_SIGNED | Gap.PARTY_MISSING:
             if not missing.names:
                 return _("The form isn’t signed by everyone yet.")

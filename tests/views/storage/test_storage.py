@@ -228,8 +228,10 @@ def test_what_ends_storage_is_decided_by_its_form_and_never_here(
 def test_the_page_of_a_decision_leads_to_the_form_that_is_open_for_it(
     grace: Visitor, service: CareService
 ) -> None:
+    others: list[str] = []
     for code, wish in (("GO-2", "Discard"), ("GO-1", "Transport")):
         other = put_form(service, "grace-disposition", code, status="Pending", disposition=wish)
+        others.append(other)
         assert other not in grace.get(address("GO-1", "end-storage")).text
     form = put_form(service, "grace-disposition", "GO-1", status="Pending", disposition="Discard")
     unsign(service, form, "Patient")
@@ -237,7 +239,7 @@ def test_the_page_of_a_decision_leads_to_the_form_that_is_open_for_it(
     waiting = put_form(service, "grace-disposition", "GO-4", status="PartiallySigned", disposition="Discard")
     unsign(service, waiting, "Partner")
     assert "You have signed it. Waiting for Joseph" in grace.get(address("GO-4", "end-storage")).words
-    for one in (form, waiting):
+    for one in (form, waiting, *others):
         change(service, "consent_forms", "status = 'Revoked'", one)
 
 
@@ -294,9 +296,10 @@ def test_staff_reach_the_inventory_and_only_moves_that_nothing_is_missing_for_ar
     assert offered(page) == ["Stored", "Reserved", "OnHold"]
     why = withheld(page)
     assert set(why) == {"Thawed", "Discarded (final)", "Donated (final)", "Shipped out (final)"}
-    assert "doesn’t name this embryo" in why["Thawed"]
+    assert "doesn’t say which embryos it is about" in why["Thawed"]
     assert "The wish on record is another: Keep in storage." in why["Donated (final)"]
     assert "No signed form allows it." in why["Donated (final)"]
+    assert "doesn’t name this embryo" in why["Discarded (final)"]
     assert "court’s order" in page.words
     assert "GO-2" in elif_.get("/storage").words
 
