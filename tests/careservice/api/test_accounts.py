@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
+from portal.careservice.domain.consents.forms import ConsentForm
+from portal.careservice.domain.enumerations import ConsentStatus
 from portal.careservice.domain.patients import Patient
 from portal.careservice.identity.tables import Person
 from portal.careservice.ids import new_id, sample_id
@@ -164,14 +166,22 @@ def test_binding_names_the_account_where_a_signature_is_awaited(bindable: Clinic
 
     signed_path = f"{CONSENTS}/{sample_id('consent', 'grace-disposition')}"
     waiting_path = f"{CONSENTS}/{sample_id('consent', 'grace-renewal')}"
+    half_path = f"{CONSENTS}/{sample_id('consent', 'grace-storage')}"
+
+    def lack_a_signature(session: Session) -> None:
+        waits = session.get_one(ConsentForm, sample_id("consent", "grace-storage"))
+        waits.status = ConsentStatus.PARTIALLY_SIGNED
+
+    bindable.change(lack_a_signature)
     before = bindable.get("nora", waiting_path)
     assert signers(before) == [person("grace"), JOSEPH]
     half = bindable("grace", "POST", f"{waiting_path}/sign", signature(before)).json
     assert half["status"] == "PartiallySigned"
-    signed = bindable.get("nora", signed_path)
-    assert JOSEPH in signers(signed)
+    kept = {path: bindable.get("nora", path) for path in (signed_path, half_path)}
+    assert all(JOSEPH in signers(one) for one in kept.values())
     assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
-    assert bindable.get("nora", signed_path) == signed, "what was signed stays as it was"
+    for path, before in kept.items():
+        assert bindable.get("nora", path) == before, "what was signed stays as it was"
     waiting = bindable.get("joseph", waiting_path)
     assert signers(waiting) == [person("grace"), ACCOUNT]
     assert waiting["signatures"] == half["signatures"]
