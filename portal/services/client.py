@@ -28,7 +28,6 @@ from portal.services.errors import (
     CircuitOpen,
     NotOffered,
     StepUpNeeded,
-    TokenRefused,
     Unavailable,
     from_answer,
     step_up_age,
@@ -166,9 +165,6 @@ class Care:
         if begun.status == 401:
             _close(begun.chunks)
             begun = self._begin(endpoint, query, extra, self.bearer.renew(token))
-            if begun.status == 401:
-                _close(begun.chunks)
-                raise TokenRefused
         if begun.status in (200, 206, 304, 416):
             self.on_read(endpoint, query, None)
             return _content(begun)
@@ -207,8 +203,6 @@ class Care:
             answer = self._attempt(
                 endpoint, query, ids or {}, payload, self.bearer.renew(token), operation, headers or []
             )
-            if answer.status == 401 and step_up_age(answer.headers.get("www-authenticate")) is None:
-                raise TokenRefused
         if answer.status in accepted:
             return answer
         raise self.error(answer, endpoint)

@@ -22,7 +22,7 @@ class CareError(Exception):
 
 
 class NotSignedIn(CareError):
-    """401: the API doesn't accept the person's token (any more)."""
+    """There is no token to send: nobody is signed in, or the session is over."""
 
 
 class TokenRefused(CareError):
@@ -137,7 +137,7 @@ def from_answer(
             return _invalid(answer, endpoint)
         case 401:
             max_age = step_up_age(challenge)
-            return NotSignedIn() if max_age is None else StepUpNeeded(max_age)
+            return TokenRefused() if max_age is None else StepUpNeeded(max_age)
         case 403:
             return _forbidden(answer)
         case 404 | 410:

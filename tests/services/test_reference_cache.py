@@ -39,7 +39,7 @@ from portal.services.errors import (
     CircuitOpen,
     NotAllowed,
     NotFound,
-    NotSignedIn,
+    TokenRefused,
     Unavailable,
 )
 from portal.services.records.physicians import Physician
@@ -466,7 +466,7 @@ def test_a_copy_older_than_a_day_covers_for_nothing(upstream, references, monkey
         read(care)
 
 
-def test_a_refused_token_is_renewed_once_and_then_the_person_signs_in(upstream, references, clock):
+def test_a_refused_token_is_renewed_once_and_then_said_to_be_refused(upstream, references, clock):
     care = care_of(upstream.url, references)
     upstream.next(401)
     assert read(care) == "riverside.nora.1.en v1"
@@ -474,7 +474,7 @@ def test_a_refused_token_is_renewed_once_and_then_the_person_signs_in(upstream, 
     clock.advance(minutes=6)
     upstream.next(401)
     upstream.next(401)
-    with pytest.raises(NotSignedIn):
+    with pytest.raises(TokenRefused):
         read(care)
 
 

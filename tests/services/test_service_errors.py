@@ -38,7 +38,7 @@ def answer(status, body=b"", media_type="application/json", endpoint=at.READ_CON
         (302, errors.BadResponse),
         (308, errors.BadResponse),
         (400, errors.NotFound),
-        (401, errors.NotSignedIn),
+        (401, errors.TokenRefused),
         (403, errors.NotAllowed),
         (404, errors.NotFound),
         (405, errors.BadResponse),
@@ -249,4 +249,4 @@ def test_a_body_nested_too_deeply_counts_as_none():
 def test_a_challenge_for_a_newer_sign_in_tells_its_age(challenge, age):
     assert errors.step_up_age(challenge) == age
     error = from_answer(401, b"", "application/json", endpoint=at.SIGN_CONSENT, challenge=challenge)
-    assert isinstance(error, errors.NotSignedIn if age is None else errors.StepUpNeeded)
+    assert isinstance(error, errors.TokenRefused if age is None else errors.StepUpNeeded)

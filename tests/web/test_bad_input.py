@@ -164,8 +164,8 @@ def test_of_doubled_values_none_gets_round_the_checks(portal: PortalThread, audi
     visitor = portal.visitor()
     page = visitor.request("GET", "/sign-in?next=//evil.example&next=/consents", status=None)
     assert visitor.fill_sign_in(page, "amelia").url == f"{portal.origin()}/"
-    before = len(audit.events())
     token = visitor.csrf_token()
+    before = len(audit.events())
     fields = [("csrf_token", "forged"), ("csrf_token", token)]
     visitor.request("POST", "/sign-out", data=fields, status=400)
     assert audit.events()[before:] == [("sign_in.sign_out", "csrf-refused")]
