@@ -118,7 +118,7 @@ def making_a_consent(stage: Stage) -> None:
     nora = stage.person("nora")
     start = nora.get(f"/consents/new?template=treatment&episode={AMELIAS}").form("/consents/new/fill")
     start.submit(status=None, title="")
-    page = start.submit(status=None, **{"signer-2": "-"})
+    page = start.submit(status=None, title="A form of its own", **{"signer-2": "-"})
     with answers_lost():
         page.form("/consents/new").submit(status=None)
     page.form("/consents/new").submit(status=None)

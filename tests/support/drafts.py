@@ -17,7 +17,9 @@ def drafts(visitor: Visitor, name: str) -> Iterator[str]:
         )
         operation = dict(form.fields())["operation"]
         yield f"/consents/new/fill?operation={operation}"
-        form.submit(procedure_date="2027-05-03", **{"signer-2": sample_id("person", "victor")})
+        form.submit(
+            title="Another", procedure_date="2027-05-03", **{"signer-2": sample_id("person", "victor")}
+        )
         yield f"/consents/new/preview?operation={operation}"
         form = visitor.get(f"/protocols/new?copy={sample_id('protocol', 'amelia')}").form("/protocols/new")
         operation = dict(form.fields())["operation"]

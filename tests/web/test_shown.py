@@ -162,7 +162,11 @@ def test_every_route_is_walked_and_every_read_is_of_a_kind() -> None:
         ("grace", "/storage", {"storage.read"}),
         ("nora", f"/conversations/{SCAN}", {"conversation.read", "conversation.list"}),
         ("amelia", f"/conversations/{SCAN}/archive", {"conversation.read"}),
-        ("nora", f"/consents/new?copy={consent('amelia-genetic')[10:]}", {"consent.read", "consent.list"}),
+        (
+            "nora",
+            f"/consents/new?copy={consent('amelia-genetic')[10:]}",
+            {"consent.read", "consent.list", "episode.read"},
+        ),
         (
             "colin",
             f"/prospects/{sample_id('prospect', 'ines')}/merge?merge={sample_id('prospect', 'ines-again')}",

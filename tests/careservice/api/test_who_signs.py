@@ -82,6 +82,19 @@ def test_other_kinds_need_no_partner(api: Api, families: Families) -> None:
     assert created(api, **only)["status"] == "Pending"
 
 
+@pytest.mark.parametrize(("given", "kept"), [(" gene tictesting", "GeneticTesting"), ("Sharing", "Sharing")])
+def test_a_kind_is_kept_and_hashed_by_its_listed_name(
+    api: Api, families: Families, given: str, kept: str
+) -> None:
+    family = families.add("amelia", "daniel")
+    only = about(family, kind=given, requiredSigners=[named("Patient", person("amelia"))])
+    made = created(api, **only)
+    assert made["kind"] == kept
+    text = {name: made[name] for name in ("title", "kind", "version", "body", "statements")}
+    clauses = [{n: v for n, v in one.items() if v is not None} for one in made["body"]]
+    assert made["contentHash"] == hashlib.sha256(rfc8785.dumps({**text, "body": clauses})).hexdigest()
+
+
 def test_a_donation_names_no_recipient(api: Api, families: Families) -> None:
     family = families.add("grace")
     donor = named("Donor", person("grace"))

@@ -79,7 +79,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
     _require_sound(session, actor, new)
     matter = Matter(
         tenant_id=actor.tenant_id,
-        kind=new.kind,
+        kind=kinds.named(new.kind),
         patient_id=new.patient_id,
         partner_id=new.partner_id,
         case_id=new.case_id,
@@ -98,7 +98,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
         case_id=new.case_id,
         episode_id=new.episode_id,
         title=new.title,
-        kind=new.kind,
+        kind=kinds.named(new.kind),
         version=new.version,
         status=ConsentStatus.PENDING,
         body=new.body,
@@ -106,7 +106,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
         signing_order=new.signing_order,
         content_hash=content_hash(
             title=new.title,
-            kind=new.kind,
+            kind=kinds.named(new.kind),
             version=new.version,
             body=new.body,
             statements=new.statements,

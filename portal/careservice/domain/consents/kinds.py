@@ -22,6 +22,18 @@ STORES = frozenset({STORAGE, STORAGE_RENEWAL})
 """Forms that let embryos be kept."""
 
 
+LISTED = (
+    *("Treatment", "Storage", "StorageRenewal", "Disposition", "GeneticTesting"),
+    *("Donation", "Surrogacy", "LegalParenthood", "Disclosure", "Research"),
+)
+"""The kinds by the names under which they are kept and hashed."""
+
+
+def named(text: str) -> str:
+    """A kind by its listed name, however case and spaces were given; any other as it was given."""
+    return next((name for name in LISTED if folded(name) == folded(text)), text)
+
+
 def folded(text: str) -> str:
     """A kind or title as it is compared: without case and spaces."""
     return "".join(text.split()).casefold()
