@@ -235,7 +235,7 @@ def _is_no_news(event: str, kind: str, ids: str | Sequence[str]) -> bool:
     """
     if _is_search(event):
         return False
-    name = session().name or ""
+    name = getattr(session(), "name", None) or ""
     named = (ids,) if isinstance(ids, str) else ids
     line = hashlib.sha256("\0".join((name, event, kind, *named)).encode()).digest()
     now = context().clock()

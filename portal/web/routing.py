@@ -31,6 +31,7 @@ def init_app(app: Flask) -> None:
     """Number every request and find its clinic; an unknown host gets 421."""
     app.url_map.converters["record"] = RecordId
     app.before_request(_begin)
+    app.teardown_request(_end)
 
 
 def endpoint_at(path: str) -> str | None:
@@ -64,6 +65,10 @@ def _begin() -> None:
         g.tenant = tenant
     elif request.endpoint not in _ANY_HOST:
         abort(421)
+
+
+def _end(_error: BaseException | None) -> None:
+    deadline.set_to(None)
 
 
 def _request_id() -> str:

@@ -92,6 +92,17 @@ def signing(stage: Stage) -> None:
     amelia.get(f"{changed}/sign/read", status=None)
 
 
+def declaring(stage: Stage) -> None:
+    """A clinician declares a sentence of their own, and declines after all."""
+    form = fresh_form(stage.portal.plan)
+    victor = stage.person("victor")
+    page = victor.get(f"{form}/sign").form(f"{form}/sign").submit()
+    page.form(f"{form}/sign").submit(status=422)
+    page = victor.get(f"{form}/revoke")
+    page.form(f"{form}/revoke").submit(reason="The plan has changed.")
+    victor.get(f"{form}/revoke")
+
+
 def _confirm_first(stage: Stage, page: Page, form: str) -> None:
     """The password is asked again where the last time is long ago."""
     page.form(f"{form}/sign").submit()
@@ -390,6 +401,7 @@ def leaving(stage: Stage) -> None:
 
 STATES: tuple[Callable[[Stage], None], ...] = (
     signing,
+    declaring,
     withdrawing,
     making_a_consent,
     protocols,

@@ -96,9 +96,9 @@ PATIENTS: dict[str, str] = {
     "/protocols/<record:protocol_id>/schedule.pdf": (
         "Check: kind note; Medication: drug instructions route stopRule unit; Protocol: description name"
     ),
-    "/relationships/<record:relationship_id>/remove": "Relationship: relatedName",
+    "/relationships/<record:relationship_id>/remove": "ConsentForm: title; EmbryoStorage: embryoCode; Relationship: relatedName",
     "/storage": "EmbryoStorage: embryoCode holdReason",
-    "/storage/<record:embryo_id>": "EmbryoStorage: embryoCode grade",
+    "/storage/<record:embryo_id>": "EmbryoStorage: embryoCode grade holdReason",
     "/storage/<record:embryo_id>/<decision>": "EmbryoStorage: embryoCode",
 }
 """What may stand on a page for a patient: `me` is who looks, `other` the other one of the episode."""
@@ -241,11 +241,11 @@ STAFF: dict[str, str] = {
         "; patient: firstName lastName"
     ),
     "/relationships/<record:relationship_id>/remove": (
-        "Relationship: relatedName; patient: firstName lastName"
+        "ConsentForm: title; EmbryoStorage: embryoCode; Relationship: relatedName; patient: firstName lastName"
     ),
     "/storage": "EmbryoStorage: embryoCode holdReason; Episode: number; patient: firstName lastName",
     "/storage/<record:embryo_id>": (
-        "EmbryoStorage: embryoCode grade holdReason method notes; Episode: number; "
+        "ConsentForm: title; EmbryoStorage: embryoCode grade holdReason method notes; Episode: number; "
         "StorageLocation: cane canister facility position tank; patient: firstName lastName"
     ),
 }

@@ -45,7 +45,7 @@ def test_a_thread_holds_its_messages_oldest_first_with_attachments(api: Api) -> 
 def test_reading_the_notification_reads_the_messages_of_that_person_alone(api: Api) -> None:
     name = thread("amelia-scan")
     assert threads(api, "daniel")[name]["unreadCount"] == 1
-    items = api.get("daniel", NOTIFICATIONS, MaxResultCount=100)["items"]
+    items = api.get("daniel", NOTIFICATIONS, Type="MessageReceived", MaxResultCount=100)["items"]
     ids = [item["id"] for item in items if item["entityId"] == name]
     before = threads(api, "amelia")[name]["unreadCount"]
     answer = api("daniel", "PUT", NOTIFICATIONS, {"ids": ids, "isRead": True})

@@ -57,11 +57,13 @@ def test_plan_and_episode_offer_both(portal: PortalThread, name: str) -> None:
         assert {f"{PLAN}/schedule.pdf", f"{PLAN}/schedule.ics"} <= links, path
 
 
-def test_the_partner_who_may_not_read_the_plan_is_not_led_to_it(portal: PortalThread) -> None:
+def test_a_plan_is_there_for_those_alone_with_whom_it_is_shared(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
-    assert not daniel.get(f"{EPISODE}/medication").select('main a[href*="schedule"]')
-    daniel.get(f"{PLAN}/schedule.pdf", status=404)
-    daniel.get(f"{PLAN}/schedule.ics", status=404)
+    assert not daniel.get(f"{EPISODE}/medication").select('main a[href*="schedule"]'), "it is Amelia's"
+    assert daniel.get(f"{PLAN}/schedule.pdf").headers["Content-Type"] == "application/pdf"
+    grace = portal.sign_in("grace")
+    grace.get(f"{PLAN}/schedule.pdf", status=404)
+    grace.get(f"{PLAN}/schedule.ics", status=404)
 
 
 def test_the_calendar_names_no_medicine_and_leads_to_the_plan(amelia: Visitor) -> None:
