@@ -118,8 +118,8 @@ class Refresher:
             log.warning("session ended at a refresh: %s", error)
             return self._over(session)
         except (
-            *(requests.RequestException, ValueError, ProviderDown, ProviderRefused),
-            *(SignInFailed, Unavailable),
+            *(requests.RequestException, ValueError),
+            *(ProviderDown, ProviderRefused, SignInFailed),
         ) as error:
             return self._failed(session, seen, type(error).__name__, refused=refused)
         if not self._sessions.replace_tokens(session, before, tokens):
@@ -142,7 +142,12 @@ class Refresher:
                 auth_time=person.auth_time,
             )
         if tenant.roles.claim not in claims and metadata.userinfo_endpoint:
-            claims = {**userinfo(metadata, answer, person.sub, self._timeouts), **claims}
+            try:
+                claims = {**userinfo(metadata, answer, person.sub, self._timeouts), **claims}
+            except (
+                Unavailable
+            ):  # the tokens are good and their refresh token is new: the next renewal asks again
+                log.warning("roles not read at a refresh")
         if tenant.roles.claim not in claims:
             return person
         try:

@@ -745,6 +745,20 @@ def test_roles_are_taken_anew_from_each_renewal(portal: PortalThread, identity: 
     assert person_of(visitor).roles == {"nurse"}
 
 
+def test_roles_that_cannot_be_read_now_lose_no_renewal(portal: PortalThread, identity: HostileServer) -> None:
+    """The refresh token is used up: without the new one the session would be over at the next renewal."""
+    identity.token, identity.claims = {"expires_in": 60}, {"role": None}
+    identity.userinfo = {"sub": "person-1", "role": "patient"}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    before = tokens_of(visitor)
+    portal.clock.advance(61)
+    identity.answers["/userinfo"] = Answer(wait=1.5)
+    visitor.get("/conversations", status=None)
+    assert tokens_of(visitor).refresh_token != before.refresh_token
+    assert person_of(visitor).roles == {"patient"}
+
+
 def test_a_new_token_that_the_api_refuses_too_is_said_in_words_and_sends_nobody_round(
     portal: PortalThread, identity: HostileServer
 ) -> None:
