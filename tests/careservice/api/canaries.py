@@ -112,7 +112,7 @@ def _built(planted: Planted, place: str, key: str, kind: inspect.Type) -> Any:
         case inspect.IntType() | inspect.FloatType():
             return 1
         case _:
-            raise NotImplementedError(kind)
+            raise AssertionError(f"say here how to build {kind}")
 
 
 @dataclass
