@@ -61,11 +61,14 @@ class Portal(Flask):
 
     def url_for(self, endpoint: str, **values: Any) -> str:
         """Return the address within this portal; one that depends on the request is built anew."""
-        if any(name.startswith("_") for name in values) or request.script_root:
+        given = {
+            name: value for name, value in values.items() if value is not None
+        }  # Flask sends all its options
+        if any(name.startswith("_") for name in given) or request.script_root:
             return super().url_for(endpoint, **values)
         if endpoint.startswith("."):  # within the blueprint of this request
             endpoint = f"{request.blueprint}{endpoint}" if request.blueprint else endpoint[1:]
-        return self._address(endpoint, **values)
+        return self._address(endpoint, **given)
 
 
 def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:

@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
@@ -136,10 +137,11 @@ class Audit:
             chain.ended.wait(_ANCHOR_SECONDS)
 
 
+@lru_cache(maxsize=1024)
 def pseudonym(secret_key: str, sub: str) -> str:
     """Return what a person (`sub`) is called in lines written under this key."""
     key = hashlib.sha256(b"audit" + secret_key.encode()).digest()
-    return hmac.new(key, sub.encode(), hashlib.sha256).hexdigest()[:24]
+    return hmac.digest(key, sub.encode(), "sha256").hex()[:24]
 
 
 class _Chain:

@@ -17,7 +17,7 @@ from typing import cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
-import phonenumbers
+from babel.core import get_global
 
 from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.document_seal import DocumentSeal, read_document_seal
@@ -385,7 +385,7 @@ class _Reader:
     def _country(self, table: _Table, where: str) -> str | None:
         """Where telephone numbers without a country code are dialled (ISO 3166-1 alpha-2), None where nobody said."""
         country = self._text(table, "country", where, default="")
-        if country and not (_COUNTRY.fullmatch(country) and country in phonenumbers.SUPPORTED_REGIONS):
+        if country and not (_COUNTRY.fullmatch(country) and country in get_global("territory_currencies")):
             self.faults.append(
                 f"{where}.country: is a country's code like GB (ISO 3166-1), found {country!r}"
             )

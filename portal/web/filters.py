@@ -72,7 +72,8 @@ def local(value: datetime) -> datetime:
 def day(value: date | datetime) -> str:
     """`Fri 27 Nov`; with the year when it isn't this year's."""
     plain = local(value).date() if isinstance(value, datetime) else value
-    return _day(plain, plain.year == _this_year(), date_locale())
+    this_year, locale = _calendar()
+    return _day(plain, plain.year == this_year, locale)
 
 
 def long_date(value: date | datetime) -> str:
@@ -144,12 +145,13 @@ def _comma() -> str:
     return "، " if language() == "ar" else ", "
 
 
-def _this_year() -> int:
+def _calendar() -> tuple[int, Locale]:
+    """The year at the clinic and how dates are written: a list asks for them with every row."""
     try:
-        return g.this_year
+        return g.calendar
     except AttributeError:
-        g.this_year = today().year
-        return g.this_year
+        g.calendar = today().year, date_locale()
+        return g.calendar
 
 
 # Babel works each date out anew from the locale's patterns; lists show the same few dates again and again.

@@ -43,10 +43,9 @@ _compiling = threading.Lock()
 
 def _written(value: object) -> str:
     """What stands on the page for a value: escaped, unless it is markup. It is only joined, so it needn't be Markup."""
-    kind = type(value)
-    if kind is Markup or (kind is str and _is_special(cast("str", value)) is None):
-        return cast("str", value)
-    return escape(value)
+    if type(value) is str:
+        return escape(value) if _is_special(value) else value
+    return value if type(value) is Markup else escape(value)
 
 
 def _joined(values: Iterable[object]) -> str:
