@@ -28,6 +28,7 @@ from portal.careservice.domain.enumerations import (
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.storage_ends import StorageEnd
+from portal.careservice.identity.tables import Person
 from portal.careservice.ids import new_id, sample_id
 from portal.careservice.sample.people import PEOPLE
 
@@ -102,6 +103,19 @@ class Families:
             session.add_all(kept)
             session.commit()
             return Family(first, second, case.id, episode.id, tuple(embryo.id for embryo in kept))
+
+    def add_account(self) -> tuple[str, str]:
+        """A patient's account that no record is bound to: its id and its verified e-mail."""
+        id_ = new_id()
+        account = Person(
+            id=id_, tenant_id=RIVERSIDE, username=f"free-{id_}", password_hash="-", given_name="Free", family_name="One",
+            email=f"{id_}@patients.example", email_verified=True, locale="en",
+            roles=["patient"],
+        )  # fmt: skip
+        with database.new_session(self._engine) as session:
+            session.add(account)
+            session.commit()
+        return id_, f"{id_}@patients.example"
 
     def older_form(
         self,

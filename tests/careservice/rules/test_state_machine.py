@@ -97,6 +97,11 @@ class Rules(RuleBasedStateMachine):
         self.stopped: dict[str, int] = {}
         """By embryo: the step at which its people last stopped it."""
         self.void: set[str] = set()
+        self.bound: dict[str, str | None] = {}
+        """By record: the account that it is bound to."""
+        self.emails: dict[str, tuple[str | None, str]] = {}
+        """By record that staff have written to: its e-mail, and who gave it last."""
+        self.shares = True
         self.forms: dict[str, dict[str, Any]] = {}
         self.embryos: dict[str, dict[str, Any]] = {}
         self.last_act: tuple[str, str] = ("", "")
@@ -108,6 +113,11 @@ class Rules(RuleBasedStateMachine):
         self.accounts = {self.family.patient: {"amelia"}}
         if self.family.partner:
             self.accounts[self.family.partner] = {account} if account else set[str]()
+        self.free = {account: self.families.add_account() for account in ("free", "another")}
+        self.bound = {
+            record: next((person(who) for who in accounts), None)
+            for record, accounts in self.accounts.items()
+        }
         self._look()
 
     # Forms
@@ -152,8 +162,7 @@ class Rules(RuleBasedStateMachine):
         first = self.family.patient if forged == "record" else person(forged or "amelia")
         signers = [] if left_out in ("patient", "both") else [("Patient", first)]
         if self.family.partner and left_out not in ("partner", "both"):
-            accounts = sorted(self.accounts[self.family.partner])
-            signers.append(("Partner", person(accounts[0]) if accounts else self.family.partner))
+            signers.append(("Partner", self.bound[self.family.partner] or self.family.partner))
         if second or not signers:
             signers.append((second or "Clinician", person("victor")))
         body: dict[str, Any] = {
@@ -339,6 +348,52 @@ class Rules(RuleBasedStateMachine):
         if record is not None:
             self._act(who, "PUT", f"/api/care/patients/{record['id']}", {**record, "firstName": name})
 
+    @rule(
+        editor=st.sampled_from(("nora", "ada", "amelia")),
+        binder=st.sampled_from(("ada", "ada", "ada", "nora", "victor", "amelia")),
+        whose=st.sampled_from(("patient", "partner", "partner")),
+        account=st.sampled_from(("free", "free", "another", "grace", "nora")),
+        email=st.sampled_from(("its own", "its own", "another")),
+    )
+    def bind(self, editor: str, binder: str, whose: str, account: str, email: str) -> None:
+        """Somebody gives a record an e-mail, and somebody binds it to an account."""
+        owner = self.family.patient if whose == "patient" else self.family.partner
+        if owner is None:
+            return
+        user_id, verified = (
+            self.free[account] if account in self.free else (person(account), f"{account}@riverside.example")
+        )
+        path = f"/api/care/patients/{owner}"
+        record = self._record(whose)
+        written = verified if email == "its own" else "someone@patients.example"
+        if self._act(editor, "PUT", path, {**record, "email": written}).status_code == 200:
+            was = self.emails.get(owner, (record["email"], ""))
+            self.emails[owner] = (written, editor) if written != record["email"] else was
+        record = self._record(whose)
+        answer = self._act(binder, "PUT", path, {**record, "userId": user_id})
+        if answer.status_code != 200 or user_id == self.bound[owner]:
+            return
+        kept, giver = self.emails.get(owner, (record["email"], ""))
+        assert self.bound[owner] is None, f"{binder} bound a record anew"
+        assert binder == "ada" and giver != binder, f"{binder} bound a record alone"
+        assert account in self.free and kept == verified, f"{binder} bound a record to {account}"
+        self.bound[owner] = user_id
+
+    def _record(self, whose: str) -> dict[str, Any]:
+        return self.api.get("nora", f"{EPISODES}/{self.family.episode}")[whose]
+
+    @precondition(lambda self: self.shares and self.family.partner)
+    @rule(who=st.sampled_from(("amelia", "nora", "grace", "daniel")))
+    def end_sharing(self, who: str) -> None:
+        found = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["relationships"]
+        path = f"/api/care/relationships/{found[0]['id']}"
+        answer = self.api(who, "DELETE", path)
+        if who in ("grace", "daniel"):
+            assert answer.status_code in (403, 404), f"{who} ended what isn't theirs"
+        else:
+            assert answer.status_code == 204, "ending sharing was refused"
+            self.shares = False
+
     @rule(who=st.sampled_from(("nora", "victor")), status=st.sampled_from(("Active", "OnHold", "Finished")))
     def edit_case(self, who: str, status: str) -> None:
         case = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["case"]
@@ -360,6 +415,25 @@ class Rules(RuleBasedStateMachine):
             if self.family.partner and folded(form["kind"]) in COUPLES_SIGN and form.get("episodeId"):
                 given = {who for who, role in roles.items() if role not in FOR_THE_CLINIC and who in PATIENTS}
                 assert given & self.accounts[self.family.partner], f"the partner did not sign {form}"
+
+    @invariant()
+    def nobody_reads_what_is_kept_from_them(self) -> None:
+        path = f"{EPISODES}/{self.family.episode}"
+        partner = self.accounts.get(self.family.partner or "", set())
+        for who in ("daniel", "grace"):
+            answer = self.api(who, "GET", path)
+            may_read = self.shares and who in partner
+            assert answer.status_code == (200 if may_read else 404), f"{who} reads the treatment"
+            if may_read:
+                assert set(answer.json()["patient"]) == {"id", "firstName", "lastName", "preferredName"}
+        for form in self.forms.values():
+            named = {signer["personId"] for signer in form["requiredSigners"]}
+            if person("grace") not in named:
+                assert self.api("grace", "GET", f"{CONSENTS}/{form['id']}").status_code == 404
+        for record, account in self.bound.items():
+            if record == self.family.partner or account is None:
+                continue
+            assert self._record("patient")["userId"] == account, "a record changed hands"
 
     def _signed_about(self, embryo_id: str) -> list[dict[str, Any]]:
         return [
@@ -492,6 +566,32 @@ def test_one_thing_missing_is_enough(calls: Api, families: Families, flaw: str) 
     machine.decide(0, "Discarded", "Disposition", flaw, "Witness", "elif")
     machine.treat(1, flaw, "Witness", "elif")
     machine.only_its_signers_brought_a_form_to_signed()
+
+
+@pytest.mark.parametrize("account", ["free", "grace", "nora"])
+@pytest.mark.parametrize("binder", ["ada", "nora"])
+@pytest.mark.parametrize("editor", ["ada", "nora"])
+def test_a_record_is_bound_by_two_people_and_once(
+    calls: Api, families: Families, editor: str, binder: str, account: str
+) -> None:
+    machine = Rules(calls, families)
+    machine.begin("without account")
+    machine.bind(editor, binder, "partner", account, "another")
+    machine.bind(editor, binder, "partner", account, "its own")
+    is_bound = (editor, binder, account) == ("nora", "ada", "free")
+    partner = machine.family.partner or ""
+    assert machine.bound[partner] == (machine.free["free"][0] if is_bound else None)
+    machine.bind("nora", "ada", "partner", "another", "its own")
+    machine.nobody_reads_what_is_kept_from_them()
+
+
+@pytest.mark.parametrize("who", ["amelia", "nora"])
+def test_who_ends_sharing_ends_it_at_once(calls: Api, families: Families, who: str) -> None:
+    machine = Rules(calls, families)
+    machine.begin("daniel")
+    machine.nobody_reads_what_is_kept_from_them()
+    machine.end_sharing(who)
+    machine.nobody_reads_what_is_kept_from_them()
 
 
 @pytest.mark.parametrize("kind", ["Disposition", "Storage", "Treatment", "Dispositon"])
