@@ -15,12 +15,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
-from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec import inspect, structs
 
 from portal import decoders
+from portal.dates import in_zone
 from portal.services.errors import BadResponse
 
 T = TypeVar("T")
@@ -67,6 +68,16 @@ def _members_by_folded_name(choice: type[Choice]) -> dict[str, Choice]:
     return {_folded(member.value): member for member in choice}
 
 
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+"""A count or a size, within what JSON's numbers hold exactly (RFC 8259 §6)."""
+
+Day = Annotated[int, msgspec.Meta(ge=-10_000, le=10_000)]
+"""A day of a treatment or a plan, counted from one that is named beside it."""
+
+Measure = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+"""What was measured or is given; no laboratory's number is further from nought."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """A value of the care API: camelCase outside, snake_case inside, unknown members ignored.
 
@@ -91,12 +102,7 @@ def _instants(record: type[Timed]) -> tuple[str, ...]:
 
 def in_utc(at: datetime) -> datetime:
     """The same instant in UTC; one without a zone is UTC already (docs/assumptions.md)."""
-    if at.tzinfo is None:
-        return at.replace(tzinfo=UTC)
-    try:
-        return at.astimezone(UTC)
-    except OverflowError:  # within hours of the years 1 or 9999, which some services send for "never"
-        return at.replace(tzinfo=UTC)
+    return in_zone(at, UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 class Page(Record, Generic[T], frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from portal.dates import in_zone
 from portal.services.decoding import Page
 from portal.services.endpoints import Query
 
@@ -61,4 +62,4 @@ def read_every_page(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:
 
 
 def _written(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return in_zone(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

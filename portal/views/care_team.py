@@ -17,6 +17,7 @@ from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 
 from portal.config.tenants import Side, time_zones
+from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
 from portal.parse import line, record_id, week_monday
@@ -83,7 +84,7 @@ class WeekQuery:
         zone: ZoneInfo = g.tenant.time_zone
         given = arguments.get("zone", "")
         zone = ZoneInfo(given) if given in time_zones() else zone
-        today = now().astimezone(zone).date()
+        today = in_zone(now(), zone).date()
         return cls(
             first_day=_monday(arguments.get("week", ""), today),
             text=line(arguments.get("q"), longest=200),
@@ -120,7 +121,7 @@ class WeekQuery:
     @property
     def this_week(self) -> str | None:
         """The address of the present week, unless it is this one."""
-        monday = _monday("", now().astimezone(self.zone).date())
+        monday = _monday("", in_zone(now(), self.zone).date())
         return None if monday == self.first_day else replace(self, first_day=monday).href()
 
     def href(self, **changed: str) -> str:
@@ -136,7 +137,7 @@ class WeekQuery:
 
     def _moved(self, days: int) -> str | None:
         monday = self.first_day + timedelta(days=days)
-        today = now().astimezone(self.zone).date()
+        today = in_zone(now(), self.zone).date()
         return replace(self, first_day=monday).href() if abs(monday - today) <= _FARTHEST else None
 
 
@@ -225,7 +226,7 @@ class Team:
 
     def drawing(self, member: Member, number: int) -> Markup:
         """The member's week as a drawing."""
-        today = now().astimezone(self.query.zone).date()
+        today = in_zone(now(), self.query.zone).date()
         return week(
             [
                 Column(
@@ -274,10 +275,10 @@ def _within(
     stretches: Iterator[tuple[datetime, datetime]], begins: datetime, ends: datetime, zone: ZoneInfo
 ) -> tuple[Period, ...]:
     """The parts of the stretches that lie on one day, in order. Compared as instants: clocks may change between."""
-    low, high = begins.astimezone(UTC), ends.astimezone(UTC)
-    found = [(max(start.astimezone(UTC), low), min(end.astimezone(UTC), high)) for start, end in stretches]
+    low, high = in_zone(begins, UTC), in_zone(ends, UTC)
+    found = [(max(in_zone(start, UTC), low), min(in_zone(end, UTC), high)) for start, end in stretches]
     return tuple(
-        Period(start.astimezone(zone), end.astimezone(zone)) for start, end in sorted(found) if start < end
+        Period(in_zone(start, zone), in_zone(end, zone)) for start, end in sorted(found) if start < end
     )
 
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from flask import Response, make_response
 
+from portal.dates import in_zone, later
 from portal.i18n.gettext import _
 from portal.services.records.episodes import Appointment
 
@@ -30,8 +31,8 @@ def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, m
                 "uid": f"{visit.id}@{clinic}.appointments",
                 "dtstamp": made_at,
                 "summary": _("Appointment"),
-                "dtstart": visit.start.astimezone(zone),
-                "dtend": (visit.end or visit.start + _USUAL_LENGTH).astimezone(zone),
+                "dtstart": in_zone(visit.start, zone),
+                "dtend": in_zone(visit.end or later(visit.start, _USUAL_LENGTH), zone),
                 "class": "PRIVATE",
                 "status": _status(visit),
                 "location": visit.location or None,

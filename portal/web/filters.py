@@ -18,6 +18,7 @@ from babel.numbers import format_decimal
 from flask import Flask, g
 
 from portal.context import context
+from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
 from portal.telephone import as_written, e164
@@ -50,7 +51,7 @@ def now() -> datetime:
 
 def today() -> date:
     """The present day at the clinic."""
-    return now().astimezone(g.tenant.time_zone).date()
+    return in_zone(now(), g.tenant.time_zone).date()
 
 
 def telephone(number: str | None) -> str:
@@ -66,7 +67,7 @@ def dialled(number: str) -> str:
 def local(value: datetime) -> datetime:
     """Return the moment in the clinic's time zone; without a zone of its own it counts as UTC."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return aware.astimezone(g.tenant.time_zone)
+    return in_zone(aware, g.tenant.time_zone)
 
 
 def day(value: date | datetime) -> str:

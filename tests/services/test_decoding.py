@@ -434,3 +434,29 @@ def test_a_byte_order_mark_may_stand_in_front():
 def test_what_only_python_calls_json_is_refused(odd):
     with pytest.raises(BadResponse):
         decode(f'{{"id": "1", "odd": {odd}, "big": 1e400}}'.encode(), Notification)
+
+
+@pytest.mark.parametrize(
+    "record", [one for one in RECORD_TYPES if issubclass(one, Record)], ids=lambda one: one.__name__
+)
+def test_no_record_holds_a_number_without_bounds(record: type[Record]) -> None:
+    """Else one that is out of all bounds meets arithmetic that overflows: say Whole, Day or Measure."""
+    bare = [
+        field.name
+        for field in msgspec.inspect.type_info(record).fields  # pyright: ignore[reportAttributeAccessIssue]
+        for kind in numbers_in(field.type)
+        if kind.ge is None or kind.le is None
+    ]
+    assert not bare
+
+
+def numbers_in(kind: msgspec.inspect.Type) -> list[msgspec.inspect.IntType | msgspec.inspect.FloatType]:
+    match kind:
+        case msgspec.inspect.UnionType(types):
+            return [number for one in types for number in numbers_in(one)]
+        case msgspec.inspect.VarTupleType(item_type=item):
+            return numbers_in(item)
+        case msgspec.inspect.IntType() | msgspec.inspect.FloatType():
+            return [kind]
+        case _:
+            return []

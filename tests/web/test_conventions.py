@@ -55,3 +55,20 @@ def test_text_from_outside_is_read_by_the_bounded_parser() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in READERS
     ]
     assert not others, "let portal.parse read it: " + "; ".join(others)
+
+
+OVERFLOW = {"astimezone"}
+"""What raises within hours of the calendar's ends, which other systems send for "never"."""
+
+
+def test_instants_change_zones_where_the_calendar_ends_too() -> None:
+    root = Path(portal.__file__).parent
+    own = [root / "careservice", root / "demo", root / "dates.py"]
+    others = [
+        f"{path.relative_to(root)}, line {node.lineno}"
+        for path in sorted(root.rglob("*.py"))
+        if not any(path.is_relative_to(folder) for folder in own)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in OVERFLOW
+    ]
+    assert not others, "let portal.dates do it: " + "; ".join(others)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
 
-from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.decoding import Choice, Id, Record, Timed, Whole
 from portal.services.records.base import Audited
 from portal.services.records.storage import Disposition
 
@@ -133,7 +133,7 @@ class Signer(Record, frozen=True, kw_only=True):
     role: SignerRole
     person_id: Id | None = None
     name: str = ""
-    order: int = 0
+    order: Whole = 0
 
 
 class Signature(Timed, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.decoding import Choice, Id, Record, Timed, Whole
 
 
 class MessageSide(Choice):
@@ -44,7 +44,7 @@ class Attachment(Record, frozen=True, kw_only=True):
     file_id: Id
     name: str = ""
     media_type: str = ""
-    size: int | None = None
+    size: Whole | None = None
 
 
 class Message(Timed, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class Conversation(Timed, frozen=True, kw_only=True):
     participants: tuple[Participant, ...] = ()
     reply_address: ReplyAddress = ReplyAddress()
     is_archived: bool = False
-    unread_count: int = 0
+    unread_count: Whole = 0
     last_message_at: datetime | None = None
     messages: tuple[Message, ...] = ()
 
@@ -97,4 +97,4 @@ def _seconds(at: datetime | None) -> float:
 class ArchivedCount(Record, frozen=True, kw_only=True):
     """How many conversations were archived."""
 
-    archived_count: int | None = None
+    archived_count: Whole | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from portal.services.decoding import Id, Record, Timed
+from portal.services.decoding import Id, Record, Timed, Whole
 
 
 class Directory(Record, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class File(Timed, frozen=True, kw_only=True):
     name: str = ""
     directory_id: Id | None = None
     media_type: str = ""
-    size: int | None = None
+    size: Whole | None = None
     creation_time: datetime | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 from portal.services.records.cases import CareStatus, Case
 from portal.services.records.consents import ConsentKind, ConsentStatus
 from portal.services.records.documents import Documents
@@ -67,21 +67,21 @@ class ConsentBrief(Record, frozen=True, kw_only=True):
 class Follicles(Record, frozen=True, kw_only=True):
     """The follicles of each ovary, by diameter in millimetres."""
 
-    left: tuple[float, ...] = ()
-    right: tuple[float, ...] = ()
+    left: tuple[Measure, ...] = ()
+    right: tuple[Measure, ...] = ()
 
 
 class MonitoringDay(Record, frozen=True, kw_only=True):
     """A day of monitoring: follicles and lining in millimetres; hormones, `unit` being oestradiol's."""
 
     date: date
-    cycle_day: int | None = None
+    cycle_day: Day | None = None
     follicles: Follicles = Follicles()
-    endometrium_mm: float | None = None
+    endometrium_mm: Measure | None = None
     endometrium_pattern: str | None = None
-    e2: float | None = None
-    lh: float | None = None
-    p4: float | None = None
+    e2: Measure | None = None
+    lh: Measure | None = None
+    p4: Measure | None = None
     unit: str = ""
     verified: bool = False
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.decoding import Choice, Id, Record, Timed, Whole
 
 
 class Severity(Choice):
@@ -75,5 +75,5 @@ class NotificationSettings(Record, frozen=True, kw_only=True):
 class NotificationCounts(Record, frozen=True, kw_only=True):
     """What an update of notifications did: how many changed, how many are unread now."""
 
-    updated_count: int | None = None
-    unread_count: int | None = None
+    updated_count: Whole | None = None
+    unread_count: Whole | None = None

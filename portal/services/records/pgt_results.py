@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.decoding import Choice, Id, Measure, Record, Timed
 
 
 class PgtType(Choice):
@@ -46,8 +46,8 @@ class PgtCall(Choice):
 class Thresholds(Record, frozen=True, kw_only=True):
     """The laboratory's own cut-offs, in percent of abnormal cells."""
 
-    euploid_below: float | None = None
-    aneuploid_above: float | None = None
+    euploid_below: Measure | None = None
+    aneuploid_above: Measure | None = None
 
 
 class Abnormality(Record, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class PgtResult(Timed, frozen=True, kw_only=True):
     biopsied_at: datetime | None = None
     reported_at: datetime | None = None
     call: PgtCall | None = None
-    mosaic_percent: float | None = None
+    mosaic_percent: Measure | None = None
     thresholds: Thresholds = Thresholds()
     abnormalities: tuple[Abnormality, ...] = ()
     condition: str | None = None

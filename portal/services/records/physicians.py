@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, time
 
 from portal.parse import time_of_day
-from portal.services.decoding import Id, Record, Timed
+from portal.services.decoding import Id, Record, Timed, Whole
 
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
@@ -13,7 +13,7 @@ _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "satu
 class WorkingHours(Record, frozen=True, kw_only=True):
     """From `start` to `end` (HH:MM, physician's zone) each week; `day_of_week` is a name or 0 for Sunday."""
 
-    day_of_week: int | str
+    day_of_week: Whole | str
     start: str
     end: str
 

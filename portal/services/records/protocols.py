@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from portal.services.decoding import Choice, Id, Record, Timed
+from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 
 
 class ProtocolType(Choice):
@@ -47,13 +47,13 @@ class Medication(Record, frozen=True, kw_only=True):
     """A medicine from `start_day` to `end_day`, both included, or until `stop_rule` holds; `time` is HH:MM."""
 
     drug: str
-    start_day: int
+    start_day: Day
     id: Id | None = None
     drug_class: str = ""
-    dose: float | None = None
+    dose: Measure | None = None
     unit: str = ""
     route: str = ""
-    end_day: int | None = None
+    end_day: Day | None = None
     stop_rule: str | None = None
     time: str | None = None
     instructions: str | None = None
@@ -66,7 +66,7 @@ class Medication(Record, frozen=True, kw_only=True):
 class Check(Record, frozen=True, kw_only=True):
     """Something that is looked at on a day of the protocol, such as a scan."""
 
-    day: int
+    day: Day
     kind: str = ""
     note: str | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from portal.services.decoding import Choice, Id, Record
+from portal.services.decoding import Choice, Day, Id, Record
 from portal.services.records.base import Audited
 
 
@@ -82,7 +82,7 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
     status: EmbryoStatus
     patient_id: Id | None = None
     episode_id: Id | None = None
-    day: int | None = None
+    day: Day | None = None
     grade: str = ""
     grading_system: str = ""
     cryopreserved_at: datetime | None = None

@@ -14,6 +14,7 @@ from portal.services.records.prospects import Booking
 from portal.state.operations import Operation
 from portal.views.booking.windows import Window, read_week
 from portal.web.act_once import Attempt, Outcome, act_once
+from portal.web.filters import local
 
 ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "PhysicianNotAvailable")
 """The rules whose refusal another time may escape."""
@@ -74,7 +75,7 @@ def book_visit(
 
 def is_free(care: Care, visit: Visit) -> bool | None:
     """Whether the physician's calendar still offers the time that was asked for; None when it can't be read."""
-    first_day = visit.start.astimezone(g.tenant.time_zone).date()
+    first_day = local(visit.start).date()
     try:
         week = read_week(care, first_day=first_day, physician_id=visit.physician_id, anybody=False)
     except NotSignedIn:

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from flask import g, request
 
+from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.parse import calendar_date
 from portal.services.client import Care
@@ -179,9 +180,9 @@ def _hours(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[da
             opens, closes = hours.opens, hours.closes
             if hours.weekday != near.weekday() or opens is None or closes is None or closes <= opens:
                 continue
-            start = datetime.combine(near, opens, own).astimezone(UTC)
-            if start.astimezone(zone).date() == day:
-                yield start, datetime.combine(near, closes, own).astimezone(UTC)
+            start = in_zone(datetime.combine(near, opens, own), UTC)
+            if in_zone(start, zone).date() == day:
+                yield start, in_zone(datetime.combine(near, closes, own), UTC)
 
 
 def _free(physician: Physician, opens: datetime, closes: datetime) -> Iterator[Window]:

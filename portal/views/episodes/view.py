@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from flask import url_for
 from markupsafe import Markup
 
+from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
 from portal.services.records.episodes import Appointment, Episode, EpisodeStage, PgtBrief, TimelineEvent
@@ -217,7 +218,7 @@ class EpisodeView:
     def date_of(self, day: int) -> date | None:
         """The date of a day of the plan."""
         start = self.protocol.start_date if self.protocol else None
-        return start + timedelta(days=day - 1) if start and abs(day) < 10000 else None
+        return days_after(start, day - 1) if start else None
 
 
 _FROZEN = (ProtocolType.FET_NATURAL, ProtocolType.FET_MEDICATED)

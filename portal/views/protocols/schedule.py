@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, Response, g, url_for
 
 from portal.config.tenants import Side
+from portal.dates import days_after, later
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import NotFound, Unavailable
@@ -128,7 +129,7 @@ def calendar_of(protocol: Protocol, *, zone: ZoneInfo, clinic: str, made_at: dat
     description = _("What to take and how much is in your plan: %(address)s", address=address)
 
     def event(span: Bar) -> dict[str, Any]:
-        first = begins + timedelta(days=span.start - 1)
+        first = days_after(begins, span.start - 1) or begins
         at = _time_of(span.medication)
         start = datetime.combine(first, at, zone) if at else None
         return {
@@ -138,7 +139,7 @@ def calendar_of(protocol: Protocol, *, zone: ZoneInfo, clinic: str, made_at: dat
             "description": description,
             "url": address,
             "dtstart": start or first,
-            "dtend": start + _TAKES if start else None,
+            "dtend": later(start, _TAKES) if start else None,
             "rrule": {"freq": "daily", "count": span.end - span.start + 1},
             "class": "PRIVATE",
             "transp": "TRANSPARENT",

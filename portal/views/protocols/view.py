@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from babel.numbers import format_decimal
 from markupsafe import Markup
 
+from portal.dates import days_after
 from portal.i18n.locale import is_rtl, language
 from portal.services.client import Care
 from portal.services.episodes import get_episode
@@ -81,7 +82,7 @@ class ProtocolView:
     def date_of(self, day: int) -> date | None:
         """The date of a day of the protocol, if it has a beginning."""
         begins = self.protocol.start_date
-        return begins + timedelta(days=day - 1) if begins else None
+        return days_after(begins, day - 1) if begins else None
 
 
 def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time
 from flask import Blueprint, Response, g, request
 
 from portal.config.tenants import Side
+from portal.dates import in_zone
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, line
 from portal.services.client import Care
@@ -171,7 +172,7 @@ def _instant_of(embryo: EmbryoStorage, day: date | None) -> datetime | None:
     """The instant to write for a day: the record's own where the day is the same, else the day's start at the clinic."""
     if day is None or day == paid_until(embryo):
         return embryo.storage_expires_at if day else None
-    return datetime.combine(day, time(), tzinfo=g.tenant.time_zone).astimezone(UTC)
+    return in_zone(datetime.combine(day, time(), tzinfo=g.tenant.time_zone), UTC)
 
 
 def _ask_for_code(view: EmbryoView, moves: Moves, editing: Editing[EmbryoStorage]) -> Response | None:

@@ -1,0 +1,32 @@
+"""Arithmetic with dates and instants that other systems sent, up to the ends of the calendar.
+
+Some services send the years 1 and 9999 for "never". Python's own arithmetic raises there, and would take a page down.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, tzinfo
+
+
+def in_zone(at: datetime, zone: tzinfo) -> datetime:
+    """The same instant in `zone`; within hours of the calendar's ends the same time of day there."""
+    try:
+        return at.astimezone(zone)
+    except OverflowError:
+        return at.replace(tzinfo=zone)
+
+
+def later(at: datetime, by: timedelta) -> datetime:
+    """The instant so much later; the same one where the calendar ends before that."""
+    try:
+        return at + by
+    except OverflowError:
+        return at
+
+
+def days_after(day: date, days: int) -> date | None:
+    """The date so many days after `day`, or None where the calendar doesn't reach so far."""
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return None
