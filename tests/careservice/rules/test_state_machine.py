@@ -568,6 +568,30 @@ def test_one_thing_missing_is_enough(calls: Api, families: Families, flaw: str) 
     machine.only_its_signers_brought_a_form_to_signed()
 
 
+@pytest.mark.parametrize("who", ["elif", "victor", "nora", "ada"])
+def test_staff_never_undo_what_the_patient_decided(calls: Api, families: Families, who: str) -> None:
+    machine = Rules(calls, families)
+    machine.begin("daniel")
+    machine.agree("Disposition", "Discard", 0, "", "Witness")
+    machine.change_embryo(0, who, {"disposition": "Undecided"})
+    assert machine.embryos[machine.family.embryos[0]]["disposition"] == "Discard"
+
+
+@pytest.mark.parametrize("kind", ["Storage", " storageRenewal", "Disposition"])
+@pytest.mark.parametrize("status", ["Thawed", "Reserved", "Stored"])
+def test_a_withdrawal_stops_what_another_form_allows(
+    calls: Api, families: Families, kind: str, status: str
+) -> None:
+    machine = Rules(calls, families)
+    machine.begin("daniel")
+    machine.agree("Treatment", None, 0, "", "Witness")
+    form_id = machine.make_form("nora", kind, "ContinueStorage", "", (0,), "", "", False, 0)
+    machine.everybody_signs(str(form_id), "")
+    machine.revoke("daniel", machine.forms[str(form_id)])
+    machine.change_embryo(0, "elif", {"status": status})
+    assert machine.embryos[machine.family.embryos[0]]["status"] == "OnHold"
+
+
 @pytest.mark.parametrize("account", ["free", "grace", "nora"])
 @pytest.mark.parametrize("binder", ["ada", "nora"])
 @pytest.mark.parametrize("editor", ["ada", "nora"])
