@@ -5,6 +5,9 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/i18n/translations/*/LC_MESSAGES/*.po)
 
+# Programs are started a few hundred times by the tests: let Python keep what it compiled, here and in .venv.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install demo demo-scale test test-all html lighthouse image check format messages requirements screenshots table evidence clean
 
 help:  ## say what there is
@@ -89,7 +92,7 @@ $(VENV)/.uv: requirements/uv.txt
 	@touch $@
 
 $(VENV)/.portal: $(VENV)/.uv requirements/demo.txt
-	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --require-hashes -r requirements/demo.txt
+	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/demo.txt
 	@touch $@
 
 $(VENV)/.assets: $(VENV)/.portal $(ASSETS)
@@ -98,5 +101,5 @@ $(VENV)/.assets: $(VENV)/.portal $(ASSETS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.portal requirements/dev.txt
-	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	@VIRTUAL_ENV=$(VENV) $(VENV)/bin/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/dev.txt
 	@touch $@

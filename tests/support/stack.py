@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,10 @@ import requests
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from portal.app import create_app
+from portal.careservice import database
+from portal.careservice.bootstrap import bootstrap
+from portal.careservice.sample.people import SECRET_VARIABLES
+from portal.careservice.settings import Settings as CareSettings
 from portal.config.settings import Settings
 from portal.demo.stack import PEOPLE, Plan, portal_environment, service_command, tenants_file
 from tests.support.clock import Clock
@@ -114,8 +121,30 @@ class CareService(Process):
     def __init__(self, plan: Plan, *options: str) -> None:
         self.plan = plan
         self.base_url = plan.service
+        records = plan.data / "care.db"
+        if not (options or records.exists()):
+            shutil.copyfile(_sample(), records)
         super().__init__([*service_command(plan), *options], plan.secrets, plan.data / "care-service.log")
         self.wait_for(f"{plan.service}/healthz")
+
+    def stop(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """End it at once: a test's service has nothing to save."""
+        super().stop(number)
+
+
+@cache
+def _sample() -> Path:
+    """A database with the sample clinics, made once for this process: to fill one takes as long as to start."""
+    folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    settings = CareSettings(
+        database_url=f"sqlite:///{folder / 'care.db'}", issuer="", sample="small", sample_password=PASSWORD,
+        client_secrets={client: SECRETS[variable] for client, variable in SECRET_VARIABLES.items()},
+    )  # fmt: skip
+    engine = database.connect(settings.database_url)
+    bootstrap(engine, settings)
+    engine.dispose()
+    return folder / "care.db"
 
 
 class PortalThread:
