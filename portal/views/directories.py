@@ -28,7 +28,6 @@ bp = Blueprint("directories", __name__, url_prefix="/directories")
 
 ROOT = "root"
 """What a form sends for the top of the tree: a folder's parent id is None there."""
-_DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +207,7 @@ def _tree(documents: Documents, moving: Directory | None) -> list[Place]:
         return _("Has a folder of that name") if moving.name.casefold() in names else ""
 
     def walk(parent_id: str | None, depth: int) -> None:
-        for directory in documents.directories_in(parent_id) if depth <= _DEEPEST else ():
+        for directory in documents.directories_in(parent_id):
             found.append(
                 Place(
                     directory.id,

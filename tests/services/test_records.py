@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from portal.services.records.consents import (
     SigningOrder,
 )
 from portal.services.records.conversations import Conversation, Message
-from portal.services.records.documents import Directory, Documents, File
+from portal.services.records.documents import DEEPEST, Directory, Documents, File
 from portal.services.records.episodes import Alert, Appointment, Episode, Follicles, MonitoringDay
 from portal.services.records.notifications import Notification
 from portal.services.records.patients import Patient
@@ -302,6 +303,30 @@ def test_a_folder_cannot_go_into_itself():
 def test_folders_in_a_ring_are_walked_once():
     ring = Documents(directories=(folder("a", "b"), folder("b", "a")))
     assert ring.within("a") == {"a", "b"}
+
+
+def below(documents: Documents, parent: str | None = None) -> dict[str, Any]:
+    """The folders as a tree, walked from the root."""
+    return {d.id: below(documents, d.id) for d in documents.directories_in(parent)}
+
+
+def test_folders_in_a_ring_are_shown_at_the_root_with_what_hangs_in_it():
+    ring = Documents(
+        directories=(
+            folder("a", "b"),
+            folder("b", "c"),
+            folder("c", "a"),
+            folder("in it", "b"),
+            folder("self", "self"),
+        )
+    )
+    assert below(ring) == {"a": {}, "b": {"in it": {}}, "c": {}, "self": {}}
+
+
+def test_folders_too_deep_are_shown_at_the_root():
+    deep = Documents(directories=tuple(folder(f"{n}", f"{n - 1}" if n else None) for n in range(30)))
+    assert [d.id for d in deep.directories_in(None)] == ["0", *(f"{n}" for n in range(DEEPEST, 30))]
+    assert [d.id for d in deep.directories_in(f"{DEEPEST - 2}")] == [f"{DEEPEST - 1}"]
 
 
 def test_a_conversation_shows_its_newest_message_that_is_not_archived():

@@ -9,8 +9,6 @@ from portal.i18n.gettext import _
 from portal.services.records.documents import Documents, File
 from portal.web.filters import file_size
 
-_DEEPEST = 20
-
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -45,14 +43,14 @@ def folders_of(documents: Documents) -> list[Folder]:
     """Return the folders that hold files; files in none come first."""
     found: list[Folder] = []
 
-    def walk(parent_id: str | None, name: str, depth: int) -> None:
+    def walk(parent_id: str | None, name: str) -> None:
         files = tuple(_file_row(file) for file in documents.files_in(parent_id))
         if files:
             found.append(Folder(name, files))
-        for directory in documents.directories_in(parent_id) if depth < _DEEPEST else ():
-            walk(directory.id, directory.name, depth + 1)
+        for directory in documents.directories_in(parent_id):
+            walk(directory.id, directory.name)
 
-    walk(None, _("Not in a folder"), 0)
+    walk(None, _("Not in a folder"))
     return found
 
 
