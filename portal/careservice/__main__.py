@@ -17,7 +17,7 @@ from portal.careservice import database, end_storage
 from portal.careservice.app import create_app
 from portal.careservice.bootstrap import bootstrap
 from portal.careservice.identity import keys
-from portal.careservice.migrations import OlderDatabase
+from portal.careservice.migrations import UnusableDatabase
 from portal.careservice.sample.people import secrets_from_environment
 from portal.careservice.settings import Lifetimes, Settings
 from portal.careservice.webhooks import sender
@@ -41,10 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
     engine = database.connect(settings.database_url)
     try:
         bootstrap(engine, settings)
-    except OlderDatabase as error:
+    except UnusableDatabase as error:
         print(f"{error} (--database {given.database})", file=sys.stderr)
         return 2
-    engine.dispose()
+    finally:
+        engine.dispose()
     _Server(settings, f"{given.host}:{given.port}", given.threads).run()
     return 0
 

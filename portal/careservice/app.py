@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from portal.careservice import clock, database
+from portal.careservice import clock, database, transactions
 from portal.careservice.api import blueprints
 from portal.careservice.identity import endpoints, server
 from portal.careservice.openapi.document import serve
@@ -34,6 +34,7 @@ def create_app(
     app.register_blueprint(endpoints.bp)
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
+    transactions.init_app(app, [endpoints.bp, *blueprints])
     _learn_types(msgspec.Struct)
     app.add_url_rule("/openapi.json", "openapi", view_func=serve)
     app.add_url_rule("/healthz", view_func=healthz)

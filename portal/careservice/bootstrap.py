@@ -14,7 +14,12 @@ from portal.careservice.settings import Settings
 
 def bootstrap(engine: Engine, settings: Settings, clock: Clock = system_clock) -> None:
     """Bring the database to where the service can start; data that is there already is kept."""
-    migrations.upgrade(engine)
+    with database.one_starts(engine):
+        migrations.upgrade(engine)
+        _fill(engine, settings, clock)
+
+
+def _fill(engine: Engine, settings: Settings, clock: Clock) -> None:
     with database.new_session(engine) as session:
         keys.ensure_key(session)
         if settings.sample != "none":

@@ -1,16 +1,21 @@
 """The database: one engine per process, one session per request.
 
 SQLite and PostgreSQL both serve, so types are the portable ones. A request's work is kept when its answer
-is below 400 and dropped otherwise; whatever must outlast a refusal commits by itself.
+is below 400 and dropped otherwise (`transactions`); whatever must outlast a refusal commits by itself.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast
 
 from flask import Flask, Response, current_app, g, request
-from sqlalchemy import JSON, Connection, DateTime, Engine, MetaData, String, create_engine, event
+from sqlalchemy import JSON, Connection, DateTime, Engine, MetaData, String, create_engine, event, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Session, mapped_column
 from sqlalchemy.types import TypeDecorator
@@ -18,6 +23,8 @@ from sqlalchemy.types import TypeDecorator
 _EXTENSION = "careservice.engine"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WRITES = "writes"
+_LOCK_WAIT_MILLISECONDS = 2000  # for one lock; `transactions` tries the whole request again
+_START_LOCK = 0x636172652D7365  # any number that nothing else in the database locks
 
 Id = Annotated[str, mapped_column(String(36))]
 """A column that holds an identifier made by `ids`."""
@@ -65,11 +72,35 @@ class Base(DeclarativeBase):
 
 def connect(url: str) -> Engine:
     """An engine for `url` (`sqlite:///path` or `postgresql+psycopg://…`); opens no connection yet."""
-    engine = create_engine(url, pool_size=10, pool_pre_ping=not url.startswith("sqlite"))
-    if engine.dialect.name == "sqlite":
+    if url.startswith("sqlite"):
+        engine = create_engine(url, pool_size=10)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
-    return engine
+        return engine
+    options = f"-c lock_timeout={_LOCK_WAIT_MILLISECONDS}"
+    return create_engine(url, pool_size=10, pool_pre_ping=True, connect_args={"options": options})
+
+
+@contextmanager
+def one_starts(engine: Engine) -> Generator[None]:
+    """Make every other process that is to start with this database wait until this one has."""
+    if engine.dialect.name == "sqlite":
+        file = engine.url.database
+        if not file or file == ":memory:":
+            yield
+            return
+        # The folder, since closing the database's own file would let go of SQLite's locks (POSIX.1 fcntl).
+        folder = os.open(Path(file).absolute().parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+        return
+    with engine.connect() as connection:
+        connection.execute(text("SET LOCAL lock_timeout = 0"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _START_LOCK})
+        yield
 
 
 def create_tables(engine: Engine) -> None:
@@ -77,16 +108,19 @@ def create_tables(engine: Engine) -> None:
     Base.metadata.create_all(engine)
 
 
-def new_session(engine: Engine, *, writes: bool = True) -> Session:
+def new_session(engine: Engine, *, writes: bool = True, serializable: bool = False) -> Session:
     """A session outside of any request, to be used as a context manager; its work needs a `commit()`."""
-    return Session(engine.execution_options(**{_WRITES: writes}), expire_on_commit=False)
+    options: dict[str, Any] = {_WRITES: writes}
+    if serializable and engine.dialect.name != "sqlite":
+        options["isolation_level"] = "SERIALIZABLE"
+    return Session(engine.execution_options(**options), expire_on_commit=False)
 
 
 def init_app(app: Flask, engine: Engine) -> None:
     """Give every request of `app` a session of its own, kept or dropped by the status of its answer."""
     app.extensions[_EXTENSION] = engine
-    app.after_request(_finish)
-    app.teardown_appcontext(_close)
+    app.after_request(finish)
+    app.teardown_appcontext(_end)
 
 
 def engine() -> Engine:
@@ -97,9 +131,8 @@ def engine() -> Engine:
 def session() -> Session:
     """The session of this request.
 
-    One that may write (any method but GET, HEAD, OPTIONS) takes SQLite's write lock when it first touches
-    the database, so that what it reads is still so when it writes. A GET that writes says so first by
-    `session_for_writing()`.
+    One that may write (any method but GET, HEAD, OPTIONS) is serializable: on SQLite it takes the write lock
+    when it first touches the database. A GET that writes says so first by `session_for_writing()`.
     """
     return _session(writes=request.method not in _SAFE_METHODS)
 
@@ -109,13 +142,29 @@ def session_for_writing() -> Session:
     return _session(writes=True)
 
 
+def locking_rows() -> None:
+    """Let this request be no more than READ COMMITTED on PostgreSQL: it locks the rows that it decides by."""
+    g.locks_rows = True
+
+
+def lock_out(session: Session, table: type[Base]) -> None:
+    """Make other transactions that ask for this wait; to be asked for before anything is read.
+
+    SQLite's write lock does it anyway. On PostgreSQL it spares those who would only be told to begin anew.
+    """
+    if session.get_bind().dialect.name != "sqlite":
+        session.execute(text(f'LOCK TABLE "{table.__tablename__}" IN SHARE ROW EXCLUSIVE MODE'))
+
+
 def _session(*, writes: bool) -> Session:
     if "database_session" not in g:
-        g.database_session = new_session(engine(), writes=writes)
+        serializable = writes and "locks_rows" not in g
+        g.database_session = new_session(engine(), writes=writes, serializable=serializable)
     return cast("Session", g.database_session)
 
 
-def _finish(response: Response) -> Response:
+def finish(response: Response) -> Response:
+    """Keep the request's work where the answer is below 400, else drop it."""
     if "database_session" in g:
         current = cast("Session", g.database_session)
         if response.status_code < 400:
@@ -125,7 +174,12 @@ def _finish(response: Response) -> Response:
     return response
 
 
-def _close(_error: BaseException | None) -> None:
+def _end(_error: BaseException | None) -> None:
+    close()
+
+
+def close() -> None:
+    """Drop what the request's session holds; it gets another when it asks for one."""
     current = cast("Session | None", g.pop("database_session", None))
     if current is not None:
         current.close()
@@ -135,7 +189,8 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     # SQLite's own lower() knows ASCII letters alone; searching has to find the others too.
     connection.create_function("lower", 1, _lower, deterministic=True)
     connection.isolation_level = None  # the driver would begin transactions late; `_begin_sqlite` does it
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=5000", "synchronous=NORMAL"):
+    connection.execute(f"PRAGMA busy_timeout={_LOCK_WAIT_MILLISECONDS}")
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
 
 

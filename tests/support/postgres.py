@@ -20,10 +20,12 @@ from portal.demo.postgres import database_url as address
 from portal.demo.postgres import new_cluster
 from portal.demo.processes import free_port
 
+ENGINES = ("sqlite", "postgresql")
 
-def database_url(sqlite: Path) -> str:
-    """The URL of an empty database: a new one of the cluster's where PostgreSQL is asked for, else `sqlite`."""
-    if os.environ.get("CARE_TEST_DATABASE") != "postgresql":
+
+def database_url(sqlite: Path, kind: str | None = None) -> str:
+    """The URL of an empty database of one of ENGINES, or of the kind that is asked for; `sqlite` is where a file goes."""
+    if (kind or os.environ.get("CARE_TEST_DATABASE")) != "postgresql":
         return f"sqlite:///{sqlite}"
     return _new_database("template1")
 

@@ -38,8 +38,7 @@ RESOURCES = (
     conversations,
     notifications,
     prospects,
-    webhooks,
 )
 """The modules whose endpoints `api` holds, in the specification's order."""
 
-blueprints: list[Blueprint] = [api]
+blueprints: list[Blueprint] = [api, webhooks.bp]

@@ -11,12 +11,11 @@ from datetime import timedelta
 
 import msgspec
 from flask import Blueprint, Response, request
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm.exc import StaleDataError
 from werkzeug.exceptions import HTTPException, InternalServerError, MethodNotAllowed, NotFound
 
 from portal.careservice.domain import translations
 from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule
+from portal.careservice.transactions import Busy
 
 PREFIX = "ClientelePortal:"
 _API = re.compile(r"^/api/")
@@ -67,8 +66,7 @@ def handle(blueprint: Blueprint) -> None:
     blueprint.register_error_handler(SignInTooOld, _sign_in_too_old)
     blueprint.register_error_handler(NotPermitted, _not_permitted)
     blueprint.register_error_handler(Refused, _refused)
-    blueprint.register_error_handler(StaleDataError, _changed_meanwhile)
-    blueprint.register_error_handler(IntegrityError, _changed_meanwhile)
+    blueprint.register_error_handler(Busy, _busy)
     blueprint.register_error_handler(Invalid, _invalid)
     blueprint.register_error_handler(NotThere, _not_there)
     blueprint.register_error_handler(KeptElsewhere, _kept_elsewhere)
@@ -101,8 +99,8 @@ def _refused(error: Refused) -> Response:
     return _answer(403, error.rule.value, code=PREFIX + error.rule.value)
 
 
-def _changed_meanwhile(_error: Exception) -> Response:
-    return _refused(Refused(Rule.CONCURRENCY_CONFLICT))
+def _busy(error: Busy) -> Response:
+    return _refused(Refused(Rule.CONCURRENCY_CONFLICT)) if error.is_conflict else _answer(500, "Internal")
 
 
 def _invalid(error: Invalid) -> Response:

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-from flask import Response, request
+from flask import Blueprint, Response, request
 from sqlalchemy.orm import Session
 
-from portal.careservice import clock, database
-from portal.careservice.api.endpoint import api
+from portal.careservice import clock, database, transactions
+from portal.careservice.api import errors
 from portal.careservice.api.payload import bytes_up_to
 from portal.careservice.domain.inbound import deliveries, email, payments, sms
 from portal.careservice.settings import current_settings
 from portal.careservice.webhooks import payloads
 from portal.careservice.webhooks.signature import signed_id
+
+bp = Blueprint("webhooks", __name__)
+errors.handle(bp)
 
 SMS_BYTES = 64 * 1024
 EMAIL_BYTES = 25 * 1024 * 1024
@@ -32,7 +35,13 @@ class Receipt(msgspec.Struct, rename="camel", kw_only=True):
     id: str | None
 
 
-@api.post("/smsinbound")
+@bp.errorhandler(transactions.Busy)
+def ask_to_send_again(_error: transactions.Busy) -> Response:
+    """503: no code is documented here, and senders deliver again what wasn't taken."""
+    return Response(status=503, headers={"Retry-After": str(transactions.RETRY_AFTER_SECONDS)})
+
+
+@bp.post("/smsinbound")
 def receive_sms() -> Response:
     """An SMS becomes a message."""
     return _receive(
@@ -41,7 +50,7 @@ def receive_sms() -> Response:
     )
 
 
-@api.post("/emailinbound")
+@bp.post("/emailinbound")
 def receive_email() -> Response:
     """An e-mail becomes a message, its attachments files."""
     return _receive(
@@ -49,7 +58,7 @@ def receive_email() -> Response:
     )
 
 
-@api.post("/api/payment/webhook/payment-provider")
+@bp.post("/api/payment/webhook/payment-provider")
 def receive_payment() -> Response:
     """A payment for storage extends it; kinds of event that aren't known have no effect."""
     return _receive(PAYMENT_BYTES, _payment)

@@ -140,10 +140,12 @@ def _require_destination(session: Session, directory: Directory, parent_id: str)
         raise NotThere
     if parent.episode_id != directory.episode_id:
         raise Invalid("The folder belongs to another episode.", "newParentId")
+    passed = {directory.id}
     step: Directory | None = parent
     while step is not None:
-        if step.id == directory.id:
+        if step.id in passed:  # the folder itself, or a ring that an import may have left above it
             raise Refused(Rule.MOVE_INTO_DESCENDANT)
+        passed.add(step.id)
         step = session.get(Directory, step.parent_id) if step.parent_id else None
 
 

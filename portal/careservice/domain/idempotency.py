@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from sqlalchemy import LargeBinary, String, delete, select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.clock import now
@@ -32,8 +31,7 @@ class KeptAnswer(Base):
 def recall(session: Session, mark: KeptAnswer) -> bytes | None:
     """The answer kept under `mark`'s key, or None after taking the key for this request.
 
-    Two requests at once: the second waits in the database for the first to end, and then finds its answer.
-    The same key with another body is invalid.
+    Two requests at once: the database lets one of them be done, and the other, begun anew, finds its answer. The same key with another body is invalid.
     """
     moment = now()
     session.execute(delete(KeptAnswer).where(KeptAnswer.kept_at < moment - KEPT_FOR))
@@ -41,12 +39,8 @@ def recall(session: Session, mark: KeptAnswer) -> bytes | None:
     if kept is None:
         mark.kept_at = moment
         mark.answer = b""
-        try:
-            with session.begin_nested():
-                session.add(mark)
-        except IntegrityError:
-            kept = _kept(session, mark)
-    if kept is None:
+        session.add(mark)
+        session.flush()
         return None
     if kept.body_hash != mark.body_hash:
         raise Invalid("This Idempotency-Key was sent with another request.", "Idempotency-Key")

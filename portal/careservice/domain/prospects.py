@@ -133,7 +133,7 @@ def _taken_from_merged(choices: dict[str, str], survivor: Prospect, merged: Pros
 def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> Booking:
     """Book a window for a prospect in a physician's working hours, where nothing else is."""
     physician = session.scalars(
-        # The lock makes two bookings of one physician wait for each other where the database locks rows.
+        # Two bookings of one physician would only be told to begin anew: the lock lets one of them wait.
         select(Physician).where(Physician.id == window.physician_id).with_for_update(of=Physician)
     ).one_or_none()
     if physician is None or physician.tenant_id != actor.tenant_id:

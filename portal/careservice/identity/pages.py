@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import cast
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request
+from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
 from sqlalchemy import select
 
-from portal.careservice import database
+from portal.careservice import database, transactions
 from portal.careservice.identity.tables import Tenant
 from portal.careservice.identity.translations import choose_language, translate
 from portal.careservice.settings import current_settings
 
 bp = Blueprint("identity", __name__)
 
+_FOR_BROWSERS = frozenset(
+    f"{bp.name}.{view}" for view in ("authorize", "show_sign_in", "sign_in", "end_session")
+)
 _LARGEST_FORM = 128 * 1024
 _ACCENT = "#3f5a63"
 _HEADERS = {
@@ -29,6 +32,24 @@ _HEADERS = {
 def bound_forms() -> None:
     """No form of this server is large; a larger one is answered by 413."""
     request.max_content_length = _LARGEST_FORM
+
+
+@bp.before_request
+def lock_rows() -> None:
+    """What is decided here is decided by rows that are locked; to begin a sign-in anew would cost another Argon2."""
+    database.locking_rows()
+
+
+@bp.errorhandler(transactions.Busy)
+def ask_to_come_back(_error: transactions.Busy) -> Response:
+    """503: in words for browsers, by an error of OAuth's (RFC 6749 §4.1.2.1) for clients."""
+    if request.endpoint in _FOR_BROWSERS:
+        response = page("busy.html", status=503)
+    else:
+        response = jsonify(error="temporarily_unavailable")
+        response.status_code = 503
+    response.headers["Retry-After"] = str(transactions.RETRY_AFTER_SECONDS)
+    return response
 
 
 @bp.after_request

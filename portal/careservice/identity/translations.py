@@ -52,6 +52,12 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
         "Ya se ha utilizado, ha tardado demasiado o comenzó en otro navegador.",
         "سبق استخدامها، أو استغرقت وقتًا طويلًا، أو بدأت في متصفح آخر.",
     ),
+    "Please try again": ("Inténtalo de nuevo", "يُرجى المحاولة مرة أخرى"),
+    "Too much is going on here just now, so nothing was done. Wait a moment, then load this page again.": (
+        "Hay demasiada actividad en este momento, así que no se ha hecho nada. Espera un momento y vuelve a cargar "
+        "esta página.",
+        "هناك ضغط كبير الآن، لذلك لم يُنفَّذ شيء. انتظر لحظة ثم أعد تحميل هذه الصفحة.",
+    ),
     "Go to the portal": ("Ir al portal", "الانتقال إلى البوابة"),
     "Go back to your clinic’s portal and start again.": (
         "Vuelve al portal de tu clínica y empieza de nuevo.",

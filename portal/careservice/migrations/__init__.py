@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Engine, inspect
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.types import TypeDecorator
 
 import portal.careservice.api  # pyright: ignore[reportUnusedImport]  # defines the records' tables
@@ -21,20 +23,44 @@ import portal.careservice.identity.tables  # noqa: F401  # pyright: ignore[repor
 _FOLDER = Path(__file__).parent
 
 
-class OlderDatabase(Exception):
+class UnusableDatabase(Exception):
+    """The database holds tables that this version can't bring to its own schema; the message says why."""
+
+
+class OlderDatabase(UnusableDatabase):
     """The database holds tables that no migration made, so none can take it further."""
 
 
+class NewerDatabase(UnusableDatabase):
+    """A later version of this program has changed the schema."""
+
+
 def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Bring the database's schema to the newest, or to `revision`; it may be empty or of any version before."""
+    """Bring the database's schema to the newest, or to `revision`; it may be empty or of any version before.
+
+    Raises UnusableDatabase. Two processes at once: `database.one_starts`.
+    """
     config = Config()
     config.set_main_option("script_location", _FOLDER.as_posix().replace("%", "%%"))
     with engine.begin() as connection:
         tables = inspect(connection).get_table_names()
         if tables and "alembic_version" not in tables:
             raise OlderDatabase("The database has tables but no version: begin with an empty one.")
+        _require_known(connection, config)
+        if connection.dialect.name != "sqlite":
+            connection.execute(text("SET LOCAL lock_timeout = 0"))  # a step waits for whoever reads a table
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
+
+
+def _require_known(connection: Connection, config: Config) -> None:
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    newer = set(MigrationContext.configure(connection).get_current_heads()) - known
+    if newer:
+        raise NewerDatabase(
+            f"The database is of a later version ({', '.join(sorted(newer))}): start that version of the "
+            "service, or restore the database as it was before it."
+        )
 
 
 def render_item(kind: str, item: Any, _context: Any) -> str | Literal[False]:

@@ -95,11 +95,12 @@ def _functions() -> dict[tuple[str, str], str]:
     by_shape = {(method, _PARAMETER.sub("{}", path)): (method, path) for method, path in OPERATIONS}
     found: dict[tuple[str, str], str] = {}
     for rule in current_app.url_map.iter_rules():
-        if not rule.endpoint.startswith("api."):
+        blueprint, _, name = rule.endpoint.rpartition(".")
+        if blueprint not in ("api", "webhooks"):
             continue
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:
             key = by_shape[method, _PARAMETER.sub("{}", rule.rule)]
-            found[key] = rule.endpoint.removeprefix("api.")
+            found[key] = name
     return found
 
 

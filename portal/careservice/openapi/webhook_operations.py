@@ -55,6 +55,7 @@ def webhook_operation(path: str) -> Json:
         401: ("Unauthorized: no good signature, or one older than five minutes", None),
         413: ("Content Too Large", None),
         500: ("Internal Server Error", None),
+        503: ("Service Unavailable: not taken, to be delivered again after Retry-After", None),
     }
     return {
         "description": "No bearer token: a signature over the raw body (Standard Webhooks) says whose call it is.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from portal.careservice import clock, database
@@ -77,19 +77,30 @@ class Clinic:
             session.commit()
 
 
-def new_clinic(folder: Path) -> Clinic:
-    """A service with the sample records, at the present moment."""
-    settings = Settings(
-        database_url=database_url(folder / "care.db"),
+def settings_for(url: str, **more: Any) -> Settings:
+    """Settings of a service with the sample records over the database at `url`."""
+    return Settings(
+        database_url=url,
         issuer="http://127.0.0.1:1",
         sample="small",
         sample_password="a password for tests",
         client_secrets={
             f"{name}-{kind}": "s" for name in ("riverside", "harbour") for kind in ("portal", "service")
         },
+        **more,
     )
+
+
+def new_clinic(folder: Path) -> Clinic:
+    """A service with the sample records, at the present moment."""
+    settings = settings_for(database_url(folder / "care.db"))
     engine = database.connect(settings.database_url)
     bootstrap(engine, settings)
+    return clinic_of(settings, engine)
+
+
+def clinic_of(settings: Settings, engine: Engine) -> Clinic:
+    """The service over a database that is ready."""
     now: Callable[[], datetime] = lambda: made.moment  # noqa: E731 - it has to see the clinic made below
     made = Clinic(create_app(settings, engine=engine, time=now), datetime.now(UTC))
     return made

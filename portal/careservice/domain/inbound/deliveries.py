@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from sqlalchemy import LargeBinary, String, delete
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from portal.careservice import database
 from portal.careservice.clock import now
 from portal.careservice.database import Base
 
@@ -28,18 +28,14 @@ class Delivery(Base):
 def recall(session: Session, webhook_id: str) -> bytes | Delivery:
     """The answer that this delivery got before, or a `Delivery` to keep its answer in.
 
-    Two at once: the second waits in the database for the first to end, and then finds its answer.
+    Calls are taken one after the other, so that of two the second finds the first's answer, sender and conversation.
     """
+    database.lock_out(session, Delivery)
     moment = now()
     session.execute(delete(Delivery).where(Delivery.received_at < moment - KEPT_FOR))
     kept = session.get(Delivery, webhook_id)
-    if kept is None:
-        taken = Delivery(webhook_id=webhook_id, answer=b"", received_at=moment)
-        try:
-            with session.begin_nested():
-                session.add(taken)
-        except IntegrityError:
-            kept = session.get_one(Delivery, webhook_id, populate_existing=True)
-        else:
-            return taken
-    return kept.answer
+    if kept is not None:
+        return kept.answer
+    taken = Delivery(webhook_id=webhook_id, answer=b"", received_at=moment)
+    session.add(taken)
+    return taken

@@ -1,0 +1,86 @@
+"""A request is one transaction: kept when its answer is below 400, dropped otherwise, begun anew on a conflict.
+
+Requests that write are serializable, on SQLite by its one write lock, on PostgreSQL by SERIALIZABLE: of two that
+decide by what the other changes one is refused by the database, and does its work again on what the other left.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from functools import wraps
+from itertools import count
+from typing import Any
+
+from flask import Blueprint, Flask, Response, current_app, request
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.orm.exc import StaleDataError
+
+from portal.careservice import database
+
+PATIENCE_SECONDS = 5.0
+"""How long a request is tried again while others are in its way."""
+
+RETRY_AFTER_SECONDS = 1
+"""When to come back, where a request couldn't be done in that time."""
+
+_TRIES = 3
+_LONGEST_PAUSE_SECONDS = 0.4
+_BUSY_STATES = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
+_BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_log = logging.getLogger(__name__)
+
+
+class Busy(Exception):
+    """The database couldn't do the request's work; nothing was changed.
+
+    `is_conflict` says that the work itself doesn't fit what the database holds, so that it isn't worth repeating.
+    """
+
+    def __init__(self, *, is_conflict: bool) -> None:
+        super().__init__()
+        self.is_conflict = is_conflict
+
+
+def init_app(app: Flask, blueprints: Iterable[Blueprint]) -> None:
+    """Make each view of `blueprints` a transaction; raises Busy out of one that doesn't come about."""
+    names = {blueprint.name for blueprint in blueprints}
+    for endpoint, view in app.view_functions.items():
+        if endpoint.rpartition(".")[0] in names:
+            app.view_functions[endpoint] = _transaction(view)
+
+
+def _transaction(view: Callable[..., Any]) -> Callable[..., Response]:
+    @wraps(view)
+    def answer(**path: Any) -> Response:
+        until = time.monotonic() + PATIENCE_SECONDS
+        for tries in count(1):
+            try:
+                response = current_app.make_response(view(**path))
+                database.finish(response)
+            except (IntegrityError, OperationalError, StaleDataError) as error:
+                database.close()
+                goes_on = time.monotonic() < until if _is_busy(error) else tries < _TRIES
+                if not goes_on:
+                    kind = type(error.orig if isinstance(error, DBAPIError) else error).__name__
+                    _log.warning(
+                        "%s %s: given up after %d tries: %s", request.method, request.endpoint, tries, kind
+                    )
+                    raise Busy(is_conflict=not isinstance(error, OperationalError)) from error
+                time.sleep(random.uniform(0, min(0.02 * 2**tries, _LONGEST_PAUSE_SECONDS)))  # noqa: S311
+            else:
+                return response
+        raise AssertionError
+
+    return answer
+
+
+def _is_busy(error: Exception) -> bool:
+    """Whether other transactions alone are at fault, so that the same work can succeed later."""
+    cause = error.orig if isinstance(error, OperationalError) else None
+    if isinstance(cause, sqlite3.Error):
+        return cause.sqlite_errorcode & 0xFF in _BUSY_CODES
+    return getattr(cause, "sqlstate", None) in _BUSY_STATES
