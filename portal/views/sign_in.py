@@ -14,7 +14,7 @@ from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
 from portal.signin.tokens import SignInFailed
 from portal.web import audit, unsent
-from portal.web.extensions import csrf, limiter
+from portal.web.extensions import csrf, limiter, person_or_address
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
 from portal.web.routing import CALLBACK
@@ -38,7 +38,7 @@ class FailedPage(Page, template="sign_in/failed.html"):
 
 
 @bp.get("/sign-in")
-@limiter.limit(_sign_in_limit)
+@limiter.limit(_sign_in_limit, key_func=person_or_address)
 def start() -> Response:
     """Send the browser to the clinic's identity server."""
     here = session()
@@ -71,7 +71,7 @@ def start() -> Response:
 
 
 @bp.get(CALLBACK)
-@limiter.limit(_sign_in_limit)
+@limiter.limit(_sign_in_limit, key_func=person_or_address)
 def callback() -> Response:
     """Take what the identity server sends back; at most one session comes of it."""
     here = session()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -112,10 +113,10 @@ def origin(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def set_cookie(response: Response, name: str, value: str) -> None:
-    """A cookie for this server alone, until the browser closes."""
+def set_cookie(response: Response, name: str, value: str, *, lasts: timedelta | None = None) -> None:
+    """A cookie for this server alone, until the browser closes unless it `lasts`."""
     secure = current_settings().issuer.startswith("https:")
-    response.set_cookie(name, value, path="/", httponly=True, samesite="Lax", secure=secure)
+    response.set_cookie(name, value, max_age=lasts, path="/", httponly=True, samesite="Lax", secure=secure)
 
 
 def drop_cookie(response: Response, name: str) -> None:

@@ -15,6 +15,7 @@ from portal.careservice.identity.tables import (
     AuthorizationRequest,
     FailedSignIn,
     Grant,
+    KnownBrowser,
     Person,
     RefreshToken,
     RevokedToken,
@@ -77,7 +78,7 @@ def forget_expired(session: Session) -> None:
     A code stays as long as its grant, so that its second use is seen.
     """
     moment = now()
-    for table in (AuthorizationRequest, SignIn, RefreshToken, RevokedToken):
+    for table in (AuthorizationRequest, SignIn, RefreshToken, RevokedToken, KnownBrowser):
         session.execute(delete(table).where(table.expires_at < moment))
     kept = current_settings().lifetimes.refresh_token
     session.execute(delete(AuthorizationCode).where(AuthorizationCode.expires_at < moment - kept))

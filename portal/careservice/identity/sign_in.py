@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from flask import Response, request
-from sqlalchemy import delete, func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
-from portal.careservice.identity import passwords, sessions
+from portal.careservice.identity import passwords, sessions, throttle
 from portal.careservice.identity.authorization_request import RefusedRequest, ValidatedRequest
 from portal.careservice.identity.authorize import checked, grant, refuse, waiting_request
 from portal.careservice.identity.pages import bp, origin, page, set_cookie
-from portal.careservice.identity.tables import AuthorizationRequest, FailedSignIn, Person
-from portal.careservice.ids import new_id
+from portal.careservice.identity.tables import AuthorizationRequest, Person
 from portal.careservice.settings import current_settings
-
-_TRIES = 10
-_TRIES_WITHIN = timedelta(minutes=15)
 
 
 @bp.get("/sign-in")
@@ -57,48 +51,36 @@ def sign_in() -> Response:
     except RefusedRequest as refused:
         return refuse(refused)
     username = _printable(request.form.get("username", "")).strip()[:64].casefold()
-    address = (request.remote_addr or "")[:64]
-    if _is_locked(session, username, address):
-        response = _page(session, asked, handle, username, status=429, error="locked")
-        response.headers["Retry-After"] = str(int(_TRIES_WITHIN.total_seconds()))
+    person = _account(session, asked, username)
+    attempt = throttle.begin_try(session, asked.tenant.id, username)
+    if isinstance(attempt, throttle.Wait):
+        response = _page(session, asked, handle, username, status=429, error="wait", seconds=attempt.seconds)
+        response.headers["Retry-After"] = str(attempt.seconds)
         return response
-    person = _person(session, asked, username, request.form.get("password", ""))
-    if person is None:
-        session.add(FailedSignIn(id=new_id(), username=username, address=address, at=now()))
-        session.commit()
+    kept = person.password_hash if person else None
+    # No transaction is open meanwhile: on SQLite it would keep all others from writing.
+    if not passwords.is_right(request.form.get("password", ""), kept) or person is None:
         return _page(session, asked, handle, username, status=401, error="wrong")
-    session.execute(
-        delete(FailedSignIn).where(FailedSignIn.username == username, FailedSignIn.address == address)
-    )
+    attempt.succeeded(session)
+    session.refresh(waiting, with_for_update=True)
+    if not _is_open(waiting):  # the same form, sent twice at once
+        return _too_late(waiting)
     waiting.used_at = now()
     here, cookie = sessions.begin(session, person)
     response = grant(asked, here)
     set_cookie(response, sessions.COOKIE, cookie)
+    throttle.remember_browser(session, response, person)
     sessions.forget_expired(session)
     return response
 
 
-def _person(session: Session, asked: ValidatedRequest, username: str, password: str) -> Person | None:
-    """The active person of the client's clinic with this name and password."""
-    found = session.scalar(
+def _account(session: Session, asked: ValidatedRequest, username: str) -> Person | None:
+    """The active person of the client's clinic with this name."""
+    return session.scalar(
         select(Person).where(
             Person.username == username, Person.tenant_id == asked.tenant.id, Person.is_active.is_(True)
         )
     )
-    return found if passwords.is_right(password, found.password_hash if found else None) else None
-
-
-def _is_locked(session: Session, username: str, address: str) -> bool:
-    tries = session.scalar(
-        select(func.count())
-        .select_from(FailedSignIn)
-        .where(
-            FailedSignIn.username == username,
-            FailedSignIn.address == address,
-            FailedSignIn.at > now() - _TRIES_WITHIN,
-        )
-    )
-    return (tries or 0) >= _TRIES
 
 
 def _is_open(waiting: AuthorizationRequest) -> bool:
@@ -117,6 +99,7 @@ def _page(
     *,
     status: int = 200,
     error: str | None = None,
+    seconds: int = 0,
     again: bool = False,
 ) -> Response:
     return page(
@@ -128,6 +111,7 @@ def _page(
         handle=handle,
         username=username,
         error=error,
+        seconds=seconds,
         again=again,
         people=_sample_people(session, asked),
     )

@@ -134,15 +134,27 @@ class SignIn(Base):
 
 
 class FailedSignIn(Base):
-    """A wrong password, counted by user name and address."""
+    """A wrong password, counted by user name and address, or by the browser where it is known (`KnownBrowser`)."""
 
     __tablename__ = "failed_sign_ins"
     __table_args__ = (Index(None, "username", "address"),)
 
     id: Mapped[Id] = mapped_column(primary_key=True)
+    tenant_id: Mapped[str | None] = mapped_column(String(36))
     username: Mapped[str] = mapped_column(String(64))
-    address: Mapped[str] = mapped_column(String(64))
+    address: Mapped[str] = mapped_column(String(64), index=True)
+    browser: Mapped[str | None] = mapped_column(String(64))
     at: Mapped[datetime] = mapped_column(index=True)
+
+
+class KnownBrowser(Base):
+    """A browser in which a person has signed in before; `cookie_hash` is the digest of its cookie."""
+
+    __tablename__ = "known_browsers"
+
+    cookie_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    person_id: Mapped[Id] = mapped_column(ForeignKey(Person.id), primary_key=True)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class AuthorizationRequest(Base):

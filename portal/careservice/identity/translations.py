@@ -11,9 +11,10 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
     "Error": ("Error", "خطأ"),
     "Sign in": ("Iniciar sesión", "تسجيل الدخول"),
     "You are not signed in": ("No has iniciado sesión", "لم يتم تسجيل دخولك"),
-    "There were too many tries with this user name. Wait 15 minutes, then try again.": (
-        "Ha habido demasiados intentos con este nombre de usuario. Espera 15 minutos y vuelve a intentarlo.",
-        "جرت محاولات كثيرة جدًا باسم المستخدم هذا. انتظر 15 دقيقة ثم حاول مرة أخرى.",
+    "There were many wrong passwords here. Wait %(seconds)s seconds, then try again; your account isn’t locked.": (
+        "Ha habido muchas contraseñas incorrectas aquí. Espera %(seconds)s segundos y vuelve a intentarlo; tu cuenta no "
+        "está bloqueada.",
+        "أُدخلت هنا كلمات مرور خاطئة كثيرة. انتظر %(seconds)s ثانية ثم حاول مرة أخرى؛ حسابك غير مقفل.",
     ),
     "That user name and password don’t go together. Check both.": (
         "El nombre de usuario y la contraseña no coinciden. Revisa los dos.",

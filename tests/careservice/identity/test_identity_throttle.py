@@ -1,0 +1,172 @@
+"""Wrong passwords: who guesses waits, and nobody is locked out by others."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from portal.careservice.identity import passwords, throttle
+from tests.careservice.identity.identity_server import PASSWORD, Browser, IdentityServer
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look no longer at a password than it takes to count it."""
+    monkeypatch.setattr(passwords, "is_right", lambda given, kept: kept is not None and given == PASSWORD)
+
+
+GUESS = "a guess"
+
+
+class Guesser:
+    """A browser at an address, which posts one page again and again."""
+
+    def __init__(self, server: IdentityServer, address: str = "192.0.2.1") -> None:
+        self.browser = server.browser()
+        self.browser.http.environ_base["REMOTE_ADDR"] = address
+        self.page = self.browser.page()
+
+    def guess(self, username: str = "amelia", password: str = GUESS) -> Any:
+        return self.browser.submit(self.page, username, password)
+
+    def statuses(self, number: int, username: str = "amelia") -> set[int]:
+        return {self.guess(username).status_code for _ in range(number)}
+
+
+def known(server: IdentityServer, username: str = "amelia", address: str = "192.0.2.9") -> Browser:
+    """A browser in which this person has signed in."""
+    browser = server.browser()
+    browser.http.environ_base["REMOTE_ADDR"] = address
+    assert "code" in browser.sign_in(username)
+    return browser
+
+
+def test_ten_guesses_at_a_name_are_free_and_then_each_costs_a_wait(server: IdentityServer) -> None:
+    guesser = Guesser(server)
+    assert guesser.statuses(10) == {401}
+    waits = []
+    for _ in range(8):
+        refused = guesser.guess()
+        assert refused.status_code == 429
+        waits.append(int(refused.headers["Retry-After"]))
+        assert f"Wait {waits[-1]} seconds" in refused.text
+        server.clock.advance(seconds=waits[-1])
+        assert guesser.guess().status_code == 401
+    assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
+
+
+def test_a_wait_is_answered_before_the_password_is_looked_at(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guesser = Guesser(server)
+    guesser.statuses(10)
+    looked: list[str] = []
+    monkeypatch.setattr(passwords, "is_right", lambda password, kept: looked.append(password) or True)
+    assert guesser.guess(password=PASSWORD).status_code == 429
+    assert looked == []
+
+
+def test_many_addresses_share_a_names_budget(server: IdentityServer) -> None:
+    for number in range(10):
+        assert Guesser(server, f"192.0.2.{number + 1}").guess().status_code == 401
+    assert Guesser(server, "192.0.2.99").guess().status_code == 429
+
+
+def test_the_owner_signs_in_while_others_guess_even_at_her_own_address(server: IdentityServer) -> None:
+    hers = known(server)
+    guesser = Guesser(server, "192.0.2.9")
+    guesser.statuses(10)
+    assert guesser.guess().status_code == 429
+    page = hers.page(prompt="login")
+    assert [hers.submit(page, "amelia", "a slip").status_code for _ in range(3)] == [401] * 3
+    assert hers.submit(page, "amelia").status_code == 303
+
+
+def test_a_known_browser_has_a_budget_too_and_for_its_own_name_alone(server: IdentityServer) -> None:
+    stolen = Guesser(server, "192.0.2.1")
+    stolen.browser = known(server, "daniel")
+    stolen.page = stolen.browser.page(prompt="login")
+    assert stolen.statuses(10, "daniel") == {401}
+    assert stolen.guess("daniel").status_code == 429
+    Guesser(server, "192.0.2.2").statuses(10, "amelia")
+    assert stolen.guess("amelia").status_code == 429
+
+
+def test_a_cookie_made_up_is_no_known_browser(server: IdentityServer) -> None:
+    guesser = Guesser(server)
+    guesser.browser.http.set_cookie(throttle.COOKIE, "made-up")
+    assert guesser.statuses(10) == {401}
+    assert guesser.guess().status_code == 429
+
+
+def test_the_cookie_of_a_known_browser_is_kept_and_out_of_reach_of_scripts(server: IdentityServer) -> None:
+    browser = server.browser()
+    answer = browser.submit(browser.page(), "amelia")
+    cookie = next(one for one in answer.headers.getlist("Set-Cookie") if one.startswith("idsrv_known="))
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and "Max-Age=15552000" in cookie
+
+
+def test_spraying_names_from_one_address_ends_after_a_hundred(server: IdentityServer) -> None:
+    guesser = Guesser(server)
+    names = [f"name-{number}" for number in range(100)]
+    assert {guesser.guess(name).status_code for name in names} == {401}
+    assert guesser.guess("name-100").status_code == 429
+    assert Guesser(server, "192.0.2.2").guess("name-100").status_code == 401
+
+
+def test_those_who_sign_in_rightly_are_not_counted(server: IdentityServer) -> None:
+    for _ in range(15):
+        browser = server.browser()
+        assert "code" in browser.sign_in("amelia")
+        assert "code" in browser.sign_in("daniel", prompt="login")
+    guesser = Guesser(server)
+    assert guesser.statuses(10) == {401}
+
+
+def test_a_quarter_of_an_hour_later_nothing_is_held_against_a_name(server: IdentityServer) -> None:
+    guesser = Guesser(server)
+    guesser.statuses(10)
+    server.clock.advance(minutes=14, seconds=59)
+    assert Guesser(server).statuses(1) == {401}
+    server.clock.advance(seconds=2)
+    assert Guesser(server).statuses(9) == {401}
+
+
+def test_another_clinics_name_has_its_own_budget(server: IdentityServer) -> None:
+    Guesser(server).statuses(10)
+    elsewhere = server.browser()
+    page = elsewhere.page(
+        client_id="harbour-portal",
+        redirect_uri="http://harbour.localhost:8000/sign-in/callback",
+        acr_values=None,
+    )
+    assert elsewhere.submit(page, "amelia", "a guess").status_code == 401
+
+
+def test_failures_of_all_are_logged_and_make_the_waits_longer(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(throttle, "OF_ALL", 5)
+    with caplog.at_level(logging.WARNING):
+        for number in range(5):
+            Guesser(server, f"192.0.2.{number + 1}").guess(f"name-{number}")
+        assert Guesser(server, "198.51.100.1").guess().status_code == 401
+    assert "5 sign-ins failed within 15 minutes" in caplog.text
+    assert Guesser(server, "198.51.100.2").guess().status_code == 429
+    server.clock.advance(seconds=2)
+    assert Guesser(server, "198.51.100.2").guess(password=PASSWORD).status_code == 303
+
+
+def test_guesses_at_once_are_counted_one_after_the_other(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guessers = [Guesser(server, f"192.0.2.{number + 1}") for number in range(14)]
+    together = threading.Barrier(10)
+    monkeypatch.setattr(passwords, "is_right", lambda password, kept: together.wait(timeout=10) and False)
+    with ThreadPoolExecutor(14) as pool:
+        statuses = list(pool.map(lambda one: one.guess().status_code, guessers))
+    assert sorted(statuses) == [401] * 10 + [429] * 4
