@@ -19,7 +19,7 @@ from portal.careservice.bootstrap import bootstrap
 from portal.careservice.identity import keys
 from portal.careservice.migrations import UnusableDatabase
 from portal.careservice.sample.people import secrets_from_environment
-from portal.careservice.settings import Lifetimes, Settings
+from portal.careservice.settings import WEBHOOKS, Lifetimes, Settings
 from portal.careservice.webhooks import sender
 from portal.careservice.webhooks.signature import key_of, new_secret
 
@@ -96,6 +96,8 @@ def _settings(given: argparse.Namespace) -> Settings:
         client_secrets=client_secrets,
         portal_origins=origins,
         webhook_secrets=_webhook_secrets(sample=given.sample != "none"),
+        twilio_tokens=_twilio_tokens(),
+        mail_receiver=os.environ.get("CARE_MAIL_RECEIVER", "").strip(),
         lifetimes=Lifetimes(
             access_token=timedelta(seconds=given.access_token_seconds),
             id_token=timedelta(seconds=given.id_token_seconds),
@@ -106,18 +108,44 @@ def _settings(given: argparse.Namespace) -> Settings:
     )
 
 
-def _webhook_secrets(*, sample: bool) -> tuple[str, ...]:
-    given = [part.strip() for part in os.environ.get("CARE_WEBHOOK_SECRETS", "").split(",")]
-    secrets = tuple(part for part in given if part)
-    for secret in secrets:
-        try:
-            key_of(secret)
-        except ValueError as error:
-            raise SystemExit(f"CARE_WEBHOOK_SECRETS: {error}") from None
-    if not secrets and sample:
-        secrets = (new_secret(),)
-        print(f"Secret of webhooks: {secrets[0]}", flush=True)
-    return secrets
+def _webhook_secrets(*, sample: bool) -> dict[str, tuple[str, ...]]:
+    if os.environ.get("CARE_WEBHOOK_SECRETS"):
+        raise SystemExit(
+            "CARE_WEBHOOK_SECRETS: each kind of webhook has secrets of its own now: "
+            + ", ".join(f"CARE_{kind.upper()}_SECRETS" for kind in WEBHOOKS)
+        )
+    found = {kind: _listed(f"CARE_{kind.upper()}_SECRETS") for kind in WEBHOOKS}
+    for kind, given in found.items():
+        for secret in given:
+            try:
+                key_of(secret)
+            except ValueError as error:
+                raise SystemExit(f"CARE_{kind.upper()}_SECRETS: {error}") from None
+    every = [secret for given in found.values() for secret in set(given)]
+    if len(every) != len(set(every)):
+        raise SystemExit(
+            "CARE_…_SECRETS: a secret stands in two of them, so that one sender could pass for another"
+        )
+    for kind in WEBHOOKS:
+        if not found[kind] and sample:
+            found[kind] = (new_secret(),)
+            print(f"Secret of webhooks ({kind}): {found[kind][0]}", flush=True)
+    return found
+
+
+def _listed(variable: str) -> tuple[str, ...]:
+    given = [part.strip() for part in os.environ.get(variable, "").split(",")]
+    return tuple(part for part in given if part)
+
+
+def _twilio_tokens() -> dict[str, tuple[str, ...]]:
+    tokens: dict[str, tuple[str, ...]] = {}
+    for pair in _listed("CARE_TWILIO_AUTH_TOKENS"):
+        tenant, _, token = pair.partition("=")
+        if not (tenant and token):
+            raise SystemExit("CARE_TWILIO_AUTH_TOKENS: write it as TENANT=TOKEN,TENANT=TOKEN")
+        tokens[tenant] = (*tokens.get(tenant, ()), token)
+    return tokens
 
 
 def _origins(given: Iterable[str]) -> list[tuple[str, str]]:

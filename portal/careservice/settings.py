@@ -12,6 +12,9 @@ from flask import Flask, current_app
 
 SampleSize = Literal["none", "small", "large"]
 
+WEBHOOKS = ("sms", "email", "payment")
+"""The kinds of calls from outside, each with secrets of its own."""
+
 _EXTENSION = "careservice.settings"
 
 
@@ -19,7 +22,7 @@ def _no_secrets() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
-def _no_origins() -> Mapping[str, tuple[str, ...]]:
+def _no_tuples() -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType({})
 
 
@@ -42,8 +45,10 @@ class Settings:
 
     `issuer` is the identity server's address, without a slash at its end, and here the API's too.
     `client_secrets` is by client id, `portal_origins` by tenant name, the first origin of a tenant being
-    the one that gets back-channel logout. Any of `webhook_secrets` may sign a webhook, so that they can be
-    rotated; without one no webhook is taken.
+    the one that gets back-channel logout. `webhook_secrets` are by kind (`WEBHOOKS`); any of a kind's may sign, so
+    that they can be rotated, and without one none of that kind is taken. `twilio_tokens` are the Auth Tokens of
+    clinics, by tenant name, whose texts Twilio signs in its own way. `mail_receiver` is the name under which the
+    clinics' mail server writes Authentication-Results (RFC 8601 §2.5).
     """
 
     database_url: str
@@ -52,8 +57,10 @@ class Settings:
     demo: bool = False
     sample_password: str = ""
     client_secrets: Mapping[str, str] = field(default_factory=_no_secrets)
-    portal_origins: Mapping[str, tuple[str, ...]] = field(default_factory=_no_origins)
-    webhook_secrets: tuple[str, ...] = ()
+    portal_origins: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
+    webhook_secrets: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
+    twilio_tokens: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
+    mail_receiver: str = ""
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
 
 

@@ -22,6 +22,13 @@ from portal.demo.programs import PANGO, install_missing
 # The care service's sample records have the same ids on every machine, made from this namespace.
 _SAMPLES = uuid5(NAMESPACE_URL, "urn:clinic-portal:sample")
 
+WEBHOOK_SECRETS = {
+    "CARE_SMS_SECRETS": "SMS",
+    "CARE_EMAIL_SECRETS": "e-mail",
+    "CARE_PAYMENT_SECRETS": "payment",
+}
+"""Where the care service looks for the secret of each webhook."""
+
 PEOPLE = {
     "riverside": [
         ("amelia", "patient, in the middle of stimulation"),
@@ -125,8 +132,8 @@ def secrets_of(folder: Path) -> dict[str, str]:
         "PORTAL_SECRET_KEYS",
     )
     made = {name: kept.get(name) or secrets.token_urlsafe(36) for name in names}
-    webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
-    made["CARE_WEBHOOK_SECRETS"] = kept.get("CARE_WEBHOOK_SECRETS") or webhook_secret
+    for name in WEBHOOK_SECRETS:
+        made[name] = kept.get(name) or "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
     password = os.environ.get("PORTAL_DEMO_PASSWORD") or kept.get("PORTAL_DEMO_PASSWORD")
     made["PORTAL_DEMO_PASSWORD"] = password or secrets.token_urlsafe(9)
     file.touch(mode=0o600)
@@ -233,7 +240,10 @@ def welcome(plan: Plan, *more: str) -> str:
         f"  Password for everyone: {plan.secrets['PORTAL_DEMO_PASSWORD']}",
         "",
         f"  http://localhost:{port} is Riverside too. The care service is at {plan.service}.",
-        f"  Its webhooks take what is signed with {plan.secrets['CARE_WEBHOOK_SECRETS']}",
+        *(
+            f"  Its {kind} webhook takes what is signed with {plan.secrets[name]}"
+            for name, kind in WEBHOOK_SECRETS.items()
+        ),
         f"  Copies of consent forms are sealed. Who checks one trusts {authority_file(plan.data)}",
         *(f"  {line}" for line in more),
         "  Stop with Ctrl-C.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,32 @@ def test_a_thread_has_no_field_to_write_in_and_says_where_an_answer_goes(amelia:
     assert not page.select("main textarea")
     assert page.link("Reply by e-mail").startswith("mailto:reply+")
     assert page.link("Reply by text message") == "sms:+447700900321"
+
+
+@pytest.fixture
+def unverified(service: CareService) -> Iterator[None]:
+    """The first message of a thread, as if it had come by a forged e-mail."""
+    change = "UPDATE messages SET sender_verified = ? WHERE conversation_id = ?"
+    with closing(sqlite3.connect(service.plan.data / "care.db")) as database:
+        database.execute(change, (False, INJECTION))
+        database.commit()
+        yield
+        database.execute(change, (None, INJECTION))
+        database.commit()
+
+
+def test_a_sender_that_was_not_verified_is_marked_with_what_to_do(
+    unverified: None, amelia: Visitor, nora: Visitor
+) -> None:
+    for visitor, advice in (
+        (nora, "Call that person on the number in their record"),
+        (amelia, "call your clinic"),
+    ):
+        notice = (
+            visitor.get(f"/conversations/{INJECTION}").select("#thread .notice")[0].get_text(" ", strip=True)
+        )
+        assert notice.startswith("This sender could not be verified") and advice in notice
+        assert "could not be verified" not in visitor.get(f"/conversations/{SCAN}").words
 
 
 def test_own_messages_stand_at_the_own_side(amelia: Visitor, nora: Visitor) -> None:

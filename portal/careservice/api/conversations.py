@@ -34,12 +34,16 @@ class AttachmentRecord(Record, kw_only=True):
 
 
 class MessageRecord(Record, kw_only=True):
-    """A message as one person has it; `readAt` is null while it is unread by them."""
+    """A message as one person has it; `readAt` is null while it is unread by them.
+
+    `senderVerified` is false where an e-mail may not be from whom it says, null where that isn't asked.
+    """
 
     id: str
     conversation_id: str
     sender_id: str | None
     sender_name: str
+    sender_verified: bool | None
     side: MessageSide
     channel: Channel
     body: str
@@ -194,6 +198,7 @@ def _message(actor: Actor, message: Message, state: MessageState | None) -> Mess
         conversation_id=message.conversation_id,
         sender_id=message.sender_id,
         sender_name=message.sender_name,
+        sender_verified=message.sender_verified,
         side=message.side,
         channel=message.channel,
         body=message.body,

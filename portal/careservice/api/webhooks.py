@@ -17,7 +17,7 @@ from portal.careservice.api.payload import bytes_up_to
 from portal.careservice.domain.inbound import deliveries, email, payments, sms
 from portal.careservice.settings import current_settings
 from portal.careservice.webhooks import payloads
-from portal.careservice.webhooks.signature import signed_id
+from portal.careservice.webhooks.signature import is_twilios, signed_id
 
 bp = Blueprint("webhooks", __name__)
 errors.handle(bp)
@@ -43,8 +43,11 @@ def ask_to_send_again(_error: transactions.Busy) -> Response:
 
 @bp.post("/smsinbound")
 def receive_sms() -> Response:
-    """An SMS becomes a message."""
+    """An SMS becomes a message; signed by the standard scheme, or by Twilio's where a clinic has an account there."""
+    if "X-Twilio-Signature" in request.headers:
+        return _receive_from_twilio()
     return _receive(
+        "sms",
         SMS_BYTES,
         lambda session, body, kind: sms.take_text_message(session, payloads.text_message(body, kind)),
     )
@@ -53,15 +56,18 @@ def receive_sms() -> Response:
 @bp.post("/emailinbound")
 def receive_email() -> Response:
     """An e-mail becomes a message, its attachments files."""
+    receiver = current_settings().mail_receiver
     return _receive(
-        EMAIL_BYTES, lambda session, body, kind: email.take_mail(session, payloads.mail(body, kind))
+        "email",
+        EMAIL_BYTES,
+        lambda session, body, kind: email.take_mail(session, payloads.mail(body, kind, receiver)),
     )
 
 
 @bp.post("/api/payment/webhook/payment-provider")
 def receive_payment() -> Response:
     """A payment for storage extends it; kinds of event that aren't known have no effect."""
-    return _receive(PAYMENT_BYTES, _payment)
+    return _receive("payment", PAYMENT_BYTES, _payment)
 
 
 def _payment(session: Session, body: bytes, content_type: str) -> str | None:
@@ -69,20 +75,48 @@ def _payment(session: Session, body: bytes, content_type: str) -> str | None:
     return payments.take_payment(session, event) if isinstance(event, payloads.PaymentEvent) else None
 
 
-def _receive(most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
+def _receive(kind: str, most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
     """Take a call once: 413, 401, the answer it had before, or `take` (which may raise `Invalid`: 400)."""
     body = bytes_up_to(most)
     if body is None:
         return Response(status=413)
-    webhook_id = signed_id(request.headers, body, current_settings().webhook_secrets, clock.now())
+    secrets = current_settings().webhook_secrets.get(kind, ())
+    webhook_id = signed_id(request.headers, body, secrets, clock.now())
     if webhook_id is None:
         return Response(status=401)
+    return _once(kind, webhook_id, lambda session: take(session, body, request.content_type or ""))
+
+
+def _receive_from_twilio() -> Response:
+    """As `_receive`, for the clinics whose Auth Token signed the form; Twilio is answered in TwiML, that is nothing."""
+    body = bytes_up_to(SMS_BYTES)
+    if body is None:
+        return Response(status=413)
+    form = payloads.form_fields(body, request.content_type or "")
+    url = current_settings().issuer + request.full_path.rstrip("?")
+    signature = request.headers["X-Twilio-Signature"]
+    clinics = {
+        tenant
+        for tenant, tokens in current_settings().twilio_tokens.items()
+        for token in tokens
+        if is_twilios(token, url, form, signature)
+    }
+    if not clinics:
+        return Response(status=401)
+    text = payloads.text_message(body, request.content_type or "")
+    taken = _once(
+        "twilio", text.sid, lambda session: sms.take_text_message(session, text, of_clinics=clinics)
+    )
+    return taken if taken.status_code != 200 else Response("<Response/>", mimetype="application/xml")
+
+
+def _once(kind: str, webhook_id: str, take: Callable[[Session], str | None]) -> Response:
     session = database.session()
-    delivery = deliveries.recall(session, webhook_id)
+    delivery = deliveries.recall(session, kind, webhook_id)
     if isinstance(delivery, bytes):
         return _json(delivery)
     try:
-        taken = take(session, body, request.content_type or "")
+        taken = take(session)
     except payloads.TooLarge:
         return Response(status=413)
     delivery.answer = msgspec.json.encode(Receipt(accepted=taken is not None, id=taken))

@@ -59,7 +59,8 @@ class Participant(Base):
 class Message(Base):
     """Words sent, towards the clinic (Inbound) or from it (Outbound).
 
-    `external_id` is the Message-ID of the e-mail or the sid of the SMS that it came as.
+    `external_id` is the Message-ID of the e-mail or the sid of the SMS that it came as; `sender_verified` whether the
+    e-mail's sender is who it says, None where that isn't asked.
     """
 
     __tablename__ = "messages"
@@ -74,6 +75,7 @@ class Message(Base):
     body: Mapped[str]
     sent_at: Mapped[datetime]
     external_id: Mapped[str | None] = mapped_column(String(255), index=True)
+    sender_verified: Mapped[bool | None]
 
     attachments: Mapped[list[Attachment]] = relationship(order_by="Attachment.position")
 

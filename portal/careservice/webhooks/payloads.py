@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.errors import MessageError
+from email.message import Message
 from email.parser import HeaderParser
 from email.utils import getaddresses
 from html.parser import HTMLParser
@@ -17,8 +18,10 @@ from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
 from werkzeug.http import parse_options_header
+from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
 
 from portal.careservice.domain.rules import Invalid
+from portal.careservice.webhooks import senders
 
 MAX_TEXT = 100_000
 """The most characters of a message that are kept."""
@@ -57,10 +60,14 @@ class Upload:
 
 @dataclass(frozen=True, kw_only=True)
 class Mail:
-    """An e-mail: addresses in lower case, its text plain, `answers` the ids of the mails that it is an answer to."""
+    """An e-mail: addresses in lower case, its text plain, `answers` the ids of the mails that it is an answer to.
+
+    `is_verified` says that it came from its sender's own mail service.
+    """
 
     sender: str
     sender_name: str
+    is_verified: bool
     to: tuple[str, ...]
     subject: str
     text: str
@@ -119,19 +126,33 @@ def text_message(body: bytes, content_type: str) -> TextMessage:
     )
 
 
-def mail(body: bytes, content_type: str) -> Mail:
-    """The e-mail in a form, as inbound-parse services send it."""
+def form_fields(body: bytes, content_type: str) -> MultiDict[str, str]:
+    """The fields of a form, all of them."""
+    return _form(body, content_type)[0]
+
+
+def mail(body: bytes, content_type: str, receiver: str = "") -> Mail:
+    """The e-mail in a form, as inbound-parse services send it.
+
+    `receiver` is how the clinic's mail server signs the Authentication-Results that it writes (RFC 8601 §2.5).
+    """
     form, files = _form(body, content_type)
     names = getaddresses([_required(form, "from", 500)])
     sender_name, sender = names[0] if len(names) == 1 else ("", "")
     if not _ADDRESS.match(sender):
         raise Invalid("This is no e-mail address.", "from")
+    envelope = _envelope(form)
     headers = _headers(form.get("headers", ""))
+    results = [
+        *senders.of_headers(headers.get_all("Authentication-Results", []), receiver),
+        *senders.of_parse_service(form, envelope.sender if isinstance(envelope.sender, str) else ""),
+    ]
     text = clean(form.get("text", ""))
     return Mail(
         sender=sender.lower(),
         sender_name=line(sender_name) or sender,
-        to=_recipients(form),
+        is_verified=senders.is_verified(sender, results),
+        to=_recipients(form, envelope),
         subject=line(form.get("subject", "")),
         text=text or clean(plain(form.get("html", ""))),
         message_id=next(iter(_ids(headers, "Message-ID")), None),
@@ -170,6 +191,8 @@ def _form(body: bytes, content_type: str) -> tuple[MultiDict[str, str], MultiDic
     media_type, options = parse_options_header(content_type)
     if media_type not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         raise Invalid("The body has to be a form.", "Content-Type")
+    if media_type == "multipart/form-data":
+        return _multipart(body, options.get("boundary", ""))
     parser = FormDataParser(max_form_memory_size=len(body) + 1, max_form_parts=_MAX_PARTS, silent=False)
     try:
         _, form, files = parser.parse(io.BytesIO(body), media_type, len(body), options)
@@ -180,6 +203,54 @@ def _form(body: bytes, content_type: str) -> tuple[MultiDict[str, str], MultiDic
     return form, files
 
 
+def _multipart(body: bytes, boundary: str) -> tuple[MultiDict[str, str], MultiDict[str, FileStorage]]:
+    """The parts of a form (RFC 7578), its texts read in the charset that the field `charsets` says, by name."""
+    decoder = MultipartDecoder(boundary.encode(), len(body) + 1, max_parts=_MAX_PARTS)
+    texts: list[tuple[str, io.BytesIO]] = []
+    files: MultiDict[str, FileStorage] = MultiDict()
+    content = io.BytesIO()
+    try:
+        decoder.receive_data(body)
+        decoder.receive_data(None)
+        while not isinstance(event := decoder.next_event(), (Epilogue, NeedData)):
+            if isinstance(event, Field):
+                content = io.BytesIO()
+                texts.append((event.name, content))
+            elif isinstance(event, File):
+                content = io.BytesIO()
+                files.add(event.name, FileStorage(content, event.filename, event.name, headers=event.headers))
+            elif isinstance(event, Data):
+                content.write(event.data)
+    except RequestEntityTooLarge:
+        raise TooLarge from None
+    except (ValueError, LookupError):
+        raise Invalid("The form can't be read.", "$") from None
+    if not isinstance(event, Epilogue):
+        raise Invalid("The form can't be read.", "$")
+    for file in files.values():
+        file.stream.seek(0)
+    return _decoded([(name, text.getvalue()) for name, text in texts]), files
+
+
+def _decoded(texts: Sequence[tuple[str, bytes]]) -> MultiDict[str, str]:
+    charsets: dict[str, Any] = {}
+    for name, text in texts:
+        if name == "charsets":
+            try:
+                charsets = msgspec.json.decode(text, type=dict[str, Any])
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                raise Invalid("This is not JSON with the charset of each field.", "charsets") from None
+    return MultiDict((name, _in_charset(text, str(charsets.get(name, "utf-8")))) for name, text in texts)
+
+
+def _in_charset(text: bytes, charset: str) -> str:
+    """`text` decoded; as UTF-8 where Python doesn't know the charset, with marks for what can't be read."""
+    try:
+        return text.decode(charset, "replace")
+    except (LookupError, ValueError):
+        return text.decode("utf-8", "replace")
+
+
 def _required(form: MultiDict[str, str], name: str, most: int) -> str:
     value = form.get(name, "").strip()
     if not value or len(value) > most or not value.isprintable():
@@ -187,35 +258,38 @@ def _required(form: MultiDict[str, str], name: str, most: int) -> str:
     return value
 
 
-def _recipients(form: MultiDict[str, str]) -> tuple[str, ...]:
+class _Envelope(msgspec.Struct):
+    to: list[str] = []
+    sender: Any = msgspec.field(default="", name="from")
+
+
+def _envelope(form: MultiDict[str, str]) -> _Envelope:
+    if not form.get("envelope"):
+        return _Envelope()
+    try:
+        return msgspec.json.decode(form["envelope"], type=_Envelope)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise Invalid("This is not JSON with a list of addresses.", "envelope") from None
+
+
+def _recipients(form: MultiDict[str, str], envelope: _Envelope) -> tuple[str, ...]:
     """The addresses that the mail was delivered to, then those that it names."""
-    delivered: list[str] = []
-    if form.get("envelope"):
-        try:
-            delivered = msgspec.json.decode(form["envelope"], type=_Envelope).to
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            raise Invalid("This is not JSON with a list of addresses.", "envelope") from None
     named = [address for _, address in getaddresses([form.get("to", "")])]
-    found = [address.strip().lower() for address in (*delivered, *named) if _ADDRESS.match(address.strip())]
+    found = [address.strip().lower() for address in (*envelope.to, *named) if _ADDRESS.match(address.strip())]
     if not found:
         raise Invalid("This is missing.", "to")
     return tuple(dict.fromkeys(found))
 
 
-class _Envelope(msgspec.Struct):
-    to: list[str]
-
-
-def _headers(text: str) -> dict[str, str]:
+def _headers(text: str) -> Message:
     try:
-        parsed = HeaderParser().parsestr(text, headersonly=True)
+        return HeaderParser().parsestr(text, headersonly=True)
     except MessageError:
         raise Invalid("The mail's headers can't be read.", "headers") from None
-    return {name.lower(): str(value) for name, value in parsed.items()}
 
 
-def _ids(headers: dict[str, str], name: str) -> tuple[str, ...]:
-    return tuple(_MESSAGE_ID.findall(headers.get(name.lower(), ""))[:50])
+def _ids(headers: Message, name: str) -> tuple[str, ...]:
+    return tuple(_MESSAGE_ID.findall(str(headers.get(name, "")))[:50])
 
 
 def _upload(file: FileStorage) -> Upload:

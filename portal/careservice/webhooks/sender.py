@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from email.utils import parseaddr
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -24,11 +25,12 @@ PATHS = {"sms": "/smsinbound", "email": "/emailinbound", "payment": "/api/paymen
 def main(arguments: list[str]) -> int:
     """Send what the command line says and print the answer; exit status 0 for a 2xx answer, else 1 or 2."""
     given = _parser().parse_args(arguments)
-    secret = given.secret or os.environ.get("CARE_WEBHOOK_SECRETS", "").split(",")[0]
+    variable = f"CARE_{given.kind.upper()}_SECRETS"
+    secret = given.secret or os.environ.get(variable, "").split(",")[0]
     try:
         key_of(secret)
     except ValueError as error:
-        sys.stderr.write(f"No good secret: {error}. Set CARE_WEBHOOK_SECRETS or give --secret.\n")
+        sys.stderr.write(f"No good secret: {error}. Set {variable} or give --secret.\n")
         return 2
     body, content_type = _BODIES[given.kind](given)
     headers = sign(secret, given.id or f"msg_{new_id()}", datetime.now(UTC), body)
@@ -43,12 +45,13 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m portal.careservice send",
-        description="Post a signed sample webhook. The secret is the first of CARE_WEBHOOK_SECRETS.",
+        description="Post a signed sample webhook. The secret is the first of CARE_SMS_SECRETS, "
+        "CARE_EMAIL_SECRETS or CARE_PAYMENT_SECRETS.",
     )
     parser.add_argument(
         "--to", required=True, metavar="URL", help="the service, such as http://127.0.0.1:8001"
     )
-    parser.add_argument("--secret", default="", help="in place of CARE_WEBHOOK_SECRETS")
+    parser.add_argument("--secret", default="", help="in place of the variable's")
     parser.add_argument("--id", default="", help="the webhook-id; a new one unless given")
     parser.add_argument("--times", type=int, default=1, help="deliver the same call so many times")
     kinds = parser.add_subparsers(dest="kind", required=True)
@@ -63,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     email.add_argument("--subject", default="A question")
     email.add_argument("--text", default="Is it all right to fly next week?")
     email.add_argument("--html", default="")
+    email.add_argument("--forged", action="store_true", help="as if its sender's server knew nothing of it")
     email.add_argument("--in-reply-to", default="", metavar="MESSAGE-ID")
     email.add_argument("--attach", action="append", default=[], type=Path, metavar="FILE")
     payment = kinds.add_parser("payment", help="a payment for storage")
@@ -99,7 +103,8 @@ def _email(given: argparse.Namespace) -> tuple[bytes, str]:
         "text": given.text,
         "html": given.html,
         "headers": headers.as_string(policy=headers.policy.clone(max_line_length=None)).strip(),
-        "envelope": json.dumps({"to": [given.recipient], "from": given.sender}),
+        "envelope": json.dumps({"to": [given.recipient], "from": parseaddr(given.sender)[1]}),
+        "SPF": "fail" if given.forged else "pass",
         "attachments": str(len(given.attach)),
     }
     files = [

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from werkzeug.datastructures import Headers
+from werkzeug.datastructures import Headers, MultiDict
 
 WINDOW = timedelta(minutes=5)
 """How far a call's timestamp may lie from the present, either way."""
@@ -69,6 +69,13 @@ def signed_id(headers: Headers, body: bytes, secrets: Iterable[str], now: dateti
     # Every pair is compared, so that the time taken doesn't tell which secret is in use.
     matches = [hmac.compare_digest(one, other) for one in given for other in wanted]
     return webhook_id if any(matches) else None
+
+
+def is_twilios(token: str, url: str, form: MultiDict[str, str], signature: str) -> bool:
+    """Whether Twilio signed a form posted to `url` with this Auth Token (Twilio, "Validating Requests": HMAC-SHA1)."""
+    fields = "".join(f"{name}{value}" for name in sorted(form) for value in sorted(set(form.getlist(name))))
+    wanted = base64.b64encode(hmac.digest(token.encode(), (url + fields).encode(), hashlib.sha1))
+    return hmac.compare_digest(wanted, signature.encode())
 
 
 def _digest(key: bytes, webhook_id: str, timestamp: str, body: bytes) -> str:

@@ -48,12 +48,16 @@ class Attachment(Record, frozen=True, kw_only=True):
 
 
 class Message(Timed, frozen=True, kw_only=True):
-    """One message; `is_archived` is each person's own choice."""
+    """One message; `is_archived` is each person's own choice.
+
+    `sender_verified` is False where an e-mail may not be from whom it says, None where the API doesn't tell.
+    """
 
     id: Id
     conversation_id: Id | None = None
     sender_id: Id | None = None
     sender_name: str = ""
+    sender_verified: bool | None = None
     side: MessageSide | None = None
     channel: Channel | None = None
     body: str = ""

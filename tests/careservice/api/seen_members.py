@@ -13,7 +13,7 @@ FOR_ALL: dict[str, str] = {
         "prospectId replyAddress subject unreadCount"
     ),
     "conversations.items.messages": (
-        "attachments body channel conversationId id isArchived readAt senderId senderName sentAt side"
+        "attachments body channel conversationId id isArchived readAt senderId senderName senderVerified sentAt side"
     ),
     "conversations.items.messages.attachments": "fileId mediaType name size",
     "conversations.items.participants": "id name role",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 import pytest
 import requests
 
@@ -19,7 +21,16 @@ from tests.support.postgres import database_url
 from tests.support.stack import SECRETS, CareService, free_port
 from tests.support.tokens import TokenMaker
 
-OLD_SECRET, NEW_SECRET = new_secret(), new_secret()
+SECRETS_OF = {
+    "/smsinbound": (new_secret(), new_secret()),
+    "/emailinbound": (new_secret(), new_secret()),
+    "/api/payment/webhook/payment-provider": (new_secret(), new_secret()),
+}
+"""By address, the older one first."""
+
+TWILIO_TOKEN = "a token of Riverside's at Twilio"
+RECEIVER = "mx.riverside.example"
+"""How the clinic's mail server calls itself in Authentication-Results."""
 
 
 class Hooks:
@@ -36,13 +47,13 @@ class Hooks:
         content_type: str,
         *,
         webhook_id: str | None = None,
-        secret: str = NEW_SECRET,
+        secret: str | None = None,
         ago: float = 0,
         **headers: str,
     ) -> requests.Response:
-        """Post `body`, signed with `secret` as if `ago` seconds ago; `headers` replace those made."""
+        """Post `body`, signed with `secret` (else the address's newer one) as if `ago` seconds ago; `headers` replace those made."""
         moment = datetime.now(UTC) - timedelta(seconds=ago)
-        signed = sign(secret, webhook_id or f"msg_{new_id()}", moment, body)
+        signed = sign(secret or SECRETS_OF[path][-1], webhook_id or f"msg_{new_id()}", moment, body)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return requests.post(
             self.base_url + path,
@@ -73,8 +84,11 @@ class Hooks:
             "to": "Riverside <hello@riverside.example>",
             "subject": "A question",
             "text": "Is it all right?",
+            "SPF": "pass",
             **fields,
         }
+        sender = parseaddr(form["from"])[1]
+        form.setdefault("envelope", msgspec.json.encode({"to": [], "from": sender}).decode())
         return self.post("/emailinbound", *multipart(form, files or []))
 
     def payment(self, body: dict[str, Any], **more: Any) -> requests.Response:
@@ -104,7 +118,13 @@ class Hooks:
 @pytest.fixture(scope="session")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hooks]:
     folder = tmp_path_factory.mktemp("webhooks")
-    secrets = {**SECRETS, "CARE_WEBHOOK_SECRETS": f"{OLD_SECRET}, {NEW_SECRET}"}
+    kinds = ("CARE_SMS_SECRETS", "CARE_EMAIL_SECRETS", "CARE_PAYMENT_SECRETS")
+    secrets = {
+        **SECRETS,
+        **{name: ", ".join(both) for name, both in zip(kinds, SECRETS_OF.values(), strict=True)},
+        "CARE_TWILIO_AUTH_TOKENS": f"riverside={TWILIO_TOKEN}",
+        "CARE_MAIL_RECEIVER": RECEIVER,
+    }
     where = Plan(free_port(), free_port(), folder, secrets)
     running = CareService(where, "--database", database_url(folder / "care.db"))
     calls = Hooks(running)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import new_id, sample_id
+from portal.careservice.webhooks.sender import PATHS
 from portal.careservice.webhooks.sender import main as send
 from tests.careservice.api.calls import GRACE_EPISODE
-from tests.careservice.webhooks.conftest import NEW_SECRET
+from tests.careservice.webhooks.conftest import SECRETS_OF
 
 CONVERSATION = "/api/messaging/getconversations"
 
@@ -119,7 +120,7 @@ def test_an_email_to_a_reply_address_joins_that_conversation(hooks: Any) -> None
     assert hooks.conversation_of("nora", answer["id"])["id"] == wanted
     stranger = hooks.email(
         to="x@nowhere.example",
-        envelope=f'{{"to": ["{reply_address("amelia-injection")}"], "from": "x"}}',
+        envelope=f'{{"to": ["{reply_address("amelia-injection")}"], "from": "sister@elsewhere.example"}}',
         **{"from": "Her Sister <sister@elsewhere.example>"},
     ).json()
     message = hooks.message("nora", stranger["id"])
@@ -264,7 +265,7 @@ def test_months_that_make_no_sense_are_400_and_change_nothing(hooks: Any, months
 def test_the_send_command_posts_signed_samples(
     hooks: Any, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = send(["--to", hooks.base_url, "--secret", NEW_SECRET, "--times", "2", kind])
+    status = send(["--to", hooks.base_url, "--secret", SECRETS_OF[PATHS[kind]][-1], "--times", "2", kind])
     first, second = capsys.readouterr().out.splitlines()
     assert status == 0
     assert first == second
@@ -275,4 +276,4 @@ def test_the_send_command_says_what_went_wrong(hooks: Any, capsys: pytest.Captur
     assert send(["--to", hooks.base_url, "--secret", "whsec_" + "A" * 43, "sms"]) == 1
     assert capsys.readouterr().out == "401\n"
     assert send(["--to", hooks.base_url, "--secret", "short", "sms"]) == 2
-    assert send(["--to", "http://127.0.0.1:1", "--secret", NEW_SECRET, "sms"]) == 1
+    assert send(["--to", "http://127.0.0.1:1", "--secret", SECRETS_OF["/smsinbound"][-1], "sms"]) == 1

@@ -14,7 +14,9 @@ from standardwebhooks import Webhook
 
 from portal.careservice.ids import new_id
 from portal.careservice.webhooks.signature import new_secret
-from tests.careservice.webhooks.conftest import NEW_SECRET, OLD_SECRET
+from tests.careservice.webhooks.conftest import SECRETS_OF
+
+OLD_SECRET, NEW_SECRET = SECRETS_OF["/smsinbound"]
 
 FORM = "application/x-www-form-urlencoded"
 ADDRESSES = ("/smsinbound", "/emailinbound", "/api/payment/webhook/payment-provider")
@@ -23,7 +25,7 @@ ADDRESSES = ("/smsinbound", "/emailinbound", "/api/payment/webhook/payment-provi
 def sms(**fields: str) -> bytes:
     return urlencode(
         {
-            "MessageSid": "SM1",
+            "MessageSid": f"SM{new_id()}",
             "From": "+447700900182",
             "To": "+447700900321",
             "Body": "Grüße",

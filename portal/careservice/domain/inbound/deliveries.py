@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from hashlib import sha256
 
 from sqlalchemy import LargeBinary, String, delete
 from sqlalchemy.orm import Mapped, Session, mapped_column
@@ -16,7 +17,10 @@ KEPT_FOR = timedelta(days=30)
 
 
 class Delivery(Base):
-    """A call that was taken, by its `webhook-id`, and what it was answered."""
+    """A call that was taken, by its kind and `webhook-id`, and what it was answered.
+
+    `webhook_id` is the kind with the id's SHA-256; of those taken before kinds were told apart, the id itself.
+    """
 
     __tablename__ = "webhook_deliveries"
 
@@ -25,7 +29,7 @@ class Delivery(Base):
     received_at: Mapped[datetime] = mapped_column(index=True)
 
 
-def recall(session: Session, webhook_id: str) -> bytes | Delivery:
+def recall(session: Session, kind: str, webhook_id: str) -> bytes | Delivery:
     """The answer that this delivery got before, or a `Delivery` to keep its answer in.
 
     Calls are taken one after the other, so that of two the second finds the first's answer, sender and conversation.
@@ -33,9 +37,10 @@ def recall(session: Session, webhook_id: str) -> bytes | Delivery:
     database.lock_out(session, Delivery)
     moment = now()
     session.execute(delete(Delivery).where(Delivery.received_at < moment - KEPT_FOR))
-    kept = session.get(Delivery, webhook_id)
+    own = f"{kind}:{sha256(webhook_id.encode()).hexdigest()}"
+    kept = session.get(Delivery, own) or session.get(Delivery, webhook_id)
     if kept is not None:
         return kept.answer
-    taken = Delivery(webhook_id=webhook_id, answer=b"", received_at=moment)
+    taken = Delivery(webhook_id=own, answer=b"", received_at=moment)
     session.add(taken)
     return taken

@@ -7,20 +7,30 @@ from sqlalchemy.orm import Session
 from portal.careservice.domain.enumerations import Channel
 from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of, mailbox_of, own_mailbox
 from portal.careservice.domain.inbound.senders import by_email, enquiry, writer_of
-from portal.careservice.domain.inbound.threads import add_message, answered, begin, by_reply_address, newest
+from portal.careservice.domain.inbound.threads import (
+    add_message,
+    answered,
+    begin,
+    by_reply_address,
+    came_before,
+    newest,
+)
 from portal.careservice.webhooks.payloads import Mail
 
 
 def take_mail(session: Session, mail: Mail) -> str | None:
     """Put an e-mail into the conversation that it answers, its sender's newest one, or a new one.
 
-    Its reply address names the conversation or, where its sender takes part in it, In-Reply-To does. Returns the
-    message's id, None where no clinic has the address.
+    Its reply address names the conversation or, where its sender takes part in it, In-Reply-To does. A sender that
+    isn't verified is nobody the clinic knows, so that the reply address alone counts. Returns the message's id, None
+    where no clinic has the address or the mail came before.
     """
     tenant_id = clinic_of(session, AddressKind.EMAIL, [mailbox_of(address) for address in mail.to])
     if tenant_id is None:
         return None
-    sender = by_email(session, tenant_id, mail.sender)
+    if came_before(session, tenant_id, Channel.EMAIL, mail.message_id, is_verified=mail.is_verified):
+        return None
+    sender = by_email(session, tenant_id, mail.sender) if mail.is_verified else []
     conversation = (
         by_reply_address(session, tenant_id, mail.to)
         or answered(session, tenant_id, mail.answers, sender)
@@ -40,7 +50,7 @@ def take_mail(session: Session, mail: Mail) -> str | None:
             channel=Channel.EMAIL,
             reply_email=own_mailbox(session, tenant_id, mail.to),
         )
-    writer = writer_of(conversation, sender)
+    writer = writer_of(conversation, sender) if mail.is_verified else None
     return add_message(
         session,
         conversation,
@@ -49,5 +59,6 @@ def take_mail(session: Session, mail: Mail) -> str | None:
         Channel.EMAIL,
         mail.text,
         external_id=mail.message_id,
+        sender_verified=mail.is_verified,
         uploads=mail.uploads,
     )

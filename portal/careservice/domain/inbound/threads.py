@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, or_, select, true
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
@@ -87,6 +87,33 @@ def _is_id(text: str) -> bool:
         return False
 
 
+def came_before(
+    session: Session,
+    tenant_id: str,
+    channel: Channel,
+    external_id: str | None,
+    *,
+    is_verified: bool | None = None,
+) -> bool:
+    """Whether the clinic has a message with its sender's own id.
+
+    One by somebody else who isn't verified doesn't count: who forges an id would keep the real message away.
+    """
+    if external_id is None:
+        return False
+    found = (
+        select(Message.id)
+        .join(Conversation, Conversation.id == Message.conversation_id)
+        .where(
+            Conversation.tenant_id == tenant_id,
+            Message.channel == channel,
+            Message.external_id == external_id,
+            Message.sender_verified.is_not(False) if is_verified else true(),
+        )
+    )
+    return session.scalar(found.limit(1)) is not None
+
+
 def begin(
     session: Session,
     tenant_id: str,
@@ -131,6 +158,7 @@ def add_message(
     body: str,
     *,
     external_id: str | None,
+    sender_verified: bool | None = None,
     uploads: Sequence[Upload] = (),
 ) -> str:
     """Add a message and tell those who answer; returns its id. `stranger` is its sender\'s name without a `writer`."""
@@ -145,6 +173,7 @@ def add_message(
         body=body,
         sent_at=moment,
         external_id=external_id,
+        sender_verified=sender_verified,
         attachments=[
             _attach(session, conversation.tenant_id, position, upload)
             for position, upload in enumerate(uploads)
