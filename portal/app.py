@@ -112,6 +112,8 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
     vault = Vault(open_store(settings.store_url, clock), settings.secret_keys, clock)
     sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
     providers = Providers(settings.timeouts, clock, settings.breaker)
+    checkpoints = Checkpoints(vault.store, clock, days=settings.audit_days)
+    audit_trail = Audit(settings.audit, settings.secret_keys[0], clock, checkpoints)
     return Context(
         settings=settings,
         clock=clock,
@@ -124,11 +126,6 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
         breakers=Breakers(settings.breaker, clock),
         capabilities=Capabilities(vault, clock),
         operations=Operations(vault, clock),
-        readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock),
-        audit=Audit(
-            settings.audit,
-            settings.secret_keys[0],
-            clock,
-            Checkpoints(vault.store, clock, days=settings.audit_days),
-        ),
+        readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock, audit=audit_trail),
+        audit=audit_trail,
     )

@@ -24,7 +24,8 @@ _DAY = 24 * 3600
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The head of one chain: its name, the number of lines, the SHA-256 of the last one, and where it is written.
 
-    `at` is in seconds since 1970; a `closed` chain has ended and gets no further line.
+    `at` is in seconds since 1970; a `closed` chain has ended and gets no further line. `lost` lines after the last one
+    couldn't be written.
     """
 
     chain: str
@@ -34,6 +35,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     at: float
     closed: bool = False
+    lost: int = 0
 
 
 class Checkpoints:

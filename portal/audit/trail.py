@@ -5,38 +5,58 @@ their `count`), never names, bodies, addresses, tokens or free text. Each proces
 line carries the chain's name, its own number and the SHA-256 of the line before. About once a minute, and when the
 process ends, the chain's head is checkpointed in
 the store (`portal.audit.checkpoints`); `python -m portal audit verify` compares both (`portal.audit.verify`).
+
+Whoever is about to change something asks first whether that can be written down (`assure`); room is set aside for it.
+A line that can't be written fails no request: it is counted, and the next that can be is preceded by a line that says
+how many are missing and since when (`GAP`), which is part of the chain like any other.
 """
 
 from __future__ import annotations
 
 import atexit
+import errno
 import hashlib
 import hmac
 import logging
 import os
 import secrets
-import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
-from typing import TextIO
 
 import msgspec
 
+from portal.audit import output
 from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.clock import Clock
+from portal.operate import metrics
 from portal.store import StoreDown
 
 BEGIN = "begin"
 """What stands in a chain's first line instead of a hash."""
 
+GAP = "audit.gap"
+"""The event of a line that stands for lines that couldn't be written: `lost` of them, the first of `since`."""
+
 _ANCHOR_SECONDS = 60.0
 _MOST_IDS = 100
 
 log = logging.getLogger("portal")
+
+
+class AuditDown(Exception):
+    """What is done now couldn't be written down; `args[0]` says why, in a word for logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Lines that couldn't be written: how many, and when the first was (seconds since 1970)."""
+
+    lost: int
+    since: float
 
 
 class Audit:
@@ -49,6 +69,7 @@ class Audit:
         self._checkpoints = checkpoints
         self._lock = threading.Lock()
         self._chain: _Chain | None = None
+        self._gap: _Gap | None = None
         atexit.register(self.close)
 
     def record(
@@ -64,15 +85,17 @@ class Audit:
         id_: str | None = None,
         ids: Sequence[str] | None = None,
         declared: str | None = None,
+        is_promised: bool = False,
     ) -> None:
         """Append one event, such as `("consent.sign", "done")`; `ids` in place of `id_` where it concerns several.
 
-        `declared` is the portal's own name of a sentence, with its language.
+        `declared` is the portal's own name of a sentence, with its language. `is_promised` marks the lines of what
+        `assure` let happen: they get the room that was set aside. A line that can't be written is counted as lost.
         """
-        entry: dict[str, object] = {
+        told: dict[str, object] = {
             "audit": event,
             "outcome": outcome,
-            "at": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds"),
+            "at": _moment(self._clock()),
             "tenant": tenant,
             "actor": self.pseudonym(actor) if actor else None,
             "role": role,
@@ -83,23 +106,79 @@ class Audit:
             "declared": declared,
             "request": request_id,
         }
+        entry = {name: value for name, value in told.items() if value is not None}
+        with self._lock:
+            try:
+                self._append(entry, is_promised=is_promised)
+            except OSError as error:
+                self._lose(error)
+
+    def assure(self) -> None:
+        """Return if what is done next can be written down, and hold room for it; raise AuditDown if not."""
+        with self._lock:
+            try:
+                self._begun().reserve()
+                if self._gap:
+                    self._append(None, is_promised=True)
+            except OSError as error:
+                raise AuditDown(_reason(error)) from error
+
+    def probe(self) -> None:
+        """Try whether lines can be written, without writing one; raise AuditDown if not."""
         with self._lock:
             chain = self._chain
-            begins = chain is None or chain.process != os.getpid()
-            if chain is None or begins:
-                chain = self._chain = _Chain(self._target, self._clock())
-            chain.append({name: value for name, value in entry.items() if value is not None})
+            try:
+                if chain is None or chain.process != os.getpid():
+                    output.try_out(self._target)
+                else:
+                    chain.reserve()
+            except OSError as error:
+                raise AuditDown(_reason(error)) from error
+
+    def _append(self, entry: Mapping[str, object] | None, *, is_promised: bool) -> None:
+        """Write the entry, and before it what is missing; raise OSError."""
+        chain, gap = self._begun(), self._gap
+        missing = gap and {"audit": GAP, "outcome": "lost", "lost": gap.lost, "since": _moment(gap.since)}
+        missing = missing and {**missing, "at": _moment(self._clock())}
+        begins = chain.state == (0, BEGIN)
+        chain.append([one for one in (missing, entry) if one], is_promised=is_promised)
         if begins:
             # A thread of its own, so that no request waits for a checkpoint and a quiet tail is checkpointed like a busy
             # one. It begins with the first event, in a worker: the process that forks workers has none.
             threading.Thread(target=self._keep_anchored, args=(chain,), name="audit", daemon=True).start()
+        if gap:
+            self._gap = None
+            log.warning("audit goes on after %d lost lines", gap.lost)
+
+    def _lose(self, error: OSError) -> None:
+        if self._gap is None:
+            log.error("audit lines are being lost: %s", _reason(error))
+        before = self._gap or _Gap(0, self._clock())
+        self._gap = _Gap(before.lost + 1, before.since)
+        metrics.audit_lost()
+
+    def _begun(self) -> _Chain:
+        """Return this process's chain, begun if need be; raise OSError."""
+        chain = self._chain
+        if chain is None or chain.process != os.getpid():
+            if chain is not None:
+                self._gap = None  # of the process that this one was forked from
+            chain = self._chain = _Chain(self._target, self._clock())
+        return chain
 
     def close(self) -> None:
         """End and checkpoint this process's chain; a later event begins another."""
         with self._lock:
-            chain, self._chain = self._chain, None
-        if chain is None or chain.process != os.getpid():
-            return
+            chain = self._chain
+            if chain is None or chain.process != os.getpid():
+                self._chain = None
+                return
+            try:
+                if self._gap:
+                    self._append(None, is_promised=True)
+            except OSError as error:
+                log.error("audit ended with %s lost lines: %s", self._gap and self._gap.lost, _reason(error))
+            self._chain = None
         chain.ended.set()
         self.checkpoint(chain)
         chain.close()
@@ -113,7 +192,9 @@ class Audit:
         with chain.anchoring:
             ended = chain.ended.is_set()
             lines, head = chain.state
-            if (lines, ended) == chain.checkpointed:
+            gap = self._gap
+            lost = gap.lost if gap else 0
+            if (lines, ended, lost) == chain.checkpointed or not (lines or lost):
                 return
             try:
                 self._checkpoints.put(
@@ -125,9 +206,10 @@ class Audit:
                         target=self._target,
                         at=self._clock(),
                         closed=ended,
+                        lost=lost,
                     )
                 )
-                chain.checkpointed = lines, ended
+                chain.checkpointed = lines, ended, lost
             except StoreDown as error:
                 log.warning("audit head not checkpointed: %s", error)
 
@@ -153,25 +235,32 @@ class _Chain:
         # Containers share process ids and folders; the last part tells their chains apart.
         self.name = f"audit-{begun}-{self.process}-{secrets.token_hex(4)}"
         self.state: tuple[int, str] = (0, BEGIN)
-        self.checkpointed: tuple[int, bool] = (0, False)
+        self.checkpointed: tuple[int, bool, int] = (0, False, 0)
         self.anchoring = threading.Lock()
         self.ended = threading.Event()
-        self._file = None if target == "stderr" else _new_file(Path(target), self.name)
+        self._output = output.output(target, self.name)
 
-    def append(self, entry: dict[str, object]) -> None:
+    def reserve(self) -> None:
+        self._output.reserve()
+
+    def append(self, entries: Sequence[Mapping[str, object]], *, is_promised: bool) -> None:
+        """Write the lines of these entries, all or none; raise OSError."""
         lines, head = self.state
-        text = msgspec.json.encode({**entry, "chain": self.name, "line": lines + 1, "before": head}).decode()
-        # Before it is written: what a full disk keeps in the buffer is written with the next line.
-        self.state = lines + 1, hashlib.sha256(text.encode()).hexdigest()
-        stream = self._file or sys.stderr
-        stream.write(f"{text}\n")  # in one piece, for the processes that share stderr
-        stream.flush()
+        written: list[bytes] = []
+        for entry in entries:
+            text = msgspec.json.encode({**entry, "chain": self.name, "line": lines + 1, "before": head})
+            lines, head = lines + 1, hashlib.sha256(text).hexdigest()
+            written.append(text + b"\n")
+        self._output.write(b"".join(written), is_promised=is_promised)
+        self.state = lines, head
 
     def close(self) -> None:
-        if self._file:
-            self._file.close()
+        self._output.close()
 
 
-def _new_file(folder: Path, name: str) -> TextIO:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return (folder / f"{name}.jsonl").open("x", encoding="utf-8", newline="\n")
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def _reason(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, type(error).__name__)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from portal.audit.checkpoints import Checkpoint
-from portal.audit.trail import BEGIN
+from portal.audit.trail import BEGIN, GAP
 
 _FIRST = b'{"audit":'
 
@@ -25,6 +25,7 @@ class Verdict(StrEnum):
     """What became of a chain."""
 
     GOOD = "good"
+    GAP = "gap"
     UNVOUCHED = "unvouched"
     BROKEN = "BROKEN"
     TRUNCATED = "TRUNCATED"
@@ -64,15 +65,23 @@ def report(findings: Sequence[Finding]) -> str:
     lines = [f"{one.verdict:<9}  {one.where}: {one.words}" for one in findings]
     bad = sum(one.is_bad for one in findings)
     unvouched = sum(one.verdict is Verdict.UNVOUCHED for one in findings)
+    gaps = sum(one.verdict is Verdict.GAP for one in findings)
     lines += [
         "",
-        f"{len(findings)} chains: {len(findings) - bad - unvouched} good, {unvouched} unvouched, {bad} bad.",
+        f"{len(findings)} chains: {len(findings) - bad - unvouched - gaps} good, "
+        + (f"{gaps} with gaps, " if gaps else "")
+        + f"{unvouched} unvouched, {bad} bad.",
     ]
     if bad:
         lines.append(
             "Something was changed or removed after it was written, or a folder was not given. Keep the files as "
             "they are, take a copy, and find out who could write to them and when; a backup or a log collector's "
             "copy shows what is missing."
+        )
+    if gaps:
+        lines.append(
+            "Gap: the portal itself says that lines couldn't be written, how many and when, and nothing was changed since. "
+            "Look for a full disk in that time. Pages were read meanwhile; no act was done that isn't written down."
         )
     if unvouched:
         lines.append(
@@ -86,7 +95,10 @@ class _Line(msgspec.Struct):
     chain: str
     line: int
     before: str
+    audit: str = ""
     at: str = ""
+    lost: int = 0
+    since: str = ""
 
 
 @dataclass(slots=True)
@@ -99,12 +111,15 @@ class _Reading:
     head: str = BEGIN
     last_at: str = ""
     fault: str = ""
+    gaps: list[str] = field(default_factory=list[str])
 
     def take(self, line: _Line, text: bytes, where: str) -> None:
         if self.fault:
             return
         self.fault = self._fault(line, where)
         self.lines, self.head, self.last_at = self.lines + 1, hashlib.sha256(text).hexdigest(), line.at
+        if line.audit == GAP:
+            self.gaps.append(f"{line.lost} lines of {line.since} to {line.at} couldn't be written")
         checkpoint = self.checkpoint
         if not self.fault and checkpoint and self.lines == checkpoint.lines and self.head != checkpoint.head:
             self.fault = (
@@ -146,7 +161,7 @@ class _Reading:
             )
         held = f"{self.lines} lines, the last of {self.last_at}"
         if checkpoint is None:
-            return Verdict.UNVOUCHED, held
+            return Verdict.UNVOUCHED, "; ".join((held, *self.gaps))
         if self.lines < checkpoint.lines:
             return Verdict.TRUNCATED, (
                 f"{held}; but {checkpoint.lines} were written by {_moment(checkpoint.at)}: "
@@ -157,12 +172,14 @@ class _Reading:
                 f"broken at line {checkpoint.lines + 1}: the process ended with line {checkpoint.lines} on "
                 f"{_moment(checkpoint.at)}; what follows was added"
             )
+        gaps = [*self.gaps]
         if self.lines > checkpoint.lines:
-            return (
-                Verdict.GOOD,
-                f"{held}; checkpointed up to line {checkpoint.lines} on {_moment(checkpoint.at)}",
-            )
-        return Verdict.GOOD, f"{held}; checkpointed whole"
+            held = f"{held}; checkpointed up to line {checkpoint.lines} on {_moment(checkpoint.at)}"
+        else:
+            held = f"{held}; checkpointed whole"
+            if checkpoint.lost:
+                gaps.append(f"{checkpoint.lost} lines up to {_moment(checkpoint.at)} couldn't be written")
+        return (Verdict.GAP, f"{held}; {'; '.join(gaps)}") if gaps else (Verdict.GOOD, held)
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:

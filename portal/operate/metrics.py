@@ -98,6 +98,18 @@ _listed_records = Counter(
     registry=_REGISTRY,
 )
 
+_audit_lost = Counter(
+    "portal_audit_lost_total",
+    "Audit lines that couldn't be written, such as on a full disk.",
+    registry=_REGISTRY,
+)
+
+_audit_refused = Counter(
+    "portal_audit_refused_acts_total",
+    "Acts that were refused because they couldn't be written down.",
+    registry=_REGISTRY,
+)
+
 ROLES = ("patient", "nurse", "physician", "embryologist", "coordinator", "admin", "several", "other")
 """Who looks; `several` has more than one of the roles before it, `other` none."""
 RECORDS = (
@@ -180,6 +192,16 @@ def event(name: str, outcome: str) -> None:
             name, outcome = "other", "other"
         child = _events_by.setdefault((name, outcome), _events.labels(name, outcome))
     child.inc()
+
+
+def audit_lost() -> None:
+    """Count an audit line that couldn't be written."""
+    _audit_lost.inc()
+
+
+def audit_refused() -> None:
+    """Count an act that was refused because it couldn't be written down."""
+    _audit_refused.inc()
 
 
 def record_opened(kind: str, roles: Collection[str]) -> None:

@@ -72,7 +72,8 @@ class Care:
     and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
     `is_fresh` says whether the person signed in at most so many seconds ago. `on_not_offered` is told what can't be read
     because the clinic doesn't offer it, `on_unreadable` how many records of a list were left out, and `on_read` of each
-    record or list that was read, and of each file (None) that is opened. `idempotency` says that this API
+    record or list that was read, and of each file (None) that is opened. `before_act` is asked before an act is sent, and
+    raises Unavailable where that must not happen. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
     process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
     read anew each time.
@@ -92,6 +93,7 @@ class Care:
     on_not_offered: Callable[[Endpoint], None] = lambda _endpoint: None
     on_unreadable: Callable[[int], None] = lambda _records: None
     on_read: Callable[[Endpoint, Query | None, object], None] = lambda _endpoint, _query, _answer: None
+    before_act: Callable[[], None] = lambda: None
     breakers: Breakers = field(default_factory=Breakers)
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
@@ -130,6 +132,7 @@ class Care:
         if oldest is not None and not self.is_fresh(oldest):
             raise StepUpNeeded(oldest)
         try:
+            self.before_act()
             answer = self.send(endpoint, query=query, ids=ids, body=body, operation=operation)
         except Unavailable as error:
             error.is_undone = error.outcome_known

@@ -18,6 +18,10 @@ class StoreDown(Exception):
     """The store does not answer. The portal answers 503: never anonymous, never from another store."""
 
 
+class StoreFull(StoreDown):
+    """The store answers, but takes no writes: its memory or disk is full, or it is a replica."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What the store holds under a name; `expires_at` in seconds since 1970 (UTC)."""
@@ -28,7 +32,7 @@ class Record:
 
 
 class Store(Protocol):
-    """Named records that expire. Every method may raise StoreDown."""
+    """Named records that expire. Every method may raise StoreDown, those that write StoreFull too."""
 
     def get(self, name: str) -> Record | None:
         """Return the record, or None when there is none (any more)."""
@@ -67,7 +71,7 @@ class Store(Protocol):
         ...
 
     def ping(self) -> None:
-        """Return when the store answers."""
+        """Return when the store answers, and takes writes."""
         ...
 
 

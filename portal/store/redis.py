@@ -18,15 +18,19 @@ from typing import Any, cast
 
 from redis import Redis, RedisError
 from redis.backoff import NoBackoff
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.retry import Retry
 
 from portal.clock import Clock
-from portal.store import Record, StoreDown
+from portal.store import Record, StoreDown, StoreFull
 
 _RECORD = "portal:record:"
 _TAG = "portal:tag:"
 _HEAD = struct.Struct(">QdI")
 _TIMEOUT = 2.0
+_PING_MILLISECONDS = 60_000
+_NO_WRITES = ("OOM", "MISCONF", "READONLY", "NOREPLICAS")
+"""How Redis begins the refusal of a write: out of memory, can't save, a replica, too few replicas."""
 
 # `at`: the time at which a packed record is gone. `untag` and `tag` keep the sets of its tags in step with it.
 _COMMON = (
@@ -160,7 +164,7 @@ class RedisStore:
 
     def ping(self) -> None:
         with _answering():
-            self._redis.ping()
+            self._redis.set("portal:ping", b"", px=_PING_MILLISECONDS)
 
     def _run(self, script: Any, name: str, *arguments: bytes | str) -> Any:
         with _answering():
@@ -180,5 +184,11 @@ def _unpacked(packed: bytes) -> Record:
 def _answering() -> Generator[None]:
     try:
         yield
+    except (OutOfMemoryError, ReadOnlyError) as error:
+        raise StoreFull(type(error).__name__) from error
+    except ResponseError as error:
+        if any(word in str(error) for word in _NO_WRITES):  # a script's own error stands before it
+            raise StoreFull("write refused") from error
+        raise StoreDown(type(error).__name__) from error
     except RedisError as error:
         raise StoreDown(type(error).__name__) from error

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from portal.clock import Clock
-from portal.store import Record, StoreDown
+from portal.store import Record, StoreDown, StoreFull
 
 _VERSION = 2
 _SCHEMA = (
@@ -55,6 +55,8 @@ _MAPPED_BYTES = 16 * 1024**3
 """More than SQLite maps (2 GiB unless built otherwise): as much as it can."""
 
 _PAGE_BYTES = 8192
+_PING_SECONDS = 60.0
+_FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR})
 _WAITS_SECONDS = 5.0
 """For another process that writes."""
 
@@ -157,8 +159,12 @@ class SqliteStore:
             )
 
     def ping(self) -> None:
-        with self._answering():
-            self._connection.execute("SELECT 1 FROM records LIMIT 1").fetchone()
+        name, now = "ping", self._clock()
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO records (key, version, expires_at, name, value) VALUES (?, 1, ?, ?, '')",
+                (key_of(name), now + _PING_SECONDS, name),
+            )
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables, in one of the processes that start together."""
@@ -207,7 +213,8 @@ class SqliteStore:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreDown(type(error).__name__) from error
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest tells of which kind
+            raise (StoreFull if code in _FULL else StoreDown)(type(error).__name__) from error
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

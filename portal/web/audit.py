@@ -3,11 +3,15 @@
 No view can show a record unseen. Whatever the care API answers a read with is collected while the request runs, and
 written when its answer is a page: one line for each kind, with the ids. A view that knows better what stands on its
 page says so with `shown`, and its word replaces what was read of that kind. Redirects and error pages show nothing.
+
+While the trail can't be written, on a full disk for instance, people may read, and the trail says afterwards how many
+lines are missing; nothing is changed, for each act is asked about before it is sent (`assure`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import threading
 from collections import OrderedDict
@@ -17,11 +21,13 @@ from typing import cast
 
 from flask import Flask, Response, g, request
 
+from portal.audit.trail import AuditDown
 from portal.context import context, session
 from portal.operate import metrics
 from portal.services import endpoints
 from portal.services.decoding import Page
 from portal.services.endpoints import Endpoint, Query
+from portal.services.errors import Unavailable
 from portal.state.sessions import Person
 from portal.store import StoreDown
 from portal.web import htmx
@@ -57,6 +63,10 @@ _SAME_SECONDS = 5 * 60
 """For so long a part of a page that is fetched again with the same records in it is no news."""
 
 _RECENT_LINES = 4096
+_FULL_SECONDS = 60.0
+"""When to try again where the trail can't be written: somebody has to make room."""
+
+log = logging.getLogger("portal")
 
 
 @dataclass(slots=True)
@@ -73,6 +83,19 @@ class _Shown:
 def init_app(app: Flask) -> None:
     """Write what each answer shows, once the answer is made."""
     app.after_request(_write_shown)
+
+
+def assure() -> None:
+    """Hold room for the lines of what is done next; raise Unavailable, known not to have happened, if there is none."""
+    try:
+        context().audit.assure()
+    except AuditDown as error:
+        log.error("act refused: the audit trail can't be written: %s", error)
+        metrics.audit_refused()
+        failure = Unavailable("audit", retry_after=_FULL_SECONDS)
+        failure.is_undone = True
+        raise failure from error
+    g.is_assured = True
 
 
 def note(
@@ -190,6 +213,7 @@ def _record(
         id_=_opaque(ids) if isinstance(ids, str) and ids else None,
         ids=None if ids is None or isinstance(ids, str) else [_opaque(one) for one in ids],
         declared=declared,
+        is_promised=g.get("is_assured", False),
     )
 
 

@@ -153,6 +153,7 @@ def care_of(person: Person) -> Care:
         on_not_offered=partial(the.capabilities.note_missing, tenant.key),
         on_unreadable=_count_unreadable,
         on_read=_unnoticed if is_background() else audit.has_read,
+        before_act=audit.assure,
         breakers=the.breakers,
     )
 

@@ -241,6 +241,7 @@ def _care() -> ServiceCare:
         correlation_id=g.request_id,
         references=the.references,
         partition=(tenant.auth_url, tenant.key, "service", ""),
+        before_act=audit.assure,
         breakers=the.breakers,
         clinic=tenant.tenant_id or tenant.key,
     )

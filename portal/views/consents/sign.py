@@ -151,6 +151,7 @@ def read(signing: Signing) -> Response:
 @signing_step
 def statements(signing: Signing) -> Response:
     """The person acknowledges statements, every one, or declares their own sentence."""
+    audit.assure()
     signing = _keep_statements(signing, request.form)
     if signing.step is Step.STATEMENTS:
         return _show(signing, Step.STATEMENTS, status=422, is_refused=True)

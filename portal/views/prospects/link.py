@@ -65,6 +65,7 @@ def make(care: Care, person: Person, prospect_id: str) -> Response:
         return _page(prospect_id, LinkCard.empty(), status=422)
     if g.tenant.service_client is None:
         raise NotOffered(about_record=False)
+    audit.assure()
     lifetime = timedelta(days=days)
     signed = links().make(clinic=g.tenant.key, prospect_id=prospect_id, lifetime=lifetime)
     audit.note("booking-link.create", "done", kind="prospect", id_=prospect_id)

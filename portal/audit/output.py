@@ -1,0 +1,174 @@
+"""Where audit lines go: a file of one chain, or stderr; and whether there is room for more.
+
+Disk blocks are set aside in a file before they are needed (fallocate(2)), so that a line that was promised can still be
+written when the disk is full. A line is written whole or, as far as the system lets us, not at all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import resource
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import Protocol
+
+_AHEAD = 64 * 1024
+"""How much is set aside at a time, in bytes."""
+
+PROMISED = 32 * 1024
+"""What is left for the acts under way, in bytes: a few for each thread of a process, at some 500 bytes an act."""
+
+_KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE: who reads or follows the file sees no difference
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Output(Protocol):
+    """Takes lines. `reserve` and `write` raise OSError."""
+
+    def reserve(self) -> None:
+        """Return if the lines of the acts under way can be written."""
+        ...
+
+    def write(self, lines: bytes, *, is_promised: bool) -> None:
+        """Write the lines; those that weren't promised leave room for those that were."""
+        ...
+
+    def close(self) -> None:
+        """Give back what was set aside."""
+        ...
+
+
+class FileOutput:
+    """A new file, for its owner alone."""
+
+    def __init__(self, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._path = file
+        self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        self._size = 0
+        self._set_aside = 0
+        self._is_torn = False
+
+    def reserve(self) -> None:
+        self._make_room(PROMISED)
+
+    def write(self, lines: bytes, *, is_promised: bool) -> None:
+        try:
+            self._make_room(PROMISED + len(lines))
+        except OSError:
+            if not is_promised:
+                raise
+        self._mend()
+        self._is_torn = True
+        try:
+            _write_whole(self._file, lines)
+        except OSError:
+            self._mend()
+            raise
+        self._size += len(lines)
+        self._is_torn = False
+
+    def close(self) -> None:
+        if self._size:
+            os.ftruncate(self._file, self._size)  # gives back the blocks behind the end
+        else:
+            self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+    def _make_room(self, wanted: int) -> None:
+        if self._set_aside - self._size < wanted:
+            set_aside(self._file, self._size, wanted + _AHEAD)
+            self._set_aside = self._size + wanted + _AHEAD
+
+    def _mend(self) -> None:
+        """Cut off the part of a line that was written before the disk was full."""
+        if self._is_torn:
+            os.ftruncate(self._file, self._size)
+            self._is_torn = False
+
+
+class StderrOutput:
+    """The process's stderr, which other processes and the logs share; its room is known where it is a file."""
+
+    def __init__(self) -> None:
+        self._is_torn = False
+
+    def reserve(self) -> None:
+        file = _stderr()
+        if file is not None and stat.S_ISREG(os.fstat(file).st_mode):
+            _look_for_room(file, os.fstat(file).st_size + PROMISED, PROMISED)
+
+    def write(self, lines: bytes, *, is_promised: bool) -> None:
+        file = _stderr()
+        if file is None:  # replaced by something that isn't a file
+            sys.stderr.write(lines.decode())
+            sys.stderr.flush()
+            return
+        begin = b"\n" if self._is_torn else b""
+        self._is_torn = True
+        _write_whole(file, begin + lines)  # in one piece, for the processes that share it
+        self._is_torn = False
+
+    def close(self) -> None:
+        """It isn't ours to close."""
+
+
+def output(target: str, name: str) -> Output:
+    """Return the output of the chain of this name: `target` is a folder, or `stderr`. Raises OSError."""
+    return StderrOutput() if target == "stderr" else FileOutput(Path(target) / f"{name}.jsonl")
+
+
+def try_out(target: str) -> None:
+    """Return if a new chain could be written to `target`; raise OSError. It leaves nothing behind."""
+    if target == "stderr":
+        StderrOutput().reserve()
+        return
+    folder = Path(target)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        set_aside(file.fileno(), 0, PROMISED)
+        file.write(b"\n")
+
+
+def set_aside(file: int, begin: int, length: int) -> None:
+    """Set aside the blocks of a file from `begin` on, in bytes; raise OSError when they can't be had.
+
+    Where the file system can't do that, it is looked whether they are free now.
+    """
+    _look_for_room(file, begin + length, length)
+    fallocate = getattr(_libc, "fallocate64", None)
+    if fallocate is None:
+        return
+    while fallocate(file, _KEEP_SIZE, ctypes.c_int64(begin), ctypes.c_int64(length)) != 0:
+        fault = ctypes.get_errno()
+        if fault == errno.EINTR:
+            continue
+        if fault in (errno.EOPNOTSUPP, errno.ENOSYS):
+            return
+        raise OSError(fault, os.strerror(fault))
+
+
+def _look_for_room(file: int, end: int, length: int) -> None:
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if most != resource.RLIM_INFINITY and end > most:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    disk = os.fstatvfs(file)
+    if disk.f_bavail * disk.f_frsize < length:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _stderr() -> int | None:
+    try:
+        return sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _write_whole(file: int, lines: bytes) -> None:
+    rest = memoryview(lines)
+    while rest:
+        rest = rest[os.write(file, rest) :]
