@@ -73,7 +73,7 @@ _references = Counter(
 )
 _refreshes = Counter(
     "portal_token_refreshes_total",
-    "Token refreshes: renewed, postponed (the session goes on), ended (it doesn't).",
+    "Token refreshes: renewed, postponed or client-refused (the session goes on), ended (it doesn't).",
     ["outcome"],
     registry=_REGISTRY,
 )
@@ -175,7 +175,7 @@ def reference(outcome: str) -> None:
 
 
 def refreshed(outcome: str) -> None:
-    """Count a token refresh: renewed, postponed or ended."""
+    """Count a token refresh: renewed, postponed, client-refused or ended."""
     _few(_refreshes, outcome).inc()
 
 

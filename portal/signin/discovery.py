@@ -7,6 +7,7 @@ Authlib would keep both for the life of the process.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -30,6 +31,8 @@ from portal.operate import metrics
 
 T = TypeVar("T")
 
+log = logging.getLogger("portal")
+
 ALGORITHMS = ("RS256", "PS256", "ES256")
 PRIVATE_KEY_JWT = "private_key_jwt"
 _FRESH_SECONDS = 3600.0
@@ -41,12 +44,17 @@ _AGAIN_SECONDS_WITHOUT = 1.0
 _GROUP = "identity"
 """What its calls are counted under."""
 
+_CLIENT_FAULTS = ("invalid_client", "unauthorized_client")
 _NEVER = float("-inf")
 _MAX_BYTES = 512 * 1024
 
 
 class ProviderDown(Exception):
     """The identity server doesn't answer, or not in a usable way; `args[0]` is a word for logs."""
+
+
+class ClientRefused(ProviderDown):
+    """The identity server doesn't accept this portal's own client: a wrong secret or key, or none there."""
 
 
 class ProviderRefused(Exception):
@@ -157,9 +165,18 @@ class Provider:
         """Return the signing keys; with `unknown_key` read them again, unless that was done just now."""
         return self._keys.get(again=unknown_key)
 
+    def client_refused(self, client_id: str, seconds: float) -> ClientRefused:
+        """Take down that the server doesn't accept this client, which nobody but an operator can mend."""
+        log.error("the identity server refuses the portal's client", extra={"client": client_id})
+        metrics.upstream(_GROUP, "client-refused", seconds)
+        self._breaker.good()
+        return ClientRefused("client refused")
+
     @contextmanager
-    def token_call(self) -> Generator[None]:
+    def token_call(self, client_id: str = "") -> Generator[None]:
         """Around a call of the token endpoint: raise ProviderDown while that is known to fail, and note how it goes.
+
+        Raises ClientRefused when it doesn't accept the client (RFC 6749 §5.2).
 
         It is never the breaker's probe, since it may use up what works once. So after a pause the metadata are read,
         and only when that goes well is it made.
@@ -179,7 +196,9 @@ class Provider:
                 self._breaker.bad()
             metrics.upstream(_GROUP, "failed", time.perf_counter() - started)
             raise
-        except OAuthError:
+        except OAuthError as error:
+            if error.error in _CLIENT_FAULTS:
+                raise self.client_refused(client_id, time.perf_counter() - started) from error
             self._answered(400, started)
             raise
         self._answered(200, started)

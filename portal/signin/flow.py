@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -24,7 +25,14 @@ from portal.config.tenants import Tenant
 from portal.services.errors import Unavailable
 from portal.services.sign_in_age import FRESH
 from portal.signin.claims import person_of, userinfo
-from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused, Providers, with_query
+from portal.signin.discovery import (
+    ClientRefused,
+    Provider,
+    ProviderDown,
+    ProviderRefused,
+    Providers,
+    with_query,
+)
 from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
 from portal.state.sessions import Person, Tokens
 from portal.store.names import hashed_name
@@ -145,19 +153,22 @@ class SignIn:
             **params,
         )
         if metadata.pushed_authorization_request_endpoint:
-            location = self._push(client, tenant, metadata, location)
+            location = self._push(client, tenant, provider, location)
         return Started(location, cookie)
 
     def finish(self, tenant: Tenant, *, cookie: str | None, answer: Mapping[str, str]) -> Finished | None:
         """Complete the sign-in that this answer belongs to; None when the browser has none such.
 
-        Raises SignInFailed when the answer must not be accepted, Unavailable when the identity server fails.
+        Raises SignInFailed when the answer must not be accepted, Unavailable when the identity server fails,
+        ClientRefused when it doesn't accept the portal.
         """
         transaction = self._take(cookie, answer.get("state", ""))
         if transaction is None or transaction.tenant != tenant.key:
             return None
         try:
             return self._complete(tenant, transaction, answer)
+        except ClientRefused:
+            raise
         except (ProviderDown, ProviderRefused) as error:
             raise Unavailable(f"identity server: {error}") from error
 
@@ -210,7 +221,7 @@ class SignIn:
         metadata = provider.metadata()
         client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
         try:
-            with provider.token_call():
+            with provider.token_call(tenant.client.client_id):
                 return client.fetch_token(
                     metadata.token_endpoint,
                     grant_type="authorization_code",
@@ -223,8 +234,9 @@ class SignIn:
         except (requests.RequestException, ValueError) as error:
             raise Unavailable(f"token endpoint: {type(error).__name__}") from error
 
-    def _push(self, client: Any, tenant: Tenant, metadata: Metadata, location: str) -> str:
+    def _push(self, client: Any, tenant: Tenant, provider: Provider, location: str) -> str:
         """Send the request's parameters ahead (RFC 9126), so that none travels through the browser."""
+        metadata, started = provider.metadata(), time.perf_counter()
         try:
             response: requests.Response = client.post(
                 metadata.pushed_authorization_request_endpoint,
@@ -233,6 +245,8 @@ class SignIn:
                 headers={"Accept": "application/json"},
                 withhold_token=True,
             )
+            if response.status_code == 401:  # RFC 9126 §2.3, RFC 6749 §5.2
+                raise provider.client_refused(tenant.client.client_id, time.perf_counter() - started)
             if response.status_code not in (200, 201):
                 raise ProviderDown(f"pushed request: status {response.status_code}")
             pushed = msgspec.json.decode(response.content, type=_Pushed)

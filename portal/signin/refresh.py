@@ -22,7 +22,7 @@ from portal.http import deadline
 from portal.operate import metrics
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.claims import person_of, userinfo
-from portal.signin.discovery import Provider, ProviderDown, ProviderRefused
+from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import (
     AnotherPerson,
     Expected,
@@ -105,7 +105,7 @@ class Refresher:
         try:
             metadata = provider.metadata()
             client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
-            with provider.token_call():
+            with provider.token_call(tenant.client.client_id):
                 answer = client.refresh_token(metadata.token_endpoint, refresh_token=before.refresh_token)
             tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=before)
             newest = self._newest(person, answer, tenant, provider)
@@ -114,6 +114,8 @@ class Refresher:
                 return self._failed(session, seen, "oauth error", refused=refused)
             newer = self._newer(session, seen)
             return newer or self._over(session)
+        except ClientRefused:
+            return self._failed(session, seen, "client refused", refused=refused, outcome="client-refused")
         except (_RolesGone, AnotherPerson) as error:
             log.warning("session ended at a refresh: %s", error)
             return self._over(session)
@@ -163,16 +165,18 @@ class Refresher:
         self._sessions.end_unasked(session)
         raise NotSignedIn
 
-    def _failed(self, session: str, seen: Tokens, reason: str, *, refused: bool) -> Tokens:
+    def _failed(
+        self, session: str, seen: Tokens, reason: str, *, refused: bool, outcome: str = "postponed"
+    ) -> Tokens:
         """Remember the failure for some seconds, for all calls and tabs of the session."""
         self._store.insert(
             _failed(session), reason.encode()[:100], expires_at=self._clock() + _REMEMBERED_SECONDS
         )
-        return self._later(seen, reason, refused=refused)
+        return self._later(seen, reason, refused=refused, outcome=outcome)
 
-    def _later(self, seen: Tokens, reason: str, *, refused: bool) -> Tokens:
+    def _later(self, seen: Tokens, reason: str, *, refused: bool, outcome: str = "postponed") -> Tokens:
         """The identity server has a bad moment: the session stays, and so does the old token while it is valid."""
-        metrics.refreshed("postponed")
+        metrics.refreshed(outcome)
         if not refused and seen.expires_at > self._clock():
             return seen
         raise Unavailable(f"token refresh: {reason}")

@@ -95,7 +95,7 @@ class ServiceBearer:
                 cast("Any", session).register_client_auth_method(ByKey(self._client.key, metadata.issuer))
             requests_adapter.mount(session, self._timeouts)
             cast("Any", session).register_compliance_hook("access_token_response", readable)
-            with self._provider.token_call():
+            with self._provider.token_call(self._client.client_id):
                 answer = cast("Any", session).fetch_token(address, grant_type="client_credentials")
             return read_tokens(answer, self._clock(), keep_id_token=False)
         except OAuthError as error:

@@ -10,6 +10,7 @@ known for an hour whose it was, so that what they had typed can be given back to
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -22,11 +23,14 @@ from portal.clock import Clock
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.operate import metrics
+from portal.store import StoreFull
 from portal.store.names import hashed_name
 from portal.store.vault import Vault
 
 if TYPE_CHECKING:
     from werkzeug.datastructures.headers import Headers
+
+log = logging.getLogger("portal")
 
 COOKIE = "__Host-sid"
 _TOUCH_SECONDS = 60
@@ -213,13 +217,13 @@ class Session(SessionMixin):
         """Count this request as use, in the store at most once a minute (and at once when the clock went back)."""
         record, now = self.record, self._sessions.clock()
         if record and not -_CLOCK_SECONDS < now - record.used_at < _TOUCH_SECONDS:
-            self.amend(_used_at(now))
+            self._amend_if_possible(_used_at(now))
 
     def remember_episodes(self, ids: list[str]) -> None:
         """Keep the ids (nothing else) of the person's episodes, so that home can ask for them at once."""
         record = self.record
         if record and record.episode_ids != ids:
-            self.amend(_episode_ids(ids))
+            self._amend_if_possible(_episode_ids(ids))
 
     def amend(self, change: Change) -> None:
         """Apply `change` to the newest record; nothing happens when the session is gone."""
@@ -248,7 +252,14 @@ class Session(SessionMixin):
     def save(self) -> None:
         """Write what changed in Flask's part, if there is a session."""
         if self.modified and not self.ended and self.record is not None:
-            self.amend(self._merge)
+            self._amend_if_possible(self._merge)
+
+    def _amend_if_possible(self, change: Change) -> None:
+        """Amend the session, or leave it as it is while the store takes no writes: no page fails for that."""
+        try:
+            self.amend(change)
+        except StoreFull as error:
+            log.warning("session not amended: %s", error)
 
     def _merge(self, fresh: SessionRecord) -> None:
         for key in self._removed:

@@ -9,7 +9,7 @@ from flask_babel import get_locale
 
 from portal.context import context, session
 from portal.services.errors import Unavailable
-from portal.signin.discovery import ProviderDown, ProviderRefused
+from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
 from portal.signin.tokens import SignInFailed
@@ -21,6 +21,8 @@ from portal.web.routing import CALLBACK
 
 bp = Blueprint("sign_in", __name__)
 log = logging.getLogger("portal")
+
+_OUTCOMES: dict[type[Exception], str] = {Loop: "loop", ClientRefused: "client-refused"}
 
 
 def _sign_in_limit() -> str:
@@ -63,7 +65,7 @@ def start() -> Response:
         )
     except (ProviderDown, ProviderRefused, Loop) as error:
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
-        audit.note("sign-in", "loop" if isinstance(error, Loop) else "unavailable")
+        audit.note("sign-in", _OUTCOMES.get(type(error), "unavailable"))
         raise
     response = redirect_to(started.location)
     _bind(response, started.cookie)
@@ -79,6 +81,9 @@ def callback() -> Response:
         finished = context().sign_in.finish(
             g.tenant, cookie=request.cookies.get(BROWSER_COOKIE), answer=_answer()
         )
+    except ClientRefused:
+        audit.note("sign-in", "client-refused")
+        raise
     except SignInFailed as error:
         log.warning("sign-in refused: %s", error)
         audit.note("sign-in", "refused")

@@ -18,6 +18,7 @@ act, or has used up a rate limit, finds the form open again, with all that was t
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -30,10 +31,13 @@ from flask_limiter.errors import RateLimitExceeded
 from portal.context import context
 from portal.services.errors import BadResponse, CareError, NotSignedIn, StepUpNeeded, Unavailable
 from portal.state.operations import Operation, State
+from portal.store import StoreDown
 from portal.web import audit
 from portal.web.extensions import limiter, person_or_address
 
 T = TypeVar("T")
+
+log = logging.getLogger("portal")
 
 _WAIT_SECONDS = 4.0
 _POLL_SECONDS = 0.05
@@ -298,17 +302,17 @@ class _Act(Generic[T]):
 
     def done(self, result: T) -> Done[T]:
         receipt = self.receipt(result)
-        context().operations.finish(self.attempt.owner, self.attempt.operation.id, outcome=receipt)
+        self._settle(context().operations.finish, outcome=receipt)
         self._note("done", self.id_ or receipt or None)
         return Done(result, receipt, is_first=True)
 
     def reopen(self, outcome: str | None = None) -> None:
-        context().operations.reopen(self.attempt.owner, self.attempt.operation.id)
+        self._settle(context().operations.reopen)
         if outcome:
             self._note(outcome, self.id_)
 
     def lose(self) -> None:
-        context().operations.lose(self.attempt.owner, self.attempt.operation.id)
+        self._settle(context().operations.lose)
         self._note("unknown", self.id_)
 
     def look_after_loss(self) -> Done[T] | Unknown:
@@ -332,6 +336,13 @@ class _Act(Generic[T]):
         if self.is_repeatable and is_over:
             self.reopen()
         return Unknown(is_readable, status)
+
+    def _settle(self, settle: Callable[..., bool], **how: str) -> None:
+        """What has happened is told as it was, though the store can't take it down: the record says so from then on."""
+        try:
+            settle(self.attempt.owner, self.attempt.operation.id, **how)
+        except StoreDown as error:
+            log.error("%s not settled: %s", self.event, error)
 
     def _note(self, outcome: str, id_: str | None) -> None:
         audit.note(self.event, outcome, kind=self.kind if id_ else None, id_=id_)

@@ -15,6 +15,7 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from portal.i18n.gettext import _, ngettext
+from portal.i18n.locale import direction, language
 from portal.services.errors import (
     BadResponse,
     CareError,
@@ -29,16 +30,19 @@ from portal.services.errors import (
     TokenRefused,
     Unavailable,
 )
-from portal.signin.discovery import ProviderDown, ProviderRefused
+from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
 from portal.signin.flow import Loop
 from portal.state.sessions import COOKIE, Person
-from portal.store import StoreDown
+from portal.store import StoreDown, StoreFull
 from portal.web import audit, htmx, templates, unsent
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 from portal.web.routing import own_address
 
 log = logging.getLogger("portal")
+
+_STORE_SECONDS = 10
+"""How long a store takes to come back after a restart or a failover."""
 
 _UNREADABLE = frozenset({400, 413, 414, 415, 421, 431})
 """What only a broken or a hostile client sends."""
@@ -81,6 +85,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(NotSignedIn, _not_signed_in)
     app.register_error_handler(StepUpNeeded, _step_up)
     app.register_error_handler(CareError, _failed)
+    app.register_error_handler(ClientRefused, lambda error: answer(_client_refused()))
     app.register_error_handler(ProviderDown, lambda error: answer(_identity_down()))
     app.register_error_handler(ProviderRefused, lambda error: answer(_identity_down()))
     app.register_error_handler(Loop, lambda error: answer(_loop()))
@@ -267,8 +272,22 @@ def _reason(error: CareError) -> str:
 
 
 def _store_down(error: StoreDown) -> Response:
-    log.error("store down: %s", error)
-    return _bare(503)
+    """Say so without asking the store again: not for the language either."""
+    log.error("store %s: %s", "full" if isinstance(error, StoreFull) else "down", error)
+    g.is_store_down = True
+    if not g.get("tenant"):
+        response = _bare(503)
+    else:
+        what = _store_full() if isinstance(error, StoreFull) else _store_gone()
+        audit.nothing_shown()
+        page = _plain(
+            **{"title": what.title, "happened": what.happened, "todo": what.todo},
+            **{"locale": language(), "direction": direction(), "home": _("Go to the home page")},
+            correlation_id=g.get("request_id"),
+        )
+        response = make_response(page, what.status)
+    response.headers["Retry-After"] = str(_STORE_SECONDS)
+    return response
 
 
 def _http(error: HTTPException) -> Response | HTTPException:
@@ -369,6 +388,35 @@ def _is_staff() -> bool:
     """Whether who is told is of the clinic, and has nobody to call there."""
     person: Person | None = g.get("person")
     return person is not None and person.is_staff
+
+
+def _store_gone() -> Explanation:
+    return Explanation(
+        503,
+        _("The portal can’t be used right now"),
+        _("It can’t look up who is signed in. You stay signed in, and your records are safe."),
+        _in_a_minute(),
+    )
+
+
+def _store_full() -> Explanation:
+    return Explanation(
+        503,
+        _("That can’t be done right now"),
+        _(
+            "The portal can’t take in anything new at the moment. Nothing was changed, and your records are safe."
+        ),
+        _in_a_minute(),
+    )
+
+
+def _client_refused() -> Explanation:
+    return Explanation(
+        503,
+        _("Signing in isn’t possible right now"),
+        _("The portal isn’t set up correctly at the sign-in service. You did nothing wrong."),
+        _("Trying again won’t help: please call your clinic, so that they can have it put right."),
+    )
 
 
 def _identity_down() -> Explanation:

@@ -12,7 +12,7 @@ from flask_limiter import Limiter
 from limits.storage import Storage
 
 from portal.context import context, session
-from portal.store import Record, StoreDown, update
+from portal.store import Record, StoreDown, StoreFull, update
 from portal.web.csrf import Csrf
 
 
@@ -35,7 +35,10 @@ class CountsInStore(Storage):
             count = int(counter.value) if counter else 0
             return str(count + amount).encode(), counter.expires_at if counter else end
 
-        return int(update(context().vault.store, _counter(key), add) or 0)
+        try:
+            return int(update(context().vault.store, _counter(key), add) or 0)
+        except StoreFull:  # people go on reading; who was over the limit still is
+            return self.get(key) + amount
 
     def get(self, key: str) -> int:
         held = context().vault.store.get(_counter(key))

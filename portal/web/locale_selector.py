@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from flask import g, request
 
 from portal.context import session
@@ -26,8 +28,8 @@ def choose() -> str:
 
 def _wanted() -> tuple[object, ...]:
     """What was chosen, then what the profile says (not while the store is down, so that a page can say so)."""
-    try:
-        person = session().person
-    except StoreDown:
-        person = None
+    person = None
+    if not g.get("is_store_down"):
+        with suppress(StoreDown):
+            person = session().person
     return request.cookies.get(COOKIE), person.locale if person else None

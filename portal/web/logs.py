@@ -16,7 +16,7 @@ from flask import Flask, Response, g, has_request_context, request
 
 from portal.operate import metrics
 
-_EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant")
+_EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant", "client")
 
 
 class JsonFormatter(logging.Formatter):

@@ -164,15 +164,21 @@ def _forget_sent(response: Response) -> Response:
     """A form that its handler took is sent, or shown again with what was typed now; a failure of ours is neither."""
     if request.method != "POST" or "person" not in g or response.status_code >= 500 or g.get("is_unsent"):
         return response
-    if request.path in _waiting() and (who := session().whose()):
-        sent = request.path
-        context().vault.delete(_name(who, sent))
-
-        def without_sent(record: SessionRecord) -> None:
-            record.data[_WAITING] = [action for action in record.data.get(_WAITING, []) if action != sent]
-
-        session().amend(without_sent)
+    try:
+        if request.path in _waiting() and (who := session().whose()):
+            _forget_one(who, request.path)
+    except StoreDown as error:  # the form is taken all the same
+        log.warning("typed text not forgotten: %s", error)
     return response
+
+
+def _forget_one(who: tuple[str, str], sent: str) -> None:
+    context().vault.delete(_name(who, sent))
+
+    def without_sent(record: SessionRecord) -> None:
+        record.data[_WAITING] = [action for action in record.data.get(_WAITING, []) if action != sent]
+
+    session().amend(without_sent)
 
 
 def _mark_waiting(who: tuple[str, str]) -> None:

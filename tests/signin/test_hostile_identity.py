@@ -396,6 +396,22 @@ def test_a_redirect_of_the_token_endpoint_is_not_followed(
     assert identity.count("/elsewhere") == 0
 
 
+@pytest.mark.parametrize("where", ["/token", "/par"])
+def test_a_client_that_the_server_refuses_is_an_operators_fault_and_said_so(
+    portal: PortalThread, identity: HostileServer, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    if where == "/par":
+        identity.discovery = {"pushed_authorization_request_endpoint": f"{identity.origin}/par"}
+    identity.answers[where] = Answer('{"error": "invalid_client"}', 401)
+    before = audited(portal)
+    page = sign_in(portal.visitor())
+    assert (page.status, page.heading) == (503, "Signing in isn’t possible right now")
+    assert "Trying again won’t help" in page.words and "isn’t answering" not in page.words
+    assert [line["outcome"] for line in audited(portal)[len(before) :]] == ["client-refused"]
+    (told,) = [one for one in caplog.records if one.levelname == "ERROR"]
+    assert told.__dict__["client"] == "riverside-portal"
+
+
 # ── discovery and keys ──────────────────────────────────────────────────────────────────────────────────
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -40,6 +41,17 @@ class RedisServer:
     def empty(self) -> None:
         with Redis.from_url(self.url) as client:
             client.flushall()
+
+    def limit(self, size: str) -> None:
+        """Let it hold so much and refuse what is more; "0" takes the limit away."""
+        with Redis.from_url(self.url) as client:
+            client.config_set("maxmemory", size)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Stop it in its tracks, let it go on, or kill it."""
+        self._child.send_signal(number)
+        if number is signal.SIGKILL:
+            self._child.wait(timeout=10)
 
     def stop(self) -> None:
         self._child.terminate()
