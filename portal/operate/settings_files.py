@@ -13,7 +13,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from portal.operate import scratch
+from portal.operate import lines, scratch
 
 _ROOT = Path(__file__).parents[2]
 _COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
@@ -36,7 +36,7 @@ class SettingsFiles:
         self._now: Path | None = None
 
     def read(self) -> bool:
-        """Take the files as they are now and return True, if they are good; else write every fault to stderr.
+        """Take the files as they are now and return True, if they are good; else write every fault to stderr, a line each.
 
         A process of its own checks them, with the code that is there now.
         """
@@ -55,7 +55,7 @@ class SettingsFiles:
         faults = done.stderr
         for name, source in self._copied.items():
             faults = faults.replace(taken[name], str(source))
-        sys.stderr.write(faults)
+        lines.say("error", faults)
         if done.returncode != 0:
             shutil.rmtree(folder, ignore_errors=True)
             return False

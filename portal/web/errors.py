@@ -281,8 +281,12 @@ def _store_down(error: StoreDown) -> Response:
         what = _store_full() if isinstance(error, StoreFull) else _store_gone()
         audit.nothing_shown()
         page = _plain(
-            **{"title": what.title, "happened": what.happened, "todo": what.todo},
-            **{"locale": language(), "direction": direction(), "home": _("Go to the home page")},
+            title=what.title,
+            happened=what.happened,
+            todo=what.todo,
+            locale=language(),
+            direction=direction(),
+            home=_("Go to the home page"),
             correlation_id=g.get("request_id"),
         )
         response = make_response(page, what.status)

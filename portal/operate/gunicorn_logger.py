@@ -1,0 +1,23 @@
+"""gunicorn's own lines in the form of the portal's: `logger_class` in gunicorn.conf.py."""
+
+# gunicorn has no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUntypedBaseClass=false
+
+from __future__ import annotations
+
+from typing import Any
+
+from gunicorn import glogging
+
+from portal.operate import lines
+
+
+class Logger(glogging.Logger):
+    """JSON unless PORTAL_LOG says text."""
+
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        if lines.are_wanted():
+            for handler in self.error_log.handlers:
+                handler.setFormatter(lines.JsonLines())
