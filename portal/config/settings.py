@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 import ssl
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -62,6 +63,7 @@ class Settings:
     limit_files: str = "300 per minute"
     audit: str = "stderr"
     breaker: int = 5
+    threads: int = 8
     metrics_token: str | None = field(default=None, repr=False)
     audit_days: int = 400
     ca_file: str | None = None
@@ -74,14 +76,16 @@ class Settings:
         }
     )
     demo: bool = False
+    unknown: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    """Variables that look like the portal's and are none, each with the one that may be meant."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read `PORTAL_…` (README: configuration); raise SettingsError naming every fault."""
-        return _read(os.environ if environ is None else environ)
+        return _read(_Asked(os.environ if environ is None else environ))
 
 
-def _read(environ: Mapping[str, str]) -> Settings:
+def _read(environ: _Asked) -> Settings:
     faults: list[str] = []
 
     def checked(name: str, default: _T, convert: Callable[[str], _T], what: str) -> _T:
@@ -127,6 +131,7 @@ def _read(environ: Mapping[str, str]) -> Settings:
         ),
         limit_files=checked("PORTAL_LIMIT_FILES", "300 per minute", _rate, "a rate such as 300 per minute"),
         audit=environ.get("PORTAL_AUDIT") or "stderr",
+        threads=checked("PORTAL_THREADS", 8, _seconds, "a number of threads, 1 or more"),
         breaker=checked("PORTAL_BREAKER", 5, _failures, "a number of failures from 0 to 100"),
         metrics_token=_metrics_token(environ, faults),
         audit_days=checked("PORTAL_AUDIT_DAYS", 400, _seconds, "a number of days"),
@@ -145,9 +150,40 @@ def _read(environ: Mapping[str, str]) -> Settings:
             "PORTAL_DEMO", False, lambda text: {"1": True, "0": False}[one_of("1", "0")(text)], "1 or 0"
         ),
     )
+    # gunicorn's own, which it reads by itself (gunicorn.conf.py).
+    checked("PORTAL_WORKERS", 2, _seconds, "a number of processes, 1 or more")
+    checked("PORTAL_WORKER_TIMEOUT", 60, _seconds, "a number of seconds")
+    checked("PORTAL_MAX_REQUESTS", 20000, _count, "a number of requests; 0 renews no worker")
     if faults:
         raise SettingsError(faults)
-    return settings
+    return replace(settings, unknown=environ.unknown())
+
+
+class _Asked(Mapping[str, str]):
+    """An environment that knows which variables were asked for."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._names = {"PORTAL_BIND", "PORTAL_VERSION", "PORTAL_WORKER_SLOT", "PORTAL_DEMO_PASSWORD"}
+
+    def __getitem__(self, name: str) -> str:
+        self._names.add(name.removesuffix("_FILE"))
+        return self._environ[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environ)
+
+    def __len__(self) -> int:
+        return len(self._environ)
+
+    def unknown(self) -> dict[str, str | None]:
+        """Return the variables that look like the portal's and that nobody asked for, each with what may be meant."""
+        named = ((name, name.removesuffix("_FILE")) for name in self._environ if name.startswith("PORTAL_"))
+        return {
+            name: next(iter(get_close_matches(word, self._names, 1, 0.85)), None)
+            for name, word in named
+            if word not in self._names
+        }
 
 
 def _secret_keys(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ...]:

@@ -67,9 +67,13 @@ def findings(settings: Settings) -> Iterator[Finding]:
     """Look at one thing after the other, each upstream once however many clinics share it."""
     tenants = list(settings.tenants.by_key.values())
     yield _settings(settings)
+    yield from _unknown(settings)
     yield from _colours(tenants)
     yield from _store(settings)
+    yield from _cache(settings)
     yield _audit(settings)
+    if settings.audit != "stderr":
+        yield from _folder("audit's folder", Path(settings.audit))
     yield _printing()
     yield from _document_seals(tenants)
     for auth_url, origins in sorted({(one.auth_url, one.identity_origins) for one in tenants}):
@@ -83,6 +87,13 @@ def findings(settings: Settings) -> Iterator[Finding]:
 def _settings(settings: Settings) -> Finding:
     clinics, hosts = len(settings.tenants.by_key), len(settings.tenants.by_host)
     return Finding("settings", f"{clinics} clinics at {hosts} hosts")
+
+
+def _unknown(settings: Settings) -> Iterator[Finding]:
+    """Others may set variables that begin like ours (Kubernetes does, for a service called portal)."""
+    for name, near in settings.unknown.items():
+        todo = f"Is {near} meant?" if near else "Remove it, unless something else reads it"
+        yield Finding(name, "no setting of the portal", todo, is_fault=near is not None)
 
 
 def _colours(tenants: list[Tenant]) -> Iterator[Finding]:
@@ -162,9 +173,16 @@ def _file(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path.parent).free // 1024**2
     todo = "" if free >= _LEAST_FREE else "Make room: without it nobody can sign in"
     yield Finding("store's disk", f"{free} MB free", todo, is_fault=bool(todo))
+    yield from _folder("store's folder", path.parent)
     others = path.stat().st_mode & 0o077
     todo = f"chmod 600 {path}: it holds sessions, though sealed" if others else ""
     yield Finding("store's file", f"mode {path.stat().st_mode & 0o777:o}", todo)
+
+
+def _folder(what: str, folder: Path) -> Iterator[Finding]:
+    """Whether others may look into a folder of data; one that doesn't exist yet is made right (0700)."""
+    if folder.is_dir() and (mode := folder.stat().st_mode & 0o777) & 0o077:
+        yield Finding(what, f"{folder} has mode {mode:o}", f"chmod 700 {folder}", is_fault=True)
 
 
 def _redis(url: str) -> Iterator[Finding]:
@@ -184,6 +202,22 @@ def _redis(url: str) -> Iterator[Finding]:
     yield Finding("Redis", f"maxmemory-policy {policy}", todo, is_fault=bool(todo))
     if not about.get("aof_enabled") and not _saves(redis):
         yield Finding("Redis", "in memory alone", "Set appendonly yes, else its restart signs everyone out")
+
+
+def _cache(settings: Settings) -> Iterator[Finding]:
+    """The portal works without: reference data are read anew each time."""
+    if settings.cache_url == "memory:":
+        return
+    try:
+        made: object = Redis.from_url(settings.cache_url, socket_timeout=5.0)  # pyright: ignore[reportUnknownMemberType]
+        redis = cast("Any", made)
+        redis.set("portal:check", b"", px=1000)
+        yield Finding("cache", "takes writes")
+    except (RedisError, ValueError) as error:
+        todo = (
+            "Look whether Redis runs there, and that address, password and TLS in PORTAL_CACHE_URL are right"
+        )
+        yield Finding("cache", f"doesn't work ({type(error).__name__})", todo, is_fault=True)
 
 
 def _saves(redis: Any) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from portal.config.settings import Settings
+from portal.config.settings import Settings, SettingsError
 from portal.demo.authority import certificate_of
 from portal.demo.stack import portal_environment, tenants_file
 from portal.operate.check import Finding, findings
@@ -116,6 +116,40 @@ def test_a_redis_that_is_not_there_or_forgets_is_a_fault(
         assert "Set maxmemory-policy noeviction" in the_fault(found, "Redis")
     finally:
         redis.stop()
+
+
+def test_a_cache_that_is_not_there_is_a_fault(looked: Callable[..., list[Finding]]) -> None:
+    nowhere = f"redis://127.0.0.1:{free_port()}/0"
+    assert "PORTAL_CACHE_URL" in the_fault(looked(PORTAL_CACHE_URL=nowhere), "cache")
+
+
+def test_a_name_that_is_nearly_a_setting_is_a_fault_and_one_of_somebody_else_a_note(
+    looked: Callable[..., list[Finding]],
+) -> None:
+    found = looked(PORTAL_STORE_UR="x", PORTAL_SERVICE_HOST="10.0.0.1", PORTAL_METRICS_TOKEN_FILE="/dev/null")
+    assert "Is PORTAL_STORE_URL meant?" in the_fault(found, "PORTAL_STORE_UR")
+    assert [one.what for one in found if one.found == "no setting of the portal"] == [
+        "PORTAL_STORE_UR",
+        "PORTAL_SERVICE_HOST",
+    ]
+
+
+@pytest.mark.parametrize("name", ["PORTAL_WORKERS", "PORTAL_THREADS", "PORTAL_MAX_REQUESTS"])
+def test_numbers_that_gunicorn_reads_are_checked_too(looked: Callable[..., list[Finding]], name: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        looked(**{name: "abc"})
+
+
+def test_a_folder_of_data_that_others_may_open_is_a_fault(
+    looked: Callable[..., list[Finding]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o755)
+    assert f"chmod 700 {folder}" in the_fault(looked(PORTAL_AUDIT=str(folder)), "audit's folder")
+    assert f"chmod 700 {folder}" in the_fault(
+        looked(PORTAL_STORE_URL=f"sqlite:///{folder}/s.db"), "store's folder"
+    )
 
 
 def test_an_audit_folder_that_is_none_is_a_fault(
