@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal import decoders
+from portal.audit import output
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
 from portal.clock import Clock
@@ -18,6 +20,7 @@ from portal.config.settings import Settings
 from portal.context import Context
 from portal.http import transport
 from portal.http.circuit_breaker import Breakers
+from portal.operate import metrics
 from portal.operate.readiness import Readiness
 from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
@@ -26,7 +29,7 @@ from portal.signin.flow import SignIn
 from portal.signin.refresh import Refresher
 from portal.state.operations import Operations
 from portal.state.sessions import Sessions
-from portal.store import open_store
+from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
 from portal.views import blueprints
 from portal.web import (
@@ -47,6 +50,9 @@ from portal.web import (
 from portal.web.extensions import babel, csrf, limiter
 from portal.web.templates import PortalEnvironment
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -58,6 +64,14 @@ class Portal(Flask):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self._address = lru_cache(maxsize=4096)(super().url_for)
+
+    def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request, counted among those under way."""
+        metrics.thread_taken()
+        try:
+            return super().wsgi_app(environ, start_response)
+        finally:
+            metrics.thread_freed()
 
     def url_for(self, endpoint: str, **values: Any) -> str:
         """Return the address within this portal; one that depends on the request is built anew."""
@@ -102,10 +116,30 @@ def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
         app.register_blueprint(blueprint)
     pages.refuse_collisions(app.jinja_env.globals)
     decoders.learn()
+    _measure(made)
     templates.prepare(app, {tenant.languages[0] for tenant in settings.tenants.by_key.values()})
     if hops := settings.proxy_hops:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
     return app
+
+
+def _measure(made: Context) -> None:
+    """Let `/metrics` tell how much room store and audit have, and how many threads serve."""
+
+    def store_room() -> float | None:
+        try:
+            return made.vault.store.free_bytes()
+        except StoreDown:
+            return None
+
+    metrics.sample("portal_store_free_bytes", "Room that is left to the store.", store_room)
+    metrics.sample(
+        "portal_audit_free_bytes",
+        "Room that is left on the disk of the audit.",
+        lambda: output.free_bytes(made.settings.audit),
+    )
+    if metrics.FOLDER:
+        metrics.threads(made.settings.threads)
 
 
 def _new_context(settings: Settings, clock: Clock) -> Context:

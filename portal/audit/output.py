@@ -134,6 +134,17 @@ def try_out(target: str) -> None:
         file.write(b"\n")
 
 
+def free_bytes(target: str) -> int | None:
+    """Return how much room is left on the disk of a folder; None for stderr, or where the folder can't be looked at."""
+    if target == "stderr":
+        return None
+    try:
+        disk = os.statvfs(target)
+    except OSError:
+        return None
+    return disk.f_bavail * disk.f_frsize
+
+
 def set_aside(file: int, begin: int, length: int) -> None:
     """Set aside the blocks of a file from `begin` on, in bytes; raise OSError when they can't be had.
 

@@ -22,13 +22,17 @@ import certifi
 import greenlet
 import pycurl
 
+from portal import parse
 from portal.http import deadline
+from portal.operate import metrics
 
 T = TypeVar("T")
 
 _MEGABYTE = 1024 * 1024
 _WAIT = 1.0
 _CONNECTIONS = 16
+_CLOCK_SECONDS = 10.0
+_clock_seen: dict[str, float] = {}
 _LISTS = frozenset({"cache-control", "vary"})
 
 
@@ -214,9 +218,21 @@ def send(call: Call, *, alone: bool = False) -> Answer:
             loop.hub.switch()
         else:
             loop.run_until(lambda: transfer.done)
-        return transfer.answer()
+        answer = transfer.answer()
+        _note_clock(call.url, answer.headers)
+        return answer
     finally:
         loop.finish(transfer)
+
+
+def _note_clock(url: str, headers: Mapping[str, str]) -> None:
+    """Measure the upstream's clock by its `Date` (RFC 9110 §6.6.1), every few seconds."""
+    origin, now = "/".join(url.split("/", 3)[:3]), time.monotonic()
+    if now - _clock_seen.get(origin, float("-inf")) < _CLOCK_SECONDS:
+        return
+    _clock_seen[origin] = now
+    if there := parse.http_date(headers.get("date")):
+        metrics.clock_skew(origin, there.timestamp() - time.time())
 
 
 def pause(seconds: float) -> None:

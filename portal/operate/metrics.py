@@ -10,11 +10,16 @@ is one. Children are looked up in plain dictionaries, which is quicker than prom
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest, values
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 FOLDER = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
 """Where the workers of one gunicorn keep their counts; None where this process is alone."""
@@ -110,6 +115,31 @@ _audit_refused = Counter(
     registry=_REGISTRY,
 )
 
+_store = Histogram(
+    "portal_store_seconds",
+    "What was asked of the store: read or write, by outcome (done, full, failed).",
+    ["operation", "outcome"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
+    registry=_REGISTRY,
+)
+_threads = Gauge(
+    "portal_threads", "Threads that answer requests.", multiprocess_mode="livesum", registry=_REGISTRY
+)
+_busy = Gauge(
+    "portal_threads_busy",
+    "Threads that are making an answer now.",
+    multiprocess_mode="livesum",
+    registry=_REGISTRY,
+)
+_clock_skew = Gauge(
+    "portal_clock_skew_seconds",
+    "By how much the clock of an upstream was ahead of this machine's, when it answered last.",
+    ["upstream"],
+    multiprocess_mode="livemostrecent",
+    registry=_REGISTRY,
+)
+
+STORE_OUTCOMES = ("done", "full", "failed")
 ROLES = ("patient", "nurse", "physician", "embryologist", "coordinator", "admin", "several", "other")
 """Who looks; `several` has more than one of the roles before it, `other` none."""
 RECORDS = (
@@ -121,6 +151,19 @@ RECORDS = (
 _requests_by: dict[tuple[str, str, int], Histogram] = {}
 _upstream_by: dict[tuple[str, str], Histogram] = {}
 _events_by: dict[tuple[str, str], Counter] = {}
+_store_by: dict[tuple[str, str], Histogram] = {}
+_sampled: dict[str, tuple[str, Callable[[], float | None]]] = {}
+_FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
+    *((_refreshes, (outcome,)) for outcome in ("renewed", "postponed", "client-refused", "ended")),
+    *((_sessions, (event,)) for event in ("begun", "ended")),
+    *((_references, (outcome,)) for outcome in ("hit", "miss", "stale")),
+    *(
+        (_events, ("sign-in", outcome))
+        for outcome in ("done", "fresh", "refused", "unknown", "unavailable", "loop", "client-refused")
+    ),
+    *((_upstream, ("identity", outcome)) for outcome in ("2xx", "4xx", "5xx", "client-refused", "timed out")),
+    *((_store, (operation, outcome)) for operation in ("read", "write") for outcome in STORE_OUTCOMES),
+)
 _few_by: dict[tuple[Counter, str], Counter] = {}
 
 
@@ -204,6 +247,39 @@ def audit_refused() -> None:
     _audit_refused.inc()
 
 
+def store(operation: str, outcome: str, seconds: float) -> None:
+    """Count something that was asked of the store: read or write; done, full or failed."""
+    child = _store_by.get((operation, outcome))
+    if child is None:
+        child = _store_by.setdefault((operation, outcome), _store.labels(operation, outcome))
+    child.observe(seconds)
+
+
+def threads(count: int) -> None:
+    """Say how many threads this process has for requests."""
+    _threads.set(count)
+
+
+def thread_taken() -> None:
+    """Count a thread that begins to make an answer."""
+    _busy.inc()
+
+
+def thread_freed() -> None:
+    """Say that it is free again."""
+    _busy.dec()
+
+
+def clock_skew(upstream: str, seconds: float) -> None:
+    """Take down by how much the clock of an upstream (its origin) is ahead of ours."""
+    _clock_skew.labels(upstream).set(seconds)
+
+
+def sample(name: str, help_: str, measure: Callable[[], float | None]) -> None:
+    """Have a gauge of the whole machine measured whenever somebody asks; one whose measure is None is left out."""
+    _sampled[name] = help_, measure
+
+
 def record_opened(kind: str, roles: Collection[str]) -> None:
     """Count a record that was shown by itself."""
     _opened_records.labels(_role_of(roles), kind if kind in RECORDS else "other").inc()
@@ -216,15 +292,48 @@ def records_listed(kind: str, roles: Collection[str], count: int) -> None:
 
 def exposition() -> bytes:
     """Return everything in Prometheus's text format, of all workers where there are several."""
-    for counter in (_opened_records, _listed_records):  # from 0 on, so that an alarm sees the first one
+    _begin()
+    sampled = CollectorRegistry()
+    sampled.register(_Sampled())
+    if not FOLDER:
+        return generate_latest(_REGISTRY) + generate_latest(sampled)
+    together = CollectorRegistry()
+    MultiProcessCollector(together, FOLDER)
+    return generate_latest(together) + generate_latest(sampled)
+
+
+def _begin() -> None:
+    """Let what alerts look at begin at 0: `increase` doesn't see the first of a series that begins with it."""
+    for counter in (_opened_records, _listed_records):
         for role in ROLES:
             for kind in RECORDS:
                 counter.labels(role, kind)
-    if not FOLDER:
-        return generate_latest(_REGISTRY)
-    together = CollectorRegistry()
-    MultiProcessCollector(together, FOLDER)
-    return generate_latest(together)
+    for counter, labels in _FROM_ZERO:
+        counter.labels(*labels)
+
+
+class _Sampled(Collector):
+    """The gauges that are measured when they are asked for."""
+
+    def collect(self) -> Iterator[Metric]:
+        for name, (help_, measure) in _sampled.items():
+            value = measure()
+            if value is not None:
+                yield GaugeMetricFamily(name, help_, value)
+        build = GaugeMetricFamily("portal_build_info", "What runs here.", labels=("version", "code"))
+        build.add_metric((os.environ.get("PORTAL_VERSION") or "unknown", code()), 1)
+        yield build
+
+
+@lru_cache(1)
+def code() -> str:
+    """Return a short hash of the portal's own code and templates, by which machines that differ are told apart."""
+    root = Path(__file__).parents[2]
+    digest = hashlib.sha256()
+    for folder, kind in (("portal", "*.py"), ("templates", "*.html")):
+        for file in sorted((root / folder).rglob(kind)):
+            digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _role_of(roles: Collection[str]) -> str:

@@ -7,11 +7,13 @@ alone may release. `portal.store.sqlite` keeps them in a file, for one machine; 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from portal.clock import Clock
+from portal.operate import metrics
 
 
 class StoreDown(Exception):
@@ -73,6 +75,26 @@ class Store(Protocol):
     def ping(self) -> None:
         """Return when the store answers, and takes writes."""
         ...
+
+    def free_bytes(self) -> int | None:
+        """Return how much room is left to it, on its disk or in its memory; None where that has no limit."""
+        ...
+
+
+class measured:  # noqa: N801 (a context manager, used as a verb)
+    """Around something that is asked of the store ("read" or "write"): count how long it takes and how it ends."""
+
+    __slots__ = ("_operation", "_started")
+
+    def __init__(self, operation: str) -> None:
+        self._operation = operation
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, _error: object, _trace: object) -> None:
+        outcome = "done" if kind is None else "full" if issubclass(kind, StoreFull) else "failed"
+        metrics.store(self._operation, outcome, time.perf_counter() - self._started)
 
 
 Change: TypeAlias = Callable[[Record | None], tuple[bytes, float] | None]

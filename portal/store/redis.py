@@ -22,7 +22,7 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.retry import Retry
 
 from portal.clock import Clock
-from portal.store import Record, StoreDown, StoreFull
+from portal.store import Record, StoreDown, StoreFull, measured
 
 _RECORD = "portal:record:"
 _TAG = "portal:tag:"
@@ -127,7 +127,7 @@ class RedisStore:
 
     def get_many(self, names: Iterable[str]) -> dict[str, Record]:
         wanted = tuple(names)
-        with _answering():
+        with _answering("read"):
             packed: list[bytes | None] = self._redis.mget([_RECORD + name for name in wanted])
         now = self._clock()
         read = {name: _unpacked(held) for name, held in zip(wanted, packed, strict=True) if held}
@@ -152,7 +152,7 @@ class RedisStore:
         return _unpacked(packed) if packed else None
 
     def tagged(self, tag: str) -> list[str]:
-        with _answering():
+        with _answering("read"):
             names: list[bytes] = self._redis.zrangebyscore(_TAG + tag, f"({self._clock()!r}", "+inf")
         return sorted(name.decode() for name in names)
 
@@ -163,11 +163,17 @@ class RedisStore:
         self._run(self._delete, f"lock:{name}", owner.encode())
 
     def ping(self) -> None:
-        with _answering():
+        with _answering("write"):
             self._redis.set("portal:ping", b"", px=_PING_MILLISECONDS)
 
+    def free_bytes(self) -> int | None:
+        with _answering("read"):
+            about: dict[str, Any] = self._redis.info("memory")
+        most = int(about.get("maxmemory") or 0)
+        return max(0, most - int(about.get("used_memory") or 0)) if most else None
+
     def _run(self, script: Any, name: str, *arguments: bytes | str) -> Any:
-        with _answering():
+        with _answering("write"):
             return script(keys=[_RECORD + name], args=[name, repr(self._clock()), *arguments])
 
     def _until(self, expires_at: float) -> tuple[str, str]:
@@ -181,14 +187,15 @@ def _unpacked(packed: bytes) -> Record:
 
 
 @contextmanager
-def _answering() -> Generator[None]:
-    try:
-        yield
-    except (OutOfMemoryError, ReadOnlyError) as error:
-        raise StoreFull(type(error).__name__) from error
-    except ResponseError as error:
-        if any(word in str(error) for word in _NO_WRITES):  # a script's own error stands before it
-            raise StoreFull("write refused") from error
-        raise StoreDown(type(error).__name__) from error
-    except RedisError as error:
-        raise StoreDown(type(error).__name__) from error
+def _answering(operation: str) -> Generator[None]:
+    with measured(operation):
+        try:
+            yield
+        except (OutOfMemoryError, ReadOnlyError) as error:
+            raise StoreFull(type(error).__name__) from error
+        except ResponseError as error:
+            if any(word in str(error) for word in _NO_WRITES):  # a script's own error stands before it
+                raise StoreFull("write refused") from error
+            raise StoreDown(type(error).__name__) from error
+        except RedisError as error:
+            raise StoreDown(type(error).__name__) from error

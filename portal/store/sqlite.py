@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -22,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from portal.clock import Clock
-from portal.store import Record, StoreDown, StoreFull
+from portal.store import Record, StoreDown, StoreFull, measured
 
 _VERSION = 2
 _SCHEMA = (
@@ -68,7 +69,7 @@ class SqliteStore:
         self._path = path
         self._clock = clock
         self._local = threading.local()
-        with self._answering():
+        with self._answering("read"):
             connection = self._connect()
             connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             _write_ahead(connection)
@@ -77,7 +78,7 @@ class SqliteStore:
             Path(path).chmod(0o600)
 
     def get(self, name: str) -> Record | None:
-        with self._answering():
+        with self._answering("read"):
             row = self._connection.execute(
                 "SELECT value, version, expires_at FROM records WHERE key = ? AND name = ? AND expires_at > ?",
                 (key_of(name), name, self._clock()),
@@ -87,7 +88,7 @@ class SqliteStore:
     def get_many(self, names: Iterable[str]) -> dict[str, Record]:
         wanted = {name: key_of(name) for name in names}
         marks = ", ".join("?" * len(wanted))
-        with self._answering():
+        with self._answering("read"):
             rows = self._connection.execute(
                 f"SELECT name, value, version, expires_at FROM records WHERE key IN ({marks}) AND expires_at > ?",  # noqa: S608 (only marks)
                 (*wanted.values(), self._clock()),
@@ -141,7 +142,7 @@ class SqliteStore:
         return Record(*row) if row else None
 
     def tagged(self, tag: str) -> list[str]:
-        with self._answering():
+        with self._answering("read"):
             rows = self._connection.execute(
                 "SELECT name FROM tags JOIN records USING (key) WHERE tag = ? AND expires_at > ? ORDER BY name",
                 (tag, self._clock()),
@@ -165,6 +166,9 @@ class SqliteStore:
                 "INSERT OR REPLACE INTO records (key, version, expires_at, name, value) VALUES (?, 1, ?, ?, '')",
                 (key_of(name), now + _PING_SECONDS, name),
             )
+
+    def free_bytes(self) -> int | None:
+        return shutil.disk_usage(Path(self._path).parent).free
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables, in one of the processes that start together."""
@@ -198,7 +202,7 @@ class SqliteStore:
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
-        with self._answering():
+        with self._answering("write"):
             connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -209,12 +213,13 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def _answering(self) -> Generator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest tells of which kind
-            raise (StoreFull if code in _FULL else StoreDown)(type(error).__name__) from error
+    def _answering(self, operation: str) -> Generator[None]:
+        with measured(operation):
+            try:
+                yield
+            except sqlite3.Error as error:
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest tells of which kind
+                raise (StoreFull if code in _FULL else StoreDown)(type(error).__name__) from error
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -195,6 +196,21 @@ def test_an_open_breaker_is_seen_its_pages_answer_at_once_and_others_go_on(
     assert since.of("portal_breaker_open", group="Messaging") == 0
 
 
+def test_counts_begin_at_zero_and_clocks_are_compared(portal: PortalThread, amelia: Visitor) -> None:
+    amelia.get("/consents")
+    samples = read(portal.port)
+    for name, labels in (
+        ("portal_token_refreshes_total", {"outcome": "client-refused"}),
+        ("portal_upstream_seconds_count", {"group": "identity", "outcome": "client-refused"}),
+        ("portal_events_total", {"event": "sign-in", "outcome": "client-refused"}),
+        ("portal_store_seconds_count", {"operation": "write", "outcome": "full"}),
+        ("portal_audit_lost_total", {}),
+    ):
+        assert samples[(name, frozenset(labels.items()))] == 0.0
+    skew = samples[("portal_clock_skew_seconds", frozenset({("upstream", portal.plan.service)}))]
+    assert -3 < skew < 3
+
+
 def test_nothing_that_a_visitor_sends_becomes_a_label(portal: PortalThread) -> None:
     visitor = portal.visitor()
     before = {key for key in read(portal.port) if key[0] != "portal_request_seconds_bucket"}
@@ -222,6 +238,7 @@ def test_metrics_add_up_over_workers_that_come_and_go(service: CareService, tmp_
         PORTAL_METRICS_TOKEN=TOKEN,
         PORTAL_STORE_URL=f"sqlite:///{tmp_path}/store.db",
         PORTAL_WORKERS="2",
+        GUNICORN_CMD_ARGS="--logger-class portal.operate.gunicorn_logger.Logger",
     )
     try:
         address = f"http://127.0.0.1:{process.port}/healthz"
@@ -235,8 +252,15 @@ def test_metrics_add_up_over_workers_that_come_and_go(service: CareService, tmp_
         assert count == 40
         slots = {file.stem.rpartition("_")[2] for file in folder.glob("*.db")}
         assert slots <= {"0", "1"}, "a renewed worker goes on in the same files"
+        samples = read(process.port)
+        assert value(samples, "portal_threads") in (8, 16), "the new worker may not be there yet"
+        assert value(samples, "portal_threads_busy") == 1, "the one that makes this answer"
+        assert value(samples, "portal_store_free_bytes") > 0 and value(samples, "portal_build_info") == 1
+        assert value(samples, "portal_store_seconds_count", operation="write", outcome="done") > 0
     finally:
         process.stop()
+    said = [json.loads(line) for line in process.log.read_text().splitlines()]
+    assert any("SIGKILL" in line.get("message", "") for line in said), "gunicorn's own lines are JSON too"
     assert not folder.exists()
 
 
