@@ -3,7 +3,7 @@
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
 COPY requirements/uv.txt requirements/portal.txt requirements/
-RUN python -m venv /venv \
+RUN python -m venv --without-pip /venv \
  && python -m venv /uv \
  && /uv/bin/pip install --quiet --no-cache-dir --require-hashes -r requirements/uv.txt \
  && VIRTUAL_ENV=/venv /uv/bin/uv pip install --quiet --no-cache --compile-bytecode --require-hashes -r requirements/portal.txt
@@ -14,12 +14,17 @@ RUN /venv/bin/python -m portal.web.static \
  && /venv/bin/python -m compileall -q portal
 
 FROM python:3.11-slim-bookworm
+ARG VERSION=unknown
+ENV PORTAL_VERSION=$VERSION
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PORTAL_BIND=0.0.0.0:8000
 # WeasyPrint, which makes PDFs, needs Pango of the system. No version: Debian keeps none but the newest, mended one.
+# Nothing is installed after that, so the tools for it go.
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
  && apt-get install -y -qq --no-install-recommends libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 \
- && rm -rf /var/lib/apt/lists/*
+ && rm -rf /var/lib/apt/lists/* \
+ && python -m pip uninstall --quiet --yes --root-user-action=ignore pip setuptools wheel \
+ && rm -rf /usr/local/lib/python3.11/ensurepip
 # The one folder to write to, for a store in a file. What else is written (heartbeats, metrics, PDFs) is in /dev/shm.
 RUN install -d -o 10001 -g 10001 -m 0700 /var/lib/portal
 WORKDIR /srv/portal

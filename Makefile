@@ -8,7 +8,7 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scri
 # Programs are started a few hundred times by the tests: let Python keep what it compiled, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo demo-scale test test-all html lighthouse image check format messages requirements screenshots table evidence clean
+.PHONY: help install demo demo-scale test test-all html lighthouse image image-pin check format messages requirements screenshots table evidence clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -77,6 +77,9 @@ evidence: $(VENV)/.dev  ## write anew which test proves which requirement of the
 
 image: $(VENV)/.dev  ## carry out the Dockerfile's steps in a bare folder, without Docker, and start what they make
 	@$(RUN) -m tests.support.dockerfile
+
+image-pin: $(VENV)/.dev  ## pin the image's base by the digest that its registry names now
+	@$(RUN) -m tests.support.image_pin
 
 requirements: $(VENV)/.dev  ## pin the dependencies anew
 	@$(RUN) -m tests.support.requirements

@@ -111,6 +111,8 @@ def _folder(data: Path | None) -> Generator[Path]:
         with tempfile.TemporaryDirectory(prefix="portal-demo-", ignore_cleanup_errors=True) as made:
             yield Path(made)
         return
+    if data.is_dir() and data.stat().st_mode & 0o077:
+        raise DemoError(f"{data} is open to others: chmod 700 {data}, or choose another folder with --data.")
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         (data / ".writable").touch()

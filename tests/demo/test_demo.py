@@ -97,6 +97,15 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
     assert "can't be written to" in done.stderr
 
 
+def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    ports = ("--portal-port", str(free_port()), "--service-port", str(free_port()))
+    done = run(*ports, "--data", str(tmp_path))
+    assert done.returncode == 2
+    assert f"chmod 700 {tmp_path}" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_password_may_be_given_and_data_are_kept(tmp_path: Path) -> None:
     from tests.support.stack import Process
 
@@ -116,5 +125,7 @@ def test_the_password_may_be_given_and_data_are_kept(tmp_path: Path) -> None:
         unread.append(len(page.select(".notification")))
         visitor.post("/notifications/read")
         demo.stop(signal.SIGINT)
+    others = {path: path.stat().st_mode & 0o077 for path in tmp_path.glob("care.db*")}
+    assert others and not any(others.values()), "records are for their owner alone"
     assert unread[0] > 0
     assert unread[1] == 0, "what was read stays read"

@@ -27,7 +27,7 @@ from portal.demo.processes import free_port
 from portal.demo.stack import Plan, portal_environment, secrets_of, tenants_file
 
 ROOT = Path(__file__).parents[2]
-_OF_THE_SYSTEM = ("apt-get", "rm -rf /var/lib/apt")
+_OF_THE_SYSTEM = ("apt-get", "rm -rf /var/lib/apt", "python -m pip uninstall", "rm -rf /usr/local")
 _ITS_PATHS = re.compile(r"(?<![\w./])/(?=(venv|uv|build|srv|var/lib/portal)\b)")
 """The absolute paths that the Dockerfile makes: they lie in the stage's root folder here."""
 
@@ -187,6 +187,10 @@ def check(build: Build, final: Stage) -> Iterator[str]:
     unwanted = ("portal/careservice", "portal/demo", "tests", ".git")
     left_in = [name for name in unwanted if (build.workdir / name).exists()]
     yield from (f"{name} is in the image" for name in left_in)
+    packages = (build.root / "venv").glob("lib/python*/site-packages/*")
+    yield from (
+        f"{one.name} is in the image" for one in packages if one.name in ("pip", "setuptools", "wheel")
+    )
     data = build.root / "var/lib/portal"
     plan = Plan(free_port(), free_port(), data, secrets_of(build.folder))
     tenants = build.folder / "tenants.toml"
