@@ -53,7 +53,7 @@ class Loop(Exception):
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
-    """One sign-in under way; times in seconds since 1970."""
+    """One sign-in under way; times in seconds since 1970. `whose` page `next` is: issuer and `sub`, where that is known."""
 
     state: str
     nonce: str
@@ -63,6 +63,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     started_at: float
     fresh: bool
+    whose: tuple[str, str] | None = None
 
 
 class Browser(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A sign-in that held: who, with which tokens, and where the person wanted to go."""
+    """A sign-in that held: who, with which tokens, and where to go: the page that was left, if it was this person's."""
 
     person: Person
     tokens: Tokens
@@ -118,8 +119,12 @@ class SignIn:
         language: str,
         fresh: bool = False,
         login_hint: str | None = None,
+        whose: tuple[str, str] | None = None,
     ) -> Started:
-        """Begin a sign-in; `fresh` asks for the password again. Raises Loop, ProviderDown or ProviderRefused."""
+        """Begin a sign-in; `fresh` asks for the password again. Raises Loop, ProviderDown or ProviderRefused.
+
+        `whose` (issuer and `sub`) the page is that it leads back to: another person ends at the home page.
+        """
         provider = self.provider(tenant)
         metadata = provider.metadata()
         cookie = cookie if cookie and _COOKIE.fullmatch(cookie) else secrets.token_urlsafe(32)
@@ -132,6 +137,7 @@ class SignIn:
             tenant=tenant.key,
             started_at=self._clock(),
             fresh=fresh,
+            whose=whose,
         )
         self._remember(cookie, transaction)
         params: dict[str, str] = {
@@ -208,10 +214,12 @@ class SignIn:
             claims = {**userinfo(metadata, response, claims["sub"], self._timeouts), **claims}
         if tenant.tenant_claim and str(claims.get(tenant.tenant_claim)) != tenant.tenant_id:
             raise SignInFailed("person of another clinic")
+        person = person_of(tenant, metadata.issuer, claims)
+        is_theirs = transaction.whose in (None, (person.issuer, person.sub))
         return Finished(
-            person=person_of(tenant, metadata.issuer, claims),
+            person=person,
             tokens=read_tokens(response, now, keep_id_token=tenant.id_token_hint),
-            next=transaction.next,
+            next=transaction.next if is_theirs else "/",
             fresh=transaction.fresh,
         )
 

@@ -62,6 +62,7 @@ def start() -> Response:
             cookie=request.cookies.get(BROWSER_COOKIE),
             language=str(get_locale()),
             fresh=fresh,
+            whose=here.whose(),
         )
     except (ProviderDown, ProviderRefused, Loop) as error:
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
@@ -95,14 +96,12 @@ def callback() -> Response:
     if finished is None:
         audit.note("sign-in", "unknown")
         return redirect_to("/") if here.person else _failed()
-    before, replaced = here.person, here.tokens
-    same = before is not None and (before.issuer, before.sub) == (finished.person.issuer, finished.person.sub)
+    replaced = here.tokens
     here.sign_in(finished.person, finished.tokens, device=_device())
     audit.note("sign-in", "fresh" if finished.fresh else "done", person=finished.person)
     unsent.await_return(finished.person)
     revoke_soon(g.tenant, context().sign_in.provider(g.tenant), replaced, context().settings.timeouts)
-    # Another person at a "confirm it is you" begins a session of their own, not in the middle of someone's form.
-    return redirect_to("/" if finished.fresh and before is not None and not same else finished.next)
+    return redirect_to(finished.next)
 
 
 @bp.post("/sign-out")

@@ -18,6 +18,7 @@ from joserfc.jwk import ECKey, RSAKey
 from portal.config.tenants import load_tenants
 from tests.support.builders import person
 from tests.support.hostile import Answer, HostileServer
+from tests.support.signing import end_session
 from tests.support.stack import PortalThread, plan
 from tests.support.visitor import Page, Visitor
 
@@ -394,6 +395,23 @@ def test_a_redirect_of_the_token_endpoint_is_not_followed(
     identity.answers["/token"] = Answer(status=307, headers=elsewhere)
     refused(portal, status=503)
     assert identity.count("/elsewhere") == 0
+
+
+@pytest.mark.parametrize("is_over", [False, True], ids=["signed in", "session over meanwhile"])
+def test_another_person_ends_at_their_home_and_never_in_the_form_that_asked(
+    portal: PortalThread, identity: HostileServer, is_over: bool
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    if is_over:
+        end_session(portal, visitor)
+    asked = visitor.request("GET", "/sign-in?next=/signed-out&fresh=1", status=303, follow=False)
+    if not is_over:
+        end_session(portal, visitor)  # while the password is typed
+    identity.claims = {"sub": "person-2"}
+    page = visitor.get(asked.headers["Location"], status=None)
+    assert page.path == "/"
+    assert person_of(visitor).sub == "person-2"
 
 
 @pytest.mark.parametrize("where", ["/token", "/par"])
