@@ -4,6 +4,9 @@ A form that signs, revokes, creates, merges or books carries an operation id mad
 of it claims the operation; a double click, a refresh or a second tab finds it pending or done and never acts
 again. A lost answer leaves it unknown, until someone has looked at what the clinic's record says. Records outlive
 sessions and belong to one person: another's id is simply not there.
+
+A page that asks for a form makes a record, and so anybody signed in could fill the store by asking again and again. So one
+person has a hundred at the most: the forms that were left longest ago go first, never what was sent.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from portal.store.names import hashed_name
 from portal.store.vault import Vault
 
 _LIFETIME = 48 * 3600
+_MOST = 100
 
 
 class State(StrEnum):
@@ -69,13 +73,32 @@ class Operations:
             data=data or {},
             changed_at=self._clock(),
         )
+        tags = self._vault.tags("purpose", owner, purpose)
+        if id_ is None:
+            self._make_room(owner)
+            tags += self._vault.tags("operations", owner)
         is_new = self._vault.insert(
             _name(owner, operation.id),
             operation,
             expires_at=expires_at or self._clock() + _LIFETIME,
-            tags=self._vault.tags("purpose", owner, purpose),
+            tags=tags,
         )
         return operation if is_new else self.find(owner, operation.id, purpose) or operation
+
+    def _make_room(self, owner: str) -> None:
+        """Drop the forms that were left longest ago, where the owner has too many records."""
+        names = self._vault.tagged("operations", owner)
+        if len(names) < _MOST:
+            return
+        records = self._vault.get_many(names)
+        held = {name: self._vault.open(name, record, Operation) for name, record in records.items()}
+        left = [
+            (one.value.changed_at, name)
+            for name, one in held.items()
+            if one and one.value.state is State.OPEN
+        ]
+        if gone := sorted(left)[: len(names) - _MOST + 1]:
+            self._vault.delete(*(name for _at, name in gone))
 
     def find(self, owner: str, id_: str, purpose: str) -> Operation | None:
         """Return the owner's operation of this id and purpose, or None."""

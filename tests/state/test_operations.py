@@ -11,6 +11,7 @@ import pytest
 from portal.state.operations import Operations, State
 from portal.store import open_store
 from portal.store.vault import Vault
+from tests.support.clock import Clock
 
 
 @pytest.fixture
@@ -108,3 +109,19 @@ def test_a_dropped_operation_is_not_there(operations: Operations) -> None:
     operations.drop("colin", operation.id)
     assert operations.find("colin", operation.id, "merge:1") is None
     assert not operations.finish("colin", operation.id)
+
+
+def test_a_person_who_opens_form_after_form_keeps_the_newest_and_whatever_was_sent(tmp_path: Path) -> None:
+    clock = Clock()
+    vault = Vault(open_store(f"sqlite:///{tmp_path}/s.db", clock), ("k" * 32,), clock)
+    operations = Operations(vault, clock)
+    sent, left = operations.begin("amelia", "sign:1"), operations.begin("amelia", "sign:2")
+    operations.claim("amelia", sent.id)
+    daniels = operations.begin("daniel", "sign:1")
+    for number in range(300):
+        clock.now += 1
+        newest = operations.begin("amelia", f"merge:{number}")
+    assert len(vault.tagged("operations", "amelia")) == 100
+    assert operations.find("amelia", newest.id, "merge:299") and operations.find("amelia", sent.id, "sign:1")
+    assert operations.find("amelia", left.id, "sign:2") is None
+    assert operations.find("daniel", daniels.id, "sign:1"), "nobody loses anything to another"
