@@ -10,10 +10,12 @@ def _number(name: str, default: int) -> int:
 
 
 bind = os.environ.get("PORTAL_BIND", "127.0.0.1:8000")
-# gthread, mended where a stop drops requests and where one worker takes all.
-worker_class = "portal.operate.gunicorn_worker.Worker"
+# One loop reads requests whole and writes to slow clients, so that neither keeps a thread.
+worker_class = "portal.server.worker.Worker"
 workers = _number("PORTAL_WORKERS", 2)
 threads = _number("PORTAL_THREADS", 8)
+# Fewer than 1024 file descriptors in all: libcurl's select() knows no others.
+worker_connections = 800
 # Longer than the page deadline of 10 s and a slow identity server together; a worker that hangs is replaced.
 timeout = _number("PORTAL_WORKER_TIMEOUT", 60)
 graceful_timeout = 30

@@ -1,7 +1,7 @@
 """What leans on a framework beyond what it promises: all of it is here, each with its reason.
 
-gunicorn's has a module of its own, `portal.operate.gunicorn_worker`. `tests/web/test_framework_internals.py` fails when a
-new version changes what this leans on, and when such a thing is written anywhere else.
+`tests/web/test_framework_internals.py` fails when a new version changes what this leans on, and when such a thing is
+written anywhere else.
 
 ▲ Jinja: `code_generator_class` is public, what its class writes isn't. Jinja calls every macro and function through
 `Context.call`, which sorts out anew each time whether it wants a context, and makes a `Markup` of every expression only

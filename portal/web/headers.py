@@ -16,18 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, g
 
+from portal.server.headers import FIXED, OVER_TLS
+
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
-_FIXED = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-}
-"""What an answer has that doesn't say otherwise itself."""
 
 _PAGE = {
     "Permissions-Policy": ", ".join(
@@ -52,9 +44,8 @@ _PAGE = {
         ]
     ),
 }
-"""And what a page has besides; no other answer can use a camera."""
+"""What a page has besides; no other answer can use a camera."""
 
-_SECURE = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; img-src 'self'; "
     "font-src 'self'; connect-src 'self'; frame-src 'self'; manifest-src 'self'; form-action 'self'{identity}; "
@@ -89,7 +80,7 @@ def _set(response: Response) -> Response:
 
 def _everywhere(inner: WSGIApplication) -> WSGIApplication:
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        wanted = _FIXED | _SECURE if environ["wsgi.url_scheme"] == "https" else _FIXED
+        wanted = FIXED | OVER_TLS if environ["wsgi.url_scheme"] == "https" else FIXED
 
         def begin(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
             given = {name.lower(): value for name, value in headers}

@@ -1,26 +1,22 @@
-"""What frameworks keep to themselves is used in two modules alone, and works as it did."""
+"""What frameworks keep to themselves is used in one module alone, and works as it did."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from flask import Flask
-from gunicorn.workers import gthread
-from gunicorn.workers.gthread import ThreadWorker
 from jinja2.compiler import CodeGenerator
 
-from portal.operate.gunicorn_worker import Worker
 from portal.web.framework_internals import TemplateCode
 from portal.web.templates import PortalEnvironment
 
 PORTAL = Path(__file__).parents[2] / "portal"
-MODULES = {"web/framework_internals.py", "operate/gunicorn_worker.py"}
+MODULES = {"web/framework_internals.py"}
 DOCUMENTED = {
     "_get_current_object",
     "_name_",
@@ -127,20 +123,3 @@ def test_jinja_takes_what_we_give(name: str) -> None:
     theirs = list(inspect.signature(getattr(CodeGenerator, name)).parameters)
     ours = list(inspect.signature(getattr(TemplateCode, name)).parameters)
     assert ours == theirs
-
-
-OVERRIDDEN = sorted(
-    name for name, own in vars(Worker).items() if inspect.isfunction(own) and hasattr(ThreadWorker, name)
-)
-
-
-@pytest.mark.parametrize("name", OVERRIDDEN)
-def test_gunicorn_calls_what_our_worker_mends(name: str) -> None:
-    theirs = list(inspect.signature(getattr(ThreadWorker, name)).parameters)
-    assert list(inspect.signature(getattr(Worker, name)).parameters) == theirs
-    assert re.search(rf"\.{name}\b", inspect.getsource(gthread)), "nobody calls it"
-
-
-def test_gunicorn_asks_for_the_limit_of_connections_each_time() -> None:
-    assert "self.worker_connections" in inspect.getsource(ThreadWorker.run)
-    assert OVERRIDDEN

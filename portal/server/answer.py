@@ -1,0 +1,148 @@
+"""An application's answer, from WSGI to the wire (PEP 3333, RFC 9110, RFC 9112), and those that the server makes itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Any
+
+from portal.server.headers import FIXED, OVER_TLS
+from portal.server.request import Request
+
+_HOP_BY_HOP = frozenset(
+    {
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailers"),
+        *("transfer-encoding", "upgrade", "date", "server"),
+    }
+)
+"""What is between two servers alone, and what this one says by itself."""
+
+_SAID = {
+    400: "This request can't be understood.",
+    408: "The request didn't come in time. Please try again.",
+    413: "That is more than can be sent at once. Nothing was changed.",
+    414: "This address is too long.",
+    431: "The request's header fields are too large. Deleting this site's cookies may help.",
+    500: "Something went wrong on our side. Please try again in a few minutes.",
+    503: "Too many are here at once. Please try again in a minute.",
+}
+
+
+class BadAnswer(Exception):
+    """The application did what PEP 3333 forbids. The text says what, and holds nothing of the answer itself."""
+
+
+class Answer:
+    """What an application answers: `start` is its `start_response`, `head` what goes before the body on the wire."""
+
+    __slots__ = ("_fields", "_request", "_status", "code", "is_chunked", "is_last", "length", "pieces")
+
+    def __init__(self, request: Request, *, is_last: bool) -> None:
+        """`is_last`: the connection is closed after it."""
+        self._request = request
+        self._status = ""
+        self._fields: list[str] = []
+        self.code = 0
+        self.is_last = is_last
+        self.is_chunked = False
+        self.length: int | None = None
+        self.pieces: list[bytes] = []
+
+    def start(
+        self, status: str, headers: Iterable[tuple[str, str]], exc_info: Any = None
+    ) -> Callable[[bytes], object]:
+        if self._status and not exc_info:
+            raise BadAnswer("start_response was called twice")
+        fields: list[str] = []
+        length = None
+        for name, value in headers:
+            lower = name.lower()
+            if lower == "content-length":
+                length = int(value)
+            elif lower not in _HOP_BY_HOP:
+                fields.append(f"{name}: {value}")
+        self._status, self._fields, self.length = status, fields, length
+        self.code = int(status[:3])
+        return self.pieces.append
+
+    @property
+    def has_body(self) -> bool:
+        return self._request.method != "HEAD" and self.code >= 200 and self.code not in (204, 304)
+
+    def whole(self) -> list[bytes]:
+        """Return head and body for the wire, where all of the body is there."""
+        body = self.pieces
+        if not self.has_body:
+            return [self.head()]
+        size = sum(map(len, body))
+        if self.length is None:
+            self.length = size
+        elif size > self.length:
+            raise BadAnswer("the body is longer than its Content-Length")
+        elif size < self.length:
+            self.is_last = True  # whoever waits for the rest learns that it doesn't come
+        return [self.head(), *body]
+
+    def head(self) -> bytes:
+        """Return the status line and all fields; decide how the body's end will be told."""
+        if not self._status:
+            raise BadAnswer("start_response was never called")
+        lines = [f"HTTP/1.1 {self._status}", f"Date: {_date()}", *self._fields]
+        if self.length is not None and self.code >= 200 and self.code != 204:
+            lines.append(f"Content-Length: {self.length}")
+        elif self.length is None and self.has_body:
+            self.is_chunked = not self._request.is_old
+            self.is_last = self.is_last or self._request.is_old
+            if self.is_chunked:
+                lines.append("Transfer-Encoding: chunked")
+        if self.is_last:
+            lines.append("Connection: close")
+        elif self._request.is_old:
+            lines.append("Connection: keep-alive")
+        text = "\r\n".join(lines)
+        if text.count("\n") != len(lines) - 1 or text.count("\r") != len(lines) - 1 or "\0" in text:
+            raise BadAnswer("a line break or NUL in a header")
+        try:
+            return f"{text}\r\n\r\n".encode("latin-1")
+        except UnicodeEncodeError:
+            raise BadAnswer("a header isn't Latin-1") from None
+
+
+def framed(piece: bytes) -> bytes:
+    """Return a piece as one chunk (RFC 9112 §7.1)."""
+    return b"%x\r\n%b\r\n" % (len(piece), piece)
+
+
+LAST_CHUNK = b"0\r\n\r\n"
+
+
+def own_answer(status: int, *, over_tls: bool = False) -> bytes:
+    """Return the server's own answer in a few words, after which it closes the connection."""
+    phrase = HTTPStatus(status).phrase
+    body = f"{phrase}\n\n{_SAID.get(status, _SAID[400])}\n".encode()
+    fields = {
+        "Date": _date(),
+        **FIXED,
+        **(OVER_TLS if over_tls else {}),
+        **({"Retry-After": "60"} if status == 503 else {}),
+        "Content-Type": "text/plain; charset=utf-8",
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"HTTP/1.1 {status} {phrase}\r\n{lines}\r\n".encode() + body
+
+
+_second, _text = 0, ""
+
+
+def _date() -> str:
+    """Now, as RFC 9110 §5.6.7 writes it; made once a second."""
+    global _second, _text
+    now = int(time.time())
+    if now != _second:
+        _text = formatdate(now, usegmt=True)
+        _second = now
+    return _text

@@ -1,0 +1,178 @@
+"""The threads that run the application, each with one request at a time, whole before they see it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any
+
+from portal.server.answer import Answer, BadAnswer, own_answer
+from portal.server.request import Request
+from portal.server.stream import AHEAD, Pumps, Stream
+
+if TYPE_CHECKING:
+    from wsgiref.types import WSGIApplication
+
+    from portal.server.connection import Connection
+
+_SOON = 0.05
+"""How long a thread waits for all of a body before it leaves the rest to a pump, in seconds."""
+
+_BLOCK = 65536
+
+
+class TooLarge(OSError):
+    """The body is larger than this server takes, and wasn't read."""
+
+
+class _NotTaken:
+    """Stands for a body that is too large: an application that looks at Content-Length first answers in its own words."""
+
+    def read(self, *_: object) -> bytes:
+        raise TooLarge("the body is too large")
+
+    readline = readlines = __iter__ = __next__ = read
+
+
+class FileWrapper:
+    """A file as pieces (PEP 3333, `wsgi.file_wrapper`)."""
+
+    def __init__(self, file: IO[bytes], block: int = _BLOCK) -> None:
+        self._file = file
+        self._block = max(block, _BLOCK)
+
+    def __iter__(self) -> Iterator[bytes]:
+        while piece := self._file.read(self._block):
+            yield piece
+
+    def close(self) -> None:
+        close = getattr(self._file, "close", None)
+        if close is not None:
+            close()
+
+
+class Threads:
+    """As many threads as needed, up to `most`; `is_alive` tells whether a connection may be kept after an answer."""
+
+    def __init__(
+        self,
+        application: WSGIApplication,
+        pumps: Pumps,
+        most: int,
+        log: logging.Logger,
+        is_alive: Callable[[], bool],
+    ) -> None:
+        self._application = application
+        self._pumps = pumps
+        self._most = most
+        self._log = log
+        self._is_alive = is_alive
+        self._asked: SimpleQueue[tuple[Connection, Request, bytes | None] | None] = SimpleQueue()
+        self._threads: list[_Thread] = []
+
+    @property
+    def done(self) -> int:
+        """How many requests were answered so far."""
+        return sum(thread.done for thread in self._threads)
+
+    def put(self, connection: Connection, request: Request, body: bytes | None, in_hand: int) -> None:
+        """Let a thread answer this request, `in_hand` with it."""
+        if in_hand > len(self._threads) < self._most:
+            thread = _Thread(self._asked, self._serve, f"request-{len(self._threads)}")
+            self._threads.append(thread)
+            thread.start()
+        self._asked.put((connection, request, body))
+
+    def stop(self, seconds: float) -> None:
+        """Let the threads end."""
+        until = time.monotonic() + seconds
+        for _ in self._threads:
+            self._asked.put(None)
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _serve(self, connection: Connection, request: Request, body: bytes | None) -> None:
+        environ = request.input(b"" if body is None else body)
+        environ["wsgi.file_wrapper"] = FileWrapper
+        if body is None:
+            environ["wsgi.input"] = _NotTaken()
+        is_last = connection.closes or not request.is_kept or not self._is_alive()
+        answer = Answer(request, is_last=is_last)
+        try:
+            result = self._application(environ, answer.start)
+            close = getattr(result, "close", None)
+            try:
+                rest = _collect(answer, iter(result))
+                if rest is None or not answer.has_body:
+                    wire = answer.whole()
+                else:
+                    head = answer.head()
+                    stream = Stream(answer, rest, close, self._pumps, connection.moved)
+                    close = None
+                    connection.streams([head, *stream.begin(answer.pieces)], stream, closes=answer.is_last)
+                    return
+            finally:
+                if close is not None:
+                    close()
+        except BaseException as error:  # noqa: BLE001 (an application's, of whatever kind)
+            self._failed(connection, environ, error)
+            return
+        connection.answered(wire, closes=answer.is_last)
+
+    def _failed(self, connection: Connection, environ: dict[str, Any], error: BaseException) -> None:
+        if isinstance(error, TooLarge):
+            connection.answered([own_answer(413)], closes=True)
+            return
+        # Neither the address nor the exception's own text: they may hold what a person typed.
+        what = str(error) if isinstance(error, BadAnswer) else type(error).__name__
+        self._log.error("A request failed: %s at %s", what, _where(error))
+        own = own_answer(500, over_tls=environ["wsgi.url_scheme"] == "https")
+        connection.answered([own], closes=True)
+
+
+class _Thread(Thread):
+    """One of them; `done` counts its answers."""
+
+    def __init__(self, asked: SimpleQueue[Any], serve: Callable[..., None], name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self._asked = asked
+        self._serve = serve
+        self.done = 0
+
+    def run(self) -> None:
+        while (one := self._asked.get()) is not None:
+            try:
+                self._serve(*one)
+            finally:
+                self.done += 1
+            del one
+
+
+def _collect(answer: Answer, body: Iterator[bytes]) -> Iterator[bytes] | None:
+    """Take the body's pieces; return the rest of one that is large or slow."""
+    size = 0
+    until = 0.0
+    for piece in body:
+        answer.pieces.append(piece)
+        size += len(piece)
+        if until == 0.0:
+            until = time.monotonic() + _SOON
+        elif time.monotonic() > until:
+            return body
+        if size > AHEAD:
+            return body
+    return None
+
+
+def _where(error: BaseException) -> str:
+    """Where an exception was raised, without its text."""
+    frames: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return " > ".join(frames[-8:])

@@ -1,0 +1,444 @@
+"""One client's connection: reads requests whole, lets a thread answer them, writes what the client is slow to take.
+
+All of it runs in the worker's loop, but for `answered` and `streams`, which the thread calls that has the request in hand.
+Whose turn it is, is told by `state`: while it is `BUSY` the loop only collects what comes, and the thread may write.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import socket
+import struct
+import termios
+import time
+from collections import deque
+from dataclasses import dataclass
+from enum import IntEnum
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import TYPE_CHECKING, Any
+
+from portal.server.answer import own_answer
+from portal.server.request import END, Refused, Request, check
+from portal.server.stream import Stream
+
+if TYPE_CHECKING:
+    from portal.server.worker import Worker
+
+_PIECE = 65536
+_MOST_AHEAD = 65536
+"""How many bytes of further requests are read while one is in hand."""
+
+_UNSENT = 128 * 1024
+"""How many bytes the kernel takes for a slow client beyond those that are on their way (tcp(7), TCP_NOTSENT_LOWAT)."""
+
+_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a client may take, in seconds.
+
+    `head` for all of a request's head; `body` for its body, and a second more for each `rate` bytes that came; `stall`
+    without taking a byte of its answer; `linger` to read the answer after which the connection is cut; `last` to send a
+    further request on a kept connection while the worker ends.
+    """
+
+    head: float = 10.0
+    body: float = 10.0
+    rate: int = 4096
+    stall: float = 120.0
+    linger: float = 5.0
+    last: float = 2.0
+
+
+class State(IntEnum):
+    """What a connection waits for."""
+
+    HEAD = 0  # a request, or the rest of its head
+    BODY = 1  # the rest of a body
+    BUSY = 2  # the thread that has the request in hand
+    WRITING = 3  # the client, to take the answer
+    LINGERING = 4  # the client, to see the answer before the connection is cut
+    CLOSED = 5
+
+
+class Connection:
+    """A client's connection; `deadline` is when it is given up, on `time.monotonic`'s scale."""
+
+    __slots__ = (
+        "_data",
+        "_mask",
+        "_out",
+        "_request",
+        "_scanned",
+        "_sock",
+        "_stream",
+        "_unsent",
+        "_worker",
+        "base",
+        "closes",
+        "deadline",
+        "is_broken",
+        "is_new",
+        "is_over",
+        "since",
+        "state",
+        "trusted",
+    )  # fmt: skip
+
+    def __init__(self, worker: Worker, sock: socket.socket, base: dict[str, Any], *, trusted: bool) -> None:
+        """`base` is what all environs of this connection begin with; `trusted`: a proxy that may name the scheme."""
+        self._worker = worker
+        self._sock = sock
+        self.base = base
+        self.trusted = trusted
+        self._data = bytearray()
+        self._scanned = 0
+        self._request: Request | None = None
+        self._out: deque[memoryview] = deque()
+        self._stream: Stream | None = None
+        self._unsent = 0
+        self._mask = 0
+        self.state = State.HEAD
+        self.is_new = True  # not one request so far
+        self.is_over = False  # the client sends nothing more
+        self.is_broken = False  # nothing can be sent to it any more
+        self.closes = False
+        self.since = time.monotonic()
+        self.deadline = self.since + worker.patience.head
+        self._want(EVENT_READ)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is kept between two requests."""
+        return self.state is State.HEAD and not self._data and not self.is_new
+
+    @property
+    def is_arriving(self) -> bool:
+        """Whether a request is on its way, or none ever came."""
+        return self.state is State.BODY or (self.state is State.HEAD and (bool(self._data) or self.is_new))
+
+    # What the loop calls
+
+    def on_event(self, mask: int) -> None:
+        """Read or write, as far as that is possible now."""
+        if mask & EVENT_WRITE:
+            self._flush()
+        if mask & EVENT_READ and self.state is not State.CLOSED:
+            self._read()
+
+    def go_on(self) -> None:
+        """Go on where a thread left it, or a pump."""
+        if self.is_broken:
+            self.drop()
+        elif self.state is State.WRITING:
+            self._flush()
+        elif self.state is State.HEAD:
+            if self.closes:
+                self._hang_up()
+            elif self._data:
+                self._want_to_read()
+                self._advance()
+            elif self.is_over:
+                self.drop()
+
+    def expire(self) -> None:
+        """Its time is over: say so to who sends slowly, and cut off who reads nothing."""
+        is_in_time = self._stream is None or time.monotonic() < self._stream.until
+        if self.state is State.WRITING and is_in_time and self._moves():
+            return
+        if self.state is State.BODY or (self.state is State.HEAD and self._data):
+            self._refuse(408)
+        else:
+            self.drop()
+
+    def drop(self) -> None:
+        """Close it, whatever was under way."""
+        if self.state is State.CLOSED:
+            return
+        self._forget_body()
+        self.state = State.CLOSED
+        self._want(0)
+        self._sock.close()
+        self._data.clear()
+        self._out.clear()
+        if self._stream is not None:
+            self._stream.abandon()
+            self._stream = None
+        self._worker.forget(self)
+
+    def stop_soon(self) -> None:
+        """The worker ends: wait no longer for a further request than for one that is on its way."""
+        if self.state is State.HEAD and not self._data:
+            self.deadline = min(self.deadline, time.monotonic() + self._worker.patience.last)
+
+    # What the thread calls that has the request in hand
+
+    def answered(self, pieces: list[bytes], *, closes: bool) -> None:
+        """Send an answer that is whole; leave to the loop what the client doesn't take at once."""
+        self.closes = closes
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        try:
+            sent = self._sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self.is_broken = True
+            self._worker.post(self)
+            return
+        if sent < len(data):
+            self._out.append(memoryview(data)[sent:])
+            self._begin_to_write()
+            return
+        self._end_answer()
+        if self._data or self.is_over or closes:
+            self._worker.post(self)
+
+    def streams(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
+        """Send an answer whose body comes bit by bit."""
+        self.closes = closes
+        self._out.append(memoryview(b"".join(head)))
+        self._stream = stream
+        self._begin_to_write()
+
+    def moved(self) -> None:
+        """There is news of its body."""
+        self._worker.post(self)
+
+    def _begin_to_write(self) -> None:
+        self._unsent = -1
+        self.deadline = time.monotonic() + self._worker.patience.stall
+        self.state = State.WRITING
+        self._worker.post(self)
+
+    def _end_answer(self) -> None:
+        # The deadline before the state: from then on the loop may have the next request in hand.
+        self.is_new = False
+        worker = self._worker
+        self.deadline = time.monotonic() + (worker.cfg.keepalive if worker.alive else worker.patience.last)
+        self.state = State.HEAD
+
+    # Reading
+
+    def _read(self) -> None:
+        try:
+            data = self._sock.recv(_PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+            self.is_broken = True
+        if not data:
+            self.is_over = True
+            self._want(self._mask & ~EVENT_READ)
+            # Who still waits for an answer may have closed one direction alone.
+            if self.state not in (State.BUSY, State.WRITING) or (
+                self.is_broken and self.state is not State.BUSY
+            ):
+                self.drop()
+            return
+        if self.closes and self.state is not State.BODY:
+            return  # nothing more is answered here
+        if self.state is State.BODY:
+            self._take_body(data)
+            return
+        if not self._data and self.state is State.HEAD:
+            self.since = time.monotonic()
+            self.deadline = self.since + self._worker.patience.head
+        self._data += data
+        if self.state is State.HEAD:
+            self._advance()
+        elif len(self._data) > _MOST_AHEAD:
+            self._want(self._mask & ~EVENT_READ)
+
+    def _advance(self) -> None:
+        """Answer the request whose head is here, if all of it is."""
+        data = self._data
+        while data.startswith(b"\r\n"):  # RFC 9112 §2.2
+            del data[:2]
+        end = data.find(END, self._scanned)
+        limits = self._worker.limits
+        try:
+            if end < 0:
+                check(data, start=self._scanned, end=len(data), limits=limits)
+                self._scanned = max(0, len(data) - 3)
+                return
+            check(data, start=self._scanned, end=end + 2, limits=limits)
+            self._scanned = 0
+            head = bytes(data[: end + 4])
+            del data[: end + 4]
+            request = Request(head, self.base, limits)
+        except Refused as refused:
+            self._refuse(refused.status)
+            return
+        self.since = time.monotonic()
+        length = request.length
+        if length == 0:
+            self._worker.dispatch(self, request, b"")
+        elif length is not None and length <= len(data):
+            body = bytes(data[:length])
+            del data[:length]
+            self._worker.dispatch(self, request, body)
+        elif length is not None and length > self._worker.largest_body:
+            self.closes = True
+            self._worker.dispatch(self, request, None)
+        else:
+            self._begin_body(request)
+
+    def _begin_body(self, request: Request) -> None:
+        self.state = State.BODY
+        self._request = request
+        self.deadline = self.since + self._worker.patience.body
+        came = bytes(self._data)
+        self._data.clear()
+        if request.expects_continue and not came:
+            try:
+                self._sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            except OSError:
+                self.drop()
+                return
+        if came:
+            self._take_body(came)
+
+    def _take_body(self, data: bytes) -> None:
+        request = self._request
+        if request is None:
+            return
+        body = request.body
+        before = len(body)
+        if request.length is None:
+            self.closes = True  # what follows the last chunk is left aside
+            try:
+                request.feed(data)
+            except Refused as refused:
+                self._worker.hold(len(body) - before)
+                self._refuse(refused.status)
+                return
+            is_whole = request.is_complete
+        else:
+            body += data
+            is_whole = len(body) >= request.length
+            if len(body) > request.length:  # the next request, or its beginning
+                self._data += body[request.length :]
+                del body[request.length :]
+        self._worker.hold(len(body) - before)
+        if len(body) > self._worker.largest_body:
+            self._forget_body()
+            self._worker.dispatch(self, request, None)
+        elif is_whole:
+            self._forget_body()
+            self._worker.dispatch(self, request, bytes(body))
+        else:
+            patience = self._worker.patience
+            self.deadline = self.since + patience.body + len(body) / patience.rate
+            self._worker.make_room_for_bodies()
+
+    def _forget_body(self) -> None:
+        if self._request is not None:
+            self._worker.hold(-len(self._request.body))
+            self._request = None
+
+    # Writing
+
+    def _flush(self) -> None:
+        """Send what the client takes now; go on to the next request when that was all."""
+        out, stream = self._out, self._stream
+        if stream is not None and time.monotonic() > stream.until:
+            self.drop()
+            return
+        while True:
+            if not out and stream is not None:
+                out.extend(map(memoryview, stream.take()))
+            if not out:
+                break
+            try:
+                sent = self._sock.send(out[0])
+            except BlockingIOError:
+                self._want(self._mask | EVENT_WRITE)
+                return
+            except OSError:
+                self.drop()
+                return
+            if sent < len(out[0]):
+                out[0] = out[0][sent:]
+            else:
+                out.popleft()
+            self.deadline = time.monotonic() + self._worker.patience.stall
+        if stream is not None:
+            if stream.is_broken:
+                self.drop()
+                return
+            self._want(self._mask & ~EVENT_WRITE)
+            if not stream.is_over:
+                return
+            self._stream = None
+        self._want(self._mask & ~EVENT_WRITE)
+        self._want_to_read()
+        self._end_answer()
+        self.go_on()
+
+    def _moves(self) -> bool:
+        """Whether the client still reads: what it hasn't acknowledged yet has become less since this was asked last."""
+        try:
+            (unsent,) = struct.unpack("i", fcntl.ioctl(self._sock, termios.TIOCOUTQ, b"\0\0\0\0"))
+        except OSError:
+            return False
+        moves = self._unsent < 0 or unsent < self._unsent
+        self._unsent = unsent
+        if moves:
+            self.deadline = time.monotonic() + self._worker.patience.stall
+        return moves
+
+    # The end
+
+    def _refuse(self, status: int) -> None:
+        """Answer in the application's place, and close."""
+        self._forget_body()
+        self.closes = True
+        self._worker.log.debug("refused: %d", status)
+        try:
+            self._sock.send(own_answer(status))
+        except OSError:
+            self.drop()
+            return
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Close it so that the client still reads its answer: a close with something unread would take it away."""
+        if self.is_over:
+            self.drop()
+            return
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.drop()
+            return
+        self.state = State.LINGERING
+        self._data.clear()
+        self.deadline = time.monotonic() + self._worker.patience.linger
+        self._want(EVENT_READ)
+
+    def _want_to_read(self) -> None:
+        if not self.is_over:
+            self._want(self._mask | EVENT_READ)
+
+    def _want(self, mask: int) -> None:
+        """Be told of these events from now on."""
+        if mask == self._mask:
+            return
+        poller = self._worker.poller
+        if not self._mask:
+            poller.register(self._sock, mask, self.on_event)
+        elif mask:
+            poller.modify(self._sock, mask, self.on_event)
+        else:
+            poller.unregister(self._sock)
+        if mask & EVENT_WRITE and self._sock.family != socket.AF_UNIX:
+            self._sock.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, _UNSENT)
+        self._mask = mask
+
+    def busy(self) -> None:
+        """A thread has the request in hand."""
+        self.state = State.BUSY
+        self.deadline = math.inf

@@ -1,0 +1,218 @@
+"""A request's head, from the wire to a WSGI environ (RFC 9112, PEP 3333).
+
+llhttp parses it, with nothing lenient. What may still be read in two ways by two servers in a row is refused before or
+after that: line ends other than CRLF, folded lines, a length said twice or beside a transfer coding.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import httptools
+
+END = b"\r\n\r\n"
+_ONCE = frozenset({"HTTP_HOST", "CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
+_MOST_KEYS = 512
+_keys: dict[bytes, str] = {}
+
+
+class Refused(Exception):
+    """A request that the server answers by itself, with this status, and then closes the connection."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a head may be: the request line and each field in bytes, the number of fields, all in bytes."""
+
+    line: int = 8190
+    fields: int = 100
+    field: int = 8190
+    head: int = 65536
+
+
+class Request:
+    """A request whose head is complete; what llhttp calls back while it parses has names that begin with `on_`.
+
+    `length` is what the head says of the body, in bytes; None when it comes in chunks.
+    """
+
+    __slots__ = (
+        "_fields",
+        "_parser",
+        "_target",
+        "body",
+        "environ",
+        "expects_continue",
+        "has_upgrade",
+        "is_complete",
+        "is_kept",
+        "is_old",
+        "length",
+        "method",
+    )
+
+    def __init__(self, head: bytes, base: Mapping[str, Any], limits: Limits) -> None:
+        """Parse a head with its empty line, which `check` let pass; raise Refused."""
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._target = b""
+        self.body = bytearray()
+        self.is_complete = False
+        self.has_upgrade = False
+        if head.count(b" ", 0, head.index(b"\r\n")) != 2:
+            raise Refused(400)
+        self._parser: Any = httptools.HttpRequestParser(self)
+        try:
+            self._parser.feed_data(head)
+        except httptools.HttpParserUpgrade:
+            self.has_upgrade = True  # offered, and not taken up
+        except httptools.HttpParserError:
+            raise Refused(400) from None
+        version: str = self._parser.get_http_version()
+        if version not in ("1.1", "1.0"):
+            raise Refused(505)
+        self.is_old = version == "1.0"
+        self.method: str = self._parser.get_method().decode("ascii")
+        self.environ = environ = {**base, "REQUEST_METHOD": self.method, "SERVER_PROTOCOL": f"HTTP/{version}"}
+        self._read_target(environ)
+        self._read_fields(environ, limits)
+        self._read_framing(environ)
+        wished = environ.get("HTTP_CONNECTION")
+        options = [option.strip() for option in wished.lower().split(",")] if wished else ()
+        self.is_kept = "keep-alive" in options if self.is_old else "close" not in options
+        expected = environ.get("HTTP_EXPECT")
+        if expected is not None and expected.lower() != "100-continue":
+            raise Refused(417)
+        self.expects_continue = expected is not None and not self.is_old
+
+    def on_url(self, target: bytes) -> None:
+        self._target += target
+
+    def on_header(self, name: bytes, value: bytes | None) -> None:
+        self._fields.append((name, value or b""))
+
+    def on_body(self, data: bytes) -> None:
+        if not self.is_complete:
+            self.body += data
+
+    def on_message_complete(self) -> None:
+        self.is_complete = True
+
+    def feed(self, data: bytes) -> None:
+        """Take more of a body in chunks; raise Refused. What follows the last chunk is left aside."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            if not self.is_complete:
+                raise Refused(400) from None
+
+    def input(self, data: bytes) -> dict[str, Any]:
+        """Return the environ with the body."""
+        environ = self.environ
+        environ["wsgi.input"] = io.BytesIO(data)
+        if self.length is None:
+            environ["CONTENT_LENGTH"] = str(len(data))
+            environ.pop("HTTP_TRANSFER_ENCODING", None)
+        return environ
+
+    def _read_target(self, environ: dict[str, Any]) -> None:
+        target = self._target
+        if not target.isascii() or b"#" in target or self.method == "CONNECT":
+            raise Refused(400)
+        path, _, query = target.partition(b"?")
+        if path[:1] != b"/":
+            path = _path_of(target) if path != b"*" or self.method != "OPTIONS" else b"*"
+        if b"%" in path:
+            environ["PATH_INFO"] = unquote_to_bytes(path).decode("latin-1")
+        else:
+            environ["PATH_INFO"] = path.decode("latin-1")
+        environ["QUERY_STRING"] = query.decode("latin-1")
+        environ["RAW_URI"] = target.decode("latin-1")
+        if prefix := environ["SCRIPT_NAME"]:
+            if not environ["PATH_INFO"].startswith(prefix):
+                raise Refused(404)
+            environ["PATH_INFO"] = environ["PATH_INFO"][len(prefix) :]
+
+    def _read_fields(self, environ: dict[str, Any], limits: Limits) -> None:
+        if len(self._fields) > limits.fields:
+            raise Refused(431)
+        for name, value in self._fields:
+            key = _keys.get(name)
+            if key is None:
+                key = _key(name)
+            if not key:
+                continue
+            if len(name) + len(value) > limits.field:
+                raise Refused(431)
+            text = value.decode("latin-1")
+            if key in environ:
+                if key in _ONCE:
+                    raise Refused(400)
+                between = "; " if key == "HTTP_COOKIE" else ","
+                text = f"{environ[key]}{between}{text}"
+            environ[key] = text
+        if "HTTP_HOST" not in environ and not self.is_old:
+            raise Refused(400)
+
+    def _read_framing(self, environ: dict[str, Any]) -> None:
+        coding = environ.get("HTTP_TRANSFER_ENCODING")
+        length = environ.get("CONTENT_LENGTH")
+        if coding is not None:
+            if length is not None or self.is_old or self.has_upgrade:
+                raise Refused(400)
+            if coding.lower() != "chunked":
+                raise Refused(501)
+            self.length = None
+        elif length is None:
+            self.length = 0
+        elif not (length.isascii() and length.isdigit() and len(length) < 16):
+            raise Refused(400)
+        else:
+            self.length = int(length)
+
+
+def check(data: bytearray, *, start: int, end: int, limits: Limits) -> None:
+    """Raise Refused where the head that is here by now, or the part of it from `start` to `end`, can't be good."""
+    if data.count(b"\n", start, end) != data.count(b"\r\n", max(0, start - 1), end):
+        raise Refused(400)
+    # A CR that ends what is here may be half of a CRLF.
+    last = end - 1 if data.endswith(b"\r", 0, end) else end
+    if data.count(b"\r", start, last) != data.count(b"\r\n", start, end):
+        raise Refused(400)
+    line = data.find(b"\r\n", 0, min(end, limits.line + 2))
+    if line < 0 and end > limits.line:
+        raise Refused(414)
+    if end > limits.head:
+        raise Refused(431)
+    if data.find(b"\r\n ", max(0, start - 2), end) >= 0 or data.find(b"\r\n\t", max(0, start - 2), end) >= 0:
+        raise Refused(400)
+
+
+def _key(name: bytes) -> str:
+    """The field's name in the environ; none where two fields would share it (RFC 9110 §17.10)."""
+    if b"_" in name:
+        key = ""
+    else:
+        text = name.decode("latin-1").upper().replace("-", "_")
+        key = text if text in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{text}"
+    if len(_keys) < _MOST_KEYS:
+        _keys[name] = key
+    return key
+
+
+def _path_of(target: bytes) -> bytes:
+    """The path of a target in absolute form (RFC 9112 §3.2.2)."""
+    try:
+        url: Any = httptools.parse_url(target)
+    except httptools.HttpParserInvalidURLError:
+        raise Refused(400) from None
+    if url.schema not in (b"http", b"https"):
+        raise Refused(400)
+    return url.path or b"/"
