@@ -11,6 +11,7 @@ environment, a body no larger than asked for, and no call beyond its own time or
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,9 @@ _WAIT = 1.0
 _CONNECTIONS = 16
 _CLOCK_SECONDS = 10.0
 _clock_seen: dict[str, float] = {}
+_MOMENT = 0.1
+_LONGEST = 3600.0
+_RECEIVED = 128 * 1024
 _LISTS = frozenset({"cache-control", "vary"})
 
 
@@ -249,22 +253,23 @@ def pause(seconds: float) -> None:
 def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
     """Send one call and return status, headers and the body piece by piece.
 
-    The next piece is read when the last was taken, so a large file never stands in memory. The iterator raises
-    TransportError when the body ends early; closing it ends the transfer.
+    The next piece is read when the last was taken, so a large file never stands in memory. A piece is empty where nothing
+    came for a moment: whoever reads several bodies can go on with another one. The iterator raises TransportError when the
+    body ends early, when nothing comes for the call's time while it is waited for, and after an hour; closing it ends the
+    transfer. How long the reader takes between two pieces doesn't count. Different threads may read it, one at a time.
     """
     multi = pycurl.CurlMulti()
     curl = _new_handle()
     transfer = _Transfer(curl, call.max_bytes)
     _prepare(curl, call, transfer, call.timeout)
-    curl.setopt(pycurl.TIMEOUT_MS, 0)
-    curl.setopt(pycurl.LOW_SPEED_LIMIT, 1024)
-    curl.setopt(pycurl.LOW_SPEED_TIME, max(1, int(call.timeout)))
+    curl.setopt(pycurl.TIMEOUT_MS, 0)  # libcurl would count the time that the reader takes
+    curl.setopt(pycurl.SOCKOPTFUNCTION, _receive_little)
     multi.add_handle(curl)
     started = time.monotonic()
 
-    def turn(*, wait: bool) -> None:
+    def turn(*, wait: float = 0.0) -> None:
         if wait:
-            _wait(multi)
+            _wait(multi, wait)
         multi.perform()
         _, good, bad = multi.info_read()
         transfer.done = bool(good or bad)
@@ -277,29 +282,45 @@ def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
         multi.close()
 
     def pieces() -> Iterator[bytes]:
+        silent = 0.0
         try:
             while transfer.body or not transfer.done:
                 held, transfer.body = transfer.body, []
                 yield from held
-                if not transfer.done and not transfer.body:
-                    turn(wait=True)
+                if transfer.done:
+                    continue
+                asked = time.monotonic()
+                turn(wait=_MOMENT)
+                now = time.monotonic()
+                silent = 0.0 if transfer.body else silent + now - asked
+                if silent > call.timeout or now - started > _LONGEST:
+                    raise TransportError("timed out", sent=True)
+                if not transfer.body and not transfer.done:
+                    yield b""
             transfer.raise_error()
         finally:
             end()
 
     try:
-        turn(wait=False)
+        turn()
         while not transfer.body and not transfer.done:
             if time.monotonic() - started > call.timeout:
                 transfer.error, transfer.done = (pycurl.E_OPERATION_TIMEDOUT, ""), True
                 break
-            turn(wait=True)
+            turn(wait=_WAIT)
         if not transfer.body:
             transfer.raise_error()
     except BaseException:
         end()
         raise
     return int(curl.getinfo(pycurl.RESPONSE_CODE)), transfer.headers, pieces()
+
+
+def _receive_little(descriptor: int, _: int) -> int:
+    """Let the kernel hold little of a body that its reader doesn't take."""
+    with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as same:
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
+    return pycurl.SOCKOPT_OK
 
 
 def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:

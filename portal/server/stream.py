@@ -15,7 +15,7 @@ from threading import Lock, Thread
 
 from portal.server.answer import LAST_CHUNK, Answer, framed
 
-AHEAD = 256 * 1024
+AHEAD = 128 * 1024
 """How many bytes of a body are held for one client at the most, and a piece more."""
 
 _TURN = 0.05

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -12,10 +13,14 @@ from typing import cast
 
 from portal.services.client import Care
 from portal.services.endpoints import READ_FILE_CONTENT, Content
-from portal.services.errors import BadResponse
+from portal.services.errors import BadResponse, Unavailable
 
 LARGEST_WRAPPED = 64 * 1024 * 1024
 """Bytes of base64 in a JSON string that are read at once; files in any other form are streamed."""
+
+
+_LONGEST_WRAPPED = 30.0
+"""Seconds in which that has to come: a thread waits for all of it."""
 
 
 def open_file(
@@ -69,8 +74,11 @@ def _closing(chunks: Iterator[bytes], source: Iterator[bytes]) -> Iterator[bytes
 
 def _whole(first: bytes, rest: Iterator[bytes]) -> bytes:
     whole = bytearray(first)
+    until = time.monotonic() + _LONGEST_WRAPPED
     for chunk in _closing(rest, rest):
         whole += chunk
+        if time.monotonic() > until:
+            raise Unavailable("timed out")
         if len(whole) > LARGEST_WRAPPED:
             raise BadResponse("$")
     return bytes(whole)

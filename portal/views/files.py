@@ -21,8 +21,8 @@ from portal.services.endpoints import Content
 from portal.services.files import open_file
 from portal.state.sessions import Person
 from portal.web import audit
-from portal.web.downloads import disposition, safe_name
-from portal.web.extensions import limit_files, limiter, person_or_address
+from portal.web.downloads import Download, Downloads, disposition, safe_name
+from portal.web.extensions import address, limit_files, limiter, person_or_address
 from portal.web.filters import file_size
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -30,6 +30,8 @@ from portal.web.pages import Page
 
 bp = Blueprint("files", __name__, url_prefix="/files")
 
+
+downloads = Downloads()
 
 _SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'self'"
 _UNKNOWN = "application/octet-stream"
@@ -57,17 +59,23 @@ class PreviewPage(Page, template="files/preview.html"):
 @signed_in(Side.PATIENT, Side.STAFF)
 def content(care: Care, person: Person, file_id: str) -> Response:
     """Answer with the file's bytes, whole or in ranges (RFC 9110 §14), piece by piece; `?download=1` saves it."""
-    opened = _open(
-        care,
-        file_id,
-        range_header=request.headers.get("Range"),
-        if_none_match=request.headers.get("If-None-Match"),
-    )
+    end = downloads.begin(person_or_address(), address())
+    try:
+        opened = _open(
+            care,
+            file_id,
+            range_header=request.headers.get("Range"),
+            if_none_match=request.headers.get("If-None-Match"),
+        )
+    except BaseException:
+        end()
+        raise
+    download = Download(opened.pieces, opened.close, end)
     is_saved = request.args.get("download") == "1" or opened.media_type == _UNKNOWN
     if opened.source.status != 304:
         audit.shown("file.download" if is_saved else "file.read", "file", file_id)
-    response = Response(opened.pieces, opened.source.status, direct_passthrough=True)
-    response.call_on_close(opened.close)
+    response = Response(download, opened.source.status, direct_passthrough=True)
+    response.call_on_close(download.close)
     response.headers.update(_headers(opened, is_saved=is_saved))
     return response
 

@@ -35,6 +35,7 @@ from portal.signin.flow import Loop
 from portal.state.sessions import COOKIE, Person
 from portal.store import StoreDown, StoreFull
 from portal.web import audit, htmx, templates, unsent
+from portal.web.downloads import TooManyDownloads
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 from portal.web.routing import own_address
@@ -91,6 +92,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(Loop, lambda error: answer(_loop()))
     app.register_error_handler(StoreDown, _store_down)
     app.register_error_handler(CSRFError, _csrf_failed)
+    app.register_error_handler(TooManyDownloads, lambda error: _too_many_downloads())
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _unexpected)
 
@@ -351,6 +353,20 @@ def _too_many() -> Response:
             again=True,
         ),
         retry_after=seconds,
+    )
+
+
+def _too_many_downloads() -> Response:
+    audit.note(request.endpoint or "-", "too-many")
+    return answer(
+        Explanation(
+            503,
+            _("Too many files at once"),
+            _("Several files are still on their way from here."),
+            _("Wait until one of them has arrived, then try again."),
+            again=True,
+        ),
+        retry_after=30,
     )
 
 

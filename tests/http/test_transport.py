@@ -157,3 +157,32 @@ def test_a_file_that_ends_early_raises(upstream: Make) -> None:
     _, _, pieces = transport.stream(Call("GET", server.url, timeout=1))
     with pytest.raises(TransportError):
         list(pieces)
+
+
+def test_a_reader_may_take_longer_than_the_call(upstream: Make) -> None:
+    body = b"0123456789" * 400_000
+    server = upstream(lambda line, number: ok(body))
+    _, _, pieces = transport.stream(Call("GET", server.url, timeout=0.3))
+    came = next(pieces)
+    time.sleep(0.7)
+    assert came + b"".join(pieces) == body
+
+
+def test_a_file_of_which_nothing_comes_is_empty_for_a_while_and_then_given_up(upstream: Make) -> None:
+    server = upstream(lambda line, number: b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
+    _, _, pieces = transport.stream(Call("GET", server.url, timeout=0.3))
+    assert (next(pieces), next(pieces)) == (b"abc", b"")
+    began = time.monotonic()
+    with pytest.raises(TransportError, match="timed out"):
+        list(pieces)
+    assert time.monotonic() - began < 1
+
+
+def test_a_file_ends_after_the_longest_time_however_it_comes(
+    upstream: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "_LONGEST", 0.0)
+    server = upstream(lambda line, number: ok(b"0123456789" * 400_000))
+    _, _, pieces = transport.stream(Call("GET", server.url))
+    with pytest.raises(TransportError, match="timed out"):
+        list(pieces)

@@ -1,0 +1,74 @@
+"""How many files may be on their way at once, and that a file which has ended isn't counted any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.views import files
+from portal.web import downloads
+from portal.web.downloads import Download, Downloads, TooManyDownloads
+from tests.support.stack import PortalThread
+
+FILE = f"/files/{sample_id('file', 'amelia-plan')}"
+
+
+def test_one_person_one_address_and_all_together_have_a_bound() -> None:
+    some = Downloads(most=5, by_address=3, by_person=2)
+    first = some.begin("amelia", "192.0.2.1")
+    some.begin("amelia", "192.0.2.2")
+    with pytest.raises(TooManyDownloads):
+        some.begin("amelia", "192.0.2.3")
+    first()
+    first()
+    some.begin("amelia", "192.0.2.3")
+    for number in range(3):
+        some.begin(f"another {number}", "192.0.2.9")
+    with pytest.raises(TooManyDownloads):
+        some.begin("one more", "192.0.2.4")
+
+
+def test_who_shares_an_address_shares_its_bound() -> None:
+    some = Downloads(by_address=2)
+    for number in range(2):
+        some.begin(f"person {number}", "192.0.2.1")
+    with pytest.raises(TooManyDownloads):
+        some.begin("another", "192.0.2.1")
+    some.begin("another", "192.0.2.2")
+
+
+def test_what_was_never_ended_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = Downloads(by_person=1)
+    some.begin("amelia", "192.0.2.1")
+    monkeypatch.setattr(downloads, "LONGEST", -1.0)
+    some.begin("amelia", "192.0.2.1")
+
+
+def test_a_download_lets_go_once() -> None:
+    ended: list[str] = []
+    one = Download(iter([b"a"]), lambda: ended.append("file"), lambda: ended.append("count"))
+    assert list(one) == [b"a"]
+    one.close()
+    one.close()
+    assert ended == ["file", "count"]
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Any:
+    return portal.sign_in("amelia")
+
+
+def test_one_file_too_many_is_refused_in_words(amelia: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = Downloads(by_person=1)
+    monkeypatch.setattr(files, "downloads", some)
+    for _ in range(3):
+        amelia.get(FILE)
+        amelia.request("HEAD", FILE)
+    amelia.get(FILE, status=304, headers={"If-None-Match": amelia.get(FILE).headers["ETag"]})
+    amelia.get(f"/files/{sample_id('file', 'nowhere')}", status=404)
+    monkeypatch.setattr(files, "downloads", Downloads(by_person=0))
+    page = amelia.get(FILE, status=503)
+    assert page.headers["Retry-After"] == "30"
+    assert "Too many files at once" in page.text
