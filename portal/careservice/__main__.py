@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     finally:
         engine.dispose()
-    _Server(settings, f"{given.host}:{given.port}", given.threads).run()
+    _Server(settings, f"{given.host}:{given.port}", given.threads, given.worker_class).run()
     return 0
 
 
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--worker-class", default="gthread", help="gunicorn's setting of that name")
     parser.add_argument(
         "--issuer", default=None, help="the service's own address, without a slash at its end"
     )
@@ -180,13 +181,13 @@ def _rotate_keys(url: str) -> int:
 class _Server(BaseApplication):
     """gunicorn with one worker and threads: enough for a demo and for tests."""
 
-    def __init__(self, settings: Settings, bind: str, threads: int) -> None:
+    def __init__(self, settings: Settings, bind: str, threads: int, worker_class: str) -> None:
         self._settings = settings
         self._options: dict[str, Any] = {
             "bind": bind,
             "workers": 1,
             "threads": threads,
-            "worker_class": "gthread",
+            "worker_class": worker_class,
             "timeout": 60,
             "graceful_timeout": 2,
             "keepalive": 30,

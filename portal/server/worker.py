@@ -280,6 +280,12 @@ class Worker(BaseWorker):
             connection.drop()
 
 
+class LargeBodyWorker(Worker):
+    """The same for an application that takes e-mail with its attachments."""
+
+    largest_body = 26 * 1024 * 1024
+
+
 def _age(connection: Connection) -> float:
     return connection.since
 
