@@ -54,13 +54,17 @@ screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's pictures from th
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
 
-.PHONY: bench bench-quick bench-load
+.PHONY: bench bench-quick bench-load bench-slow
 bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write the README's table (some minutes)
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.bench
 
 bench-load: $(VENV)/.dev $(VENV)/.assets  ## 200 people for a minute, an API that is slow and sometimes fails
 	@$(RUN) -m tests.bench.waiting_room
+
+bench-slow: $(VENV)/.dev $(VENV)/.assets  ## what a thousand slow clients do to others, straight on gunicorn and behind nginx
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tests.bench.slow
 
 bench-quick: $(VENV)/.dev $(VENV)/.assets  ## the same in about a minute, keeping nothing
 	@$(RUN) -m tests.support.machine

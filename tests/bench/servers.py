@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -114,11 +114,13 @@ class Bench:
 
     def delay(self, milliseconds: int) -> None:
         """Let the stand-in wait so long before each answer."""
-        Connection(self.upstream_port, "upstream", {}).get(f"/delay/{milliseconds}")
+        with closing(Connection(self.upstream_port, "upstream", {})) as connection:
+            connection.get(f"/delay/{milliseconds}")
 
     def calls(self) -> dict[str, int]:
         """How many calls the stand-in had since this was asked last, by path."""
-        return json.loads(Connection(self.upstream_port, "upstream", {}).get("/calls").body)
+        with closing(Connection(self.upstream_port, "upstream", {})) as connection:
+            return json.loads(connection.get("/calls").body)
 
     def stop(self) -> None:
         for process in reversed(self._processes):
@@ -152,8 +154,8 @@ class Bench:
     def _wait_for(self, port: int, path: str, host: str) -> None:
         until = time.monotonic() + 60
         while time.monotonic() < until:
-            with suppress(OSError):
-                Connection(port, host, {}).get(path)
+            with suppress(OSError), closing(Connection(port, host, {})) as connection:
+                connection.get(path)
                 return
             time.sleep(0.005)
         raise AssertionError(f"nothing answers at {port}: {(self.folder / 'bench.log').read_text()[-3000:]}")

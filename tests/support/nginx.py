@@ -1,0 +1,121 @@
+"""nginx as docs/operations.md sets it up for one machine, with TLS: the document's own text, with other ports and folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import ssl
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from portal.demo.programs import path_of
+from tests.support.stack import ROOT, Process, free_port
+
+_DOCUMENT = ROOT / "docs" / "operations.md"
+_MAIN = """
+daemon off;
+pid {folder}/nginx.pid;
+worker_processes 2;
+worker_rlimit_nofile 16384;
+events {{ worker_connections 4096; }}
+http {{
+    client_body_temp_path {folder}/temp/body;
+    proxy_temp_path {folder}/temp/proxy;
+    fastcgi_temp_path {folder}/temp/fastcgi;
+    uwsgi_temp_path {folder}/temp/uwsgi;
+    scgi_temp_path {folder}/temp/scgi;
+    include {folder}/portal.conf;
+}}
+"""
+"""What Debian's nginx.conf is around the document's file, with what the document says to set there."""
+
+
+class Nginx(Process):
+    """It answers at `port` over TLS and at `plain_port` without, in front of a portal on this machine."""
+
+    def __init__(self, folder: Path, portal_port: int) -> None:
+        self.folder = folder
+        self.port, self.plain_port = free_port(), free_port()
+        self.temp = folder / "temp"
+        self.temp.mkdir(parents=True)
+        _certify(folder)
+        (folder / "portal.conf").write_text(self._documented(portal_port))
+        (folder / "nginx.conf").write_text(_MAIN.format(folder=folder))
+        program = path_of("nginx")
+        if os.geteuid() == 0:
+            for one in (folder, self.temp):
+                shutil.chown(one, "www-data")
+        super().__init__(
+            [program, "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", "stderr"], {}, folder / "log"
+        )
+        until = time.monotonic() + 30
+        while not _listens(self.port):
+            assert self.child.poll() is None and time.monotonic() < until, self.log.read_text()
+            time.sleep(0.02)
+
+    def _documented(self, portal_port: int) -> str:
+        text = _DOCUMENT.read_text(encoding="utf-8")
+        found = re.search(
+            r"```nginx\n(# /etc/nginx/conf\.d/portal\.conf, for one machine\n.*?)```", text, re.DOTALL
+        )
+        assert found, "docs/operations.md no longer holds nginx's file for one machine"
+        given = found[1]
+        for theirs, ours in {
+            "/var/log/nginx/error.log": f"{self.folder}/error.log",
+            "listen 80 ": f"listen 127.0.0.1:{self.plain_port} ",
+            "listen 443 ": f"listen 127.0.0.1:{self.port} ",
+            "/etc/portal/tls/": f"{self.folder}/",
+            "http://127.0.0.1:8000;": f"http://127.0.0.1:{portal_port};",
+        }.items():
+            assert theirs in given, f"docs/operations.md: {theirs}"
+            given = given.replace(theirs, ours)
+        return given
+
+    @property
+    def authority(self) -> Path:
+        """What a client believes that talks to it, as a PEM file."""
+        return self.folder / "fullchain.pem"
+
+    def trust(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=str(self.authority))
+
+    def files_held(self) -> list[Path]:
+        """Whatever lies in its folders of temporary files."""
+        return [file for file in self.temp.rglob("*") if file.is_file()]
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _certify(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "fullchain.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
