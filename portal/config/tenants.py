@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from babel.core import get_global
 
 from portal.config.client_keys import ClientKey, read_client_key
+from portal.config.contact import Contact, read_contact
 from portal.config.document_seal import DocumentSeal, read_document_seal
 
 LANGUAGES = ("en", "es", "ar")
@@ -95,6 +96,7 @@ class Tenant:
     id_token_hint: bool
     identity_origins: tuple[str, ...]
     document_seal: DocumentSeal | None
+    contact: Contact | None
 
     @property
     def auth_origin(self) -> str:
@@ -215,7 +217,7 @@ class _Reader:
                 "id_token_hint",
                 "identity_origins",
             ),
-            *("base_url", "auth_url", "scope", "roles", "service_client", "document_seal"),
+            *("base_url", "auth_url", "scope", "roles", "service_client", "document_seal", "contact"),
         }
         self.faults += [f"{where}.{unknown}: is no setting of a tenant" for unknown in table.keys() - known]
         shared = {**care, **table}
@@ -224,6 +226,7 @@ class _Reader:
         tenant_id = self._text(table, "tenant_id", where, default="") or None
         if (tenant_claim is None) != (tenant_id is None):
             self.faults.append(f"{where}.tenant_id: goes together with tenant_claim")
+        country = self._country(table, where)
         scope = self._text(shared, "scope", where, default=_SCOPE)
         if "openid" not in scope.split():
             self.faults.append(f"{where}.scope: must hold openid, else no ID token can be checked")
@@ -245,7 +248,7 @@ class _Reader:
                 else None
             ),
             time_zone=self._zone(table, where),
-            country=self._country(table, where),
+            country=country,
             languages=self._languages(table, where),
             accent=accent,
             on_accent=self._on_accent(accent, where),
@@ -254,6 +257,7 @@ class _Reader:
             id_token_hint=self._flag(shared, "id_token_hint", where),
             identity_origins=tuple(self._texts(shared, "identity_origins", where, default=[])),
             document_seal=self._document_seal(table, where),
+            contact=self._contact(table, where, country),
         )
 
     def _table(self, table: _Table, key: str, where: str) -> _Table:
@@ -346,6 +350,13 @@ class _Reader:
         seal, faults = read_document_seal(cast("_Table", table["document_seal"]), where)
         self.faults += faults
         return seal
+
+    def _contact(self, table: _Table, where: str, country: str | None) -> Contact | None:
+        if "contact" not in table:
+            return None
+        contact, faults = read_contact(self._table(table, "contact", where), f"{where}.contact", country)
+        self.faults += faults
+        return contact
 
     def _params(self, table: _Table, where: str) -> Mapping[str, str]:
         params = self._table(table, "authorize_params", where)

@@ -150,8 +150,10 @@ def tenants_file(plan: Plan) -> str:
         "harbour": ("Harbour Fertility Centre", "Europe/Madrid", "#1f4e8c"),
     }
     certify(plan.data, {key: name for key, (name, _, _) in clinics.items()})
+    # Numbers of Ofcom's ranges for drama, and a name that RFC 2606 reserves: nobody is called by a demo.
+    numbers = {"riverside": ("020 7946 0120", "020 7946 0199"), "harbour": ("0151 496 0120", "0151 496 0199")}
     tables = [f'[care]\nbase_url = "{plan.service}"\nauth_url = "{plan.service}"\nidempotency = true\n']
-    tables += [_tenant(plan, key, *look) for key, look in clinics.items()]
+    tables += [_tenant(plan, key, *look) + _contact(key, *numbers[key]) for key, look in clinics.items()]
     return "\n".join(tables)
 
 
@@ -184,6 +186,18 @@ client_secret_env = "{key.upper()}_SERVICE_SECRET"
 [tenants.{key}.document_seal]
 certificate = {json.dumps(str(certificate))}
 key_file = {json.dumps(str(key_file))}
+"""
+
+
+def _contact(key: str, telephone: str, out_of_hours: str) -> str:
+    return f"""
+[tenants.{key}.contact]
+telephone = "{telephone}"
+out_of_hours = "{out_of_hours}"
+hours = {{ "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }}
+email = "care@{key}.example"
+address = "{key.capitalize()} House\\n1 Quayside"
+map = "https://maps.example/{key}"
 """
 
 

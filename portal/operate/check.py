@@ -69,6 +69,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield _settings(settings)
     yield from _unknown(settings)
     yield from _colours(tenants)
+    yield from _contacts(tenants)
     yield from _store(settings)
     yield from _cache(settings)
     yield _audit(settings)
@@ -106,6 +107,20 @@ def _colours(tenants: list[Tenant]) -> Iterator[Finding]:
         )
     if not faint:
         yield Finding("accents", "every contrast with white is 4.5 or more")
+
+
+def _contacts(tenants: list[Tenant]) -> Iterator[Finding]:
+    """The portal works without; but its pages tell patients to call the clinic."""
+    for tenant in tenants:
+        what = f"tenants.{tenant.key}.contact"
+        if tenant.contact is None:
+            todo = "Name its telephone number: pages tell patients to call the clinic"
+            yield Finding(what, "isn't configured", todo)
+        elif tenant.contact.hours and tenant.contact.out_of_hours is None:
+            todo = "Name one: patients inject at night, and look for help then"
+            yield Finding(what, "has no out_of_hours line", todo)
+    if all(tenant.contact for tenant in tenants):
+        yield Finding("contacts", "every clinic can be called")
 
 
 def _printing() -> Finding:

@@ -11,7 +11,7 @@ from portal.context import session
 from portal.i18n.locale import direction, language
 from portal.services.errors import CareError, NotOffered
 from portal.signin.flow import local_path
-from portal.web import bell, filters, headers, htmx, locale_selector, templates
+from portal.web import bell, clinic_contact, filters, headers, htmx, locale_selector, templates
 from portal.web.navigation import navigation
 from portal.web.pages import Frame
 from portal.web.routing import own_address
@@ -31,6 +31,7 @@ def init_app(app: Flask) -> None:
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered
     filters.init_app(app)
+    clinic_contact.init_app(app)
     app.context_processor(_context)
 
 

@@ -87,6 +87,19 @@ def test_where_all_is_well_everything_is_said_to_be(service: CareService, tmp_pa
         assert said in done.stdout, done.stdout
 
 
+def test_a_clinic_that_cannot_be_called_is_noted(looked: Callable[..., list[Finding]]) -> None:
+    found = {one.what: one for one in looked(("[tenants.harbour.contact]", "[elsewhere.contact]"))}
+    assert not found["tenants.harbour.contact"].is_fault
+    assert "telephone number" in found["tenants.harbour.contact"].todo
+    assert "tenants.riverside.contact" not in found
+
+
+def test_a_clinic_without_a_line_for_the_night_is_noted(looked: Callable[..., list[Finding]]) -> None:
+    found = {one.what: one for one in looked(('out_of_hours = "020 7946 0199"\n', ""))}
+    assert "out_of_hours" in found["tenants.riverside.contact"].found
+    assert "contacts" in found
+
+
 def test_a_fault_goes_to_stderr_and_into_the_exit_status(service: CareService, tmp_path: Path) -> None:
     (tmp_path / "store.db").write_text("no database " * 1000)
     done = subprocess.run(

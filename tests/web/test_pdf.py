@@ -169,6 +169,7 @@ def test_every_page_says_whose_it_is_and_where_it_stands(signed: Document) -> No
     for number, page in enumerate(signed.pages, start=1):
         assert f"Page {number} of {len(signed.pages)}" in page
         assert "Riverside Fertility" in page
+        assert "020 7946 0120" in page
 
 
 def test_the_copy_can_be_read_by_everyone(signed: Document) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 import pytest
 from icalendar import Calendar
@@ -297,3 +298,24 @@ def test_the_token_request_has_the_four_fields_of_the_specification(
     headers = {name.lower(): value for name, value in call.headers}
     assert headers["content-type"].startswith("application/x-www-form-urlencoded")
     assert "authorization" not in headers
+
+
+@pytest.mark.parametrize(
+    ("at", "number", "said"),
+    [
+        (datetime(2027, 3, 1, 10), "+442079460120", "Call 020 7946 0120 · Open until 18:00."),
+        (datetime(2027, 3, 1, 23), "+442079460199", "Out of hours, call 020 7946 0199 · The clinic opens"),
+    ],
+)
+def test_every_page_says_which_number_answers_now(
+    portal: PortalThread, anybody: Visitor, at: datetime, number: str, said: str
+) -> None:
+    before = portal.clock.ahead
+    portal.clock.now = at.replace(tzinfo=ZoneInfo("Europe/London")).timestamp()
+    try:
+        page = anybody.get("/nowhere", status=404)
+    finally:
+        portal.clock.ahead = before
+    called = [link["href"] for link in page.select("main .reach a, footer .reach a")]
+    assert called == [f"tel:{number}"] * 2, "beside what to do, and in the footer"
+    assert said in page.words

@@ -1,0 +1,88 @@
+"""How a clinic is reached: what the tenants file may say, and which number answers when."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import datetime, time
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from portal.config.contact import Contact, read_contact
+
+WHOLE = """
+telephone = "020 7946 0120"
+out_of_hours = "+44 20 7946 0199"
+hours = { "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }
+email = "care@riverside.example"
+address = "Riverside House\\n1 Quayside"
+map = "https://maps.example/riverside"
+"""
+
+
+def read(toml: str, country: str | None = "GB") -> tuple[Contact | None, list[str]]:
+    return read_contact(tomllib.loads(toml), "tenants.riverside.contact", country)
+
+
+def the_contact(toml: str = WHOLE) -> Contact:
+    contact, faults = read(toml)
+    assert contact is not None, faults
+    return contact
+
+
+def test_everything_is_read() -> None:
+    contact = the_contact()
+    assert (contact.telephone, contact.out_of_hours) == ("+442079460120", "+442079460199")
+    assert contact.address == ("Riverside House", "1 Quayside")
+    assert (contact.email, contact.map) == ("care@riverside.example", "https://maps.example/riverside")
+    assert [(line.first, line.last) for line in contact.hours] == [(0, 4), (5, 5)]
+
+
+def test_a_telephone_number_is_enough() -> None:
+    contact = the_contact('telephone = "020 7946 0120"')
+    assert (contact.out_of_hours, contact.hours, contact.address) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("toml", "country", "said"),
+    [
+        ('email = "care@riverside.example"', "GB", "telephone: is missing"),
+        ('telephone = "call us"', "GB", "telephone: is a telephone number (found 'call us')"),
+        ('telephone = "020 7946 0120"', None, "telephone: is a telephone number, with its country code"),
+        (WHOLE.replace("telephone", "phone"), "GB", "phone: is no setting of a contact"),
+        (WHOLE.replace("care@", "care at "), "GB", "email: is an e-mail address"),
+        (WHOLE.replace("https://", "javascript:"), "GB", "map: is an https address"),
+        (WHOLE.replace("Mon-Fri", "Fri-Mon"), "GB", "hours: names weekdays and times"),
+        (WHOLE.replace("18:00", "24:30"), "GB", "hours: names weekdays and times"),
+        ('telephone = "020 7946 0120"\nhours = "always"', "GB", "hours: is a table like"),
+        ('telephone = "020 7946 0120"\naddress = " "', "GB", "address: is a text that is not empty"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(toml: str, country: str | None, said: str) -> None:
+    contact, faults = read(toml, country)
+    assert contact is None
+    assert any(f"tenants.riverside.contact.{said}" in fault for fault in faults), faults
+
+
+@pytest.mark.parametrize(
+    ("day", "hour", "until", "opens"),
+    [
+        (23, 7, None, (23, 8)),  # a Monday
+        (23, 8, time(18), (24, 8)),
+        (27, 18, None, (28, 9)),
+        (28, 11, time(12), (30, 8)),
+        (29, 3, None, (30, 8)),
+    ],
+)
+def test_the_clinic_is_open_by_its_own_clock(
+    day: int, hour: int, until: time | None, opens: tuple[int, int]
+) -> None:
+    at = datetime(2026, 11, day, hour, tzinfo=ZoneInfo("Europe/London"))
+    assert the_contact().closes(at) == until
+    assert the_contact().next_opening(at) == at.replace(day=opens[0], hour=opens[1])
+
+
+def test_where_nobody_said_when_it_is_open_nothing_is_claimed() -> None:
+    contact = the_contact('telephone = "020 7946 0120"')
+    at = datetime(2026, 11, 23, 12, tzinfo=ZoneInfo("Europe/London"))
+    assert (contact.closes(at), contact.next_opening(at)) == (None, None)
