@@ -110,6 +110,11 @@ class Consents(Seen):
         self.follow(title)
         return Consent(self.page, self.origin)
 
+    def sign(self, title: Words) -> Reading:
+        """Begin to sign one of those that wait for this person."""
+        self.follow(title)
+        return Reading(self.page, self.origin)
+
 
 class Consent(Seen):
     """One form, on its paper."""
@@ -136,18 +141,10 @@ class Reading(Seen):
 
 
 class Statements(Seen):
-    def agree_to_all(self) -> Checking:
+    def agree_to_all(self) -> Naming:
         for box in self.main.get_by_role("checkbox").all():
             box.check()
         self.press("Continue")
-        return Checking(self.page, self.origin)
-
-
-class Checking(Seen):
-    HEADING = "Check before you sign"
-
-    def go_on(self) -> Naming:
-        self.press("Continue to sign")
         return Naming(self.page, self.origin)
 
 
@@ -214,6 +211,6 @@ def sign_in(page: Page, origin: str, name: str, path: str = "/") -> Home:
     return Home(page, origin)
 
 
-def signs(consent: Consent, name: str) -> Receipt:
-    """Every step from the form to the receipt."""
-    return consent.read_and_sign().have_read().agree_to_all().go_on().sign_as(name)
+def signs(reading: Reading, name: str) -> Receipt:
+    """Every step from reading the form to the receipt."""
+    return reading.have_read().agree_to_all().sign_as(name)

@@ -35,7 +35,7 @@ def test_a_couple_signs_one_form_in_turn_and_one_of_them_withdraws(visit: SignIn
     form = amelia.consents().open(GENETIC)
     receipt = signs(form, "Amelia Hart")
     receipt.sees("Amelia Hart").sees("Name typed in the portal")
-    receipt = signs(daniel.consents().open(GENETIC), "Daniel Hart")
+    receipt = signs(daniel.consents().sign(GENETIC), "Daniel Hart")
     receipt.sees("Amelia Hart").sees("Daniel Hart")
     receipt.verify()
     expect(receipt.checks).to_have_text(
@@ -60,7 +60,7 @@ def test_a_couple_signs_one_form_in_turn_and_one_of_them_withdraws(visit: SignIn
 
 def test_a_form_is_signed_without_scripts(visit: SignIn) -> None:
     amelia = visit("amelia", javascript=False, width=390, height=844)
-    receipt = signs(amelia.consents().open(STORAGE), "Amelia Hart")
+    receipt = signs(amelia.consents().sign(STORAGE), "Amelia Hart")
     receipt.sees("Everyone has signed.")
     receipt.follow("All consents")
     amelia.go("/consents").sees("Signed")
@@ -68,9 +68,7 @@ def test_a_form_is_signed_without_scripts(visit: SignIn) -> None:
 
 def test_a_name_that_is_not_the_signers_is_refused_in_words(visit: SignIn) -> None:
     daniel = visit("daniel")
-    naming = (
-        daniel.consents().open(re.compile("legal parent")).read_and_sign().have_read().agree_to_all().go_on()
-    )
+    naming = daniel.consents().sign(re.compile("legal parent")).have_read().agree_to_all()
     naming.page.get_by_label("Type your full name").fill("Somebody Else")
     naming.press("Sign this form")
     expect(naming.page.get_by_role("alert")).to_contain_text("Daniel Hart")

@@ -61,9 +61,9 @@ def summary(page: Seen, words: str) -> Locator:
 
 def test_a_couple_signs_and_one_withdraws(person: Person) -> None:
     amelia, daniel = person("amelia"), person("daniel")
-    receipt = signs(amelia.consents().open(GENETIC), "Amelia Hart")
+    receipt = signs(amelia.consents().sign(GENETIC), "Amelia Hart")
     receipt.sees("Name typed in the portal")
-    receipt = signs(daniel.consents().open(GENETIC), "Daniel Hart")
+    receipt = signs(daniel.consents().sign(GENETIC), "Daniel Hart")
     receipt.press("Verify")
     seen(receipt).sees("Matches")
     amelia.go("/consents").follow(GENETIC)
@@ -72,7 +72,7 @@ def test_a_couple_signs_and_one_withdraws(person: Person) -> None:
 
 
 def test_a_statement_left_out_is_said_and_leads_to_it(person: Person) -> None:
-    reading = person("daniel").consents().open(re.compile("legal parent")).read_and_sign()
+    reading = person("daniel").consents().sign(re.compile("legal parent"))
     step = reading.have_read()
     step.press("Continue")
     refused = seen(step)
@@ -232,7 +232,7 @@ def test_a_nurse_makes_a_form_from_a_template_and_finds_it_by_filter(person: Per
 def test_a_nurse_countersigns_as_witness(person: Person) -> None:
     victor = person("victor")
     page = _first_to_sign(victor)
-    signs(Consent(page.page, page.origin), "Victor Castellanos").sees("Victor Castellanos")
+    signs(Consent(page.page, page.origin).read_and_sign(), "Victor Castellanos").sees("Victor Castellanos")
 
 
 def _first_to_sign(home: Home) -> Seen:

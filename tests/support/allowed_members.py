@@ -32,7 +32,7 @@ PATIENTS: dict[str, str] = {
         "Clause: heading summary text; ConsentForm: patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
-    "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": (
+    "/consents/<record:consent_id>/sign/<any(read, statements, name):step>": (
         "Clause: heading summary text; ConsentForm: patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
@@ -131,7 +131,7 @@ STAFF: dict[str, str] = {
         "Clause: heading summary text; ConsentForm: patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
-    "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": (
+    "/consents/<record:consent_id>/sign/<any(read, statements, name):step>": (
         "Clause: heading summary text; ConsentForm: patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),

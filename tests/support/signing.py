@@ -81,9 +81,10 @@ def sign(visitor: Any, form: str, name: str) -> Any:
     return page.form(f"{form}/sign").submit(signature=name)
 
 
-def after_a_while(portal: Any, form: Any, **values: str) -> Any:
-    """Send a form six minutes later, and return the sign-in page that it leads to."""
-    fields = [(name, value) for name, value in form.fields() if name not in values] + list(values.items())
+def after_a_while(portal: Any, form: Any, ticked: Any = (), **values: str) -> Any:
+    """Send a form six minutes later, with boxes ticked, and return the sign-in page that it leads to."""
+    fields = [(name, value) for name, value in form.fields() if name not in values]
+    fields += [*values.items(), *ticked]
     visitor = form.page.visitor
     portal.clock.advance(6 * 60)
     behind = {"Referer": form.page.url}

@@ -45,9 +45,9 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/consents": [("amelia", "/consents", 1), ("nora", "/consents", 1), ("nora", "/consents?q=genetic", 1)],
     "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 1)],
     "/consents/<record:consent_id>/receipt.pdf": [("amelia", f"{SIGNED}/receipt.pdf", 1)],
-    "/consents/<record:consent_id>/receipt": [("amelia", f"{SIGNED}/receipt?verify=1", 1)],
+    "/consents/<record:consent_id>/receipt": [("amelia", f"{SIGNED}/receipt?verify=1", 2)],
     "/consents/<record:consent_id>/sign": [("amelia", f"{FORM}/sign", 1)],
-    "/consents/<record:consent_id>/sign/<any(read, statements, check, name):step>": [
+    "/consents/<record:consent_id>/sign/<any(read, statements, name):step>": [
         ("amelia", f"{FORM}/sign/read", 1)
     ],
     "/consents/<record:consent_id>/revoke": [("amelia", f"{REVOCABLE}/revoke", 1)],

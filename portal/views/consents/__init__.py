@@ -7,17 +7,19 @@ from flask import Blueprint, Response, request, url_for
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.consents import all_consents, content_hash, get_consent, list_consents
+from portal.services.errors import CareError
+from portal.services.gather import gather
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
 from portal.state.sessions import Person
 from portal.views.consents import create, labels, pdf, revoke, sign
 from portal.views.consents.eligibility import may_create
-from portal.views.consents.list import LISTING, Groups, Row, group, rows, with_text_in_doubt
+from portal.views.consents.list import LISTING, Groups, Item, Row, group, rows, with_text_in_doubt
 from portal.views.consents.missing import missing_words
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
 from portal.web import audit
 from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render
+from portal.web.htmx import redirect_to, render, wants
 from portal.web.listing import Table
 from portal.web.pages import Page
 
@@ -44,7 +46,8 @@ class TablePage(Page, template="consents/table.html"):
 class ReceiptPage(Page, template="consents/receipt.html"):
     """Who signed what; `checks` is None until it is verified, `missing` says who hasn't signed yet.
 
-    `seal_check` is None where there is no seal: not everyone has signed, or the clinic's system makes none.
+    `seal_check` is None where there is no seal: not everyone has signed, or the clinic's system makes none. `next_form` is
+    the form that a patient is to sign next.
     """
 
     form: ConsentForm
@@ -54,6 +57,7 @@ class ReceiptPage(Page, template="consents/receipt.html"):
     is_ended: bool
     missing: list[str]
     seal_check: SealCheck | None
+    next_form: Item | CareError | None
 
 
 @bp.get("", endpoint="list")
@@ -89,7 +93,10 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def receipt(care: Care, person: Person, consent_id: str) -> Response:
     """Show who signed what and when; with `verify`, say whether the text is still the one that was signed."""
-    form = get_consent(care, consent_id)
+    read, next_form = gather(lambda: get_consent(care, consent_id), lambda: _next_to_sign(care, person))
+    if isinstance(read, CareError):
+        raise read
+    form = read
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
     audit.note("consent.receipt", "done", kind="consent", id_=form.id)
@@ -101,5 +108,13 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         is_ended=form.is_ended,
         missing=missing_words(form, person),
         seal_check=check_seal(form),
+        next_form=next_form,
     )
     return render(page, fragment="verification")
+
+
+def _next_to_sign(care: Care, person: Person) -> Item | None:
+    """The form that waits most urgently for a patient; the clinic's people have their work list."""
+    if person.is_staff or wants("verification"):
+        return None
+    return next(iter(group(list_consents(care, limit=100).items, person).mine), None)

@@ -1,7 +1,8 @@
-"""Signing a consent form: read, acknowledge each statement, check, confirm it is you, type your name.
+"""Signing a consent form: read, acknowledge each statement, confirm it is you, check and type your name.
 
 Every step is one POST form below `/consents/<id>/sign`, without htmx: a signature is given on whole pages. What is
 shown and given is a `Signing` (portal.views.consents.signing), and one operation signs once (portal.web.act_once).
+What was left out or mistyped is answered by a redirect to the step, which keeps it: Back never asks to send it again.
 """
 
 from __future__ import annotations
@@ -72,19 +73,14 @@ class DeclarePage(StepPage, template="consents/sign/declare.html"):
     is_refused: bool
 
 
-class CheckPage(StepPage, template="consents/sign/check.html"):
-    """What is about to be signed."""
-
-    embryos: list[str]
-
-
 class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
     """The last step, before a fresh sign-in."""
 
 
 class NamePage(StepPage, template="consents/sign/name.html"):
-    """The last step; `is_undone` says that a signature surely didn't arrive."""
+    """The last step: what is about to be signed, and the name; `is_undone` says that a signature surely didn't arrive."""
 
+    embryos: list[str]
     is_refused: bool
     is_undone: bool
 
@@ -126,7 +122,7 @@ def signing_step(
 
 
 @bp.get("/<record:consent_id>/sign")
-@bp.get("/<record:consent_id>/sign/<any(read, statements, check, name):step>", endpoint="step")
+@bp.get("/<record:consent_id>/sign/<any(read, statements, name):step>", endpoint="step")
 @signed_in(Side.PATIENT, Side.STAFF)
 @signing_step
 def show(signing: Signing, step: str = "") -> Response:
@@ -134,7 +130,8 @@ def show(signing: Signing, step: str = "") -> Response:
     audit.note("consent.read", "done", kind="consent", id_=signing.form.id)
     signing = _restore_unsent(signing)
     wanted = Step(step) if step else signing.step
-    return _show(signing, min(wanted, signing.step, key=list(Step).index))
+    shown = min(wanted, signing.step, key=list(Step).index)
+    return _show(signing, shown, is_refused="refused" in request.args and _is_wanting(signing, shown))
 
 
 @bp.post("/<record:consent_id>/sign/read")
@@ -154,7 +151,7 @@ def statements(signing: Signing) -> Response:
     audit.assure()
     signing = _keep_statements(signing, request.form)
     if signing.step is Step.STATEMENTS:
-        return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
+        return _once_more(signing, Step.STATEMENTS)
     if signing.progress.declared:
         audit.note(
             "consent.declare", "done", kind="consent", id_=signing.form.id, declared=signing.progress.declared
@@ -162,20 +159,12 @@ def statements(signing: Signing) -> Response:
     return _go_on(signing)
 
 
-@bp.post("/<record:consent_id>/sign/check")
-@signed_in(Side.PATIENT, Side.STAFF)
-@signing_step
-def check(signing: Signing) -> Response:
-    """The person has looked over what they are about to sign."""
-    return _go_on(signing.keep(has_checked=True) if signing.step is Step.CHECK else signing)
-
-
 @bp.post("/<record:consent_id>/sign/confirm")
 @signed_in(Side.PATIENT, Side.STAFF)
 @signing_step
 def confirm(signing: Signing) -> Response:
     """Sign in afresh, and come back to this step."""
-    return _go_on(signing) if signing.is_fresh else _fresh_sign_in(signing)
+    return _go_on(signing)
 
 
 @bp.post("/<record:consent_id>/sign/name")
@@ -186,13 +175,13 @@ def sign(signing: Signing) -> Response:
     """Sign with the typed name, once."""
     signing = _keep_name(signing, request.form)
     if signing.step is Step.STATEMENTS:
-        return _show(signing, Step.STATEMENTS, status=422, is_refused=True)
+        return _once_more(signing, Step.STATEMENTS)
     if signing.step is not Step.NAME:
         return _go_on(signing)
     if not signing.is_fresh:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
-        return _show(signing, Step.NAME, status=422, is_refused=True)
+        return _once_more(signing, Step.NAME)
     outcome = act_once(
         signing.attempt,
         lambda _key: _send(signing),
@@ -263,10 +252,10 @@ def _refused(signing: Signing, error: errors.CareError) -> Response:
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
     if signing.declaration:
         declared = signing.declaration.is_among(form.getlist("statement"), g.tenant.languages)
-        return signing.keep(declared=declared, has_checked=False)
+        return signing.keep(declared=declared)
     ids = {statement.id for statement in signing.form.statements or ()}
     ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
-    return signing.keep(acknowledged=ticked, has_checked=False)
+    return signing.keep(acknowledged=ticked)
 
 
 def _keep_name(signing: Signing, form: MultiDict[str, str]) -> Signing:
@@ -286,7 +275,20 @@ def _restore_unsent(signing: Signing) -> Signing:
 
 
 def _go_on(signing: Signing) -> Response:
+    """To the next step; to the last one by a fresh sign-in, where the person's is too old to sign."""
+    if signing.step is Step.NAME and not signing.is_fresh:
+        return _fresh_sign_in(signing)
     return redirect_to(url_for("consents.sign.step", consent_id=signing.form.id, step=signing.step))
+
+
+def _once_more(signing: Signing, step: Step) -> Response:
+    """To the same step, where something is wanting."""
+    return redirect_to(url_for("consents.sign.step", consent_id=signing.form.id, step=step, refused=1))
+
+
+def _is_wanting(signing: Signing, step: Step) -> bool:
+    """Whether what was given at this step isn't enough; an old address of a refusal may say so no longer."""
+    return signing.step is Step.STATEMENTS if step is Step.STATEMENTS else not signing.is_name_right
 
 
 def _show(
@@ -322,14 +324,6 @@ def _show(
             page = StatementsPage(
                 signing=signing, form=form, step_number=number, is_stale=is_stale, is_refused=is_refused
             )
-        case Step.CHECK:
-            page = CheckPage(
-                signing=signing,
-                form=form,
-                step_number=number,
-                is_stale=is_stale,
-                embryos=embryo_names(signing.care, form),
-            )
         case Step.NAME if not signing.is_fresh:
             page = ConfirmPage(signing=signing, form=form, step_number=number, is_stale=is_stale)
         case Step.NAME:
@@ -340,6 +334,7 @@ def _show(
                 is_stale=is_stale,
                 is_refused=is_refused,
                 is_undone=is_undone,
+                embryos=embryo_names(signing.care, form),
             )
     return render(page, status=status)
 

@@ -32,7 +32,6 @@ class Step(StrEnum):
 
     READ = "read"
     STATEMENTS = "statements"
-    CHECK = "check"
     NAME = "name"
 
 
@@ -52,7 +51,6 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     has_read: bool = False
     acknowledged: tuple[str, ...] = ()
     declared: str = ""
-    has_checked: bool = False
     typed: str = ""
     before: Snapshot | None = None
     is_unconfirmed: bool = False
@@ -125,7 +123,7 @@ class Signing:
             return Step.READ
         if not self.is_agreed:
             return Step.STATEMENTS
-        return Step.NAME if self.progress.has_checked else Step.CHECK
+        return Step.NAME
 
     @property
     def changes(self) -> list[Change]:

@@ -235,7 +235,7 @@ def test_the_page_of_a_decision_leads_to_the_form_that_is_open_for_it(
         assert other not in grace.get(address("GO-1", "end-storage")).text
     form = put_form(service, "grace-disposition", "GO-1", status="Pending", disposition="Discard")
     unsign(service, form, "Patient")
-    assert grace.get(address("GO-1", "end-storage")).link("Read and sign") == f"/consents/{form}"
+    assert grace.get(address("GO-1", "end-storage")).link("Read and sign") == f"/consents/{form}/sign"
     waiting = put_form(service, "grace-disposition", "GO-4", status="PartiallySigned", disposition="Discard")
     unsign(service, waiting, "Partner")
     assert "You have signed it. Waiting for Joseph" in grace.get(address("GO-4", "end-storage")).words
