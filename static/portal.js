@@ -169,6 +169,12 @@
     ends = later;
     dialog.close();
   };
+  // A choice is named on the button that sends it.
+  document.addEventListener("change", ({ target }) => {
+    const { namesButton } = target.dataset;
+    if (namesButton) $(".act-bar .button span", target.form).textContent = namesButton;
+  });
+
   // A form is read aloud by a voice of this device alone: others send the text to whoever made the voice.
   const reader = $("[data-read-aloud]");
   if (reader && window.speechSynthesis) {

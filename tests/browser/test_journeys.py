@@ -32,7 +32,7 @@ def test_a_couple_signs_one_form_in_turn_and_one_of_them_withdraws(visit: SignIn
     """The whole journey with scripts: two people, two roles, receipts, withdrawal, signing out, Back."""
     amelia = visit("amelia")
     daniel = visit("daniel")
-    form = amelia.consents().open(GENETIC)
+    form = amelia.consents().sign(GENETIC)
     receipt = signs(form, "Amelia Hart")
     receipt.sees("Amelia Hart").sees("Name typed in the portal")
     receipt = signs(daniel.consents().sign(GENETIC), "Daniel Hart")

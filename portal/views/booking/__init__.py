@@ -23,7 +23,7 @@ from portal.signin.service_client import ServiceBearers, ServiceCare
 from portal.state.booking_links import OWNER, BookingLink, BookingLinks
 from portal.state.operations import Operation, State
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
-from portal.views.booking.windows import FIRST_VISIT, Week, chosen_day, read_week
+from portal.views.booking.windows import FIRST_VISIT, Week, Window, chosen_day, read_week
 from portal.web import audit
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, settled
 from portal.web.calendar_file import as_download, calendar_of
@@ -61,11 +61,14 @@ def _limit() -> str:
 
 
 class WeekPage(Page, template="booking/show.html"):
-    """A week's free times as a form; `note` and `is_missing` say why nothing was booked."""
+    """A week's free times as a form, a day at a time; `note` and `is_missing` say why nothing was booked.
+
+    `nearest` are the free times next to one that was asked for and isn't free.
+    """
 
     address: str
     week: Week
-    chosen_window: str
+    nearest: list[Window]
     note: str
     is_missing: bool
 
@@ -188,10 +191,11 @@ def _refused(care: ServiceCare, signed: str, error: CareError) -> Response:
 def _choose(
     care: ServiceCare, signed: str, *, status: int = 200, note: str = "", is_missing: bool = False
 ) -> Response:
+    week = _week(care)
     page = WeekPage(
         address=url_for(".show", signed=signed),
-        week=_week(care),
-        chosen_window="",
+        week=week,
+        nearest=week.nearest(request.form.get("window", "")) if note else [],
         note=note,
         is_missing=is_missing,
     )

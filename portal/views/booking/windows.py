@@ -17,7 +17,7 @@ from flask import g, request
 
 from portal.dates import in_zone
 from portal.i18n.gettext import _
-from portal.parse import calendar_date
+from portal.parse import calendar_date, time_of_day
 from portal.services.client import Care
 from portal.services.physicians import list_physicians
 from portal.services.records.physicians import Physician
@@ -74,17 +74,37 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """A week of one physician's time (with busy times) or, with `physician` None, of anybody's."""
+    """A week of one physician's time (with busy times) or, with `physician` None, of anybody's.
+
+    `asked` is the day that is asked for, None for none.
+    """
 
     first_day: date
     physicians: tuple[Physician, ...]
     physician: Physician | None
     days: tuple[Day, ...]
+    asked: date | None = None
 
     @property
     def is_full(self) -> bool:
         """Whether there is no window in it."""
         return not any(day.windows for day in self.days)
+
+    @property
+    def shown(self) -> Day | None:
+        """The day that is asked for, else the first with a window; None where nothing is free."""
+        if self.is_full:
+            return None
+        asked = (day for day in self.days if day.date == self.asked)
+        return next(asked, None) or next(day for day in self.days if day.windows)
+
+    def nearest(self, value: str, most: int = 3) -> list[Window]:
+        """The free windows nearest to the one that a form asked for, in order; none where that isn't a time."""
+        asked = _read(value)
+        if asked is None:
+            return []
+        free = sorted((w for day in self.days for w in day.windows), key=lambda w: abs(w.start - asked))
+        return sorted(free[:most], key=lambda w: w.start)
 
     @property
     def earlier(self) -> date | None:
@@ -102,10 +122,18 @@ class Week:
         """The last day that is shown."""
         return self.first_day + timedelta(days=_DAYS - 1)
 
-    def href(self, base: str, first_day: date | None = None, physician_id: str | None = None) -> str:
-        """The address of another week or another physician's; an empty `physician_id` means anybody."""
+    def href(
+        self,
+        base: str,
+        first_day: date | None = None,
+        physician_id: str | None = None,
+        day: date | None = None,
+    ) -> str:
+        """The address of another week, physician's or day; an empty `physician_id` means anybody."""
         chosen = self.physician.id if self.physician else ""
         query = {"from": (first_day or self.first_day).isoformat(), "physician": chosen}
+        if day is not None:
+            query["day"] = day.isoformat()
         if physician_id is not None:
             query["physician"] = physician_id
         return f"{base}?{urlencode({name: value for name, value in query.items() if value})}"
@@ -148,6 +176,7 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
             _day(first_day + timedelta(days=offset), [chosen] if chosen else physicians, zone, now())
             for offset in range(_DAYS)
         ),
+        asked=calendar_date(request.values.get("day")),
     )
 
 
@@ -211,3 +240,10 @@ def _zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
 
 def _written(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%MZ")
+
+
+def _read(value: str) -> datetime | None:
+    """When the window begins that a form sent; None where it sent none."""
+    day, _, clock = value.partition("/")[0].removesuffix("Z").partition("T")
+    on, at = calendar_date(day), time_of_day(clock)
+    return datetime.combine(on, at.replace(tzinfo=None), UTC) if on and at else None

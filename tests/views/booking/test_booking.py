@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
@@ -54,7 +55,7 @@ def windows(page: Page) -> list[str]:
 def test_a_link_shows_free_times_of_everybody_without_signing_in(anybody: Visitor, link: Link) -> None:
     page = anybody.get(week(link()))
     assert page.heading == "Book your first visit"
-    assert len(windows(page)) > 20
+    assert len(windows(page)) > 5
     assert "Dr Victor" in page.words
     assert "Europe/London" in page.words
     labels = [x.get_text(" ", strip=True) for x in page.select("fieldset.week-day:first-of-type label")]
@@ -125,7 +126,50 @@ def test_a_time_that_was_taken_meanwhile_is_refused_kindly_with_fresh_times(
     page = slow.submit(window=chosen, status=409)
     assert "Someone else has just taken that time" in page.words
     assert chosen not in windows(page)
+    nearest = [starts(value) for value in windows(page)[:3]]
+    assert page.select("fieldset legend")[0].get_text() == "Nearest free times"
+    assert all(abs(start - starts(chosen)) <= timedelta(hours=2) for start in nearest), nearest
     assert page.form(path).submit(window=windows(page)[0]).heading == "Your visit is booked"
+
+
+def starts(value: str) -> datetime:
+    return datetime.strptime(value.partition("/")[0], "%Y-%m-%dT%H:%MZ")
+
+
+def test_one_day_is_shown_at_a_time_and_the_others_are_a_link_away(anybody: Visitor, link: Link) -> None:
+    page = anybody.get(week(link()))
+    days = page.select(".day-strip li")
+    assert len(days) == 7
+    (shown,) = page.select(".day-strip [aria-current=date]")
+    assert len({starts(value).date() for value in windows(page)}) == 1
+    other = next(a for a in page.select(".day-strip a") if a is not shown)
+    after = anybody.get(str(other["href"]))
+    assert {starts(value).date() for value in windows(page)} != {
+        starts(value).date() for value in windows(after)
+    }
+    assert len(after.select(".day-strip [aria-current=date]")) == 1
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2020-01-01", "9999-12-31", "%00"])
+def test_a_day_that_is_not_of_the_week_shows_the_first_one_with_times(
+    anybody: Visitor, link: Link, day: str
+) -> None:
+    path = week(link())
+    assert windows(anybody.get(f"{path}&day={day}")) == windows(anybody.get(path))
+
+
+def test_the_button_names_what_is_chosen(anybody: Visitor, link: Link) -> None:
+    choice = anybody.get(week(link())).select("input[name=window]")[0]
+    assert re.fullmatch(r"Book \w{3} \d+ \w{3,4}, \d\d:\d\d", str(choice["data-names-button"]))
+
+
+@pytest.mark.parametrize("window", ["2026", "9999-99-99T99:99Z/x", "T/", "0001-01-01T00:00+14:00Z/x", "\x00"])
+def test_a_time_that_is_none_is_refused_with_the_times_that_are_free(
+    anybody: Visitor, link: Link, window: str
+) -> None:
+    path = link()
+    page = anybody.get(week(path)).form(path).submit(window=window, status=409)
+    assert "Nothing was booked" in page.words and windows(page)
 
 
 def test_choosing_nothing_is_said(anybody: Visitor, link: Link) -> None:

@@ -1,0 +1,31 @@
+"""How long the pages are that people use most, on the windows that they use: what matters is in sight, not far below."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from playwright.sync_api import Browser, expect
+
+from portal.careservice.ids import sample_id
+from portal.state.booking_links import BookingLinks
+from tests.support.stack import SECRETS, PortalProcess
+
+PHONE = {"width": 390, "height": 844}
+_HEIGHT = "() => document.documentElement.scrollHeight"
+
+
+def test_an_enquirer_books_within_a_window_and_a_half(chrome: Browser, stack: PortalProcess) -> None:
+    links = BookingLinks((SECRETS["PORTAL_SECRET_KEYS"],), time.time)
+    signed = links.make(
+        clinic="riverside", prospect_id=sample_id("prospect", "tomasz"), lifetime=timedelta(days=7)
+    )
+    context = chrome.new_context(viewport=PHONE, locale="en-GB")
+    page = context.new_page()
+    page.goto(f"{stack.origin()}/book/{signed}")
+    assert page.evaluate(_HEIGHT) <= 1.5 * PHONE["height"]
+    page.locator("input[name=window]").nth(3).check()
+    button = page.get_by_role("button", name="Book")
+    expect(button).to_have_text(str(page.locator("input:checked").get_attribute("data-names-button")))
+    expect(button).to_be_in_viewport()
+    context.close()
