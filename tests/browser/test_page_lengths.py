@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from portal.careservice.ids import sample_id
 from portal.state.booking_links import BookingLinks
+from tests.browser.conftest import SignIn
 from tests.support.stack import SECRETS, PortalProcess
 
 PHONE = {"width": 390, "height": 844}
@@ -29,3 +30,19 @@ def test_an_enquirer_books_within_a_window_and_a_half(chrome: Browser, stack: Po
     expect(button).to_have_text(str(page.locator("input:checked").get_attribute("data-names-button")))
     expect(button).to_be_in_viewport()
     context.close()
+
+
+def test_notification_settings_have_a_row_for_each_kind_and_their_button_in_sight(visit: SignIn) -> None:
+    page = visit("amelia", **PHONE).go("/notifications/settings").page
+    assert page.evaluate(_HEIGHT) <= 2000
+    expect(page.get_by_role("button", name="Save my settings")).to_be_in_viewport()
+    boxes = page.get_by_role("row", name="Messages").get_by_role("checkbox").all()
+    places = [box.bounding_box() for box in boxes]
+    assert len(places) == 4
+    assert len({round(place["y"]) for place in places if place}) == 1, "four boxes in one row"
+
+
+def test_five_embryos_are_seen_within_two_windows(visit: SignIn) -> None:
+    page = visit("grace", **PHONE).go("/storage").page
+    assert page.locator(".stored > article").count() == 5
+    assert page.evaluate(_HEIGHT) <= 1600

@@ -11,7 +11,7 @@ from portal.views.episodes.lookup import reachable, read_episodes
 from portal.views.storage import decide, inventory
 from portal.views.storage.decide import Decision, decisions_about
 from portal.views.storage.inventory import show_inventory
-from portal.views.storage.view import EmbryoView, find_embryo
+from portal.views.storage.view import EmbryoView, find_embryo, next_date
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -23,11 +23,15 @@ for part in (decide.bp, inventory.bp):
 
 
 class StoragePage(Page, template="storage/index.html"):
-    """The embryos in storage, those that have left it, and whether an episode couldn't be read."""
+    """The embryos in storage, those that have left it, and whether an episode couldn't be read.
+
+    `next_date` says which of a patient's dates comes first, and what it is about; empty where none is known.
+    """
 
     stored: list[EmbryoView]
     gone: list[EmbryoView]
     is_incomplete: bool
+    next_date: str
 
 
 class EmbryoPage(Page, template="storage/show.html"):
@@ -45,10 +49,12 @@ def index(care: Care, person: Person) -> Response:
     views = [EmbryoView(embryo, episode) for episode in found.newest_first for embryo in episode.embryos]
     views.sort(key=EmbryoView.order)
     audit.shown("storage.read", "embryo", [view.embryo.id for view in views])
+    stored = [view for view in views if view.is_stored]
     page = StoragePage(
-        stored=[view for view in views if view.is_stored],
+        stored=stored,
         gone=[view for view in views if not view.is_stored],
         is_incomplete=found.is_incomplete,
+        next_date=next_date(stored),
     )
     return render(page, fragment="results")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -16,7 +17,7 @@ from portal.services.records.storage import EmbryoStatus, EmbryoStorage
 from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
-from portal.web.filters import local, long_date, today
+from portal.web.filters import isolate, local, long_date, today
 
 LOCATION = ("facility", "tank", "canister", "cane", "position")
 """The parts of a place in storage, from the outside in."""
@@ -116,6 +117,27 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
 
     episode, embryo = find_embedded(care, person, of_id)
     return EmbryoView(embryo, episode)
+
+
+def next_date(views: Iterable[EmbryoView]) -> str:
+    """Say which date of these embryos comes first from today on, and whose it is; empty where none does."""
+    ahead = [
+        (one.day, which, view.embryo.embryo_code)
+        for view in views
+        for which, one in enumerate(view.dates)
+        if one.day and one.day >= today()
+    ]
+    if not ahead:
+        return ""
+    on, which, code = min(ahead)
+    named = {"day": long_date(on), "code": isolate(code)}
+    match which:
+        case 0:
+            return _("Next date: %(day)s, your consent for %(code)s.", **named)
+        case 1:
+            return _("Next date: %(day)s, payment for %(code)s.", **named)
+        case _:
+            return _("Next date: %(day)s, the legal limit of %(code)s.", **named)
 
 
 def paid_until(embryo: EmbryoStorage) -> date | None:

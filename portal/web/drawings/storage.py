@@ -1,12 +1,11 @@
 """How far storage reaches from today: paid, agreed and allowed, one above the other on a scale of years.
 
-Near dates matter most and the law's limit is decades away, so that distance grows with the square root of time; the
+The scale is linear: what is near looks near beside a limit that is decades away. The days are in words on each bar, and the
 years are named below.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -47,14 +46,14 @@ def storage_chart(
         return None
     rows = sorted(bars, key=lambda one: one.until)
     longest = max(max((one.until - today).days for one in rows) / _DAYS, 1.0)
-    across = Axis(0, math.sqrt(longest), _START, _END)
+    across = Axis(0, longest, _START, _END)
     bottom = _TOP + len(rows) * _ROW
 
     def side(x: float) -> float:
         return _WIDTH - x if rtl else x
 
     def at(years: float) -> float:
-        return across.at(math.sqrt(max(years, 0.0)))
+        return across.at(max(years, 0.0))
 
     return drawing(
         _WIDTH,

@@ -105,9 +105,10 @@ def test_each_embryo_has_its_three_dates_and_near_ones_come_first(grace: Visitor
         f"Embryo {code}" for code in ("GO-3", "GO-1", "GO-2", "GO-4", "GO-6")
     ]
     first = cards[0].get_text(" ", strip=True)
-    for words in ("You agreed to storage until", "Storage is paid until", "The law allows storage until"):
+    for words in ("Agreed until", "Paid until", "Legal limit"):
         assert words in first
     assert "In 18 days" in first
+    assert "5 embryos in storage. Next date:" in page.words and "payment for GO-3." in page.words
     assert "In 18 days" not in cards[1].get_text()
     assert "On hold" in cards[-1].get_text()
     assert "Embryo GO-5" in page.words.partition("Not in storage any more")[2]

@@ -77,3 +77,9 @@ def test_words_of_years_never_touch() -> None:
 
 def test_without_a_date_nothing_is_drawn() -> None:
     assert draw() == ""
+
+
+def test_a_bar_is_as_long_as_its_time() -> None:
+    near, far = DatedBar("Paid", TODAY + timedelta(days=3650)), DatedBar("Law", TODAY + timedelta(days=18250))
+    (_, short), (_, long) = bars(draw(near, far))
+    assert abs(long / short - 5) < 0.1, "a linear scale"
