@@ -115,7 +115,8 @@ class Treatment:
 class NeedsPage(Page, template="home/needs.html"):
     """What needs a patient, by region; a region that couldn't be read is its error.
 
-    `is_part` when htmx asked for one region: the others are None then.
+    `is_part` when htmx asked for one region: the others are None then. `called` is how their record says that they want
+    to be called.
     """
 
     consents: tuple[Item, ...] | CareError | None = None
@@ -124,6 +125,7 @@ class NeedsPage(Page, template="home/needs.html"):
     news: tuple[Notification, ...] | CareError | None = None
     is_done: bool = False
     is_part: bool = True
+    called: str = ""
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of what stands on the page, by kind."""
@@ -157,7 +159,14 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         news=news if isinstance(news, CareError) else _notable(news),
         is_done=consents == () and messages == (),
         is_part=False,
+        called=_called(treatment),
     )
+
+
+def _called(treatment: Treatment | CareError) -> str:
+    """The name that one's own treatment calls one by; empty where none was read."""
+    views = () if isinstance(treatment, CareError) else treatment.views
+    return next((view.patient_called for view in views if view.is_own), "")
 
 
 def _with_mentioned(

@@ -19,7 +19,7 @@ from flask import Flask, g
 
 from portal.context import context
 from portal.dates import in_zone
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
 from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
@@ -33,6 +33,8 @@ def init_app(app: Flask) -> None:
         time=clock_time,
         moment=moment,
         ago=ago,
+        countdown=countdown,
+        full_date=full_date,
         zone=zone_name,
         isodate=isodate,
         telephone=telephone,
@@ -83,6 +85,11 @@ def long_date(value: date | datetime) -> str:
     return _long(plain, date_locale())
 
 
+def full_date(value: date) -> str:
+    """`Friday 27 November 2026`."""
+    return format_date(value, "full", locale=date_locale())
+
+
 def clock_time(value: datetime) -> str:
     """`09:30`, in the clinic's zone."""
     return _time(local(value).time().replace(second=0, microsecond=0), date_locale())
@@ -99,6 +106,14 @@ def ago(value: datetime) -> str:
     if abs(gone) < timedelta(minutes=1):
         gone = timedelta(seconds=-1) if gone <= timedelta() else timedelta(seconds=1)
     return format_timedelta(gone, add_direction=True, locale=date_locale(), threshold=0.9)
+
+
+def countdown(value: datetime) -> str:
+    """How long it is until then: `In 3 hours` on the day itself at the clinic, then `Tomorrow`, `In 4 days`."""
+    days = (local(value).date() - today()).days
+    if days <= 0:
+        return ago(value).capitalize()
+    return _("Tomorrow") if days == 1 else ngettext("In %(num)s day", "In %(num)s days", days)
 
 
 def zone_name(value: datetime | None = None) -> str:

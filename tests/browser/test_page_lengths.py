@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from portal.careservice.ids import sample_id
 from portal.state.booking_links import BookingLinks
 from tests.browser.conftest import SignIn
 from tests.support.stack import SECRETS, PortalProcess
 
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 _HEIGHT = "() => document.documentElement.scrollHeight"
 
 
@@ -46,3 +46,15 @@ def test_five_embryos_are_seen_within_two_windows(visit: SignIn) -> None:
     page = visit("grace", **PHONE).go("/storage").page
     assert page.locator(".stored > article").count() == 5
     assert page.evaluate(_HEIGHT) <= 1600
+
+
+def test_a_treatment_of_today_uses_both_columns_of_a_desk(visit: SignIn) -> None:
+    page = visit("amelia", width=1280, height=900).go(f"/episodes/{sample_id('episode', 'amelia-1')}").page
+    assert page.evaluate(_HEIGHT) <= 1100
+    today, beside = page.locator(".today").bounding_box(), page.locator("#next-visit").bounding_box()
+    assert today and beside
+    assert beside["x"] > today["x"] + today["width"], "beside what is to do today"
+    page.set_viewport_size(PHONE)
+    today, beside = page.locator(".today").bounding_box(), page.locator("#next-visit").bounding_box()
+    assert today and beside
+    assert beside["y"] < today["y"], "on a phone it isn't far below"

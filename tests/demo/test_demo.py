@@ -60,7 +60,7 @@ def test_it_runs_tells_who_can_sign_in_and_leaves_nothing_behind(tmp_path: Path)
         password = re.search(r"Password for everyone: (\S+)", shown)
         assert password
         visitor = Visitor(f"http://localhost:{portal_port}", password[1])
-        assert visitor.sign_in("amelia").heading == "Hello, Amelia"
+        assert visitor.sign_in("amelia").heading == "Hello, Millie"
     finally:
         demo.send_signal(signal.SIGINT)
         assert demo.wait(timeout=20) == 0

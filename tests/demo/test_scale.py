@@ -169,7 +169,7 @@ def test_a_sign_in_begun_at_one_machine_ends_at_the_other_and_goes_on_at_both(st
     assert page.path == "/notifications"
     for machine in (0, 1, 0):
         stack.lead(visitor, machine)
-        assert visitor.get("/").heading == "Hello, Amelia"
+        assert visitor.get("/").heading == "Hello, Millie"
     left = visitor.sign_out()
     assert left.path == "/signed-out"
     for machine in (1, 0):
@@ -384,7 +384,7 @@ def test_the_demo_tells_who_can_sign_in_and_leaves_nothing_behind() -> None:
         password = re.search(r"Password for everyone: (\S+)", shown)
         assert password
         visitor = Visitor(f"http://localhost:{ports[1]}", password[1])
-        assert visitor.sign_in("amelia").heading == "Hello, Amelia"
+        assert visitor.sign_in("amelia").heading == "Hello, Millie"
     finally:
         demo.send_signal(signal.SIGINT)
         assert demo.wait(timeout=30) == 0

@@ -175,4 +175,4 @@ def test_a_device_signed_out_from_another_asks_for_the_password_again(portal: Po
     sign_out_of(page, here=False).submit()
     asked = phone.get("/", status=None)
     assert asked.soup.select_one("input[name=password]"), asked.url
-    assert phone.fill_sign_in(asked, "amelia").heading == "Hello, Amelia"
+    assert phone.fill_sign_in(asked, "amelia").heading == "Hello, Millie"

@@ -26,7 +26,7 @@ def nora(portal: PortalThread) -> Any:
 
 def test_a_patient_sees_first_what_waits_for_a_signature(amelia: Any) -> None:
     page = amelia.get("/")
-    assert page.heading == "Hello, Amelia"
+    assert page.heading == "Hello, Millie"
     tasks = [task.get_text(" ") for task in page.select("#consents .task")]
     assert tasks and all("Read and sign" in task for task in tasks)
     assert any("freezing and storage" in task for task in tasks)
@@ -134,7 +134,7 @@ def stopped(tmp_path: Path) -> Iterator[Any]:
 
 def test_what_cannot_be_shown_is_said_and_offered_again(stopped: Any) -> None:
     page = stopped.get("/")
-    assert page.heading == "Hello, Amelia"
+    assert page.heading == "Hello, Millie"
     for region in ("consents", "messages", "treatment", "news"):
         failed = page.soup.select_one(f"#{region} [data-state=failed]")
         assert failed is not None and "can’t be shown right now" in failed.get_text(" ")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from flask import url_for
 from markupsafe import Markup
 
 from portal.dates import days_after
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
 from portal.services.records.episodes import Appointment, Episode, EpisodeStage, PgtBrief, TimelineEvent
 from portal.services.records.protocols import Medication, Protocol, ProtocolType
@@ -96,8 +96,26 @@ class EpisodeView:
 
     @property
     def day_note(self) -> str | None:
-        """`Day 8`, while the plan is followed."""
-        return _("Day %(day)s", day=number(self.protocol_day)) if self.protocol_day else None
+        """How far it is: `Day 8` of the plan until the trigger, the time since the transfer after it; else None.
+
+        This alone counts days for a page: they are the plan's, whose first day the clinic sets.
+        """
+        stage = self.episode.stage
+        if stage in _SINCE_TRANSFER:
+            return self._since_transfer()
+        is_counted = stage is None or not stage.known or stage in _COUNTED
+        return _("Day %(day)s", day=number(self.protocol_day)) if self.protocol_day and is_counted else None
+
+    def _since_transfer(self) -> str | None:
+        """`5 days after the transfer`, from two weeks on `3 weeks after the transfer`."""
+        moments = (e.occurred_at for e in self.events if e.stage == EpisodeStage.TRANSFER and e.verified)
+        last = max((moment for moment in moments if moment), default=None)
+        days = (today() - local(last).date()).days if last else 0
+        if days < 1:
+            return None
+        if days < 14:
+            return ngettext("%(num)s day after the transfer", "%(num)s days after the transfer", days)
+        return ngettext("%(num)s week after the transfer", "%(num)s weeks after the transfer", days // 7)
 
     @property
     def stages(self) -> list[Stage]:
@@ -155,12 +173,14 @@ class EpisodeView:
         return sorted(events, key=lambda e: e.occurred_at.timestamp() if e.occurred_at else float("-inf"))
 
     @property
-    def alerts(self) -> list[tuple[str, str]]:
-        """What to know now: tone and text, the most pressing first."""
+    def alerts(self) -> list[tuple[str, str, datetime | None]]:
+        """What to know now: tone, text and until when, the most pressing first."""
         tones = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
         order = ["urgent", "attention", "info", "success"]
         found = [
-            (tones.get(str(a.severity), "info"), a.text) for a in self.episode.alerts_at(now()) if a.text
+            (tones.get(str(a.severity), "info"), a.text, a.until)
+            for a in self.episode.alerts_at(now())
+            if a.text
         ]
         return sorted(found, key=lambda alert: order.index(alert[0]))
 
@@ -221,6 +241,13 @@ class EpisodeView:
         return days_after(start, day - 1) if start else None
 
 
+_COUNTED = (EpisodeStage.BASELINE, EpisodeStage.STIMULATION, EpisodeStage.TRIGGER)
+_SINCE_TRANSFER = (
+    EpisodeStage.TRANSFER,
+    EpisodeStage.LUTEAL_SUPPORT,
+    EpisodeStage.PREGNANCY_TEST,
+    EpisodeStage.EARLY_SCAN,
+)
 _FROZEN = (ProtocolType.FET_NATURAL, ProtocolType.FET_MEDICATED)
 _IN_EVERY_CYCLE = (
     EpisodeStage.BASELINE,

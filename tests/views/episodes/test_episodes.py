@@ -72,7 +72,7 @@ def test_a_clinic_does_not_see_anothers_episodes(portal: PortalThread) -> None:
 
 def test_today_stands_between_what_happened_and_what_comes(amelia: Any) -> None:
     states = [event["data-state"] for event in amelia.get(AMELIA).select(".timeline > .event")]
-    assert states == ["past", "past", "past", "today", "next", "next", "next"]
+    assert states == ["past", "past", "today", "next", "next", "next"]
     assert "Stimulation · Day 8" in amelia.get(AMELIA).words
 
 
@@ -170,3 +170,18 @@ def test_staff_find_again_what_they_opened_last(portal: PortalThread) -> None:
 def test_a_pregnancy_is_followed_on(portal: PortalThread) -> None:
     page = portal.sign_in("maya").get("/episodes")
     assert "Frozen embryo transfer" in page.words and "Early scan" in page.words
+
+
+def test_the_next_visit_is_counted_down_and_an_alert_says_whose_it_is_and_until_when(amelia: Any) -> None:
+    page = amelia.get(AMELIA)
+    (visit,) = page.select("#next-visit")
+    assert re.search(r"Tomorrow|In \d+ (hours|days)", visit.get_text(" "))
+    assert str(visit.select_one("a")["href"]).endswith(".ics")
+    assert "From Riverside Fertility · until" in page.words
+
+
+def test_days_are_counted_until_the_trigger_and_from_the_transfer_on(portal: PortalThread) -> None:
+    """A month after the transfer nobody is at `Day 54` of anything."""
+    words = portal.sign_in("maya").get(f"/episodes/{sample_id('episode', 'maya-1')}").words
+    assert "Early scan · 4 weeks after the transfer" in words
+    assert not re.search(r"\bDay \d", words)
