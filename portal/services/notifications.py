@@ -24,12 +24,13 @@ def list_notifications(
     limit: int = 20,
     is_read: bool | None = None,
     type: str | None = None,
+    text: str | None = None,
 ) -> Page[Notification]:
     """One page of notifications, and in `unread` how many are unread in all.
 
     GET /api/app/notification (care API specification §4).
     """
-    query = page_query(skip, limit, IsRead=is_read, Type=type)
+    query = page_query(skip, limit, IsRead=is_read, Type=type, Filter=text)
     return requested_page(care.read(LIST_NOTIFICATIONS, Page[Notification], query=query), skip, limit)
 
 

@@ -32,6 +32,7 @@ from portal.services.notifications import ids_announcing, list_notifications, se
 from portal.services.paging import read_every_page
 from portal.services.records.conversations import Channel, Conversation, Message, MessageSide, ReplyAddress
 from portal.state.sessions import Person
+from portal.views.recent import name_opened
 from portal.web import audit, bell
 from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
 from portal.web.filters import in_a_row, isolate
@@ -293,6 +294,7 @@ def _thread(
     """
     audit.shown("conversation.read", "conversation", conversation.id)
     audit.shown("conversation.list", "conversation", [one.id for one in beside])
+    name_opened(next(iter(_others(conversation, person)), ""), _subject(conversation))
     page = ThreadPage(
         thread=_view(conversation, person),
         opened=opened,

@@ -32,7 +32,7 @@ from portal.views.consents.labels import names_of
 from portal.views.consents.list import Due, Item, due, group, with_text_in_doubt
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
 from portal.views.episodes.view import EpisodeView
-from portal.views.open_by_id import Opened, recently_opened
+from portal.views.recent import Opened, show_recent
 from portal.views.storage.view import nearness, paid_until
 from portal.web import audit, bell
 from portal.web.filters import today
@@ -326,7 +326,7 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         or _work(care, [page for page in (pending, partial) if not isinstance(page, CareError)], person),
         messages=talks if isinstance(talks, CareError) else _unread(talks),
         news=news if isinstance(news, CareError) else _notable(news),
-        opened=recently_opened()[:_MOST_OPENED],
+        opened=show_recent(_MOST_OPENED),
     )
 
 

@@ -1,4 +1,4 @@
-"""Opening a record by its id, or by a link to it, and what was opened last. For staff.
+"""Opening a record by its id, or by a link to it. For staff.
 
 No endpoint lists episodes, results, enquiries or connections, so an id from elsewhere is often the only way in.
 """
@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
-import msgspec
-from flask import Blueprint, Response, g, request, session, url_for
+from flask import Blueprint, Response, g, request, url_for
 
 from portal.config.tenants import Side
-from portal.i18n.gettext import _, for_each_language
+from portal.i18n.gettext import _
 from portal.parse import line, record_id
 from portal.services.client import Care
 from portal.services.consents import get_consent
@@ -23,36 +22,18 @@ from portal.services.gather import gather_all
 from portal.services.pgt_results import get_pgt_result
 from portal.state.sessions import Person
 from portal.views import emr_endpoints
+from portal.views.recent import Opened, show_recent
 from portal.web import audit, unsent
 from portal.web.guard import PUBLIC, signed_in
-from portal.web.htmx import is_htmx, redirect_to, render
+from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_PROSPECT
-from portal.web.record_links import address_of, is_at
+from portal.web.record_links import address_of
 from portal.web.routing import endpoint_at
 
 bp = Blueprint("open_by_id", __name__, url_prefix="/open")
 
-_RECENT = "opened"
-_REMEMBERED = 10
 _LONGEST = 2000
-
-
-class Opened(msgspec.Struct, frozen=True, array_like=True):
-    """A record that was opened: its kind and its id; never a name."""
-
-    kind: str
-    id: str
-
-    @property
-    def words(self) -> str:
-        """The kind in words."""
-        return _kind_names().get(self.kind, self.kind)
-
-    @property
-    def href(self) -> str:
-        """The address of its page."""
-        return address_of(self.kind, self.id) or url_for("open_by_id.show")
 
 
 class OpenPage(Page, template="open/show.html"):
@@ -90,11 +71,11 @@ def find(care: Care, person: Person) -> Response:
     if not pasted:
         return _page(person, Answer(422, _("Paste an id or a link.")))
     if "/" in pasted:
-        found = _linked(pasted)
+        found = page_of_link(pasted)
     elif (id_ := record_id(pasted)) is None:
         found = Answer(422, _("This is neither an id nor a link: an id has 128 characters at most."))
     elif not kind:
-        found = _looked_up(care, id_)
+        found = look_up(care, id_)
     else:
         address = address_of(kind, id_) if kind in dict(_kinds(person)) else None
         found = address or Answer(422, _("Choose a kind."))
@@ -103,36 +84,6 @@ def find(care: Care, person: Person) -> Response:
         return _page(person, found)
     audit.note("open", "done")
     return redirect_to(found)
-
-
-@bp.after_app_request
-def remember(response: Response) -> Response:
-    """Remember which record a member of staff looked at: once for each, so that reading again writes nothing."""
-    person: Person | None = g.get("person")
-    if (
-        person is None
-        or not person.is_staff
-        or not request.view_args
-        or request.method != "GET"
-        or response.status_code != 200
-        or response.mimetype != "text/html"
-        or is_htmx()
-    ):
-        return response
-    kind = next((kind for kind in _kind_names() if is_at(kind, request.path)), None)
-    if kind is None:
-        return response
-    opened = Opened(kind, str(next(iter(request.view_args.values()))))
-    before = recently_opened()
-    if before[:1] != [opened]:
-        kept = [opened, *(one for one in before if one != opened)][:_REMEMBERED]
-        session[_RECENT] = msgspec.to_builtins(kept)
-    return response
-
-
-def recently_opened() -> list[Opened]:
-    """Return what this person opened last in this session, the newest first."""
-    return msgspec.convert(session.get(_RECENT, []), list[Opened])
 
 
 def _kinds(person: Person) -> list[tuple[str, str]]:
@@ -145,20 +96,6 @@ def _kinds(person: Person) -> list[tuple[str, str]]:
     return found
 
 
-@for_each_language
-def _kind_names() -> dict[str, str]:
-    """The kinds of record that are remembered, with their words."""
-    return {
-        "episode": _("Episode"),
-        "consent": _("Consent form"),
-        "pgt-result": _("PGT result"),
-        "prospect": _("Enquiry"),
-        "emr-endpoint": _("EMR connection"),
-        "conversation": _("Conversation"),
-        "protocol": _("Protocol"),
-    }
-
-
 def _page(person: Person, answer: Answer | None = None) -> Response:
     form = unsent.restored_form(url_for(".find")) or request.form
     page = OpenPage(
@@ -166,12 +103,12 @@ def _page(person: Person, answer: Answer | None = None) -> Response:
         pasted=line(form.get("id"), longest=_LONGEST),
         kind=form.get("kind", ""),
         kinds=_kinds(person),
-        recent=recently_opened(),
+        recent=show_recent(),
     )
     return render(page, status=answer.status if answer else 200)
 
 
-def _linked(link: str) -> str | Answer:
+def page_of_link(link: str) -> str | Answer:
     """The page that a link leads to, when it is one of this clinic's portal."""
     try:
         parts = urlsplit(link if "//" in link or link.startswith("/") else f"//{link}")
@@ -190,7 +127,7 @@ def _elsewhere() -> Answer:
     return Answer(422, _("This link leads elsewhere. Paste one of this clinic’s portal, or an id."))
 
 
-def _looked_up(care: Care, id_: str) -> str | Answer:
+def look_up(care: Care, id_: str) -> str | Answer:
     """Try the three kinds that can be read by id, side by side."""
     tries: list[tuple[str, Callable[[], object]]] = [
         ("episode", lambda: get_episode(care, id_)),

@@ -13,6 +13,7 @@ from portal.services.errors import NotFound
 from portal.services.pgt_results import get_pgt_result
 from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
 from portal.state.sessions import Person
+from portal.views.recent import name_opened
 from portal.web import audit, labels
 from portal.web.filters import number
 from portal.web.guard import signed_in
@@ -37,6 +38,7 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     if person.is_patient and not result.is_released:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)
+    name_opened("", result.embryo_code)
     return render(ResultPage(result=result, view=ResultView(result)))
 
 

@@ -77,7 +77,7 @@ def _staff_sections() -> list[tuple[str, str, str, str]]:
         ("/protocols", _("Protocols"), "protocol", "p"),
         ("/care-team", _("Care team"), "people", "t"),
         ("/conversations", _("Messages"), "message", "m"),
-        ("/open", _("Open by id"), "open", "o"),
+        ("/find", _("Find"), "search", "f"),
         ("/notifications", _("Notifications"), "bell", "n"),
         ("/notifications/settings", _("Notification settings"), "settings", "s"),
     ]

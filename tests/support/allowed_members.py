@@ -105,8 +105,9 @@ PATIENTS: dict[str, str] = {
 
 STAFF: dict[str, str] = {
     "/": (
-        "ConsentForm: patientName title; Conversation: subject; Message: senderName; "
-        "Notification: body title; Signer: name"
+        "ConsentForm: patientName title; Conversation: subject; Episode: number; Message: senderName; "
+        "Notification: body title; Participant: name; PgtResult: embryoCode; Protocol: name; Signer: name; "
+        "patient: firstName lastName"
     ),
     "/care-team": "Physician: locationName name specialty title",
     "/cases/<record:case_id>/edit": (
@@ -197,6 +198,14 @@ STAFF: dict[str, str] = {
     ),
     "/files/<record:file_id>": "Content: name",
     "/files/<record:file_id>/preview": "Content: name",
+    "/find": (
+        "ConsentForm: patientName title; Conversation: subject; Episode: number; Participant: name; "
+        "PgtResult: embryoCode; Protocol: name; patient: firstName lastName"
+    ),
+    "/open": (
+        "ConsentForm: patientName title; Conversation: subject; Episode: number; Participant: name; "
+        "PgtResult: embryoCode; Protocol: name; patient: firstName lastName"
+    ),
     "/notifications": "Notification: body title",
     "/notifications/settings": "NotificationSettings: concurrencyStamp",
     "/patients/<record:patient_id>/edit": (

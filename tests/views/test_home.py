@@ -115,7 +115,7 @@ def test_each_region_of_the_worklist_can_be_fetched_alone(nora: Any, region: str
 
 def test_staff_open_a_record_by_its_id(nora: Any) -> None:
     episode = sample_id("episode", "amelia-1")
-    assert nora.get("/").form("/open").submit(id=episode).path == f"/episodes/{episode}"
+    assert nora.get("/").form("/find").submit(q=episode).path == f"/episodes/{episode}"
     opened = nora.get("/").select("a.link-row[href^='/episodes/']")
     assert f"/episodes/{episode}" in [row["href"] for row in opened], "the worklist forgets what was opened"
 

@@ -92,7 +92,7 @@ def test_kinds_follow_the_role(person: Callable[[str], Visitor], nora: Visitor) 
     nora.post("/open", {"id": EMR, "kind": "emr-endpoint"}, status=422)
 
 
-def test_what_was_opened_last_comes_first_by_kind_and_id_alone(person: Callable[[str], Visitor]) -> None:
+def test_what_was_opened_last_comes_first_by_name(person: Callable[[str], Visitor]) -> None:
     visitor = person("victor")
     assert "What you open comes here" in visitor.get("/open").words
     visitor.get(f"/episodes/{EPISODE}/documents")
@@ -101,8 +101,8 @@ def test_what_was_opened_last_comes_first_by_kind_and_id_alone(person: Callable[
     visitor.get(f"/episodes/{EPISODE}")
     page = visitor.get("/open")
     rows = [row.get_text(" ", strip=True) for row in page.select("section a.link-row")]
-    assert rows == [f"Episode {EPISODE}", f"Consent form {consent}"]
-    assert "Amelia" not in page.text
+    assert [row.partition(" ·")[0] for row in rows] == ["Amelia Hart Episode", "Amelia Hart Consent form"]
+    assert EPISODE not in page.words
     assert page.follow("Consent form").path == f"/consents/{consent}"
 
 
@@ -135,5 +135,5 @@ def test_patients_have_no_such_page(person: Callable[[str], Visitor]) -> None:
     assert "Open by id" not in amelia.get("/").text
 
 
-def test_it_is_in_staffs_sections(nora: Visitor) -> None:
-    assert nora.get("/").link("Open by id") == "/open"
+def test_finding_leads_to_it(nora: Visitor) -> None:
+    assert nora.get("/find").link("Open by id") == "/open"

@@ -97,6 +97,8 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/me/devices/sign-out": [("amelia", "/me/devices/sign-out", 0)],
     "/care-team": [("amelia", "/care-team", 1), ("nora", "/care-team", 1)],
     "/open": [("nora", "/open", 0)],
+    "/find": [("nora", "/find", 0)],
+    "/find/results": [("nora", "/find/results", 8)],
     "/protocols": [("victor", "/protocols", 1)],
     "/protocols/<record:protocol_id>": [("amelia", PROTOCOL, 1), ("victor", PROTOCOL, 3)],
     "/protocols/<record:protocol_id>/schedule.pdf": [

@@ -190,7 +190,8 @@ def test_home_names_what_stands_on_it_and_nothing_else(
     lines()
     page = visitor.get("/")
     found = {line["audit"]: line for line in lines()}
-    assert found.keys() == {"consent.list", "conversation.list", "notification.list"}
+    recent = {"opened.list"} & found.keys()
+    assert found.keys() - recent == {"consent.list", "conversation.list", "notification.list"}
     assert 0 < found["consent.list"]["count"] <= 12
     on_page = {
         href[10:46]
@@ -209,6 +210,18 @@ def test_a_search_is_noted_without_what_was_sought(person: Callable[[str], Visit
     (line,) = lines()
     assert (line["audit"], line["kind"], line["ids"], line["count"]) == ("consent.search", "consent", [], 0)
     assert "Zzyzx" not in json.dumps(line)
+
+
+def test_finding_people_is_noted_as_what_is_shown_of_each_kind(
+    person: Callable[[str], Visitor], lines: Lines
+) -> None:
+    nora = person("nora")
+    lines()
+    nora.fragment("/find", "found", data={"q": "llewellyn"})
+    found = [line for line in lines() if str(line["audit"]).endswith(".search")]
+    kinds = ("consent", "conversation", "protocol", "notification")
+    assert dict(brief(found)) == {f"{kind}.search": int(kind == "consent") for kind in kinds}
+    assert "llewellyn" not in json.dumps(found).casefold()
 
 
 def test_a_part_that_brings_the_same_records_again_is_no_news(

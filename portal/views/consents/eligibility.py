@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 
+from portal.folding import folded
 from portal.i18n.gettext import _, ngettext
 from portal.services.consents import is_known_empty
 from portal.services.records.consents import (
@@ -163,10 +163,6 @@ def same_name(one: str, other: str) -> bool:
     return _folded(one) == _folded(other) != ""
 
 
-_WITHOUT_ACCENT = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
-"""Letters that Unicode doesn't take apart into a plain one and its accent."""
-
-
 def _role_in_turn(form: ConsentForm, person: Person) -> SignerRole | None:
     if missing_party(form):
         return None
@@ -211,5 +207,4 @@ def _in_order(form: ConsentForm) -> list[Signer]:
 
 
 def _folded(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name.casefold().translate(_WITHOUT_ACCENT))
-    return "".join(letter for letter in plain if letter.isalnum())
+    return "".join(letter for letter in folded(name) if letter.isalnum())

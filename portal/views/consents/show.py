@@ -9,6 +9,7 @@ from portal.services.records.consents import ConsentForm
 from portal.state.sessions import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.embryos import embryo_names
+from portal.views.recent import name_opened
 from portal.web.htmx import render
 from portal.web.pages import Page
 
@@ -33,6 +34,7 @@ def show_refusal(care: Care, form: ConsentForm, person: Person, refusal: str) ->
 
 
 def _page(care: Care, form: ConsentForm, person: Person, refusal: str | None) -> ShowPage:
+    name_opened(form.patient_name, form.title)
     return ShowPage(
         form=form,
         eligibility=eligibility_of(form, person),

@@ -21,6 +21,7 @@ from portal.views.consents.labels import state_word, status_tone, status_word
 from portal.views.consents.list import with_text_in_doubt
 from portal.views.episodes.lookup import remember_opened
 from portal.views.episodes.view import EpisodeView
+from portal.views.recent import name_opened
 from portal.web import audit
 from portal.web.htmx import render, wants
 from portal.web.pages import Page
@@ -148,6 +149,7 @@ def _answer(page: TabPage, person: Person) -> Response:
     audit.shown("episode.read", "episode", page.episode.id)
     if person.is_staff:
         remember_opened(page.episode.id)
+        name_opened(page.episode.patient.full_name, page.episode.number or page.view.title)
     return render(page, fragment="tab")
 
 

@@ -17,6 +17,7 @@ from portal.state.sessions import Person
 from portal.views.protocols import create, edit, labels, schedule
 from portal.views.protocols.labels import ENDS, WRITERS, may_write
 from portal.views.protocols.view import ProtocolView, read_view
+from portal.views.recent import name_opened
 from portal.web import audit
 from portal.web.act_once import (
     Attempt,
@@ -172,5 +173,6 @@ def _show_change(care: Care, person: Person, protocol: Protocol) -> Response:
 
 def _show(care: Care, person: Person, protocol: Protocol, *, status: int = 200, note: str = "") -> Response:
     audit.shown("protocol.read", "protocol", protocol.id)
+    name_opened("", protocol.name)
     view = read_view(care, person, protocol)
     return render(ShowPage(view=view, protocol=protocol, note=note), status=status)

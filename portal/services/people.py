@@ -1,0 +1,182 @@
+"""People found by what mentions them: no endpoint searches patients, so those that filter are asked side by side.
+
+GET /api/care/consent-forms, /api/messaging/getconversations, /api/care/fertility-protocols and /api/app/notification,
+each with `Filter` (care API specification §4). What they answer is grouped by patient, or by enquiry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from portal.folding import folded
+from portal.services.client import Care
+from portal.services.consents import list_consents
+from portal.services.conversations import list_conversations
+from portal.services.decoding import Page
+from portal.services.episodes import get_episode
+from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
+from portal.services.gather import gather, gather_all, known
+from portal.services.notifications import list_notifications
+from portal.services.protocols import list_protocols
+from portal.services.records.consents import ConsentForm
+from portal.services.records.conversations import Conversation, MessageSide
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification
+from portal.services.records.patients import Patient
+from portal.services.records.protocols import Protocol
+
+T = TypeVar("T")
+
+_READ = 100
+"""How many records of each kind are looked through, the newest first."""
+_TALKS = 20
+"""How many conversations: each brings up to 50 messages along."""
+_MOST = 8
+_MOST_EPISODES = 4
+"""Of how many people the treatment is read, for the record number and the date of birth."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class FoundPerson:
+    """A patient, or somebody who enquired, with the records that mention them, the newest first.
+
+    `episode` is the treatment that is opened for them, once it was read.
+    """
+
+    patient_id: str | None
+    prospect_id: str | None = None
+    name: str = ""
+    episode_id: str | None = None
+    episode: Episode | None = None
+    forms: list[ConsentForm] = field(default_factory=list[ConsentForm])
+    talks: list[Conversation] = field(default_factory=list[Conversation])
+    protocols: list[Protocol] = field(default_factory=list[Protocol])
+    news: list[Notification] = field(default_factory=list[Notification])
+
+    @property
+    def record(self) -> Patient | None:
+        """The person's own record, as the treatment that was read gives it."""
+        both = (self.episode.patient, self.episode.partner) if self.episode else ()
+        return next((one for one in both if one and one.id == self.patient_id), None)
+
+    @property
+    def latest(self) -> ConsentForm | Conversation | Protocol | Notification:
+        """The record that something happened to last."""
+        return max((*self.forms, *self.talks, *self.protocols, *self.news), key=happened_at)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who was found, those whose name it is first; `is_partial` when not everything could be asked or looked through."""
+
+    people: tuple[FoundPerson, ...]
+    is_partial: bool
+
+
+def find_people(care: Care, text: str) -> People:
+    """Find people by a part of a name, a record number, or words of what was written to them.
+
+    Raises CareError when nothing could be asked.
+    """
+    answers = gather(
+        lambda: list_consents(care, limit=_READ, sorting="sentAt desc", text=text),
+        lambda: list_conversations(care, limit=_TALKS, text=text, include_archived=True),
+        lambda: list_protocols(care, limit=_READ, text=text),
+        lambda: list_notifications(care, limit=_READ, text=text),
+    )
+    failures = [one for one in answers if isinstance(one, CareError)]
+    if len(failures) == len(answers):
+        raise failures[0]
+    forms, talks, protocols, news = answers
+    found = group_people(_items(forms), _items(talks), _items(protocols), _items(news))
+    ranked = sorted(found, key=lambda one: (_rank(one.name, text), -happened_at(one.latest).timestamp()))
+    best = ranked[:_MOST]
+    _read_episodes(care, best)
+    was_cut = len(ranked) > _MOST or any(page.total > len(page.items) for page in map(known, answers) if page)
+    return People(tuple(best), is_partial=bool(failures) or was_cut)
+
+
+def group_people(
+    forms: Iterable[ConsentForm],
+    talks: Iterable[Conversation],
+    protocols: Iterable[Protocol],
+    news: Iterable[Notification],
+) -> list[FoundPerson]:
+    """Group records by the patient, else the enquiry, that they are about; those about nobody are left out."""
+    found: dict[tuple[str | None, str | None], FoundPerson] = {}
+
+    def of(patient_id: str | None, prospect_id: str | None = None) -> FoundPerson | None:
+        key = (patient_id, None if patient_id else prospect_id)
+        return found.setdefault(key, FoundPerson(*key)) if any(key) else None
+
+    for form in forms:
+        if person := of(form.patient_id):
+            person.forms.append(form)
+            person.name = person.name or form.patient_name
+    for talk in talks:
+        if person := of(talk.patient_id, talk.prospect_id):
+            person.talks.append(talk)
+            person.name = person.name or _name_in(talk)
+    for protocol in protocols:
+        if person := of(protocol.patient_id):
+            person.protocols.append(protocol)
+    for one in news:
+        is_enquiry = one.is_about("Prospect")
+        if person := of(one.datum("patientId"), one.entity_id if is_enquiry else None):
+            person.news.append(one)
+    for person in found.values():
+        mentions = sorted((*person.forms, *person.talks, *person.protocols), key=happened_at, reverse=True)
+        person.episode_id = next((one.episode_id for one in mentions if one.episode_id), None)
+    return list(found.values())
+
+
+def happened_at(record: ConsentForm | Conversation | Protocol | Notification) -> datetime:
+    """When something happened to a record last, as far as it tells; long ago where it doesn't."""
+    match record:
+        case ConsentForm():
+            times = [record.revoked_at, record.sent_at, *(one.signed_at for one in record.signatures)]
+        case Conversation():
+            times = [record.last_message_at]
+        case Protocol():
+            times = [record.last_modification_time, record.creation_time]
+        case Notification():
+            times = [record.creation_time]
+    return max((one for one in times if one), default=_NEVER)
+
+
+def _rank(name: str, text: str) -> int:
+    """0 where each word of `text` begins a word of the name, 1 where the name holds them, 2 where it doesn't."""
+    whole, wanted = folded(name), folded(text).split()
+    words = whole.replace("-", " ").replace("'", " ").replace("’", " ").split()
+    if all(any(word.startswith(one) for word in (*words, *whole.split())) for one in wanted):
+        return 0
+    return 1 if all(one in whole for one in wanted) else 2
+
+
+def _read_episodes(care: Care, people: list[FoundPerson]) -> None:
+    """Read the treatment of the first people; where that can't be done, they stay as they are."""
+    with_episode = [one for one in people if one.episode_id][:_MOST_EPISODES]
+    reads = gather_all([partial(get_episode, care, one.episode_id or "") for one in with_episode])
+    for person, episode in zip(with_episode, reads, strict=True):
+        if isinstance(episode, Episode):
+            person.episode = episode
+            person.name = person.name or (person.record.full_name if person.record else "")
+        elif isinstance(episode, NotFound | NotAllowed | NotOffered):
+            person.episode_id = None
+
+
+def _name_in(talk: Conversation) -> str:
+    """Whose conversation it is: who has an account of a patient's, else who wrote in."""
+    for participant in talk.participants:
+        if participant.role.casefold() == "patient" and participant.name:
+            return participant.name
+    return next((m.sender_name for m in talk.in_order if m.side == MessageSide.INBOUND), "")
+
+
+def _items(page: Page[T] | CareError) -> tuple[T, ...]:
+    return () if isinstance(page, CareError) else page.items

@@ -1,0 +1,109 @@
+"""Which records a member of staff opened last, by name; sealed in the session, and gone with it."""
+
+from __future__ import annotations
+
+import msgspec
+from flask import Blueprint, Response, g, request, session
+
+from portal.i18n.gettext import _, for_each_language
+from portal.state.sessions import Person
+from portal.web import audit
+from portal.web.filters import in_a_row
+from portal.web.htmx import is_htmx
+from portal.web.record_links import address_of, is_at
+
+bp = Blueprint("recent", __name__)
+
+_RECENT = "opened"
+_REMEMBERED = 10
+_LONGEST = 120
+
+
+class Opened(msgspec.Struct, frozen=True, array_like=True):
+    """A record that was opened: its kind and id, whose it is, and what it is called."""
+
+    kind: str
+    id: str
+    name: str = ""
+    about: str = ""
+
+    @property
+    def title(self) -> str:
+        """Whose record it is; where nobody is named in it, its own name or else its kind."""
+        return self.name or self.about or self.words
+
+    @property
+    def line(self) -> str:
+        """The kind and, beside a person's name, what the record is called."""
+        return in_a_row([one for one in (self.words, self.about) if one != self.title], " · ")
+
+    @property
+    def words(self) -> str:
+        """The kind in words."""
+        return _kind_names().get(self.kind, self.kind)
+
+    @property
+    def href(self) -> str:
+        """The address of its page."""
+        return address_of(self.kind, self.id) or "/open"
+
+
+def name_opened(name: str, about: str = "") -> None:
+    """Say whose record this page shows and what it is called, for the list of what was opened last."""
+    g.opened_as = (name[:_LONGEST], about[:_LONGEST])
+
+
+@bp.after_app_request
+def remember(response: Response) -> Response:
+    """Remember which record a member of staff looked at: once for each, so that reading again writes nothing."""
+    person: Person | None = g.get("person")
+    if (
+        person is None
+        or not person.is_staff
+        or not request.view_args
+        or request.method != "GET"
+        or response.status_code != 200
+        or response.mimetype != "text/html"
+        or is_htmx()
+    ):
+        return response
+    kind = next((kind for kind in _kind_names() if is_at(kind, request.path)), None)
+    if kind is None:
+        return response
+    id_ = str(next(iter(request.view_args.values())))
+    before = recently_opened()
+    known = next((one for one in before if (one.kind, one.id) == (kind, id_)), Opened(kind, id_))
+    name, about = g.get("opened_as") or (known.name, known.about)
+    opened = Opened(kind, id_, name, about)
+    if before[:1] != [opened]:
+        kept = [opened, *(one for one in before if (one.kind, one.id) != (kind, id_))][:_REMEMBERED]
+        session[_RECENT] = msgspec.to_builtins(kept)
+    return response
+
+
+def show_recent(most: int = _REMEMBERED) -> list[Opened]:
+    """Return what was opened last, for a page that shows it: the names on it are noted as shown."""
+    shown = recently_opened()[:most]
+    for one in shown:
+        if one.name:
+            audit.has_kept("opened.list", "opened", one.id)
+    return shown
+
+
+def recently_opened() -> list[Opened]:
+    """Return what this person opened last in this session, the newest first."""
+    return msgspec.convert(session.get(_RECENT, []), list[Opened])
+
+
+@for_each_language
+def _kind_names() -> dict[str, str]:
+    """The kinds of record that are remembered, with their words."""
+    return {
+        "episode": _("Episode"),
+        "consent": _("Consent form"),
+        "pgt-result": _("PGT result"),
+        "prospect": _("Enquiry"),
+        "emr-endpoint": _("EMR connection"),
+        "conversation": _("Conversation"),
+        "protocol": _("Protocol"),
+    }

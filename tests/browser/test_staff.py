@@ -1,0 +1,104 @@
+"""A nurse's morning and a physician's queue in a real browser, counted in clicks and pixels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from portal.careservice.ids import sample_id
+from tests.browser.conftest import _listen  # pyright: ignore[reportPrivateUsage]
+from tests.browser.pages import ready, sign_in
+from tests.support.stack import PortalThread
+
+EPISODE = sample_id("episode", "amelia-1")
+
+
+@pytest.fixture(scope="module")
+def stack(portal: PortalThread) -> PortalThread:
+    """The portal in this process, which starts sooner."""
+    return portal
+
+
+@pytest.fixture(scope="module")
+def nora(chrome: Browser, stack: PortalThread) -> Iterator[Page]:
+    """The nurse, signed in for the module."""
+    complaints: list[str] = []
+    context = chrome.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    _listen(page, complaints)
+    sign_in(page, stack.origin(), "nora")
+    yield page
+    context.close()
+    assert not complaints, "; ".join(complaints)
+
+
+def go(page: Page, stack: PortalThread, path: str) -> None:
+    page.goto(stack.origin() + path)
+    ready(page)
+
+
+# ── finding somebody ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ctrl_k_two_letters_and_enter_open_the_treatment(nora: Page, stack: PortalThread) -> None:
+    for start in ("/", "/protocols"):
+        go(nora, stack, start)
+        nora.keyboard.press("Control+k")
+        nora.keyboard.type("am")
+        nora.keyboard.press("Enter")
+        expect(nora.get_by_role("heading", level=1)).to_have_text("Amelia Hart")
+        assert nora.url.endswith(f"/episodes/{EPISODE}")
+
+
+def test_arrows_go_through_the_hits_and_escape_leaves_them(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, "/")
+    nora.keyboard.press("Control+k")
+    nora.keyboard.type("elizabeth smith")
+    expect(nora.locator("#found .hit-main")).to_have_count(2)
+    nora.keyboard.press("Enter")
+    expect(nora.locator("#found .hit-main").first).to_be_focused()
+    nora.keyboard.press("ArrowDown")
+    expect(nora.locator("#found .hit-main").nth(1)).to_be_focused()
+    nora.keyboard.press("ArrowUp")
+    nora.keyboard.press("ArrowUp")
+    expect(nora.locator("#find")).to_be_focused()
+    nora.keyboard.press("Escape")
+    nora.mouse.move(5, 800)
+    expect(nora.locator("#found")).to_be_hidden()
+
+
+def test_an_older_answer_never_wins(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, "/")
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    nora.route("**/find", hold_the_first)
+    nora.keyboard.press("Control+k")
+    nora.keyboard.type("smith")
+    for _ in range(50):
+        if held:
+            break
+        nora.wait_for_timeout(20)
+    nora.keyboard.press("Control+k")
+    nora.keyboard.type("amelia")
+    expect(nora.locator("#found")).to_have_attribute("data-for", "amelia")
+    held[0].continue_()
+    nora.wait_for_timeout(200)
+    expect(nora.locator("#found")).to_have_attribute("data-for", "amelia")
+    nora.unroute("**/find")
+
+
+def test_the_rail_stays_in_sight(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, "/consents")
+    nora.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    rail = nora.get_by_role("navigation", name=re.compile("Sections"))
+    expect(rail.get_by_role("link", name="Worklist")).to_be_in_viewport()

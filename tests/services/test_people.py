@@ -1,0 +1,111 @@
+"""People found by what mentions them: whose records they are, and who comes first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from portal.services import people
+from portal.services.client import Care
+from portal.services.decoding import Page
+from portal.services.errors import CareError, NotOffered, Unavailable
+from portal.services.people import find_people, group_people
+from portal.services.records.consents import ConsentForm
+from portal.services.records.conversations import Conversation, Participant
+from portal.services.records.notifications import Notification
+from portal.services.records.protocols import Protocol, ProtocolStatus
+from tests.support.builders import consent
+
+NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
+
+
+def form(name: str, *, days_ago: int = 1, **more: Any) -> ConsentForm:
+    patient_id = more.pop("patient_id", name)
+    sent_at = NOW - timedelta(days=days_ago)
+    return consent(id=f"form-{name}", patient_id=patient_id, patient_name=name, sent_at=sent_at, **more)
+
+
+def test_what_is_about_one_person_stands_together_the_newest_telling_what_happened_last() -> None:
+    talk = Conversation(
+        id="t", subject="Bruises", patient_id="p1", episode_id="e2", last_message_at=NOW - timedelta(hours=1)
+    )
+    plan = Protocol(id="x", name="Plan", status=ProtocolStatus.ACTIVE, patient_id="p1", episode_id="e1")
+    (amelia,) = group_people([form("Amelia Hart", patient_id="p1", episode_id="e1")], [talk], [plan], [])
+    assert amelia.name == "Amelia Hart"
+    assert amelia.latest is talk
+    assert amelia.episode_id == "e2", "the treatment that was mentioned last"
+
+
+def test_an_enquiry_is_a_person_and_what_is_about_nobody_is_left_out() -> None:
+    talk = Conversation(
+        id="t", prospect_id="q", participants=(Participant(name="Ines Ramos", role="patient"),)
+    )
+    news = Notification(id="n", title="A new enquiry", entity_type="Prospect", entity_id="q")
+    plan = Protocol(id="x", name="The clinic’s own", status=ProtocolStatus.ACTIVE)
+    (ines,) = group_people([], [talk], [plan], [news, Notification(id="m", title="Closed on Monday")])
+    assert (ines.name, ines.prospect_id, ines.patient_id) == ("Ines Ramos", "q", None)
+    assert ines.news == [news]
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *forms: ConsentForm, **failing: CareError) -> None:
+    """Let the lists answer with these forms and nothing else, or fail."""
+    lists = {"list_consents": forms, "list_conversations": (), "list_protocols": (), "list_notifications": ()}
+    for name, items in lists.items():
+
+        def answer(*_: object, _name: str = name, _items: tuple[Any, ...] = items, **__: object) -> Page[Any]:
+            if _name in failing:
+                raise failing[_name]
+            return Page(items=_items, total_count=len(_items))
+
+        monkeypatch.setattr(people, name, answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("sm", "Elizabeth Smith"),
+        ("eliz sm", "Elizabeth Smith"),
+        ("o'su", "Anna O'Sullivan"),
+        ("sull", "Anna O'Sullivan"),
+        ("zolk", "Łucja Zółkiewska"),
+        ("consent", "Blessing Ismail"),
+    ],
+)
+def test_those_whose_name_begins_so_come_first_then_the_newest(
+    monkeypatch: pytest.MonkeyPatch, text: str, first: str
+) -> None:
+    answering(
+        monkeypatch,
+        form("Blessing Ismail", days_ago=0),
+        form("Elizabeth Smith", days_ago=3),
+        form("Anna O'Sullivan", days_ago=4),
+        form("Łucja Zółkiewska", days_ago=9),
+    )
+    found = find_people(Care.__new__(Care), text)
+    assert found.people[0].name == first
+    assert len(found.people) == 4
+    assert not found.is_partial
+
+
+def test_what_cannot_be_asked_is_told_and_the_rest_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, form("Amelia Hart"), list_conversations=NotOffered(about_record=False))
+    found = find_people(Care.__new__(Care), "am")
+    assert [one.name for one in found.people] == ["Amelia Hart"]
+    assert found.is_partial
+
+
+def test_when_nothing_answers_it_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    down = Unavailable("down")
+    names = ("list_consents", "list_conversations", "list_protocols", "list_notifications")
+    answering(monkeypatch, **dict.fromkeys(names, down))
+    with pytest.raises(Unavailable):
+        find_people(Care.__new__(Care), "am")
+
+
+def test_more_people_than_fit_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, *(form(f"Ana {number}") for number in range(12)))
+    found = find_people(Care.__new__(Care), "ana")
+    assert len(found.people) == 8
+    assert found.is_partial

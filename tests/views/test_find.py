@@ -1,0 +1,128 @@
+"""Finding people over HTTP: from any page of staff's, posted, with and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.stack import PortalThread
+from tests.support.visitor import Page, Visitor
+
+EPISODE = sample_id("episode", "amelia-1")
+FORM = sample_id("consent", "amelia-genetic")
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture(scope="module")
+def nora(person: Callable[[str], Visitor]) -> Visitor:
+    return person("nora")
+
+
+def typed(visitor: Visitor, text: str, at: str = "/") -> Page:
+    """What typing this into the box brings."""
+    return visitor.fragment("/find", "found", data={"q": text}, at=at)
+
+
+def hits(page: Page) -> list[tuple[str, str]]:
+    return [(a.strong.get_text(), str(a["href"])) for a in page.select("#found .hit-main") if a.strong]
+
+
+@pytest.mark.parametrize("at", ["/", "/consents", f"/episodes/{EPISODE}", "/find", "/me"])
+def test_the_box_is_on_every_page_of_staff(nora: Visitor, at: str) -> None:
+    page = nora.get(at)
+    assert len(page.select("input#find[type=search]")) == 1
+    form = page.form("/find").element
+    assert form["method"] == "post", "what is typed goes into no address"
+    assert form["hx-sync"] == "this:replace", "an older answer never wins"
+    assert len(page.select("#found")) == 1
+
+
+def test_two_letters_of_the_name_lead_to_the_treatment(nora: Visitor) -> None:
+    page = typed(nora, "am")
+    assert hits(page)[0] == ("Amelia Hart", f"/episodes/{EPISODE}")
+    facts = page.select("#found .hit-main")[0].get_text(" ")
+    assert "MRN RF-10482" in facts
+    assert "born 17 April 1991" in facts
+    assert page.select("#found")[0]["data-for"] == "am"
+
+
+def test_a_record_number_finds_its_patient(nora: Visitor) -> None:
+    assert hits(typed(nora, "RF-10482"))[0] == ("Amelia Hart", f"/episodes/{EPISODE}")
+
+
+def test_a_patient_without_a_treatment_leads_to_what_is_known(nora: Visitor) -> None:
+    (hit,) = hits(typed(nora, "llewellyn"))
+    assert hit[0] == "Siân Llewellyn"
+    assert hit[1].startswith("/consents/")
+
+
+def test_two_of_one_name_are_both_shown_and_neither_is_opened_unseen(nora: Visitor) -> None:
+    page = typed(nora, "elizabeth smith")
+    assert [name for name, _ in hits(page)[:2]] == ["Elizabeth Smith"] * 2
+    assert page.select("#found[data-ambiguous]")
+    assert not typed(nora, "amelia").select("#found[data-ambiguous]")
+
+
+@pytest.mark.parametrize(
+    ("text", "href"),
+    [
+        (EPISODE, f"/episodes/{EPISODE}"),
+        (FORM, f"/consents/{FORM}"),
+        (f"/consents/{FORM}", f"/consents/{FORM}"),
+    ],
+)
+def test_ids_and_links_are_hits_too(nora: Visitor, text: str, href: str) -> None:
+    assert [address for _name, address in hits(typed(nora, text))] == [href]
+
+
+@pytest.mark.parametrize("text", ["https://elsewhere.example/x", sample_id("episode", "none"), "zzyzx", "z"])
+def test_what_leads_nowhere_is_said(nora: Visitor, text: str) -> None:
+    page = typed(nora, text)
+    assert hits(page) == []
+    assert page.select("#found .hit-none")
+
+
+def test_without_scripts_one_hit_is_opened_and_several_have_a_page(nora: Visitor) -> None:
+    assert nora.get("/").form("/find").submit(q="amelia hart").path == f"/episodes/{EPISODE}"
+    page = nora.get("/protocols").form("/find").submit(q="elizabeth smith")
+    assert page.path == "/find/results"
+    assert "q=" not in page.url
+    assert [name for name, _ in hits(page)] == ["Elizabeth Smith"] * 2
+    assert page.select("input#find")[0]["value"] == "elizabeth smith"
+    assert hits(nora.get("/find/results")) == hits(page), "it can be read again"
+
+
+def test_an_empty_box_asks_for_a_name_and_lists_what_was_opened(person: Callable[[str], Visitor]) -> None:
+    colin = person("colin")
+    assert colin.get("/find/results").path == "/find"
+    page = colin.get("/").form("/find").submit(q=" ")
+    assert page.path == "/find"
+    assert "What you open comes here" in page.words
+
+
+def test_what_was_opened_is_called_by_name_and_no_id_is_shown(person: Callable[[str], Visitor]) -> None:
+    victor = person("victor")
+    victor.get(f"/episodes/{EPISODE}/documents")
+    victor.get(f"/consents/{FORM}")
+    victor.get(f"/episodes/{EPISODE}")
+    page = victor.get("/find")
+    rows = [row.get_text(" ", strip=True) for row in page.select("section a.link-row")]
+    assert rows[0].startswith("Amelia Hart Episode")
+    assert rows[1].startswith("Amelia Hart Consent form")
+    assert len(rows) == 2
+    assert EPISODE not in page.words
+    assert FORM not in page.words
+
+
+def test_patients_have_no_such_box(person: Callable[[str], Visitor]) -> None:
+    amelia = person("amelia")
+    amelia.get("/find", status=403)
+    assert not amelia.get("/").select("#find")
