@@ -22,7 +22,7 @@ from portal.services.endpoints import (
     REVOKE_CONSENT,
     SIGN_CONSENT,
 )
-from portal.services.paging import page_query, read_every_page, requested_page
+from portal.services.paging import CAP, page_query, read_every_page, requested_page
 from portal.services.read_back import read_back
 from portal.services.records.consents import (
     Clause,
@@ -34,6 +34,9 @@ from portal.services.records.consents import (
     Statement,
 )
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
+
+OPEN_STATUSES = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+"""Where a form stands that waits for signatures."""
 
 
 def list_consents(
@@ -79,6 +82,14 @@ def all_consents(
         )
 
     return read_every_page(read)
+
+
+def list_open_consents(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
+    """The forms of one of `OPEN_STATUSES`, at most 1000, those needed first at the top; without their text.
+
+    GET /api/care/consent-forms (care API specification §4).
+    """
+    return list_consents(care, status=status, sorting="procedureDate", limit=CAP)
 
 
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:

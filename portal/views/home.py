@@ -5,7 +5,7 @@ Its regions are read side by side and fail alone; each can be fetched again by i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TypeVar
@@ -16,7 +16,7 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services import decoding
 from portal.services.client import Care
-from portal.services.consents import list_consents
+from portal.services.consents import list_consents, list_open_consents
 from portal.services.conversations import list_conversations
 from portal.services.errors import CareError
 from portal.services.gather import gather
@@ -27,9 +27,8 @@ from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
 from portal.services.records.storage import EmbryoStorage
 from portal.state.sessions import Person
-from portal.views.consents.eligibility import listed_role
-from portal.views.consents.labels import names_of
-from portal.views.consents.list import Due, Item, due, group, with_text_in_doubt
+from portal.views.consents.list import Due, Item, group, with_text_in_doubt
+from portal.views.consents.worklist import Work, WorkRow, queue_query, read_work, work_of
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import Opened, show_recent
@@ -264,38 +263,11 @@ _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
 # ── staff ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class WorkRow:
-    """A consent form that isn't signed by all: by when it is needed, and whom it waits for."""
-
-    form: ConsentForm
-    due: Due | None
-    missing: str
-    is_mine: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The open consent forms, those needed first at the top; `total` counts also those not shown, if the API does."""
-
-    rows: tuple[WorkRow, ...]
-    total: int
-    is_counted: bool
-
-    def count(self, tone: str | None) -> int:
-        """How many of the rows have that tone; None counts those without a procedure date."""
-        return sum((row.due.tone if row.due else None) == tone for row in self.rows)
-
-    @property
-    def mine(self) -> int:
-        """How many of the rows wait for the person who looks."""
-        return sum(row.is_mine for row in self.rows)
-
-
 class WorklistPage(Page, template="home/worklist.html"):
     """What waits for staff, by region; a region that couldn't be read is its error, one that wasn't asked for None."""
 
     consents: Work | CareError | None = None
+    home_rows: tuple[WorkRow, ...] = ()
     messages: tuple[Conversation, ...] | CareError | None = None
     news: tuple[Notification, ...] | CareError | None = None
     opened: list[Opened] = field(default_factory=list[Opened])
@@ -303,9 +275,7 @@ class WorklistPage(Page, template="home/worklist.html"):
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of what stands on the page, by kind."""
         return {
-            "consent": [row.form.id for row in self.consents.rows[:_MOST_FORMS]]
-            if isinstance(self.consents, Work)
-            else [],
+            "consent": [row.form.id for row in self.home_rows],
             "conversation": _ids(self.messages)[:_MOST_AT_WORK],
             "notification": _ids(self.news)[:_MOST_AT_WORK],
         }
@@ -313,52 +283,40 @@ class WorklistPage(Page, template="home/worklist.html"):
 
 def _worklist(care: Care, person: Person) -> WorklistPage:
     pending, partial, talks, news = gather(
-        lambda: _open_forms(care, ConsentStatus.PENDING),
-        lambda: _open_forms(care, ConsentStatus.PARTIALLY_SIGNED),
+        lambda: list_open_consents(care, ConsentStatus.PENDING),
+        lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
         lambda: _talks(care),
         lambda: _news(care),
     )
     if not isinstance(news, CareError):
         bell.learn(person, unread_among(news))
     failed = next((one for one in (pending, partial) if isinstance(one, CareError)), None)
+    pages = [page for page in (pending, partial) if not isinstance(page, CareError)]
+    work = failed or work_of(care, pages, person)
     return WorklistPage(
-        consents=failed
-        or _work(care, [page for page in (pending, partial) if not isinstance(page, CareError)], person),
+        consents=work,
+        home_rows=_first_rows(work),
         messages=talks if isinstance(talks, CareError) else _unread(talks),
         news=news if isinstance(news, CareError) else _notable(news),
         opened=show_recent(_MOST_OPENED),
     )
 
 
-def _open_forms(care: Care, status: ConsentStatus) -> decoding.Page[ConsentForm]:
-    return list_consents(care, status=status, sorting="procedureDate", limit=100)
+def _work_alone(care: Care, person: Person) -> WorklistPage:
+    work = _read(lambda: read_work(care, person))
+    return WorklistPage(consents=work, home_rows=_first_rows(work))
 
 
-def _work(care: Care, pages: Sequence[decoding.Page[ConsentForm]], person: Person) -> Work:
-    listed = [form for page in pages for form in page.items if form.is_open]
-    rows = [
-        WorkRow(form, due(form), names_of(form.missing_signers), listed_role(form, person) is not None)
-        for form in with_text_in_doubt(care, listed, person)
-    ]
-    rows.sort(key=lambda row: (row.form.procedure_date or date.max, not row.is_mine, row.form.title))
-    total = max(len(rows), sum(page.total for page in pages))
-    return Work(tuple(rows), total, all(page.is_counted for page in pages))
-
-
-def _work_alone(care: Care, person: Person) -> Work:
-    pending, partial = gather(
-        lambda: _open_forms(care, ConsentStatus.PENDING),
-        lambda: _open_forms(care, ConsentStatus.PARTIALLY_SIGNED),
-    )
-    if isinstance(pending, CareError):
-        raise pending
-    if isinstance(partial, CareError):
-        raise partial
-    return _work(care, [pending, partial], person)
+def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
+    """The first rows of the list that this person works through."""
+    if isinstance(work, CareError):
+        return ()
+    which = work.usual()
+    return tuple(row.in_queue(queue_query(which)) for row in work.rows_of(which)[:_MOST_FORMS])
 
 
 _STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
-    "consents": lambda care, person: WorklistPage(consents=_read(lambda: _work_alone(care, person))),
+    "consents": _work_alone,
     "messages": lambda care, person: WorklistPage(messages=_read(lambda: _unread(_talks(care)))),
     "news": lambda care, person: WorklistPage(news=_read(lambda: _notable(_news(care)))),
 }

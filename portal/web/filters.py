@@ -40,6 +40,7 @@ def init_app(app: Flask) -> None:
         telephone=telephone,
         e164=dialled,
         in_a_row=in_a_row,
+        number=number,
         isolate=isolate,
         file_size=file_size,
         **FILTERS,

@@ -12,7 +12,7 @@ Anything odd in the address falls back to the usual, so that no address of a lis
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -33,7 +33,7 @@ class Listing(Generic[StatusT]):
     """What one kind of list can be asked for.
 
     `endpoint` shows it; `orders` are the columns that it can be sorted by, each with its name at the care API; `usual`
-    is the order when none is asked for; `size` the records of a page.
+    is the order when none is asked for; `size` the records of a page; `fixed` stands in each of its addresses.
     """
 
     endpoint: str
@@ -41,6 +41,7 @@ class Listing(Generic[StatusT]):
     orders: Mapping[str, str]
     usual: str
     size: int = 25
+    fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def read(self, args: Mapping[str, str]) -> ListQuery[StatusT]:
         """Read `status`, `q`, `sort` (a minus before it: downwards) and `page` of an address."""
@@ -94,6 +95,7 @@ class ListQuery(Generic[StatusT]):
     def address(self) -> str:
         """The address that asks for this; what is as usual is left out."""
         query = {
+            **self.listing.fixed,
             "status": self.status or "",
             "q": self.text,
             "sort": "" if self.order == self.listing.usual else self.order,
@@ -141,7 +143,9 @@ class Table(Generic[StatusT, ItemT]):
     @property
     def kept(self) -> dict[str, str]:
         """What a new search keeps of the address."""
-        return {"sort": self.query.order} | ({"status": str(self.query.status)} if self.query.status else {})
+        return {**self.query.listing.fixed, "sort": self.query.order} | (
+            {"status": str(self.query.status)} if self.query.status else {}
+        )
 
     def page_href(self, page: int) -> str:
         """The address of another page."""

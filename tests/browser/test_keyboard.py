@@ -252,7 +252,7 @@ def test_the_list_of_keys_opens_by_a_question_mark_and_gives_the_focus_back(visi
     keys.press("c")
     page.wait_for_url("**/consents")
     keys.press("/")
-    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(page.locator("#find")).to_be_focused()
 
 
 def test_the_keys_can_be_switched_off(visit: SignIn) -> None:
@@ -269,7 +269,7 @@ def test_the_keys_can_be_switched_off(visit: SignIn) -> None:
         keys.press("g")
         keys.press("p")
         expect(page.locator("dialog[open]")).to_have_count(0)
-        expect(page.get_by_role("searchbox")).not_to_be_focused()
+        expect(page.locator("#find")).not_to_be_focused()
         expect(page).to_have_url(re.compile(f"{path}$"))
     page.get_by_role("button", name=re.compile("^Shortcuts")).click()
     keys.use("Use these keys in this browser", key="Space")

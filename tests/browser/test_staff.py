@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import _listen  # pyright: ignore[reportPrivateUsage]
@@ -102,3 +102,78 @@ def test_the_rail_stays_in_sight(nora: Page, stack: PortalThread) -> None:
     nora.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     rail = nora.get_by_role("navigation", name=re.compile("Sections"))
     expect(rail.get_by_role("link", name="Worklist")).to_be_in_viewport()
+
+
+# ── work lists and the queue ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def victor(chrome: Browser, stack: PortalThread) -> Iterator[Page]:
+    """The physician, signed in for the module; each press of the mouse is counted."""
+    complaints: list[str] = []
+    context = chrome.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    _listen(page, complaints)
+    sign_in(page, stack.origin(), "victor")
+    yield page
+    context.close()
+    assert not complaints, "; ".join(complaints)
+
+
+def test_a_table_of_25_forms_is_at_most_1450_pixels_high(victor: Page, stack: PortalThread) -> None:
+    for path in ("/consents?list=open", "/consents?list=all"):
+        go(victor, stack, path)
+        expect(victor.locator(".table tbody tr")).to_have_count(25)
+        box = victor.locator(".table").bounding_box()
+        assert box and box["height"] <= 1450, f"{path}: {box}"
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1280])
+def test_no_list_scrolls_sideways(victor: Page, stack: PortalThread, width: int) -> None:
+    victor.set_viewport_size({"width": width, "height": 900})
+    for path in ("/consents?list=open", "/consents?list=all", "/"):
+        go(victor, stack, path)
+        assert victor.evaluate("document.documentElement.scrollWidth") <= width, path
+    victor.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_a_rows_names_are_there_on_focus(victor: Page, stack: PortalThread) -> None:
+    go(victor, stack, "/consents?list=open")
+    row = victor.locator(".table tbody tr").first
+    hint = "(who) => getComputedStyle(who, '::after').display"
+    assert row.locator(".who").evaluate(hint) == "none"
+    row.locator("a").first.focus()
+    assert row.locator(".who").evaluate(hint) == "block"
+
+
+def test_eleven_forms_are_signed_one_by_one_in_45_clicks(victor: Page, stack: PortalThread) -> None:
+    clicks = 0
+
+    def click(target: Locator) -> None:
+        nonlocal clicks
+        clicks += 1
+        target.click()
+
+    go(victor, stack, "/")
+    click(victor.get_by_role("main").get_by_role("link", name=re.compile("^Mine 11")))
+    click(victor.get_by_role("main").get_by_role("link", name=re.compile("^Sign")).first)
+    signed: set[str] = set()
+    for number in range(1, 12):
+        expect(victor.locator(".queue-place")).to_have_text(f"{number} of 11")
+        expect(victor.locator(".paper .clause").first).to_be_visible()
+        expect(victor.get_by_role("heading", name="Sign this form")).to_be_visible()
+        signed.add(victor.url.partition("/sign")[0])
+        click(victor.get_by_role("checkbox"))
+        victor.keyboard.press("Tab")
+        victor.keyboard.type("Victor Castellanos")
+        click(victor.get_by_role("button", name="Sign this form"))
+        expect(victor.get_by_role("heading", level=1)).to_have_text("Receipt")
+        following = victor.get_by_role("main").get_by_role("link", name=re.compile("^Next: "))
+        if number < 11:
+            expect(victor.locator(".next-form")).to_contain_text(f"{number + 1} of 11")
+            click(following)
+        else:
+            expect(following).to_have_count(0)
+    assert len(signed) == 11
+    assert clicks <= 45, clicks

@@ -219,8 +219,8 @@ def test_a_nurse_makes_a_form_from_a_template_and_finds_it_by_filter(person: Per
     made = go_on(go_on(changed))
     expect(made.page.get_by_role("heading", level=1)).to_have_text("Storage, asked without scripts")
 
-    found = nora.go("/consents")
-    found.page.get_by_role("searchbox").first.fill("asked without scripts")
+    found = nora.go("/consents?list=all")
+    found.main.get_by_role("searchbox").fill("asked without scripts")
     found.main.get_by_role("search").or_(found.main.locator("form.search")).get_by_role(
         "button"
     ).first.click()
@@ -231,8 +231,12 @@ def test_a_nurse_makes_a_form_from_a_template_and_finds_it_by_filter(person: Per
 
 def test_a_nurse_countersigns_as_witness(person: Person) -> None:
     victor = person("victor")
-    page = _first_to_sign(victor)
-    signs(Consent(page.page, page.origin).read_and_sign(), "Victor Castellanos").sees("Victor Castellanos")
+    page = _first_to_sign(victor).sees("I declare:")
+    page.main.get_by_role("checkbox").check()
+    page.page.get_by_label("Type your full name").fill("Victor Castellanos")
+    page.press("Sign this form")
+    seen(page).sees("Receipt").sees("Victor Castellanos").follow(re.compile("^Next: "))
+    seen(page).sees("2 of 11")
 
 
 def _first_to_sign(home: Home) -> Seen:

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flask import Blueprint, Response, request, url_for
 
 from portal.config.tenants import Side
+from portal.parse import page_number
 from portal.services.client import Care
 from portal.services.consents import all_consents, content_hash, get_consent, list_consents
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
 from portal.state.sessions import Person
-from portal.views.consents import create, labels, pdf, revoke, sign
+from portal.views.consents import create, labels, pdf, revoke, sign, worklist
 from portal.views.consents.eligibility import may_create
-from portal.views.consents.list import LISTING, Groups, Item, Row, group, rows, with_text_in_doubt
+from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
+from portal.views.consents.queue import asked_list, place_in_list
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
+from portal.views.consents.worklist import (
+    PAGE,
+    Place,
+    Work,
+    WorkList,
+    WorkRow,
+    queue_query,
+    read_work,
+    row_of,
+)
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, wants
-from portal.web.listing import Table
+from portal.web.listing import Chip, Table
 from portal.web.pages import Page
 
 bp = Blueprint("consents", __name__, url_prefix="/consents")
 labels.register(bp)
-for part in (sign.bp, revoke.bp, create.bp, pdf.bp):
+for part in (sign.bp, revoke.bp, create.bp, pdf.bp, worklist.bp):
     bp.register_blueprint(part)
 
 
@@ -39,15 +53,27 @@ class TablePage(Page, template="consents/table.html"):
     """The clinic's forms as a table."""
 
     table: Table[ConsentStatus, ConsentForm]
-    rows: list[Row]
+    rows: list[WorkRow]
+    may_create: bool
+
+
+class WorkPage(Page, template="consents/worklist.html"):
+    """One page of a work list, with the counts of all of them; `rows` are those of the page."""
+
+    which: WorkList
+    work: Work
+    chips: list[tuple[Chip, int | None]]
+    rows: list[WorkRow]
+    number: int
+    pages: int
     may_create: bool
 
 
 class ReceiptPage(Page, template="consents/receipt.html"):
     """Who signed what; `checks` is None until it is verified, `missing` says who hasn't signed yet.
 
-    `seal_check` is None where there is no seal: not everyone has signed, or the clinic's system makes none. `next_form` is
-    the form that a patient is to sign next.
+    `place` is where it stands in the list that it was opened from; `seal_check` is None where there is no seal: not everyone
+    has signed, or the clinic's system makes none. `next_form` is the form that a patient is to sign next.
     """
 
     form: ConsentForm
@@ -58,6 +84,7 @@ class ReceiptPage(Page, template="consents/receipt.html"):
     missing: list[str]
     seal_check: SealCheck | None
     next_form: Item | CareError | None
+    place: Place | None
 
 
 @bp.get("", endpoint="list")
@@ -66,6 +93,8 @@ def list_(care: Care, person: Person) -> Response:
     """Show a patient their forms by whose turn it is, staff the clinic's as a table."""
     if person.is_patient:
         return render(GroupsPage(groups=group(with_text_in_doubt(care, all_consents(care), person), person)))
+    if not _asks_for_all(request.args):
+        return _show_work(read_work(care, person), person)
     query = LISTING.read(request.args)
     found = list_consents(
         care,
@@ -76,7 +105,34 @@ def list_(care: Care, person: Person) -> Response:
         status=query.status,
     )
     table = Table(query, found, labels.status_word)
-    page = TablePage(table=table, rows=rows(found.items, person), may_create=may_create(person))
+    page = TablePage(
+        table=table, rows=[row_of(form, person) for form in found.items], may_create=may_create(person)
+    )
+    return render(page, fragment="results")
+
+
+def _asks_for_all(args: Mapping[str, str]) -> bool:
+    """Whether an address asks for the table of all forms: it names it, or one of its filters and no list."""
+    return args.get("list") == "all" or ("list" not in args and bool({"q", "status", "sort"} & args.keys()))
+
+
+def _show_work(work: Work, person: Person) -> Response:
+    """Answer with a page of the list that was asked for, or of the usual one."""
+    which = asked_list() or work.usual()
+    rows = work.rows_of(which)
+    pages = max(1, -(-len(rows) // PAGE))
+    number = min(page_number(request.args.get("page")), pages)
+    query = queue_query(which)
+    page = WorkPage(
+        which=which,
+        work=work,
+        chips=work.chips(which),
+        rows=[row.in_queue(query) for row in rows[(number - 1) * PAGE : number * PAGE]],
+        number=number,
+        pages=pages,
+        may_create=may_create(person),
+    )
+    audit.shown("consent.list", "consent", [row.form.id for row in page.rows])
     return render(page, fragment="results")
 
 
@@ -86,7 +142,7 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
     """Show the form to read, who signs it, and what this person can do with it."""
     form = get_consent(care, consent_id)
     audit.note("consent.read", "done", kind="consent", id_=form.id)
-    return show_form(care, form, person)
+    return show_form(care, form, person, place_in_list(care, person, form))
 
 
 @bp.get("/<record:consent_id>/receipt")
@@ -109,6 +165,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
         missing=missing_words(form, person),
         seal_check=check_seal(form),
         next_form=next_form,
+        place=place_in_list(care, person, form),
     )
     return render(page, fragment="verification")
 

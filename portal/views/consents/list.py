@@ -32,6 +32,7 @@ LISTING = Listing(
         "expires": "expiresAt",
     },
     usual="-sent",
+    fixed={"list": "all"},
 )
 _SOON, _NEAR = 2, 7
 _MOST_READ = 10
@@ -164,26 +165,3 @@ def _history(form: ConsentForm) -> str:
 
 def _urgency(form: ConsentForm) -> tuple[date, float]:
     return form.procedure_date or date.max, form.sent_at.timestamp() if form.sent_at else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the staff's table; `missing` names who has yet to sign, `accounts` says who of them can't."""
-
-    form: ConsentForm
-    due: Due | None
-    missing: str
-    accounts: str
-
-
-def rows(forms: Iterable[ConsentForm], person: Person) -> list[Row]:
-    """Return the staff's table of these forms."""
-    return [
-        Row(
-            form,
-            due(form),
-            names_of(form.missing_signers),
-            in_a_row(account_words(without_account(form, person))),
-        )
-        for form in forms
-    ]

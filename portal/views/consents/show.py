@@ -9,6 +9,7 @@ from portal.services.records.consents import ConsentForm
 from portal.state.sessions import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.embryos import embryo_names
+from portal.views.consents.worklist import Place
 from portal.views.recent import name_opened
 from portal.web.htmx import render
 from portal.web.pages import Page
@@ -21,11 +22,12 @@ class ShowPage(Page, template="consents/show.html"):
     eligibility: Eligibility
     embryos: list[str]
     refusal: str | None
+    place: Place | None
 
 
-def show_form(care: Care, form: ConsentForm, person: Person) -> Response:
-    """Answer with the form."""
-    return render(_page(care, form, person, None))
+def show_form(care: Care, form: ConsentForm, person: Person, place: Place | None = None) -> Response:
+    """Answer with the form; `place` is where it stands in the list that it was opened from."""
+    return render(_page(care, form, person, None, place))
 
 
 def show_refusal(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
@@ -33,11 +35,14 @@ def show_refusal(care: Care, form: ConsentForm, person: Person, refusal: str) ->
     return render(_page(care, form, person, refusal), status=403)
 
 
-def _page(care: Care, form: ConsentForm, person: Person, refusal: str | None) -> ShowPage:
+def _page(
+    care: Care, form: ConsentForm, person: Person, refusal: str | None, place: Place | None = None
+) -> ShowPage:
     name_opened(form.patient_name, form.title)
     return ShowPage(
         form=form,
         eligibility=eligibility_of(form, person),
         embryos=embryo_names(care, form),
         refusal=refusal,
+        place=place,
     )

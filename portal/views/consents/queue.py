@@ -1,0 +1,43 @@
+"""Working through a list: the form in hand knows by its address which list it was opened from, and what comes next."""
+
+from __future__ import annotations
+
+from flask import request
+
+from portal.parse import whole_number
+from portal.services.client import Care
+from portal.services.errors import CareError, NotSignedIn
+from portal.services.records.consents import ConsentForm
+from portal.state.sessions import Person
+from portal.views.consents.worklist import Place, WorkList, place_of, queue_query, read_work
+
+
+def asked_list() -> WorkList | None:
+    """The work list that the address names."""
+    try:
+        return WorkList(request.args.get("list", ""))
+    except ValueError:
+        return None
+
+
+def with_queue(address: str) -> str:
+    """The address with what this request's says of its list."""
+    which = asked_list()
+    return address + queue_query(which, _done()) if which else address
+
+
+def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None:
+    """Where the form stands in the list that it was opened from; None where there is none, or it can't be read."""
+    which = asked_list() if person.is_staff else None
+    if which is None:
+        return None
+    try:
+        return place_of(read_work(care, person), which, form, _done())
+    except NotSignedIn:
+        raise
+    except CareError:
+        return None
+
+
+def _done() -> int:
+    return whole_number(request.args.get("done"), most=999) or 0

@@ -1,0 +1,240 @@
+"""Staff's work lists: the consent forms that wait for signatures, by whose turn it is and by when they are needed.
+
+All lists are parts of one read, so that a count says what its link opens. None is kept: a page reads them anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import StrEnum
+from functools import partial
+from urllib.parse import urlencode
+
+from flask import Blueprint, url_for
+
+from portal.i18n.gettext import _
+from portal.services.client import Care
+from portal.services.consents import OPEN_STATUSES, list_open_consents
+from portal.services.decoding import Page
+from portal.services.errors import CareError
+from portal.services.gather import gather_all
+from portal.services.paging import CAP
+from portal.services.records.consents import ConsentForm
+from portal.state.sessions import Person
+from portal.views.consents.eligibility import listed_role
+from portal.views.consents.labels import kind_word, names_of
+from portal.views.consents.list import Due, due, with_text_in_doubt
+from portal.views.consents.missing import account_words, without_account
+from portal.web.filters import in_a_row, today
+from portal.web.listing import Chip
+
+bp = Blueprint("worklist", __name__)
+
+PAGE = 25
+_WEEK_DAYS = 7
+_ABBREVIATION = re.compile(r"\(([^()]{2,8})\)\s*$")
+
+
+class WorkList(StrEnum):
+    """The lists by their word in the address."""
+
+    MINE = "mine"
+    LATE = "late"
+    WEEK = "week"
+    UNDATED = "undated"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """A form in a staff's table: by when it is needed, and whom it waits for.
+
+    `waits_for` are the names of those who haven't signed, `note` who of them can't, `href` where the row leads.
+    """
+
+    form: ConsentForm
+    due: Due | None
+    waits_for: tuple[str, ...]
+    missing: str
+    note: str
+    is_mine: bool
+    href: str
+    sign_href: str
+
+    def in_queue(self, query: str) -> WorkRow:
+        """The row with addresses that name the list."""
+        return replace(
+            self, href=self.href + query, sign_href=self.sign_href + query if self.sign_href else ""
+        )
+
+    @property
+    def short(self) -> str:
+        """What the form is called for short: `Genetic testing · PGT-A`."""
+        return short_name(self.form)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All forms that wait, those needed first at the top; `total` also counts those that weren't read."""
+
+    rows: tuple[WorkRow, ...]
+    total: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that wait were read."""
+        return self.total <= len(self.rows)
+
+    def rows_of(self, which: WorkList) -> tuple[WorkRow, ...]:
+        """The rows of one list."""
+        return tuple(row for row in self.rows if _is_in(row, which))
+
+    def usual(self) -> WorkList:
+        """The list that is shown when none is asked for: one's own, if anything waits there."""
+        return WorkList.MINE if any(row.is_mine for row in self.rows) else WorkList.OPEN
+
+    def chips(self, current: WorkList | None) -> list[tuple[Chip, int | None]]:
+        """The lists as counted links; the count of all that wait is None where it isn't known."""
+        counts = [(which, len(self.rows_of(which))) for which in WorkList]
+        return [
+            (
+                Chip(list_word(which), url_for("consents.list", list=which), which == current),
+                None if which is WorkList.OPEN and not self.is_complete else count,
+            )
+            for which, count in counts
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a form stands in the list that it was opened from.
+
+    `back` and `next` are the addresses of its neighbours, `home` is the list's own, at this form's place; `query` goes
+    with further addresses of the form itself.
+    """
+
+    words: str
+    query: str
+    home: str
+    number: int
+    of: int
+    back: str
+    next: str
+    next_form: ConsentForm | None
+    next_sign: str
+
+
+def read_work(care: Care, person: Person) -> Work:
+    """Read the forms that wait for signatures, at most 1,000, in two calls. Raises CareError."""
+    pages: list[Page[ConsentForm]] = []
+    for page in gather_all([partial(list_open_consents, care, status) for status in OPEN_STATUSES]):
+        if isinstance(page, CareError):
+            raise page
+        pages.append(page)
+    return work_of(care, pages, person)
+
+
+def work_of(care: Care, pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
+    """The work in these pages of forms that wait."""
+    listed = sorted((form for page in pages for form in page.items if form.is_open), key=_order)[:CAP]
+    read = with_text_in_doubt(care, listed, person)
+    rows = tuple(row_of(form, person) for form in read)
+    received = sum(len(page.items) for page in pages)
+    unread = sum(page.total for page in pages) - received
+    return Work(rows, len(rows) + max(unread, 0) + max(received - CAP, 0))
+
+
+def row_of(form: ConsentForm, person: Person) -> WorkRow:
+    """The row of a form."""
+    missing = form.missing_signers if form.is_open else ()
+    is_mine = listed_role(form, person) is not None
+    return WorkRow(
+        form=form,
+        due=due(form),
+        waits_for=tuple(signer.name or names_of((signer,)) for signer in missing),
+        missing=names_of(missing),
+        note=in_a_row(account_words(without_account(form, person))),
+        is_mine=is_mine,
+        href=url_for("consents.show", consent_id=form.id),
+        sign_href=url_for("consents.sign.show", consent_id=form.id) if is_mine else "",
+    )
+
+
+def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place:
+    """Where the form stands in its list; one that has left it, signed by now, where it stood.
+
+    `done` is how many had left the list before, as the address says, so that the count goes on: 3 of 11, 4 of 11.
+    """
+    rows = work.rows_of(which)
+    own_query = queue_query(which, done)
+    ids = [row.form.id for row in rows]
+    if form.id in ids:
+        index = ids.index(form.id)
+        after = index + 1
+    else:
+        index = after = sum(_order(row.form) < _order(form) for row in rows)
+        done += 1
+    following = rows[after] if after < len(rows) else None
+    query = queue_query(which, done)
+    page = index // PAGE + 1
+    return Place(
+        words=list_word(which),
+        query=own_query,
+        home=url_for("consents.list", list=which, page=page if page > 1 else None) + f"#form-{form.id}",
+        number=index + done + (form.id in ids),
+        of=len(rows) + done,
+        back=rows[index - 1].href + query if index > 0 else "",
+        next=following.href + query if following else "",
+        next_form=following.form if following else None,
+        next_sign=following.sign_href + query if following and following.sign_href else "",
+    )
+
+
+def queue_query(which: WorkList, done: int = 0) -> str:
+    """What an address says of the list that its form was opened from."""
+    return "?" + urlencode({"list": str(which), **({"done": done} if done else {})})
+
+
+def list_word(which: WorkList) -> str:
+    """What a list is called."""
+    words = {
+        WorkList.MINE: _("Mine"),
+        WorkList.LATE: _("Late or today"),
+        WorkList.WEEK: _("This week"),
+        WorkList.UNDATED: _("No date"),
+        WorkList.OPEN: _("All that wait"),
+    }
+    return words[which]
+
+
+@bp.app_template_filter("consent_short")
+def short_name(form: ConsentForm) -> str:
+    """`Genetic testing · PGT-A`: its kind, and the abbreviation at the end of its title."""
+    known = form.kind is not None and form.kind.known
+    found = _ABBREVIATION.search(form.title)
+    parts = [kind_word(form.kind) if known else "", found[1] if found else ""]
+    return in_a_row([part for part in parts if part], " · ") or form.title
+
+
+def _is_in(row: WorkRow, which: WorkList) -> bool:
+    on = row.form.procedure_date
+    days = (on - today()).days if on else None
+    match which:
+        case WorkList.MINE:
+            return row.is_mine
+        case WorkList.LATE:
+            return days is not None and days <= 0
+        case WorkList.WEEK:
+            return days is not None and 0 < days <= _WEEK_DAYS
+        case WorkList.UNDATED:
+            return days is None
+        case WorkList.OPEN:
+            return True
+
+
+def _order(form: ConsentForm) -> tuple[date, str, str, str]:
+    """By when it is needed; then so that it stays where it is, whoever has signed."""
+    return form.procedure_date or date.max, form.patient_name.casefold(), form.title, form.id

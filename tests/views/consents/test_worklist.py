@@ -1,0 +1,203 @@
+"""Staff's work lists over HTTP: counts that agree with what they open, and going through a list form by form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import cache
+
+import pytest
+
+from portal.config.tenants import Side
+from portal.services.decoding import Page as Records
+from portal.services.records.consents import ConsentForm, ConsentKind
+from portal.views.consents import worklist
+from portal.views.consents.worklist import WorkList, place_of, short_name, work_of
+from tests.support.builders import VICTOR, consent, person
+from tests.support.signing import NAMES
+from tests.support.stack import PortalThread
+from tests.support.visitor import Page, Visitor
+
+TODAY = date(2026, 11, 22)
+
+
+@pytest.fixture(scope="module")
+def signed_in(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module."""
+    return cache(portal.sign_in)
+
+
+@pytest.fixture(scope="module")
+def victor(signed_in: Callable[[str], Visitor]) -> Visitor:
+    return signed_in("victor")
+
+
+def lists(page: Page) -> dict[str, tuple[int, str]]:
+    """Each list's count and address, by its word."""
+    found: dict[str, tuple[int, str]] = {}
+    for link in page.select("nav.chips a"):
+        words = re.fullmatch(r"(.*?) ([0-9]+)", link.get_text(" ", strip=True))
+        if words:
+            found[words[1]] = int(words[2]), str(link["href"])
+    return found
+
+
+def rows(page: Page) -> list[str]:
+    return [str(row["id"]) for row in page.select("tbody tr[id^=form-]")]
+
+
+@pytest.mark.parametrize("name", ["nora", "victor"])
+def test_each_count_is_what_its_link_opens_and_home_says_the_same(
+    signed_in: Callable[[str], Visitor], name: str
+) -> None:
+    visitor = signed_in(name)
+    page = visitor.get("/consents?list=open")
+    assert lists(page) == lists(visitor.get("/"))
+    for count, href in lists(page).values():
+        opened: list[str] = []
+        following: str | None = href
+        while following:
+            one = visitor.get(following)
+            opened += rows(one)
+            more = one.select(".pagination a[rel=next]")
+            following = str(more[0]["href"]) if more else None
+        assert len(opened) == len(set(opened)) == count, href
+
+
+def test_ones_own_come_first_else_all_that_wait(signed_in: Callable[[str], Visitor]) -> None:
+    mine = signed_in("victor").get("/consents")
+    assert mine.select('.chips a[aria-current="true"]')[0].get_text().strip().startswith("Mine")
+    assert len(mine.select("tbody tr")) == len(mine.select("tbody .row-actions a"))
+    others = signed_in("colin").get("/consents")
+    assert others.select('.chips a[aria-current="true"]')[0].get_text().strip().startswith("All that wait")
+
+
+def test_a_partly_signed_form_is_among_all_that_wait(victor: Visitor) -> None:
+    partly = set(rows(victor.get("/consents?list=all&status=PartiallySigned")))
+    assert partly
+    waiting = [row for page in (1, 2) for row in rows(victor.get(f"/consents?list=open&page={page}"))]
+    assert partly <= set(waiting)
+
+
+def test_a_form_opened_from_a_list_knows_its_neighbours(victor: Visitor) -> None:
+    listed = victor.get("/consents?list=mine")
+    first = victor.get(str(listed.select("tbody .row-link")[0]["href"]))
+    assert "1 of 11" in first.words
+    assert not first.select(".queue a[rel=prev]")
+    second = victor.get(str(first.select(".queue a[rel=next]")[0]["href"]))
+    assert "2 of 11" in second.words
+    assert victor.get(str(second.select(".queue a[rel=prev]")[0]["href"])).url == first.url
+    home = str(second.select(".queue a")[0]["href"])
+    assert home == f"/consents?list=mine#{rows(listed)[1]}", "back at the row that it came from"
+
+
+@pytest.mark.parametrize("query", ["", "?list=nonsense", "?list=all", "?done=3"])
+def test_a_form_that_was_not_opened_from_a_list_has_no_such_bar(victor: Visitor, query: str) -> None:
+    form = rows(victor.get("/consents?list=mine"))[0].removeprefix("form-")
+    assert not victor.get(f"/consents/{form}{query}").select(".queue")
+
+
+def test_patients_have_neither_lists_nor_bar(signed_in: Callable[[str], Visitor]) -> None:
+    amelia = signed_in("amelia")
+    assert not amelia.get("/consents?list=mine").select("tbody tr")
+    form = amelia.get("/consents").select("a[href^='/consents/']")[0]["href"]
+    assert not amelia.get(f"{form}?list=mine").select(".queue")
+
+
+def test_the_receipt_leads_to_the_next_of_the_list(signed_in: Callable[[str], Visitor]) -> None:
+    """And the count goes on, though what is signed has left the list."""
+    victor = signed_in("victor")
+    listed = victor.get("/consents?list=mine")
+    page = victor.get(str(listed.select("tbody .row-actions a")[0]["href"]))
+    for number in (1, 2):
+        assert f"{number} of 11" in page.words
+        receipt = page.form("/consents/").submit(check_all=True, signature=NAMES["victor"])
+        assert receipt.heading == "Receipt"
+        following = receipt.select(".next-form a")[0]
+        assert f"{number + 1} of 11" in receipt.words
+        page = victor.get(str(following["href"]))
+        assert f"/consents/{rows(listed)[number].removeprefix('form-')}/sign" in page.url
+    assert "3 of 11" in page.words
+
+
+# ── reckoned without a portal ───────────────────────────────────────────────────────────────────────────
+
+
+def waiting(days: int | None, number: int = 0) -> ConsentForm:
+    on = None if days is None else TODAY + timedelta(days=days)
+    return consent(
+        id=f"f{number}", patient_id="p", patient_name="Ana", procedure_date=on, required_signers=(VICTOR,)
+    )
+
+
+def records(*forms: ConsentForm, total: int | None = None) -> Records[ConsentForm]:
+    return Records(items=forms, total_count=len(forms) if total is None else total)
+
+
+@pytest.mark.parametrize(
+    ("days", "which"),
+    [
+        (-3, WorkList.LATE),
+        (0, WorkList.LATE),
+        (1, WorkList.WEEK),
+        (7, WorkList.WEEK),
+        (8, None),
+        (None, WorkList.UNDATED),
+    ],
+)
+def test_a_day_belongs_to_one_list(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch, days: int | None, which: WorkList | None
+) -> None:
+    monkeypatch.setattr(worklist, "today", lambda: TODAY)
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        work = work_of(None, [records(waiting(days))], person("someone", Side.STAFF))  # type: ignore[arg-type]
+        dated = {one for one in (WorkList.LATE, WorkList.WEEK, WorkList.UNDATED) if work.rows_of(one)}
+    assert dated == ({which} if which else set())
+
+
+def test_beyond_a_thousand_it_is_said_and_those_needed_first_are_there(portal: PortalThread) -> None:
+    forms = [waiting(number % 30, number) for number in range(1000)]
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        work = work_of(
+            None, [records(*forms, total=1700), records(waiting(0, 1001))], person("x", Side.STAFF)
+        )  # type: ignore[arg-type]
+        open_count = work.chips(None)[-1][1]
+    assert len(work.rows) == 1000
+    assert not work.is_complete
+    assert open_count is None
+    assert any(row.form.id == "f1001" for row in work.rows), "the latest are left out, not the second page"
+
+
+def test_one_that_left_the_list_stands_where_it_stood(portal: PortalThread) -> None:
+    forms = [waiting(number, number) for number in range(5)]
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        left = work_of(None, [records(*forms[:2], *forms[3:])], person("x", Side.STAFF))  # type: ignore[arg-type]
+        place = place_of(left, WorkList.OPEN, forms[2], done=0)
+        at_the_end = place_of(left, WorkList.OPEN, waiting(9, 9), done=1)
+    assert (place.number, place.of) == (3, 5)
+    assert place.next_form and place.next_form.id == "f3"
+    assert place.next.endswith("?list=open&done=1")
+    assert "/f1?" in place.back
+    assert (at_the_end.number, at_the_end.of, at_the_end.next) == (6, 6, "")
+
+
+@pytest.mark.parametrize(
+    ("title", "kind", "short"),
+    [
+        ("Consent to genetic testing (PGT-A)", ConsentKind.GENETIC_TESTING, "Genetic testing · PGT-A"),
+        ("Consent to freezing", ConsentKind.STORAGE, "Storage"),
+        ("Something of the clinic’s", None, "Something of the clinic’s"),
+        ("A form (see the long remark at its end)", ConsentKind.STORAGE, "Storage"),
+    ],
+)
+def test_a_form_is_called_for_short(
+    portal: PortalThread, title: str, kind: ConsentKind | None, short: str
+) -> None:
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        written = short_name(consent(title=title, kind=kind))
+    assert re.sub("[\u2066-\u2069]", "", written) == short
