@@ -95,8 +95,10 @@ def declaring(stage: Stage) -> None:
     """A clinician declares a sentence of their own, and declines after all."""
     form = fresh_form(stage.portal.plan)
     victor = stage.person("victor")
-    page = victor.get(f"{form}/sign").form(f"{form}/sign").submit()
-    page.form(f"{form}/sign").submit()
+    victor.get(f"{form}/sign").form(f"{form}/sign").submit()
+    stage.portal.age_sign_in(victor, 21 * 60)
+    victor.get(f"{form}/sign?list=open")
+    stage.portal.age_sign_in(victor, -21 * 60)
     page = victor.get(f"{form}/revoke")
     page.form(f"{form}/revoke").submit(reason="The plan has changed.")
     victor.get(f"{form}/revoke")

@@ -23,7 +23,10 @@ def asked_list() -> WorkList | None:
 def with_queue(address: str) -> str:
     """The address with what this request's says of its list."""
     which = asked_list()
-    return address + queue_query(which, _done()) if which else address
+    if which is None:
+        return address
+    query = queue_query(which, _done())
+    return f"{address}&{query[1:]}" if "?" in address else address + query
 
 
 def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None:

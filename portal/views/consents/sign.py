@@ -1,6 +1,7 @@
 """Signing a consent form: read, acknowledge each statement, confirm it is you, check and type your name.
 
-Every step is one POST form below `/consents/<id>/sign`, without htmx: a signature is given on whole pages. What is
+Every step is one POST form below `/consents/<id>/sign`, without htmx: a signature is given on whole pages. Who signs for
+the clinic signs many forms in a row: their steps are one page, the form above and what they do below it. What is
 shown and given is a `Signing` (portal.views.consents.signing), and one operation signs once (portal.web.act_once).
 What was left out or mistyped is answered by a redirect to the step, which keeps it: Back never asks to send it again.
 """
@@ -16,6 +17,7 @@ from werkzeug.datastructures import MultiDict
 
 from portal.config.tenants import Side
 from portal.context import context
+from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.parse import line
 from portal.services import errors
@@ -27,8 +29,10 @@ from portal.state.sessions import Person
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import open_role, why_not_sign
 from portal.views.consents.embryos import embryo_names
+from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signing import Signing, Step, resume
+from portal.views.consents.worklist import Place
 from portal.web import audit, unsent
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown, act_once
 from portal.web.guard import signed_in, to_sign_in
@@ -65,12 +69,22 @@ class StatementsPage(StepPage, template="consents/sign/statements.html"):
     is_refused: bool
 
 
-class DeclarePage(StepPage, template="consents/sign/declare.html"):
-    """The sentence that someone declares who signs for the clinic; `mark` is what ticking it sends."""
+class CountersignPage(Page, template="consents/sign/countersign.html"):
+    """All that someone does who signs for the clinic: the form to read, the sentence to declare, the name to type.
 
+    `mark` is what ticking the sentence sends; `faults` are what is wrong, by field; `is_stale` says that the page which
+    was sent is of another visit, `is_undone` that a signature surely didn't arrive.
+    """
+
+    signing: Signing
+    form: ConsentForm
+    embryos: list[str]
     declaration: Declaration
     mark: str
-    is_refused: bool
+    faults: list[tuple[str, str]]
+    is_stale: bool
+    is_undone: bool
+    place: Place | None
 
 
 class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
@@ -148,14 +162,9 @@ def read(signing: Signing) -> Response:
 @signing_step
 def statements(signing: Signing) -> Response:
     """The person acknowledges statements, every one, or declares their own sentence."""
-    audit.assure()
     signing = _keep_statements(signing, request.form)
     if signing.step is Step.STATEMENTS:
         return _once_more(signing, Step.STATEMENTS)
-    if signing.progress.declared:
-        audit.note(
-            "consent.declare", "done", kind="consent", id_=signing.form.id, declared=signing.progress.declared
-        )
     return _go_on(signing)
 
 
@@ -169,11 +178,11 @@ def confirm(signing: Signing) -> Response:
 
 @bp.post("/<record:consent_id>/sign/name")
 @signed_in(Side.PATIENT, Side.STAFF)
-@unsent.typed_text("signature")
+@unsent.typed_text("signature", "statement")
 @signing_step
 def sign(signing: Signing) -> Response:
-    """Sign with the typed name, once."""
-    signing = _keep_name(signing, request.form)
+    """Sign with the typed name, once; who signs for the clinic declares their sentence with the same form."""
+    signing = _keep_name(_keep_declaration(signing, request.form), request.form)
     if signing.step is Step.STATEMENTS:
         return _once_more(signing, Step.STATEMENTS)
     if signing.step is not Step.NAME:
@@ -202,7 +211,7 @@ def sign(signing: Signing) -> Response:
         case Unknown(is_readable, status):
             return _unconfirmed(signing, is_readable=is_readable, status=status)
         case Reopened():
-            return redirect_to(url_for("consents.sign.show", consent_id=signing.form.id))
+            return redirect_to(with_queue(url_for("consents.sign.show", consent_id=signing.form.id)))
 
 
 def _send(signing: Signing) -> ConsentForm:
@@ -236,7 +245,7 @@ def _read_if_signed(signing: Signing) -> ConsentForm | None:
 
 
 def _refused(signing: Signing, error: errors.CareError) -> Response:
-    again = redirect_to(url_for("consents.sign.show", consent_id=signing.form.id))
+    again = redirect_to(with_queue(url_for("consents.sign.show", consent_id=signing.form.id)))
     match error:
         case errors.Conflict():
             return again
@@ -249,10 +258,20 @@ def _refused(signing: Signing, error: errors.CareError) -> Response:
             raise error
 
 
+def _keep_declaration(signing: Signing, form: MultiDict[str, str]) -> Signing:
+    """The same signing with what the page of someone who signs for the clinic says: read, and declared or not."""
+    if signing.declaration is None:
+        return signing
+    declared = signing.declaration.is_among(form.getlist("statement"), g.tenant.languages)
+    if declared and declared != signing.progress.declared:
+        audit.assure()
+        audit.note("consent.declare", "done", kind="consent", id_=signing.form.id, declared=declared)
+    return signing.keep(has_read=True, before=None, language=language(), declared=declared)
+
+
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
     if signing.declaration:
-        declared = signing.declaration.is_among(form.getlist("statement"), g.tenant.languages)
-        return signing.keep(declared=declared)
+        return _keep_declaration(signing, form)
     ids = {statement.id for statement in signing.form.statements or ()}
     ticked = tuple(id_ for id_ in dict.fromkeys(form.getlist("statement")) if id_ in ids)
     return signing.keep(acknowledged=ticked)
@@ -267,7 +286,7 @@ def _restore_unsent(signing: Signing) -> Signing:
     if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
         signing = _keep_statements(signing, given)
     if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
-        signing = _keep_name(signing, given)
+        signing = _keep_name(_keep_declaration(signing, given), given)
     return signing
 
 
@@ -278,12 +297,17 @@ def _go_on(signing: Signing) -> Response:
     """To the next step; to the last one by a fresh sign-in, where the person's is too old to sign."""
     if signing.step is Step.NAME and not signing.is_fresh:
         return _fresh_sign_in(signing)
-    return redirect_to(url_for("consents.sign.step", consent_id=signing.form.id, step=signing.step))
+    return redirect_to(_address(signing, signing.step))
 
 
 def _once_more(signing: Signing, step: Step) -> Response:
     """To the same step, where something is wanting."""
-    return redirect_to(url_for("consents.sign.step", consent_id=signing.form.id, step=step, refused=1))
+    return redirect_to(_address(signing, step, is_refused=True))
+
+
+def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
+    address = url_for("consents.sign.step", consent_id=signing.form.id, step=step)
+    return with_queue(f"{address}?refused=1" if is_refused else address)
 
 
 def _is_wanting(signing: Signing, step: Step) -> bool:
@@ -300,6 +324,9 @@ def _show(
     is_stale: bool = False,
     is_undone: bool = False,
 ) -> Response:
+    if signing.declaration:
+        page = _countersign_page(signing, is_refused=is_refused, is_stale=is_stale, is_undone=is_undone)
+        return render(page, status=status)
     form, number = signing.form, signing.steps.index(step) + 1
     match step:
         case Step.READ:
@@ -309,16 +336,6 @@ def _show(
                 step_number=number,
                 is_stale=is_stale,
                 embryos=embryo_names(signing.care, form),
-            )
-        case Step.STATEMENTS if signing.declaration:
-            page = DeclarePage(
-                signing=signing,
-                form=form,
-                step_number=number,
-                is_stale=is_stale,
-                is_refused=is_refused,
-                declaration=signing.declaration,
-                mark=signing.declaration.shown_in(language()),
             )
         case Step.STATEMENTS:
             page = StatementsPage(
@@ -339,9 +356,32 @@ def _show(
     return render(page, status=status)
 
 
+def _countersign_page(
+    signing: Signing, *, is_refused: bool, is_stale: bool, is_undone: bool
+) -> CountersignPage:
+    declaration = signing.declaration
+    assert declaration
+    faults: list[tuple[str, str]] = []
+    if is_refused and not signing.progress.declared:
+        faults.append(("declaration", _("Tick this to go on. If it isn’t true, leave the form unsigned.")))
+    if is_refused and not signing.is_name_right:
+        name = _("Type your name as it stands on the form: %(name)s", name=signing.expected_name)
+        faults.append(("signature", name))
+    return CountersignPage(
+        signing=signing,
+        form=signing.form,
+        embryos=embryo_names(signing.care, signing.form),
+        declaration=declaration,
+        mark=declaration.shown_in(language()),
+        faults=faults,
+        is_stale=is_stale,
+        is_undone=is_undone,
+        place=place_in_list(signing.care, signing.person, signing.form),
+    )
+
+
 def _fresh_sign_in(signing: Signing) -> Response:
-    step = url_for("consents.sign.step", consent_id=signing.form.id, step=Step.NAME)
-    return to_sign_in(next_path=step, fresh=True)
+    return to_sign_in(next_path=_address(signing, Step.NAME), fresh=True)
 
 
 def _cannot_sign(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
@@ -358,4 +398,4 @@ def _unconfirmed(signing: Signing, *, is_readable: bool, status: int) -> Respons
 
 
 def _to_receipt(form: ConsentForm) -> Response:
-    return redirect_to(url_for("consents.receipt", consent_id=form.id))
+    return redirect_to(with_queue(url_for("consents.receipt", consent_id=form.id)))

@@ -85,17 +85,41 @@ def test_a_clinician_declares_a_sentence_of_their_own_and_acknowledges_none(
     portal: Any, form: str, noted: Any
 ) -> None:
     victor = portal.sign_in("victor")
-    page = victor.get(f"{form}/sign").form(f"{form}/sign").submit()
-    assert page.heading == "What you declare" and len(page.form(f"{form}/sign").checkboxes()) == 1
-    assert "I understand" not in page.words
-    refused = page.form(f"{form}/sign").submit(statement=["clinician-1.xx", "forged"])
+    page = victor.get(f"{form}/sign")
+    assert len(page.form(f"{form}/sign").checkboxes()) == 1
+    assert "I have explained what this form is about" in page.words
+    forged = {"statement": ["clinician-1.xx", "forged"], "signature": "Victor Castellanos"}
+    refused = page.form(f"{form}/sign").submit(**forged)
     assert refused.select('.error-summary a[href="#declaration"]') and not noted("consent.declare")
-    page = refused.form(f"{form}/sign").submit(check_all=True)
-    assert page.heading == "Sign this form" and "I have explained what this form is about" in page.words
-    receipt = page.form(f"{form}/sign").submit(signature="Victor Castellanos")
+    assert not refused.select('.error-summary a[href="#signature"]')
+    assert refused.select("#signature")[0]["value"] == "Victor Castellanos", "what was typed is kept"
+    wrong = refused.form(f"{form}/sign").submit(check_all=True, signature="Nobody")
+    assert [a["href"] for a in wrong.select(".error-summary a")] == ["#signature"]
+    assert wrong.select("#declaration[checked]"), "what was ticked is kept"
+    receipt = wrong.form(f"{form}/sign").submit(signature="Victor Castellanos")
     assert receipt.path == f"{form}/receipt"
     assert "acknowledged" not in receipt.words
     assert noted("consent.declare") == ["clinician-1.en"]
+
+
+def test_a_clinician_confirms_once_for_a_queue_and_keeps_what_was_typed(portal: Any, service: Any) -> None:
+    first, second = fresh_form(service.plan), fresh_form(service.plan)
+    victor = portal.sign_in("victor")
+    portal.age_sign_in(victor, 21 * 60)
+    page = victor.get(f"{first}/sign?list=open")
+    assert "we ask for your password once more" in page.words
+    asked = page.form(f"{first}/sign").submit(check_all=True, signature="Victor Castellanos", status=None)
+    assert not asked.url.startswith(portal.origin()), asked.url
+    page = victor.fill_sign_in(asked, "victor")
+    assert page.url.startswith(f"{portal.origin()}{first}/sign/name?list=open"), "back in the list"
+    assert page.select("#signature")[0]["value"] == "Victor Castellanos"
+    assert page.select("#declaration[checked]")
+    assert page.form(f"{first}/sign").submit().heading == "Receipt"
+    portal.age_sign_in(victor, 15 * 60)
+    page = victor.get(f"{second}/sign")
+    assert "password once more" not in page.words
+    signed = page.form(f"{second}/sign").submit(check_all=True, signature="Victor Castellanos", status=None)
+    assert "password" not in signed.url
 
 
 @pytest.fixture
