@@ -14,6 +14,7 @@ from tests.support.stack import PortalThread
 from tests.support.visitor import Page, Visitor
 
 EPISODE = sample_id("episode", "amelia-1")
+CONSENT = sample_id("consent", "amelia-genetic")
 PROSPECT = sample_id("prospect", "tomasz")
 EMR = sample_id("emr-endpoint", "riverside-main")
 
@@ -33,15 +34,9 @@ def ask(visitor: Visitor, pasted: str, kind: str = "", status: int | None = 200)
     return visitor.get("/open").form("/open").submit(id=pasted, kind=kind, status=status)
 
 
-def consent_id(visitor: Visitor) -> str:
-    links = [str(a["href"]) for a in visitor.get("/consents").select("main a[href^='/consents/']")]
-    return next(href.split("/")[2] for href in links if len(href.split("/")[2]) == 36)
-
-
 def test_it_finds_out_itself_what_an_id_is(nora: Visitor) -> None:
     assert ask(nora, EPISODE).path == f"/episodes/{EPISODE}"
-    consent = consent_id(nora)
-    assert ask(nora, f"  {consent} ").path == f"/consents/{consent}"
+    assert ask(nora, f"  {CONSENT} ").path == f"/consents/{CONSENT}"
 
 
 def test_a_chosen_kind_leads_straight_there(nora: Visitor) -> None:
@@ -96,14 +91,13 @@ def test_what_was_opened_last_comes_first_by_name(person: Callable[[str], Visito
     visitor = person("victor")
     assert "What you open comes here" in visitor.get("/open").words
     visitor.get(f"/episodes/{EPISODE}/documents")
-    consent = consent_id(visitor)
-    visitor.get(f"/consents/{consent}")
+    visitor.get(f"/consents/{CONSENT}")
     visitor.get(f"/episodes/{EPISODE}")
     page = visitor.get("/open")
     rows = [row.get_text(" ", strip=True) for row in page.select("section a.link-row")]
     assert [row.partition(" ·")[0] for row in rows] == ["Amelia Hart Episode", "Amelia Hart Consent form"]
     assert EPISODE not in page.words
-    assert page.follow("Consent form").path == f"/consents/{consent}"
+    assert page.follow("Consent form").path == f"/consents/{CONSENT}"
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,13 @@ def test_a_patient_sees_whose_turn_it_is_and_why_she_waits(amelia: Any) -> None:
     assert headings == ["Your", "Waiting", "Signed", "Ended"]
     assert "After you: Daniel Hart and Victor Castellanos" in page.words
     assert "Daniel Hart signs first, then you" in page.words
-    assert page.select(f'.task a[href="{consent("amelia-genetic")}"]')
+    assert page.select(f'.task a[href="{consent("amelia-genetic")}/sign"]')
 
 
 def test_a_partner_sees_the_forms_that_name_him_by_his_own_turn(daniel: Any) -> None:
     page = daniel.get("/consents")
-    assert page.select(f'.task a[href="{consent("amelia-parenthood")}"]')
-    assert not page.select(f'.task a[href="{consent("amelia-genetic")}"]')
+    assert page.select(f'.task a[href="{consent("amelia-parenthood")}/sign"]')
+    assert not page.select(f'.task a[href="{consent("amelia-genetic")}/sign"]')
     assert "Amelia Hart signs first, then you" in page.words
 
 
@@ -336,7 +336,7 @@ def test_who_has_no_account_is_named(portal: Any, nora: Any) -> None:
     said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
     waiting = [row for row in grace.get("/consents").select("li") if said in row.get_text(" ")]
     assert waiting
-    form = waiting[0].select_one("a")["href"]
+    form = waiting[0].select_one("a")["href"].removesuffix("/sign")
     assert said in grace.get(form).words and said in nora.get(form).words
     assert said in nora.get("/consents?q=Grace").words
 

@@ -92,7 +92,7 @@ def test_a_text_that_is_not_there_is_not_signed_at_any_step(
     with proxy.speaking(change=forms(change)):
         page = amelia.get(form)
         assert said in page.words and "Read and sign" not in page.words
-        for step in ("", "/read", "/statements", "/check", "/name"):
+        for step in ("", "/read", "/statements", "/name"):
             refused = amelia.get(f"{form}/sign{step}", status=403)
             assert said in refused.words
             assert not refused.select(f'form[action^="{form}/sign"]')
@@ -103,7 +103,7 @@ def test_a_text_that_is_not_there_is_not_signed_at_any_step(
 def test_a_form_on_file_is_in_no_list_of_what_to_sign(amelia: Any, service: CareService) -> None:
     form = fresh_form(service.plan)
     id_ = form.rpartition("/")[2]
-    link = f'.task a[href="{form}"]'
+    link = f'.task a[href="{form}/sign"]'
     assert amelia.get("/").select(link) and amelia.get("/consents").select(link)
     with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
         database.execute(
