@@ -177,3 +177,16 @@ def test_eleven_forms_are_signed_one_by_one_in_45_clicks(victor: Page, stack: Po
             expect(following).to_have_count(0)
     assert len(signed) == 11
     assert clicks <= 45, clicks
+
+
+def test_a_consent_for_the_patient_in_hand_is_three_clicks_to_its_preview(
+    nora: Page, stack: PortalThread
+) -> None:
+    go(nora, stack, f"/episodes/{EPISODE}")
+    main = nora.get_by_role("main")
+    main.get_by_role("link", name="New consent form").click()
+    main.locator("a[href*='template=disposition']").click()
+    main.get_by_role("button", name="Preview").click()
+    expect(nora.get_by_text("Nothing is sent yet")).to_be_visible()
+    expect(nora.locator("#signers")).to_contain_text("Amelia Hart")
+    expect(nora.locator("#signers")).to_contain_text("Victor Castellanos")

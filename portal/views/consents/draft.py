@@ -44,8 +44,9 @@ from portal.views.consents.people import (
     candidates,
     rows_as_before,
     rows_for,
+    with_usual_signers,
 )
-from portal.web.filters import today
+from portal.web.filters import local, today
 from portal.web.refusals import refusal_message
 
 _LONGEST_TITLE, _LONGEST_VERSION = 300, 32
@@ -53,6 +54,8 @@ _DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
     ConsentKind.DISPOSITION: tuple(d for d in Disposition if d != Disposition.UNDECIDED),
     ConsentKind.DONATION: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
 }
+_PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw", re.IGNORECASE)
+"""Kinds of appointment that a consent is needed for, as far as their words tell."""
 _LONGEST_TYPED = 10_000
 """Of a field; more than it may hold, so that what is too long can be said and shown."""
 
@@ -271,6 +274,8 @@ def from_template(
     kind, about = ConsentKind(template.kind), about_episode(episode)
     signers = [Signer(role=SignerRole(role), order=order) for order, role in enumerate(template.signers, 1)]
     days = template.expires_after_days
+    forms = tuple(forms)
+    people = candidates(person, episode, (), forms)
     return NewForm(
         title=template.title,
         kind=str(kind),
@@ -284,9 +289,10 @@ def from_template(
             Statement(id=f"statement-{number}", text=text)
             for number, text in enumerate(template.statements, start=1)
         ),
-        rows=rows_for(kind, signers, about),
-        candidates=candidates(person, episode, (), forms),
+        rows=with_usual_signers(rows_for(kind, signers, about), people, forms),
+        candidates=people,
         embryos=_embryos(kind, episode),
+        procedure_date=_next_procedure(episode),
         expires_on=(today() + timedelta(days=days)).isoformat() if days else "",
         about=about,
     )
@@ -327,6 +333,17 @@ def episode_id_of(text: str) -> str | None:
     found = re.search(r"/episodes/([^/]+)", path) or re.fullmatch(r"([^/\s]{1,128})", path)
     id_ = unquote(found[1])[:LONGEST_ID] if found else ""
     return id_ if id_.isprintable() and id_.strip(".") else None
+
+
+def _next_procedure(episode: Episode) -> str:
+    """The day of the next procedure among the appointments, as YYYY-MM-DD; empty without one."""
+    days = [
+        local(visit.start).date()
+        for visit in episode.appointments
+        if not visit.is_cancelled and _PROCEDURE.search(visit.kind)
+    ]
+    first = min((day for day in days if day >= today()), default=None)
+    return first.isoformat() if first else ""
 
 
 def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:

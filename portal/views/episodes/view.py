@@ -15,6 +15,7 @@ from portal.i18n.locale import is_rtl, language
 from portal.services.records.episodes import Appointment, Episode, EpisodeStage, PgtBrief, TimelineEvent
 from portal.services.records.protocols import Medication, Protocol, ProtocolType
 from portal.state.sessions import Person
+from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
 from portal.views.episodes.ending import ending_of
@@ -64,6 +65,11 @@ class EpisodeView:
         """Whose treatment it is, by full names."""
         names = [p.full_name for p in (self.episode.patient, self.episode.partner) if p and p.full_name]
         return listed(names)
+
+    @property
+    def may_create_consent(self) -> bool:
+        """Whether the person who looks may put a consent form to the people of this treatment."""
+        return may_create(self.person)
 
     @property
     def is_own(self) -> bool:

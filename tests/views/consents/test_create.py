@@ -61,6 +61,25 @@ def test_staff_make_a_form_from_a_template_and_the_patient_finds_it(nora: Any, a
     assert "Storage, for the second round" in amelia.get("/consents").words
 
 
+def test_a_form_for_the_patient_in_hand_is_filled_in_as_usual(nora: Any) -> None:
+    """The next procedure's day, and who signs such forms for the clinic: the preview is three steps away."""
+    page = nora.get(f"/episodes/{TREATMENT_OF_AMELIA}").follow("New consent form")
+    start = nora.get(page.select("a[href*='template=disposition']")[0]["href"])
+    assert "For Amelia Hart" in start.words
+    given = dict(start.form("/consents/new/fill").fields())
+    retrieval = date.today() + timedelta(days=4)
+    assert given["procedure_date"] == retrieval.isoformat()
+    preview = start.form("/consents/new/fill").submit()
+    assert "Nothing is sent yet" in preview.words
+    signers = preview.select("#signers")[0].get_text(" ")
+    assert "Amelia Hart" in signers and "Daniel Hart" in signers and "Victor Castellanos" in signers
+
+
+def test_who_may_not_make_forms_is_not_offered_it(portal: Any) -> None:
+    page = portal.sign_in("elif").get(f"/episodes/{TREATMENT_OF_AMELIA}")
+    assert "New consent form" not in page.words
+
+
 def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: Any) -> None:
     form = make_form(nora, "genetic-testing", title="PGT-A, to be replaced", **{"signer-2": "-"})
     page = nora.get(form).follow("Copy to a new form")
