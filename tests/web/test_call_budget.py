@@ -180,7 +180,8 @@ def test_a_page_keeps_to_its_budget(
     assert answer.status in (200, 204, 303), f"{path}: {answer.status} {answer.words[:200]}"
     assert route_of(portal, path) == route
     assert len(made) <= budget, f"{path} costs {len(made)} calls, not {budget}: {made}"
-    assert len(set(made)) == len(made) or route == "/", f"{path} asks the same twice: {made}"
+    # Home and staff's work lists ask for the forms of two statuses.
+    assert len(set(made)) == len(made) or route in ("/", "/consents"), f"{path} asks the same twice: {made}"
     assert all(call.startswith("GET ") for call in made), f"reading {path} changes something: {made}"
 
 
