@@ -44,23 +44,26 @@ QUICK = Size(rounds=5, pages=80, long=False)
 
 
 def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
-    """The portal, the floor, the usual way and the bell, in turns, so that all have the same weather."""
+    """The portal, the bell and what the page is compared with, in turns, so that all have the same weather."""
     portal = bench.portal()
     portal.headers.update(bench.sign_in(portal, "nora"))
     floor, usual = bench.yardstick("floor"), bench.yardstick("usual")
+    fastapi = bench.yardstick("asynchronous", by="uvicorn")
     asked = {
         "page": (portal, PAGE),
         "floor": (floor, PAGE),
         "usual": (usual, PAGE),
+        "fastapi": (fastapi, PAGE),
         "bell": (portal, BELL),
     }
     costs = in_turns({name: _cost(*one, size.pages) for name, one in asked.items()}, size.rounds)
-    for server in (portal, floor, usual):
+    for server in (portal, floor, usual, fastapi):
         server.stop()
     page = statistics.median(costs["page"])
     return [
         _ratio("CPU of a page ÷ the floor", 0.80, costs["page"], costs["floor"], page),
         _ratio("CPU of a page ÷ the usual way", 0.55, costs["page"], costs["usual"], page),
+        _ratio("CPU of a page ÷ FastAPI with aiohttp", 0.62, costs["page"], costs["fastapi"], page),
         _ratio(
             "CPU of a badge refresh ÷ a page", 0.35, costs["bell"], costs["page"], statistics.median(costs["bell"])
         ),

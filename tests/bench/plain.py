@@ -1,4 +1,4 @@
-"""What both yardsticks share: the portal's own template files, with what Flask, Flask-Babel and Jinja bring along.
+"""What the yardsticks share: the portal's own template files, with what Jinja and their framework bring along.
 
 Records stay the dictionaries that JSON gave. No session, no checks, no audit: a clinic, a person and a language
 that are written down here. Each request makes the context of its page anew, as a view has to.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,12 +39,24 @@ def make_app(name: str) -> Flask:
     app.config["SECRET_KEY"] = "bench"
     app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(ROOT / "portal" / "i18n" / "translations")
     Babel(app, locale_selector=lambda: request.accept_languages.best_match(TENANT["languages"]) or "en")
-    env: Any = app.jinja_env
+    prepare(app.jinja_env, nonce=_nonce, gettext=gettext, format_date=format_date)
+    app.context_processor(_flasks_frame)
+    app.add_url_rule("/episodes", "episodes.index", lambda: "")
+    for tab in TABS:
+        if tab != "consents":
+            app.add_url_rule(f"/episodes/<episode_id>/{tab}", tab, lambda episode_id: "")
+    return app
+
+
+def prepare(
+    env: Any, *, nonce: Callable[[], str], gettext: Callable[[str], str], format_date: Callable[..., str]
+) -> None:
+    """Bring a Jinja environment to where it can render the portal's templates."""
     env.trim_blocks = env.lstrip_blocks = True
     env.add_extension("jinja2.ext.do")
     env.globals.update(
-        hx=_hx,
-        nonce=_nonce,
+        hx=partial(hx, nonce),
+        nonce=nonce,
         csrf_field=lambda: Markup('<input type="hidden" name="csrf_token" value="bench">'),
         toasts=list,
         static=lambda name: f"/static/bench/{name}",
@@ -64,15 +77,9 @@ def make_app(name: str) -> Flask:
         for macro, value in vars(env.get_template(f"ui/{file.name}").module).items():
             if not macro.startswith("_") and callable(value):
                 setattr(ui, macro, value)
-    app.context_processor(_frame)
-    app.add_url_rule("/episodes", "episodes.index", lambda: "")
-    for tab in _TABS:
-        if tab != "consents":
-            app.add_url_rule(f"/episodes/<episode_id>/{tab}", tab, lambda episode_id: "")
-    return app
 
 
-_TABS = {
+TABS = {
     "overview": "Today",
     "timeline": "Timeline",
     "monitoring": "Monitoring",
@@ -116,7 +123,12 @@ class _Nothing(Undefined):
         raise AttributeError(name)
 
 
-def page(episode: Mapping[str, Any], forms: Mapping[str, Any]) -> dict[str, Any]:
+def page(
+    episode: Mapping[str, Any],
+    forms: Mapping[str, Any],
+    gettext: Callable[[str], str] = gettext,
+    url_for: Callable[..., str] = url_for,
+) -> dict[str, Any]:
     """The context of an episode's consents page, from the two answers."""
     read = {form["id"]: form for form in forms["items"]}
     rows = [
@@ -138,7 +150,7 @@ def page(episode: Mapping[str, Any], forms: Mapping[str, Any]) -> dict[str, Any]
             "current": name == "consents",
             "count": counts.get(name, 0),
         }
-        for name, label in _TABS.items()
+        for name, label in TABS.items()
     ]
     view = {
         "heading": episode["patient"]["fullName"],
@@ -155,33 +167,41 @@ def page(episode: Mapping[str, Any], forms: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _frame() -> dict[str, Any]:
+def _flasks_frame() -> dict[str, Any]:
+    return frame(request.path, request.full_path, str(get_locale()), _nonce, gettext)
+
+
+def frame(
+    path: str, here: str, locale: str, nonce: Callable[[], str], gettext: Callable[[str], str]
+) -> dict[str, Any]:
+    """What every page has around it."""
     person = SimpleNamespace(
         name="Nora Quinn", given_name="Nora", side="staff", is_staff=True, roles=["nurse"], sub="nora"
     )
     nav = [
-        {"href": href, "label": gettext(label), "icon": icon, "key": key, "current": request.path == href, "count": 0}
+        {"href": href, "label": gettext(label), "icon": icon, "key": key, "current": path == href, "count": 0}
         for href, label, icon, key in _SECTIONS
     ]  # fmt: skip
     return {
         "tenant": TENANT,
         "person": person,
-        "locale": str(get_locale()),
+        "locale": locale,
         "direction": "ltr",
-        "here": request.full_path,
+        "here": here,
         "languages": [{"code": "en", "name": "English"}, {"code": "es", "name": "Español"}, {"code": "ar", "name": "العربية"}],
         "nav": nav,
         "unread_count": 1,
-        "bell_htmx": _hx(get="/notifications/bell?known=1", trigger="portal:look from:document", target="#bell"),
+        "bell_htmx": hx(nonce, get="/notifications/bell?known=1", trigger="portal:look from:document", target="#bell"),
         "session_expires_at": datetime.datetime.now(UTC),
     }  # fmt: skip
 
 
-def _hx(**given: Any) -> Markup:
+def hx(own_nonce: Callable[[], str], /, **given: Any) -> Markup:
+    """An element's attributes for htmx, with the answer's nonce."""
     pairs = [(name.replace("_", "-"), value) for name, value in given.items() if value is not None]
     return Markup(" ").join(
         Markup('hx-{}="{}"').format(name, "true" if value is True else value)
-        for name, value in [*pairs, ("nonce", _nonce())]
+        for name, value in [*pairs, ("nonce", own_nonce())]
     )
 
 

@@ -75,14 +75,15 @@ class Bench:
     def portal(self, **environment: str) -> Server:
         return self._serve("portal", "wsgi:app", self.plan.portal_port, environment)
 
-    def yardstick(self, name: str) -> Server:
+    def yardstick(self, name: str, *, by: str = "gunicorn") -> Server:
+        """One of those that the portal is compared with, run `by` gunicorn or uvicorn with two workers."""
         sessions = self.folder / f"sessions-{name}"
         environment = {
             "BENCH_UPSTREAM": self.upstream,
             "BENCH_TOKEN": "t" * 900,
             "BENCH_SESSIONS": str(sessions),
         }
-        server = self._serve(name, f"tests.bench.{name}:app", free_port(), environment)
+        server = self._serve(name, f"tests.bench.{name}:app", free_port(), environment, by=by)
         if name == "usual":
             cookie = server.get("/sign-in").header("Set-Cookie").partition(";")[0]
             server.headers["Cookie"] = cookie
@@ -129,11 +130,18 @@ class Bench:
         self._log.close()
 
     def _serve(
-        self, name: str, app: str, port: int, environment: dict[str, str], host: str | None = None
+        self,
+        name: str,
+        app: str,
+        port: int,
+        environment: dict[str, str],
+        host: str | None = None,
+        by: str = "gunicorn",
     ) -> Server:
         own = {**portal_environment(self.plan, self.tenants), **GENEROUS, "PORTAL_BIND": f"127.0.0.1:{port}"}
         began = time.perf_counter()
-        process = self._run([sys.executable, "-m", "gunicorn", app], {**own, **environment})
+        options = ["--workers", "2", "--port", str(port), "--no-access-log"] if by == "uvicorn" else []
+        process = self._run([sys.executable, "-m", by, app, *options], {**own, **environment})
         host = host or f"riverside.localhost:{port}"
         self._wait_for(port, "/healthz" if name == "portal" else PAGE, host)
         return Server(name, port, host, process, {"Accept-Language": "en"}, time.perf_counter() - began)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import subprocess
@@ -27,6 +28,37 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     stand_in.wait_for(f"http://127.0.0.1:{port}/calls")
     yield port
     stand_in.stop()
+
+
+def test_the_asynchronous_yardstick_does_too(
+    upstream: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_UPSTREAM", f"http://127.0.0.1:{upstream}")
+    monkeypatch.setenv("BENCH_TOKEN", "t" * 900)
+    app: Any = importlib.import_module("tests.bench.asynchronous").app
+    calls_of(upstream)
+    status, text = asyncio.run(answer_of(app, PAGE))
+    assert status == 200
+    assert text.count('class="link-row"') == ROWS
+    assert "</html>" in text
+    assert sorted(calls_of(upstream).values()) == [1, 1]
+
+
+async def answer_of(app: Any, path: str) -> tuple[int, str]:
+    """What an ASGI application answers, its start and end included."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "http_version": "1.1", "method": "GET", "path": path, "raw_path": path.encode()}
+    more = {"query_string": b"", "headers": [], "scheme": "http", "server": ("bench", 80), "root_path": ""}
+    async with app.router.lifespan_context(app):
+        await app({**scope, **more}, receive, send)
+    return sent[0]["status"], b"".join(one.get("body", b"") for one in sent).decode()
 
 
 @pytest.mark.parametrize("name", ["floor", "usual"])
