@@ -11,7 +11,7 @@ PATIENTS: dict[str, str] = {
     "/": (
         "Alert: text; Appointment: kind location; ConsentForm: title; Conversation: subject; "
         "EmbryoStorage: embryoCode; Episode: type; Medication: drug unit; Message: senderName; "
-        "Notification: body title; other: preferredName"
+        "Notification: body title; me: preferredName; other: preferredName"
     ),
     "/care-team": "Physician: locationName name specialty title",
     "/consents": "ConsentForm: title version; Signer: name",
