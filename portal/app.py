@@ -27,6 +27,7 @@ from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
 from portal.signin.flow import SignIn
 from portal.signin.refresh import Refresher
+from portal.state.copies import Copies
 from portal.state.operations import Operations
 from portal.state.sessions import Sessions
 from portal.store import StoreDown, open_store
@@ -160,6 +161,7 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
         breakers=Breakers(settings.breaker, clock),
         capabilities=Capabilities(vault, clock),
         operations=Operations(vault, clock),
+        copies=Copies(vault, clock),
         readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock, audit=audit_trail),
         audit=audit_trail,
     )

@@ -17,6 +17,7 @@ from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
 from portal.signin.flow import SignIn
 from portal.signin.refresh import Refresher
+from portal.state.copies import Copies
 from portal.state.operations import Operations
 from portal.state.sessions import Session, Sessions
 from portal.store.vault import Vault
@@ -37,6 +38,7 @@ class Context:
     breakers: Breakers
     capabilities: Capabilities
     operations: Operations
+    copies: Copies
     readiness: Readiness
     audit: Audit
 

@@ -26,11 +26,13 @@ log = logging.getLogger("portal")
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 20.0
-"""How long one document may take."""
+"""How long one document may take, on a machine that is busy; `LONGEST` lets none begin that takes more than half of it."""
 WAIT_SECONDS = 5.0
 """How long a document waits for its turn."""
-AT_ONCE = 2
+AT_ONCE = 4
 """How many documents one process has made at the same time."""
+LONGEST = 700_000
+"""Bytes of HTML that can be set in time: WeasyPrint takes about a second and one more for each 100 kB of running text."""
 NO_PANGO = 3
 """The child's exit status when the system's libraries are missing."""
 UNSEALED = "unsealed: "
@@ -70,11 +72,15 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class CannotPrint(Exception):
-    """There is no PDF; `args[0]` says why, without a word of the document. `is_busy`: others are printing."""
+    """There is no PDF; `args[0]` says why, without a word of the document.
 
-    def __init__(self, why: str, *, is_busy: bool = False) -> None:
+    `is_busy`: others are printing. `is_too_long`: trying again won't help.
+    """
+
+    def __init__(self, why: str, *, is_busy: bool = False, is_too_long: bool = False) -> None:
         super().__init__(why)
         self.is_busy = is_busy
+        self.is_too_long = is_too_long
 
 
 def pdf(
@@ -89,9 +95,12 @@ def pdf(
     With `seal` it is sealed (see `portal.printing.sealing`); where that can't be done it comes without, and the log
     says why. The style sheet shows elements with `data-when="sealed"` or `data-when="unsealed"` when that is so.
 
-    Raises CannotPrint when it takes longer than `seconds`, needs too much memory, when as many as may are
-    printing and none ends within `wait_seconds`, or when the system lacks Pango.
+    Raises CannotPrint at once when it is longer than can be set in time (`LONGEST`); later when it takes longer than
+    `seconds`, needs too much memory, when as many as may are printing and none ends within `wait_seconds`, or when the
+    system lacks Pango.
     """
+    if len(html.encode()) > LONGEST:
+        raise CannotPrint(f"{len(html)} characters are too many", is_too_long=True)
     order = msgspec.json.encode(Order(html, attached, seal))
     with _place(wait_seconds), _folder() as folder:
         return _child(order, folder, seconds)

@@ -23,6 +23,7 @@ from portal.clock import Clock
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.operate import metrics
+from portal.state import copies
 from portal.store import StoreFull
 from portal.store.names import hashed_name
 from portal.store.vault import Vault
@@ -336,6 +337,7 @@ class Sessions(SessionInterface):
         """Delete the session of this record name, tokens first, so that none is left without its session."""
         if self._vault.delete(tokens_name(name), name, _ended_name(name)) > 1:
             metrics.session("ended")
+            self._vault.delete(*copies.names_of(name))
 
     def end_unasked(self, name: str, *, elsewhere: bool = False) -> None:
         """End a session that its own browser didn't ask to end; whose it was stays known for a while.

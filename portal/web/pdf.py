@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import logging
-from collections.abc import Callable
+import secrets
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import field
-from datetime import datetime
+from datetime import UTC, datetime
+from pathlib import Path
 
 from babel.dates import format_time
 from flask import Response, g, make_response, request
 
-from portal.context import context
+from portal.context import context, session
 from portal.i18n.gettext import _
 from portal.printing import Attached, CannotPrint, Seal, pdf
+from portal.store import StoreDown, StoreFull
 from portal.web import audit, templates
 from portal.web.downloads import disposition, safe_name
 from portal.web.extensions import limiter
@@ -23,6 +30,9 @@ from portal.web.pages import Page
 log = logging.getLogger("portal")
 
 _RETRY_SECONDS = 10
+_TURN_SECONDS = 12.0
+_POLL_SECONDS = 0.1
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _limit = limiter.shared_limit(
     lambda: context().settings.limit_printing,
     scope="printing",
@@ -57,6 +67,7 @@ class FailedPage(Page, template="print/failed.html"):
     by_hand: str
     again: str
     is_busy: bool
+    is_too_long: bool
 
 
 def printed(
@@ -72,19 +83,30 @@ def printed(
 
     `by_hand` is the page to print from the browser when no PDF can be made; `about` is what the audit record says:
     the event, the kind of record and its id. `sealed_as` is what the clinic's seal says that the document is; without
-    it, or where the clinic has none, the document isn't sealed. One person may have `PORTAL_LIMIT_PRINTING` documents made.
+    it, or where the clinic has none, the document isn't sealed. One person may have `PORTAL_LIMIT_PRINTING` documents made,
+    one at a time, so that nobody waits for all that another wants; a document that was made some minutes ago from the same
+    record is given again.
     """
     event, kind, id_ = about
-    with _limit:
-        html = templates.render(document.template, document.context())
+    seal = _seal(document, sealed_as)
+    made_from = _digest(document, attached, seal)
     try:
-        content = pdf(html, *attached, seal=_seal(document, sealed_as))
+        with _own_turn():
+            content = _kept(about, made_from)
+            if content is None:
+                with _limit:
+                    html = templates.render(document.template, document.context())
+                content = pdf(html, *attached, seal=seal)
+                _keep(about, made_from, content)
     except CannotPrint as error:
         log.error("no PDF: %s", error)
         audit.note(event, "failed", kind=kind, id_=id_)
-        page = FailedPage(by_hand=by_hand, again=request.path, is_busy=error.is_busy)
+        page = FailedPage(
+            by_hand=by_hand, again=request.path, is_busy=error.is_busy, is_too_long=error.is_too_long
+        )
         response = render(page, status=503)
-        response.headers["Retry-After"] = str(_RETRY_SECONDS)
+        if not error.is_too_long:
+            response.headers["Retry-After"] = str(_RETRY_SECONDS)
         return response
     audit.shown(event, kind, id_)
     return make_response(
@@ -94,6 +116,59 @@ def printed(
             "Content-Disposition": disposition(f"{safe_name(name)}.pdf", is_saved=True),
         },
     )
+
+
+@contextmanager
+def _own_turn() -> Generator[None]:
+    """Let one document of a person be made at a time, by all machines together; raise CannotPrint when it takes too long.
+
+    While the store takes no writes there are no turns.
+    """
+    store, owner = context().vault.store, secrets.token_hex(8)
+    lock = context().vault.name("printing", g.tenant.key, g.person.issuer, g.person.sub)
+    until = time.monotonic() + _TURN_SECONDS
+    try:
+        while not store.lock(lock, owner, seconds=2 * _TURN_SECONDS):
+            if time.monotonic() > until:
+                raise CannotPrint("this person's last one is still being made", is_busy=True)
+            time.sleep(_POLL_SECONDS)
+    except StoreFull:
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(StoreDown):
+            store.unlock(lock, owner)
+
+
+def _kept(about: tuple[str, str, str], made_from: bytes) -> bytes | None:
+    return context().copies.find(session().name or "", "\0".join(about), made_from)
+
+
+def _keep(about: tuple[str, str, str], made_from: bytes, content: bytes) -> None:
+    try:
+        context().copies.keep(session().name or "", "\0".join(about), made_from, content)
+    except StoreDown as error:
+        log.warning("PDF not kept: %s", error)
+
+
+def _digest(document: Document, attached: tuple[Attached, ...], seal: Seal | None) -> bytes:
+    """Return what tells whether a document that was made before still says the same, but for when it was made."""
+    timeless = dataclasses.replace(document, made_at=_BEGINNING)
+    parts = [templates.render(timeless.template, timeless.context()).encode()]
+    parts += [part for one in attached for part in (one.name.encode(), one.content)]
+    parts += [_state(Path(file)) for file in (seal.certificate, seal.key_file)] if seal else []
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).digest()
+
+
+def _state(file: Path) -> bytes:
+    """A key that is changed or gone counts at once."""
+    try:
+        state = file.stat()
+    except OSError:
+        return b"none"
+    return f"{state.st_mtime_ns} {state.st_size} {state.st_ino}".encode()
 
 
 def _seal(document: Document, sealed_as: str | None) -> Seal | None:

@@ -254,10 +254,10 @@ def test_each_copy_is_a_line_of_audit(portal: PortalThread, amelia: Visitor) -> 
 
 
 def test_when_none_can_be_made_the_page_to_print_is_offered(
-    amelia: Visitor, monkeypatch: pytest.MonkeyPatch
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("portal.web.pdf.pdf", _cannot)
-    page = amelia.get(f"{SIGNED}/receipt.pdf", status=503)
+    page = portal.sign_in("amelia").get(f"{SIGNED}/receipt.pdf", status=503)
     assert page.heading == "The PDF could not be made"
     assert page.headers["Retry-After"] == "10"
     assert page.soup.select_one(f'main a[href="{SIGNED}/receipt"]') is not None
