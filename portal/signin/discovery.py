@@ -125,6 +125,11 @@ class _Document(Generic[T]):
                 return self._value
             raise self._fault or ProviderDown("last read a day ago")
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether it couldn't be read when that was tried last."""
+        return self._fault is not None
+
     def _try(self) -> None:
         self._tried_at = self._clock()
         try:
@@ -164,6 +169,11 @@ class Provider:
     def keys(self, *, unknown_key: bool = False) -> KeySet:
         """Return the signing keys; with `unknown_key` read them again, unless that was done just now."""
         return self._keys.get(again=unknown_key)
+
+    @property
+    def has_old_keys(self) -> bool:
+        """Whether there may be newer keys, which couldn't be read."""
+        return self._keys.is_failing
 
     def client_refused(self, client_id: str, seconds: float) -> ClientRefused:
         """Take down that the server doesn't accept this client, which nobody but an operator can mend."""

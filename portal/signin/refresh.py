@@ -12,6 +12,7 @@ import threading
 import time
 from typing import Any, cast
 
+import msgspec
 import requests
 from authlib.integrations.base_client import OAuthError
 
@@ -108,7 +109,14 @@ class Refresher:
             with provider.token_call(tenant.client.client_id):
                 answer = client.refresh_token(metadata.token_endpoint, refresh_token=before.refresh_token)
             tokens = read_tokens(answer, self._clock(), keep_id_token=tenant.id_token_hint, before=before)
-            newest = self._newest(person, answer, tenant, provider)
+            try:
+                newest = self._newest(person, answer, tenant, provider)
+            except ProviderDown:
+                # Nothing of it is believed without the keys; but the old refresh token is used up (RFC 9700 §4.14.2), and
+                # the next renewal is checked like this one.
+                kept = msgspec.structs.replace(before, refresh_token=tokens.refresh_token)
+                self._sessions.replace_tokens(session, before, kept)
+                raise
         except OAuthError as error:
             if error.error != "invalid_grant":
                 return self._failed(session, seen, "oauth error", refused=refused)

@@ -35,6 +35,7 @@ from portal.signin.discovery import (
     PRIVATE_KEY_JWT,
     Metadata,
     Provider,
+    ProviderDown,
 )
 from portal.state.sessions import Tokens
 
@@ -253,12 +254,17 @@ def _checked_claims(claims: Mapping[str, Any]) -> _IdClaims:
 
 
 def decode(token: str, provider: Provider) -> dict[str, Any]:
-    """Return the claims of a JWT that the identity server signed; keys are read again at an unknown key id."""
+    """Return the claims of a JWT that the identity server signed; keys are read again at an unknown key id.
+
+    Raises SignInFailed when it doesn't hold, ProviderDown when that can't be told without keys.
+    """
     for again in (False, True):
         try:
             keys = provider.keys(unknown_key=again)
             return dict(jwt.decode(token, keys, algorithms=list(ALGORITHMS)).claims)
         except InvalidKeyIdError as error:
+            if again and provider.has_old_keys:
+                raise ProviderDown("newer keys can't be read") from error
             if again:
                 raise SignInFailed("token signed with an unknown key") from error
         except (JoseError, ValueError, TypeError, RecursionError) as error:

@@ -14,7 +14,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -30,13 +30,15 @@ REMOVED = None
 
 @dataclass(slots=True)
 class Answer:
-    """A whole answer; `wait` seconds pass before it."""
+    """A whole answer; `wait` seconds pass before it, `drip` seconds before each of its bytes; `is_half` ends in the middle."""
 
     body: bytes | str = b""
     status: int = 200
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     wait: float = 0.0
+    drip: float = 0.0
+    is_half: bool = False
 
 
 class _Local(ThreadingHTTPServer):
@@ -69,7 +71,14 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in answer.headers.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if answer.is_half:
+            body, self.close_connection = body[: len(body) // 2], True
+        if not answer.drip:
+            self.wfile.write(body)
+            return
+        for byte in body:
+            time.sleep(answer.drip)
+            self.wfile.write(bytes([byte]))
 
 
 class HostileServer:
@@ -150,8 +159,9 @@ class HostileServer:
             self.forms.append((parts.path, given, handler.headers.get("Authorization", "")))
         if made := self.answers.get(parts.path):
             time.sleep(made.wait)
-            if not made.body and made.wait:
-                made = self._honest(parts.path, given)
+            if not made.body and (made.wait or made.drip or made.is_half):
+                honest = self._honest(parts.path, given)
+                made = replace(honest, drip=made.drip, is_half=made.is_half)
             handler.reply(made)
             return
         handler.reply(self._honest(parts.path, given))
