@@ -18,6 +18,7 @@ from sqlalchemy import Engine
 from portal.careservice import database
 from portal.careservice.bootstrap import bootstrap
 from portal.careservice.ids import new_id
+from portal.careservice.settings import WEBHOOKS
 from portal.careservice.webhooks.signature import new_secret, sign
 from tests.careservice.api.clinic import Clinic, clinic_of, settings_for
 from tests.support.postgres import ENGINES, copy_of, database_url
@@ -70,8 +71,8 @@ def place(request: pytest.FixtureRequest, seeded: dict[str, str], tmp_path: Path
     """The service over a fresh database of each kind."""
     url = copy_of(seeded[request.param], tmp_path / "care.db")
     engine = database.connect(url)
-    secrets = dict.fromkeys(("webhook_secrets",), (SECRET,))
-    yield Place(request.param, clinic_of(settings_for(url, **secrets), engine), engine)
+    settings = settings_for(url, webhook_secrets=dict.fromkeys(WEBHOOKS, (SECRET,)))
+    yield Place(request.param, clinic_of(settings, engine), engine)
     engine.dispose()
 
 
