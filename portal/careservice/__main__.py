@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import secrets
 import socket
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTypeStubs]
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
 
 from portal.careservice import database, end_storage
 from portal.careservice.app import create_app
@@ -69,6 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", choices=["none", "small", "large"], default="none")
     parser.add_argument("--demo", action="store_true", help="list the sample people on the sign-in page")
     parser.add_argument("--portal-origin", action="append", default=[], metavar="TENANT=ORIGIN")
+    parser.add_argument(
+        "--client-keys", action="append", default=[], metavar="CLIENT=FILE",
+        help="the JWK Set of a client that proves itself by private_key_jwt, in place of its secret",
+    )  # fmt: skip
     parser.add_argument("--access-token-seconds", type=int, default=600)
     parser.add_argument("--id-token-seconds", type=int, default=1200)
     parser.add_argument("--code-seconds", type=int, default=60)
@@ -96,6 +104,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         demo=given.demo,
         sample_password=password,
         client_secrets=client_secrets,
+        client_keys=dict(map(_client_keys, given.client_keys)),
         portal_origins=origins,
         webhook_secrets=_webhook_secrets(sample=given.sample != "none"),
         twilio_tokens=_twilio_tokens(),
@@ -156,6 +165,18 @@ def _origins(given: Iterable[str]) -> list[tuple[str, str]]:
         if not (tenant and origin):
             raise SystemExit(f"--portal-origin {tenant}{origin}: write it as TENANT=ORIGIN")
     return [(tenant, origin) for tenant, _, origin in pairs]
+
+
+def _client_keys(pair: str) -> tuple[str, dict[str, Any]]:
+    client_id, _, file = pair.partition("=")
+    try:
+        keys = json.loads(Path(file).read_text(encoding="utf-8"))
+        KeySet.import_key_set(keys)
+    except (OSError, ValueError, KeyError, TypeError, JoseError) as error:
+        raise SystemExit(
+            f"--client-keys {pair}: no JWK Set can be read from the file: {type(error).__name__}"
+        ) from None
+    return client_id, keys
 
 
 def _is_taken(host: str, port: int) -> bool:

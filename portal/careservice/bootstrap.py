@@ -7,7 +7,7 @@ from sqlalchemy import Engine, select
 from portal.careservice import database, migrations
 from portal.careservice.clock import Clock, system_clock
 from portal.careservice.identity import keys
-from portal.careservice.identity.tables import Tenant
+from portal.careservice.identity.tables import Client, Tenant
 from portal.careservice.sample import large, people, records
 from portal.careservice.settings import Settings
 
@@ -32,4 +32,6 @@ def _fill(engine: Engine, settings: Settings, clock: Clock) -> None:
             people.refresh(
                 session, settings.sample_password, settings.client_secrets, settings.portal_origins
             )
+        for client_id, keys_of_client in settings.client_keys.items():
+            session.get_one(Client, client_id).jwks = dict(keys_of_client)
         session.commit()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from flask import Flask, current_app
 
@@ -19,6 +19,10 @@ _EXTENSION = "careservice.settings"
 
 
 def _no_secrets() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+def _no_keys() -> Mapping[str, Mapping[str, Any]]:
     return MappingProxyType({})
 
 
@@ -44,7 +48,7 @@ class Settings:
     """Everything that may differ between two runs of the service; made once, never changed.
 
     `issuer` is the identity server's address, without a slash at its end, and here the API's too.
-    `client_secrets` is by client id, `portal_origins` by tenant name, the first origin of a tenant being
+    `client_secrets` is by client id, as are `client_keys`, the JWK Sets of those that sign assertions; `portal_origins` by tenant name, the first origin of a tenant being
     the one that gets back-channel logout. `webhook_secrets` are by kind (`WEBHOOKS`); any of a kind's may sign, so
     that they can be rotated, and without one none of that kind is taken. `twilio_tokens` are the Auth Tokens of
     clinics, by tenant name, whose texts Twilio signs in its own way. `mail_receiver` is the name under which the
@@ -57,6 +61,7 @@ class Settings:
     demo: bool = False
     sample_password: str = ""
     client_secrets: Mapping[str, str] = field(default_factory=_no_secrets)
+    client_keys: Mapping[str, Mapping[str, Any]] = field(default_factory=_no_keys)
     portal_origins: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
     webhook_secrets: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
     twilio_tokens: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 
 from portal.careservice.identity.tables import Client, Tenant
+from portal.careservice.identity.tokens import InvalidToken, id_token_claims
 from portal.careservice.settings import current_settings
 
 KNOWN = frozenset(
@@ -35,8 +36,11 @@ KNOWN = frozenset(
         "prompt",
         "max_age",
         "login_hint",
+        "id_token_hint",
         "acr_values",
         "ui_locales",
+        "request",
+        "request_uri",
     ]
 )
 """The parameters of an authorization request that mean something here; others are ignored (RFC 6749 §3.1)."""
@@ -57,13 +61,14 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True)
 class ValidatedRequest:
-    """A good authorization request; `max_age` in seconds."""
+    """A good authorization request; `max_age` in seconds, `sub` whose sign-in the client asks for, if anyone's."""
 
     client: Client
     tenant: Tenant
     parameters: Mapping[str, str]
     prompts: frozenset[str]
     max_age: int | None
+    sub: str | None
 
     @property
     def redirect_uri(self) -> str:
@@ -100,8 +105,11 @@ def single_values(given: MultiDict[str, str]) -> dict[str, str]:
 
 
 def posted_request() -> OAuthRequest:
-    """The posted form with the client's credentials; raises InvalidRequestError."""
-    return OAuthRequest(single_values(request.form), _credentials(request.headers.get("Authorization", "")))
+    """The posted form with the client's credentials, of one kind alone (RFC 6749 §2.3); raises InvalidRequestError."""
+    form, credentials = single_values(request.form), _credentials(request.headers.get("Authorization", ""))
+    if sum((bool(credentials), "client_secret" in form, "client_assertion" in form)) > 1:
+        raise InvalidRequestError("The client proves itself in more than one way.")
+    return OAuthRequest(form, credentials)
 
 
 def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest:
@@ -118,6 +126,10 @@ def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedReques
     def refused(code: str, description: str) -> RefusedRequest:
         return RefusedRequest(code, description, parameters)
 
+    if "request" in parameters:
+        raise refused("request_not_supported", "Request objects are not supported.")
+    if "request_uri" in parameters:
+        raise refused("request_uri_not_supported", "Only requests that were pushed have a request_uri.")
     response_type = parameters.get("response_type")
     if response_type is None:
         raise refused("invalid_request", "Missing response_type.")
@@ -136,9 +148,23 @@ def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedReques
     tenant = session.get_one(Tenant, client.tenant_id)
     if _tenant_names(parameters) - {tenant.name}:
         raise refused("invalid_request", "The client does not work for that tenant.")
+    try:
+        sub = _hinted(session, parameters, client)
+    except InvalidToken:
+        raise refused("invalid_request", "The id_token_hint is not one of the client's.") from None
     return ValidatedRequest(
-        client, tenant, parameters, prompts, int(max_age) if max_age is not None else None
+        client, tenant, parameters, prompts, int(max_age) if max_age is not None else None, sub
     )
+
+
+def _hinted(session: Session, parameters: Mapping[str, str], client: Client) -> str | None:
+    """The person of the `id_token_hint` (OpenID Connect Core §3.1.2.1), an expired one's too."""
+    if "id_token_hint" not in parameters:
+        return None
+    claims = id_token_claims(session, parameters["id_token_hint"])
+    if claims["aud"] != client.client_id:
+        raise InvalidToken
+    return str(claims["sub"])
 
 
 def refusal(error: OAuth2Error, asked: ValidatedRequest) -> RefusedRequest:

@@ -62,7 +62,7 @@ def push() -> Response:
         form = posted_request()
         client = authenticate_client(form, "par")
         parameters = _known(form.form)
-        if "request_uri" in form.form or "request" in form.form:
+        if "request_uri" in form.form:
             raise RefusedRequest("invalid_request", "A pushed request holds no other request.")
         if parameters.setdefault("client_id", client.client_id) != client.client_id:
             raise RefusedRequest("invalid_request", "The client_id is another's.")
@@ -111,9 +111,7 @@ def waiting_request(session: Session, handle: str) -> AuthorizationRequest | Non
 
 def _parameters(session: Session) -> dict[str, str]:
     given = single_values(request.values)
-    if "request" in given:
-        raise RefusedRequest("request_not_supported", "Request objects are not supported.")
-    if "request_uri" in given:
+    if given.get("request_uri", "").startswith(_URN):
         return _pushed(session, given["request_uri"], given.get("client_id"))
     return _known(given)
 
@@ -141,6 +139,8 @@ def _known(given: dict[str, str]) -> dict[str, str]:
 def _is_enough(here: SignIn, asked: ValidatedRequest) -> bool:
     """Whether the sign-in of this browser answers the request without another password."""
     if here.person.tenant_id != asked.tenant.id or asked.prompts & {"login", "select_account"}:
+        return False
+    if asked.sub not in (None, here.person_id):
         return False
     return asked.max_age is None or now() - here.auth_time <= timedelta(seconds=asked.max_age)
 

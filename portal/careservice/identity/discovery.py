@@ -5,14 +5,15 @@ from __future__ import annotations
 from flask import Response, jsonify
 
 from portal.careservice import database
+from portal.careservice.identity.client_assertions import ALGORITHMS
 from portal.careservice.identity.keys import ALGORITHM, verification_keys
 from portal.careservice.identity.pages import bp
+from portal.careservice.identity.server import METHODS
 from portal.careservice.identity.tokens import AUDIENCE
 from portal.careservice.identity.translations import LANGUAGES
 from portal.careservice.settings import current_settings
 
 SCOPES = ("openid", "profile", "email", "roles", "offline_access", AUDIENCE)
-_BY_SECRET = ["client_secret_basic", "client_secret_post"]
 
 
 @bp.get("/.well-known/openid-configuration")
@@ -35,9 +36,12 @@ def metadata() -> Response:
         grant_types_supported=["authorization_code", "refresh_token", "client_credentials"],
         subject_types_supported=["public"],
         id_token_signing_alg_values_supported=[ALGORITHM],
-        token_endpoint_auth_methods_supported=_BY_SECRET,
-        revocation_endpoint_auth_methods_supported=_BY_SECRET,
-        introspection_endpoint_auth_methods_supported=_BY_SECRET,
+        token_endpoint_auth_methods_supported=METHODS,
+        token_endpoint_auth_signing_alg_values_supported=ALGORITHMS,
+        revocation_endpoint_auth_methods_supported=METHODS,
+        revocation_endpoint_auth_signing_alg_values_supported=ALGORITHMS,
+        introspection_endpoint_auth_methods_supported=METHODS,
+        introspection_endpoint_auth_signing_alg_values_supported=ALGORITHMS,
         code_challenge_methods_supported=["S256"],
         prompt_values_supported=["none", "login", "consent", "select_account"],
         claims_supported=[

@@ -39,9 +39,14 @@ def userinfo() -> Response:
     session = database.session()
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     try:
-        claims = verify_access_token(session, value.strip() if scheme.lower() == "bearer" else "", "openid")
+        claims = verify_access_token(session, value.strip() if scheme.lower() == "bearer" else "", None)
     except InvalidToken:
-        return make_response("", 401, {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+        # Whoever sends no token at all is told no error (RFC 6750 §3.1).
+        challenge = 'Bearer error="invalid_token"' if value else "Bearer"
+        return make_response("", 401, {"WWW-Authenticate": challenge})
+    if "openid" not in claims["scope"].split():
+        challenge = 'Bearer error="insufficient_scope", scope="openid"'
+        return make_response("", 403, {"WWW-Authenticate": challenge})
     person = session.get(Person, str(claims["sub"]))
     if person is None or not person.is_active:
         return make_response("", 401, {"WWW-Authenticate": 'Bearer error="invalid_token"'})

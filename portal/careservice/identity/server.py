@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
+from portal.careservice.identity import client_assertions
 from portal.careservice.identity.authorization_request import OAuthRequest, ValidatedRequest, posted_request
 from portal.careservice.identity.tables import (
     AuthorizationCode,
@@ -47,7 +48,8 @@ from portal.careservice.identity.tokens import (
 from portal.careservice.ids import new_id
 from portal.careservice.settings import current_settings
 
-_METHODS = ["client_secret_basic", "client_secret_post"]
+METHODS = ["client_secret_basic", "client_secret_post", client_assertions.METHOD]
+"""How clients prove themselves, one way at a time."""
 
 
 class OAuthServer(AuthorizationServer):
@@ -87,6 +89,7 @@ server = OAuthServer()
 def init_app(app: Flask) -> None:
     """Register the grants of contract and specification: code, refresh, client credentials."""
     server.init_app(app)
+    server.register_client_auth_method(client_assertions.METHOD, client_assertions.authenticate)
     server.register_token_generator("default", _no_generic_token)
     server.register_grant(CodeGrant, [_S256(required=True)])
     server.register_grant(RefreshGrant)
@@ -96,8 +99,8 @@ def init_app(app: Flask) -> None:
 
 
 def authenticate_client(form: OAuthRequest, endpoint: str) -> Client:
-    """The client whose secret came with the form; raises OAuth2Error."""
-    return cast("Client", server.authenticate_client(form, _METHODS, endpoint))
+    """The client that proved itself with the form; raises OAuth2Error."""
+    return cast("Client", server.authenticate_client(form, METHODS, endpoint))
 
 
 def code_grant(asked: ValidatedRequest) -> CodeGrant:
@@ -130,7 +133,7 @@ class _S256(CodeChallenge):
 class CodeGrant(AuthorizationCodeGrant):
     """Authorization Code (RFC 6749 §4.1); a code's second use ends what the first gave."""
 
-    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+    TOKEN_ENDPOINT_AUTH_METHODS = METHODS
 
     def save_authorization_code(self, code: str, request: Any) -> None:
         sign_in = cast("SignIn", request.user)
@@ -189,7 +192,7 @@ class CodeGrant(AuthorizationCodeGrant):
 class RefreshGrant(RefreshTokenGrant):
     """Refresh (RFC 6749 §6) with rotation: the last token is good for a little longer, later reuse ends the family."""
 
-    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+    TOKEN_ENDPOINT_AUTH_METHODS = METHODS
     INCLUDE_NEW_REFRESH_TOKEN = True
 
     def authenticate_refresh_token(self, refresh_token: str) -> RefreshToken | None:
@@ -221,7 +224,7 @@ class RefreshGrant(RefreshTokenGrant):
 class ServiceGrant(ClientCredentialsGrant):
     """Client Credentials (care API specification §5): no person, no clinic."""
 
-    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+    TOKEN_ENDPOINT_AUTH_METHODS = METHODS
 
     def generate_token(self, user: Any = None, scope: str | None = None, **_: Any) -> dict[str, Any]:
         client = cast("Client", self.request.client)
@@ -254,7 +257,7 @@ class _Shown:
 class Revocation(RevocationEndpoint):
     """Token revocation (RFC 7009): a refresh token takes its whole family along."""
 
-    CLIENT_AUTH_METHODS = _METHODS
+    CLIENT_AUTH_METHODS = METHODS
 
     def check_params(self, request: OAuthRequest, client: Client) -> None:
         _require_token(request)
@@ -275,7 +278,7 @@ class Revocation(RevocationEndpoint):
 class Introspection(IntrospectionEndpoint):
     """Token introspection (RFC 7662): a server client may ask, about tokens of its own clinic's clients."""
 
-    CLIENT_AUTH_METHODS = _METHODS
+    CLIENT_AUTH_METHODS = METHODS
 
     def check_params(self, request: OAuthRequest, client: Client) -> None:
         _require_token(request)

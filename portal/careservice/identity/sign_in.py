@@ -66,6 +66,9 @@ def sign_in() -> Response:
     if not _is_open(waiting):  # the same form, sent twice at once
         return _too_late(waiting)
     waiting.used_at = now()
+    if asked.sub not in (None, person.id):  # OpenID Connect Core §3.1.2.1, id_token_hint
+        session.commit()
+        return refuse(RefusedRequest("login_required", "Somebody else has signed in.", asked.parameters))
     here, cookie = sessions.begin(session, person)
     response = grant(asked, here)
     set_cookie(response, sessions.COOKIE, cookie)

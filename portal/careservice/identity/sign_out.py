@@ -23,8 +23,8 @@ from portal.careservice.identity.tokens import InvalidToken, id_token_claims
 def end_session() -> Response:
     """End the sign-in of this browser and go to the client's page, or ask first.
 
-    An ID token or a `logout_hint` that names the sign-in proves that one of its clients sends the person;
-    a link of anybody else's can't know either, so there a page asks (§2, §6).
+    An ID token of this very sign-in, or its `sid` as the `logout_hint`, proves that one of its clients sends the person.
+    A link of anybody else's can know neither, though perhaps who the person is, so there a page asks (§2, §6).
     """
     session = database.session_for_writing()
     try:
@@ -53,10 +53,7 @@ def _client(session: Session, given: Mapping[str, str], hint: Mapping[str, Any])
 
 
 def _is_named(here: SignIn, given: Mapping[str, str], hint: Mapping[str, Any]) -> bool:
-    names = {here.sid, here.person_id}
-    return (
-        given.get("logout_hint") in names or hint.get("sid") == here.sid or hint.get("sub") == here.person_id
-    )
+    return here.sid == (hint["sid"] if hint else given.get("logout_hint"))
 
 
 def _is_confirmed(given: Mapping[str, str]) -> bool:

@@ -63,7 +63,8 @@ class Person(Base):
 class Client(Base):
     """A program that may ask for tokens; its method names are the ones that Authlib asks a client for.
 
-    `tenant_id` is the clinic that it works for. Redirect addresses are compared whole (RFC 9700 §2.1).
+    `tenant_id` is the clinic that it works for. Redirect addresses are compared whole (RFC 9700 §2.1). One with `jwks`
+    (its public keys, RFC 7517) proves itself by them alone, any other by its secret.
     """
 
     __tablename__ = "clients"
@@ -72,6 +73,7 @@ class Client(Base):
     name: Mapped[str]
     tenant_id: Mapped[Id] = mapped_column(ForeignKey(Tenant.id))
     secret_hash: Mapped[str] = mapped_column(String(64), default="")
+    jwks: Mapped[dict[str, Any] | None]
     grant_types: Mapped[list[str]]
     scopes: Mapped[list[str]]
     redirect_uris: Mapped[list[str]] = mapped_column(default=list)
@@ -99,7 +101,9 @@ class Client(Base):
         return bool(self.secret_hash) and compare_digest(digest(client_secret), self.secret_hash)
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        """Secret in the header or in the form, at every endpoint."""
+        """A signed assertion where the client has keys, else its secret in the header or the form; at every endpoint."""
+        if self.jwks is not None:
+            return method == "private_key_jwt"
         return method in ("client_secret_basic", "client_secret_post")
 
     def check_response_type(self, response_type: str) -> bool:
@@ -239,6 +243,15 @@ class RefreshToken(Base):
     def get_scope(self) -> str:
         """The scope of its family."""
         return self.grant.scope
+
+
+class ClientAssertion(Base):
+    """An assertion that a client has proved itself by, so that it is good once."""
+
+    __tablename__ = "client_assertions"
+
+    jti_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class RevokedToken(Base):

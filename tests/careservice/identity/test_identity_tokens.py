@@ -95,7 +95,9 @@ def test_each_scope_tells_its_own_claims(server: IdentityServer) -> None:
     without = server.tokens("amelia", scope="ClientelePortal")
     assert "id_token" not in without
     assert is_good(server, without["access_token"])
-    assert server.userinfo(without["access_token"]).status_code == 401
+    refused = server.userinfo(without["access_token"])
+    assert refused.status_code == 403
+    assert refused.headers["WWW-Authenticate"] == 'Bearer error="insufficient_scope", scope="openid"'
 
 
 def test_userinfo_tells_what_the_scopes_allow(server: IdentityServer) -> None:
@@ -103,6 +105,7 @@ def test_userinfo_tells_what_the_scopes_allow(server: IdentityServer) -> None:
     assert answer.get_json().items() >= {"name": "Grace Okafor", "role": "patient"}.items()
     assert server.userinfo("nonsense").status_code == 401
     assert 'error="invalid_token"' in server.userinfo("é").headers["WWW-Authenticate"]
+    assert server.app.test_client().get("/connect/userinfo").headers["WWW-Authenticate"] == "Bearer"
 
 
 class TestCodes:
