@@ -118,7 +118,10 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
     """The forms that the caller may see, by PatientId, CaseId, EpisodeId, Status and Filter."""
     query = payload.query()
     moment = clock.now()
-    chosen = forms.visible(caller.actor).join(ConsentForm.patient)
+    # That a form's patient is its clinic's goes without saying, but not for the database, which would read them all.
+    chosen = (
+        forms.visible(caller.actor).join(ConsentForm.patient).where(Patient.tenant_id == caller.tenant_id)
+    )
     for name, column in (
         ("PatientId", ConsentForm.patient_id),
         ("CaseId", ConsentForm.case_id),

@@ -113,7 +113,7 @@ def list_conversations(caller: Caller) -> Page[ConversationRecord]:
     if not query.flag("IncludeArchived"):
         chosen = chosen.where(~conversations.is_archived(actor))
     for word in (query.text("Filter") or "").split()[:10]:
-        chosen = chosen.where(conversations.mentions(word))
+        chosen = chosen.where(conversations.mentions(caller.tenant_id, word))
     total, found = cut(
         session,
         query,

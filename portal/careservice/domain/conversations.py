@@ -59,6 +59,7 @@ class Participant(Base):
 class Message(Base):
     """Words sent, towards the clinic (Inbound) or from it (Outbound).
 
+    `tenant_id` is its conversation's, so that a search goes through one clinic's messages alone.
     `external_id` is the Message-ID of the e-mail or the sid of the SMS that it came as; `sender_verified` whether the
     e-mail's sender is who it says, None where that isn't asked.
     """
@@ -68,6 +69,7 @@ class Message(Base):
 
     id: Mapped[Id] = mapped_column(primary_key=True)
     conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id"))
+    tenant_id: Mapped[str | None] = mapped_column(String(36), index=True)
     sender_id: Mapped[str | None] = mapped_column(String(36))
     sender_name: Mapped[str]
     side: Mapped[MessageSide] = mapped_column(one_of(MessageSide))
@@ -147,20 +149,16 @@ def is_archived(actor: Actor) -> ColumnElement[bool]:
     )
 
 
-def mentions(word: str) -> ColumnElement[bool]:
-    """The condition that picks conversations whose subject, messages or senders contain `word`."""
-    said = (
-        select(Message.id)
-        .where(
-            Message.conversation_id == Conversation.id,
-            or_(
-                Message.body.icontains(word, autoescape=True),
-                Message.sender_name.icontains(word, autoescape=True),
-            ),
-        )
-        .exists()
+def mentions(tenant_id: str, word: str) -> ColumnElement[bool]:
+    """The condition that picks a clinic's conversations whose subject, messages or senders contain `word`."""
+    said = select(Message.conversation_id).where(
+        Message.tenant_id == tenant_id,
+        or_(
+            Message.body.icontains(word, autoescape=True),
+            Message.sender_name.icontains(word, autoescape=True),
+        ),
     )
-    return or_(Conversation.subject.icontains(word, autoescape=True), said)
+    return or_(Conversation.subject.icontains(word, autoescape=True), Conversation.id.in_(said))
 
 
 def find_message(session: Session, actor: Actor, message_id: str) -> Message:

@@ -249,6 +249,7 @@ class Clinic:
             message = Message(
                 id=sample_id("message", f"{key}-{index}"),
                 conversation_id=conversation.id,
+                tenant_id=conversation.tenant_id,
                 sender_id=sender.id,
                 sender_name=sender.name,
                 side=MessageSide.INBOUND if sender.role == "patient" else MessageSide.OUTBOUND,

@@ -329,6 +329,7 @@ def _thread(
             {
                 "id": sample_id("message", f"{key}-{place}"),
                 "conversation_id": thread_id,
+                "tenant_id": tenant_id,
                 "sender_id": patient_id,
                 "sender_name": patient_name,
                 "side": MessageSide.INBOUND,

@@ -166,6 +166,7 @@ def add_message(
     message = Message(
         id=new_id(),
         conversation_id=conversation.id,
+        tenant_id=conversation.tenant_id,
         sender_id=writer.person_id if writer else None,
         sender_name=writer.name if writer else stranger,
         side=MessageSide.INBOUND,

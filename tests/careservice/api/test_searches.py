@@ -1,0 +1,77 @@
+"""A search names the caller's clinic to each table that it reads, so that the database need not read all clinics'."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from sqlalchemy import event, func, select
+
+from portal.careservice import database
+from portal.careservice.domain.conversations import Conversation, Message
+from tests.careservice.api.calls import CONSENTS
+from tests.careservice.api.clinic import Clinic
+
+CONVERSATIONS = "/api/messaging/getconversations"
+
+
+SEARCHED = {
+    "patients", "messages", "conversations", "consent_forms", "protocols", "notifications", "physicians",
+}  # fmt: skip
+
+
+def searches(clinic: Clinic, who: str, path: str) -> list[str]:
+    """The queries of a GET that look for words."""
+    asked: list[str] = []
+
+    def keep(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        asked.append(statement)
+
+    token = clinic.token(who)
+    with clinic.app.app_context():
+        engine = database.engine()
+    event.listen(engine, "before_cursor_execute", keep)
+    assert clinic.call(token, "GET", path).status_code == 200
+    event.remove(engine, "before_cursor_execute", keep)
+    return [statement for statement in asked if " LIKE " in statement or " ILIKE " in statement]
+
+
+@pytest.mark.parametrize("who", ["nora", "amelia"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{CONSENTS}?Filter=hart",
+        f"{CONVERSATIONS}?Filter=scan",
+        "/api/care/fertility-protocols?Filter=225",
+        "/api/calendar/resources/physicians?Filter=kenji",
+        "/api/app/notification?Filter=form",
+    ],
+)
+def test_a_search_stays_within_the_clinic(clinic: Clinic, who: str, path: str) -> None:
+    found = searches(clinic, who, path)
+    assert found
+    for statement in found:
+        read = SEARCHED & set(re.findall(r"(?:FROM|JOIN) (\w+)", statement))
+        assert read and all(f"{table}.tenant_id = " in statement for table in read), statement
+
+
+def test_each_message_is_its_conversations_clinics(clinic: Clinic) -> None:
+    with clinic.app.app_context(), database.new_session(database.engine(), writes=False) as session:
+        strays = (
+            select(func.count())
+            .select_from(Message)
+            .join(Conversation)
+            .where(func.coalesce(Message.tenant_id, "") != Conversation.tenant_id)
+        )
+        assert session.scalar(strays) == 0
+
+
+def test_a_search_finds_words_in_messages_and_senders_names(clinic: Clinic) -> None:
+    def found(word: str, who: str = "nora") -> int:
+        return clinic.get(who, f"{CONVERSATIONS}?IncludeArchived=true&Filter={word}")["totalCount"]
+
+    assert found("follicle") == 1
+    assert found("FOLLICLE leading") == 1
+    assert found("nora") > 0
+    assert found("follicle", "omar") == 0
