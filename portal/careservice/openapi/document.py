@@ -58,6 +58,33 @@ _FRESH = {
 }
 
 
+_BINARY: Json = {"type": "string", "format": "binary"}
+
+
+def _link(operation: str, parameter: str, member: str, words: str) -> Json:
+    return {
+        "operationId": operation,
+        "parameters": {parameter: f"$response.body#/{member}"},
+        "description": words,
+        "x-assumed": True,
+    }
+
+
+_READ_FORM = _link("get_consent_form", "id", "id", "the form, whole")
+_LINKS: dict[str, Json] = {
+    "create_consent_form": {
+        "read": _READ_FORM,
+        "sign": _link("sign_consent_form", "id", "id", "sign it"),
+        "withdraw": _link("revoke_consent_form", "id", "id", "withdraw it"),
+    },
+    "sign_consent_form": {"read": _READ_FORM},
+    "revoke_consent_form": {"read": _READ_FORM},
+    "create_protocol": {"read": _link("get_protocol", "id", "id", "the protocol")},
+    "get_consent_form": {"episode": _link("get_episode", "episodeId", "episodeId", "its episode")},
+}
+"""Where the answer of an operation leads, by the operation's name."""
+
+
 def serve() -> Response:
     """The document of the running service."""
     body = _encoded(current_settings().issuer)
@@ -134,6 +161,7 @@ def _endpoint(name: str, method: str, path: str, operation: Operation, told: Dec
         for parameter in re.findall(r"\{(\w+)\}", path)
     ]
     parameters += operation.query
+    parameters += _headers(method, told)
     if told.act in SERVICE_CLIENTS:
         parameters.append(
             query_parameter(
@@ -144,7 +172,7 @@ def _endpoint(name: str, method: str, path: str, operation: Operation, told: Dec
         "description": _words(told),
         "parameters": parameters,
         "security": [{"openIdConnect": ["ClientelePortal"]}, {"oauth2": ["ClientelePortal"]}],
-        "responses": _responses(method, operation.group, told, refusals_of(name)),
+        "responses": _responses(name, method, operation.group, told),
     }
     if operation.takes is not None:
         described["requestBody"] = {
@@ -153,6 +181,25 @@ def _endpoint(name: str, method: str, path: str, operation: Operation, told: Dec
             "x-assumed": True,
         }
     return described
+
+
+def _headers(method: str, told: Declared) -> list[Json]:
+    """The headers of a request that change its answer, besides the token."""
+    names: dict[str, Json] = {
+        "X-Correlation-Id": {
+            "type": "string",
+            "description": "returned as it is: 1 to 128 letters, digits and `._:-`; else one is made",
+        },
+        "Accept-Language": {"type": "string", "examples": ["es"]},
+    }
+    if method == "GET":
+        names["If-None-Match"] = {"type": "string", "examples": ['"0123456789abcdef"']}
+    if told.answers is Response:
+        names["Range"] = {"type": "string", "examples": ["bytes=0-1023"]}
+    return [
+        {"name": name, "in": "header", "required": False, "schema": schema, "x-assumed": True}
+        for name, schema in names.items()
+    ]
 
 
 def _words(told: Declared) -> str:
@@ -167,7 +214,8 @@ def _words(told: Declared) -> str:
     return f"{who}{servers}. {fresh}{key}"
 
 
-def _responses(method: str, group: str, told: Declared, refusals: str) -> Json:
+def _responses(name: str, method: str, group: str, told: Declared) -> Json:
+    refusals = refusals_of(name)
     answers = told.answers
     is_file = answers is Response
     codes = {*_CODES["G1"], *_CODES[group]}
@@ -180,15 +228,22 @@ def _responses(method: str, group: str, told: Declared, refusals: str) -> Json:
             response["x-assumed"] = True
         if code in (200, 206) and answers is not type(None):
             content: Json = (
-                {"application/json": {"schema": schema_of_answer(answers)}} if not is_file else {"*/*": {}}
+                {kind: {"schema": _BINARY} for kind in ("application/octet-stream", "*/*")}
+                if is_file
+                else {"application/json": {"schema": schema_of_answer(answers)}}
             )
             response["content"] = content
         if code in (400, 403, 404, 500, 501):
             content = {"application/json": {"schema": {"$ref": REF.format(name="ErrorBody")}}}
+            # The empty one comes first: generated clients read a body by the first kind that they know.
             empty: Json = (
                 {"text/plain": {"schema": {"type": "string", "maxLength": 0}}} if code == 403 else {}
             )
-            response["content"] = content | empty
+            response["content"] = empty | content
+        if code == 200 and name in _LINKS:
+            response["links"] = _LINKS[name]
+        if code == 200 and method == "GET":
+            response["headers"] = {"ETag": {"schema": {"type": "string"}, "x-assumed": True}}
         if code == 401:
             schema: Json = {"type": "string", "examples": _challenges(told)}
             response["headers"] = {"WWW-Authenticate": {"schema": schema, "x-assumed": True}}

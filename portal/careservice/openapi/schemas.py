@@ -8,14 +8,23 @@ from typing import Any, cast
 
 import msgspec
 from flask import Response
+from msgspec import inspect
 
 from portal.careservice.api import webhooks
 from portal.careservice.api.endpoint import declared
 from portal.careservice.api.errors import ErrorBody
 from portal.careservice.api.payload import Stamped
 from portal.careservice.domain import enumerations
+from portal.careservice.domain.consents.content import Clause, Statement
+from portal.careservice.domain.protocols import Medication
 from portal.careservice.openapi.operations import OPERATIONS, Json, Operation, position_in
-from portal.careservice.webhooks.payloads import PaymentEvent
+from portal.careservice.webhooks.payloads import EventKind, PaymentEvent, PaymentObject
+
+_NAMED_BY_OTHERS = frozenset(
+    {Clause, Statement, Medication, webhooks.Receipt, PaymentEvent, PaymentObject, EventKind}
+)
+_PARTS_OF_FORMS = frozenset({"acknowledgedStatementIds"})
+"""Ids that those who write forms, plans and payments choose as they like."""
 
 REF = "#/components/schemas/{name}"
 """The address of a shape within the document."""
@@ -47,7 +56,56 @@ def all_schemas(functions: Mapping[tuple[str, str], str]) -> Json:
 
 def _components(shapes: Iterable[Any]) -> Json:
     wanted = [shape for shape in shapes if shape not in (Response, type(None))]
-    return msgspec.json.schema_components(wanted, ref_template=REF)[1]
+    schemas = msgspec.json.schema_components(wanted, ref_template=REF)[1]
+    for struct in _structs(inspect.multi_type_info(wanted)):
+        members = schemas.get(struct.cls.__name__, {}).get("properties", {})
+        for field in struct.fields:
+            form = _format(struct, field)
+            if form is not None and field.encode_name in members:
+                members[field.encode_name] = _formatted(members[field.encode_name], form)
+    return schemas
+
+
+def _structs(kinds: Iterable[inspect.Type]) -> list[inspect.StructType]:
+    """Every struct in `kinds`, each once."""
+    found: dict[type, inspect.StructType] = {}
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, inspect.StructType) and kind.cls not in found:
+            found[kind.cls] = kind
+            waiting += [field.type for field in kind.fields]
+        elif isinstance(kind, inspect.UnionType):
+            waiting += kind.types
+        elif isinstance(kind, inspect.ListType):
+            waiting.append(kind.item_type)
+    return list(found.values())
+
+
+def _format(struct: inspect.StructType, field: inspect.Field) -> str | None:
+    """What msgspec doesn't say of a text: that it is an instant, or the id of a record of this service."""
+    kinds = _texts(field.type)
+    if any(isinstance(kind, inspect.DateTimeType) for kind in kinds):
+        return "date-time"
+    is_id = field.encode_name == "id" or field.encode_name.endswith(("Id", "Ids"))
+    is_text = any(isinstance(kind, inspect.StrType) for kind in kinds)
+    is_ours = struct.cls not in _NAMED_BY_OTHERS and field.encode_name not in _PARTS_OF_FORMS
+    return "uuid" if is_id and is_text and is_ours else None
+
+
+def _texts(kind: inspect.Type) -> list[inspect.Type]:
+    parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    return [part.item_type if isinstance(part, inspect.ListType) else part for part in parts]
+
+
+def _formatted(schema: Json, form: str) -> Json:
+    if schema.get("type") == "string":
+        return {"format": form, **schema}
+    if schema.get("type") == "array":
+        return {**schema, "items": _formatted(schema["items"], form)}
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [_formatted(part, form) for part in schema["anyOf"]]}
+    return schema
 
 
 def _enumerations() -> list[type[StrEnum]]:

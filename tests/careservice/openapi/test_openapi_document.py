@@ -120,6 +120,53 @@ def test_what_forms_say_of_embryos_is_told(document: Json) -> None:
     assert "physicianId" in schemas["StampedCaseChange"]["required"]
 
 
+def test_instants_and_ids_say_so(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+
+    def form(name: str, member: str) -> str | None:
+        schema = schemas[name]["properties"][member]
+        schema = schema.get("items") or (schema.get("anyOf") or [schema])[0]
+        return schema.get("format")
+
+    assert form("ConsentFormRecord", "creationTime") == form("NewForm", "expiresAt") == "date-time"
+    assert form("MessageRecord", "readAt") == form("ConversationRecord", "lastMessageAt") == "date-time"
+    assert form("ConsentFormRecord", "id") == form("MessageRecord", "senderId") == "uuid"
+    assert form("ConsentFormRecord", "embryoStorageIds") == "uuid"
+    assert form("PatientRecord", "dateOfBirth") == "date"
+    for name, member in (
+        ("Clause", "id"),
+        ("Statement", "id"),
+        ("NewSignature", "acknowledgedStatementIds"),
+        ("PaymentEvent", "id"),
+        ("Receipt", "id"),
+    ):
+        assert form(name, member) is None
+
+
+def test_headers_files_and_links_are_told(document: Json) -> None:
+    for method, _, operation in operations(document):
+        sent = {one["name"] for one in operation["parameters"] if one["in"] == "header"}
+        if operation["security"] == [{"webhookSignature": []}]:
+            assert sent == {"webhook-id", "webhook-timestamp"}
+            continue
+        assert {"X-Correlation-Id", "Accept-Language"} <= sent
+        assert ("If-None-Match" in sent) is (method.upper() == "GET")
+        assert list(operation["responses"]["403"]["content"]) == ["text/plain", "application/json"]
+    content = document["paths"]["/api/file-management/file-descriptor/content"]["get"]
+    assert "Range" in {one["name"] for one in content["parameters"]}
+    assert content["responses"]["200"]["content"]["*/*"]["schema"]["format"] == "binary"
+    known = {operation["operationId"]: operation for _, _, operation in operations(document)}
+    links = [
+        link
+        for operation in known.values()
+        for link in operation["responses"]["200"].get("links", {}).values()
+    ]
+    assert links
+    for link in links:
+        named = {one["name"] for one in known[link["operationId"]]["parameters"] if one["in"] == "path"}
+        assert set(link["parameters"]) == named
+
+
 def test_it_says_which_acts_ask_for_a_fresh_sign_in(document: Json) -> None:
     asking = {
         operation["operationId"]
