@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from portal.server.answer import Answer, BadAnswer, own_answer
@@ -54,8 +54,15 @@ class FileWrapper:
             close()
 
 
+_Job = tuple["Connection", Request, bytes | None]
+
+
 class Threads:
-    """As many threads as needed, up to `most`; `is_alive` tells whether a connection may be kept after an answer."""
+    """As many threads as needed, up to `most`; `is_alive` tells whether a connection may be kept after an answer.
+
+    The one that has been idle for the shortest time goes first: what it keeps is still at hand, such as its connections
+    to the API.
+    """
 
     def __init__(
         self,
@@ -70,29 +77,38 @@ class Threads:
         self._most = most
         self._log = log
         self._is_alive = is_alive
-        self._asked: SimpleQueue[tuple[Connection, Request, bytes | None] | None] = SimpleQueue()
+        self._jobs: deque[_Job | None] = deque()
+        self._idle: deque[_Thread] = deque()
         self._threads: list[_Thread] = []
 
     @property
-    def done(self) -> int:
-        """How many requests were answered so far."""
-        return sum(thread.done for thread in self._threads)
+    def in_hand(self) -> int:
+        """How many threads answer a request, or are about to."""
+        return len(self._threads) - len(self._idle)
 
-    def put(self, connection: Connection, request: Request, body: bytes | None, in_hand: int) -> None:
-        """Let a thread answer this request, `in_hand` with it."""
-        if in_hand > len(self._threads) < self._most:
-            thread = _Thread(self._asked, self._serve, f"request-{len(self._threads)}")
+    def put(self, connection: Connection, request: Request, body: bytes | None) -> None:
+        """Let a thread answer this request."""
+        self._jobs.append((connection, request, body))
+        if not self._wake() and len(self._threads) < self._most:
+            thread = _Thread(self._jobs, self._idle, self._serve, f"request-{len(self._threads)}")
             self._threads.append(thread)
             thread.start()
-        self._asked.put((connection, request, body))
 
     def stop(self, seconds: float) -> None:
         """Let the threads end."""
         until = time.monotonic() + seconds
-        for _ in self._threads:
-            self._asked.put(None)
+        self._jobs.extend([None] * len(self._threads))
+        while self._wake():
+            pass
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
+
+    def _wake(self) -> bool:
+        try:
+            self._idle.pop().wake.release()
+        except IndexError:
+            return False
+        return True
 
     def _serve(self, connection: Connection, request: Request, body: bytes | None) -> None:
         environ = request.input(b"" if body is None else body)
@@ -134,21 +150,40 @@ class Threads:
 
 
 class _Thread(Thread):
-    """One of them; `done` counts its answers."""
+    """One of them. It looks for a job until there is none, and then waits for whoever takes it off `idle` to `wake` it."""
 
-    def __init__(self, asked: SimpleQueue[Any], serve: Callable[..., None], name: str) -> None:
+    def __init__(
+        self, jobs: deque[_Job | None], idle: deque[_Thread], serve: Callable[..., None], name: str
+    ) -> None:
         super().__init__(name=name, daemon=True)
-        self._asked = asked
+        self._jobs = jobs
+        self._idle = idle
         self._serve = serve
-        self.done = 0
+        self.wake = Lock()
+        self.wake.acquire()
 
     def run(self) -> None:
-        while (one := self._asked.get()) is not None:
+        while True:
             try:
-                self._serve(*one)
-            finally:
-                self.done += 1
-            del one
+                job = self._jobs.popleft()
+            except IndexError:
+                self._wait()
+                continue
+            if job is None:
+                return
+            self._serve(*job)
+            del job
+
+    def _wait(self) -> None:
+        self._idle.append(self)
+        if self._jobs:  # one came between the last look and this
+            try:
+                self._idle.remove(self)
+            except ValueError:
+                pass  # it is being woken already
+            else:
+                return
+        self.wake.acquire()
 
 
 def _collect(answer: Answer, body: Iterator[bytes]) -> Iterator[bytes] | None:

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 _POLITE = 0.02
 """How long a busy worker leaves who knocks to the others, in seconds."""
 
+_SOON = 0.01
+"""Within which a newcomer's request is expected, in seconds; so long it counts as one that keeps a thread."""
+
+_CLOSED = 0.005
 _SWEEP = 1.0
 _PUMPS = 4
 _MOST_OF_BODIES = 64 * 1024 * 1024
@@ -62,8 +66,8 @@ class Worker(BaseWorker):
         self._connections: set[Connection] = set()
         self._posted: deque[Connection] = deque()
         self._held = 0
-        self._dispatched = 0
         self._is_open = False
+        self._newcomers: deque[float] = deque()
         self._polite_until = 0.0
 
     @classmethod
@@ -91,7 +95,7 @@ class Worker(BaseWorker):
         sweep = 0.0
         while self.alive:
             self._open_doors()
-            self._turn(_SWEEP if self._is_open else _POLITE)
+            self._turn(_SWEEP if self._is_open else _CLOSED)
             if (now := time.monotonic()) >= sweep:
                 sweep = now + _SWEEP
                 if not self._sweep(now):
@@ -108,9 +112,10 @@ class Worker(BaseWorker):
             self.alive = False
         if connection.trusted:
             self._take_scheme(request)
+        if connection.is_new and self._newcomers:
+            self._newcomers.popleft()
         connection.busy()
-        self._dispatched += 1
-        self._threads.put(connection, request, body, self._in_hand)
+        self._threads.put(connection, request, body)
 
     def post(self, connection: Connection) -> None:
         """Have the loop go on with a connection. The one method that threads call."""
@@ -132,10 +137,6 @@ class Worker(BaseWorker):
         self._connections.discard(connection)
 
     # The loop
-
-    @property
-    def _in_hand(self) -> int:
-        return self._dispatched - self._threads.done
 
     def _turn(self, seconds: float) -> None:
         for key, mask in self.poller.select(seconds):
@@ -164,7 +165,11 @@ class Worker(BaseWorker):
         a second when whoever came first took them; now 145. A busy worker takes one newcomer every 20 ms, so that nobody
         is left standing when all are.
         """
-        wanted = self._in_hand < self.cfg.threads or time.monotonic() >= self._polite_until
+        now = time.monotonic()
+        while self._newcomers and self._newcomers[0] < now - _SOON:
+            self._newcomers.popleft()
+        busy = self._threads.in_hand + len(self._newcomers)
+        wanted = busy < self.cfg.threads or now >= self._polite_until
         if wanted == self._is_open:
             return
         for door in self.sockets:
@@ -191,7 +196,9 @@ class Worker(BaseWorker):
             time.sleep(_POLITE)  # out of file descriptors, say; those that are here go on
             return False
         client.setblocking(False)
-        self._polite_until = time.monotonic() + _POLITE
+        now = time.monotonic()
+        self._polite_until = now + _POLITE
+        self._newcomers.append(now)
         base = dict(self._bases[door.fileno()])
         if isinstance(address, tuple):
             base["REMOTE_ADDR"], base["REMOTE_PORT"] = str(address[0]), str(address[1])
