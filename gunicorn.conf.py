@@ -47,7 +47,7 @@ def pre_fork(server, worker):
 
 
 def post_fork(server, worker):
-    supervisor.prepare_worker(worker)
+    supervisor.prepare_worker(server, worker)
 
 
 def child_exit(server, worker):

@@ -11,9 +11,12 @@ import importlib
 import logging
 import os
 import shutil
+import struct
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import count
+from mmap import mmap
 from pathlib import Path
 from typing import Protocol
 
@@ -27,17 +30,56 @@ _libc = ctypes.CDLL(None)
 
 
 class Worker(Protocol):
-    """gunicorn's worker, with the lowest number that was free when it started."""
+    """gunicorn's worker, with the lowest number that was free when it started; `age` counts all that were started.
+
+    It calls `arrive` when it serves; one that was told to end goes on until it `may_leave`.
+    """
 
     slot: int
+    age: int
+    may_leave: Callable[[], bool]
+    arrive: Callable[[], None]
+
+
+class Handover:
+    """Lets workers that a reload replaces serve until the new ones do, in memory that all processes share.
+
+    ▲ gunicorn tells the old ones to end as soon as it has forked the new ones, which take a second and more before they
+    serve: who came meanwhile waited, under load for 6 s.
+    """
+
+    _HEAD = struct.Struct("<QQ")
+
+    def __init__(self) -> None:
+        self._shared = mmap(-1, 4096)
+
+    def begin(self, last: int, count: int) -> None:
+        """So many workers take over from those up to this age."""
+        self._shared[:] = bytes(len(self._shared))
+        self._HEAD.pack_into(self._shared, 0, last, min(count, len(self._shared) - self._HEAD.size))
+
+    def arrive(self, age: int) -> None:
+        """The worker of this age serves."""
+        last, count = self._HEAD.unpack_from(self._shared)
+        if last < age <= last + count:
+            self._shared[self._HEAD.size + age - last - 1] = 1
+
+    def may_leave(self, age: int) -> bool:
+        """Whether the worker of this age isn't needed any more, once it was told to end."""
+        last, count = self._HEAD.unpack_from(self._shared)
+        begin = self._HEAD.size
+        return age > last or all(self._shared[begin : begin + count])
 
 
 class Server(Protocol):
     """gunicorn's master (`Arbiter`), as far as it is used here."""
 
     WORKERS: dict[int, Worker]
+    worker_age: int
+    num_workers: int
     reload: Callable[[], None]
     files: SettingsFiles
+    handover: Handover
 
     @property
     def log(self) -> logging.Logger: ...
@@ -58,6 +100,7 @@ def prepare_reload(server: Server) -> None:
     Without that gunicorn would stop them, find that no new one starts, and end.
     """
     os.environ[_METRICS] = str(scratch.new_folder("portal-metrics-"))
+    server.handover = Handover()
     reload = server.reload
 
     def reload_if_good() -> None:
@@ -67,6 +110,7 @@ def prepare_reload(server: Server) -> None:
         # New workers have the code that is there now; so have the hooks that they are started with.
         for module in (scratch, settings_files, sys.modules[__name__]):
             importlib.reload(module)
+        server.handover.begin(server.worker_age, server.num_workers)
         reload()
 
     server.reload = reload_if_good
@@ -78,9 +122,12 @@ def assign_slot(server: Server, worker: Worker) -> None:
     worker.slot = next(slot for slot in count() if slot not in taken)
 
 
-def prepare_worker(worker: Worker) -> None:
-    """Tell the worker its slot, and let its threads share two heaps: glibc would keep one for each thread."""
+def prepare_worker(server: Server, worker: Worker) -> None:
+    """Tell the worker its slot and when it may leave, and let its threads share two heaps, not one for each thread."""
     os.environ[_SLOT] = str(worker.slot)
+    if handover := getattr(server, "handover", None):  # a master that was started by an older version has none
+        worker.may_leave = partial(handover.may_leave, worker.age)
+        worker.arrive = partial(handover.arrive, worker.age)
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, 2)
 

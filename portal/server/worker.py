@@ -43,6 +43,7 @@ _SOON = 0.01
 """Within which a newcomer's request is expected, in seconds; so long it counts as one that keeps a thread."""
 
 _CLOSED = 0.005
+_HANDOVER = 20.0
 _SWEEP = 1.0
 _PUMPS = 4
 _MOST_OF_BODIES = 64 * 1024 * 1024
@@ -54,6 +55,12 @@ class Worker(BaseWorker):
 
     largest_body = 1024 * 1024
     patience = Patience()
+
+    may_leave: Callable[[], bool] = staticmethod(lambda: True)
+    """Asked by a worker that was told to end, for some seconds: until then it goes on. To be set in `post_fork`."""
+
+    arrive: Callable[[], None] = staticmethod(lambda: None)
+    """Called when it is about to serve. To be set in `post_fork`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -69,6 +76,8 @@ class Worker(BaseWorker):
         self._is_open = False
         self._newcomers: deque[float] = deque()
         self._polite_until = 0.0
+        self._told = 0.0
+        self._leaves = False
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -92,8 +101,9 @@ class Worker(BaseWorker):
         for door in self.sockets:
             door.setblocking(False)
         self._bases = {door.fileno(): self._base(door) for door in self.sockets}
+        self.arrive()
         sweep = 0.0
-        while self.alive:
+        while self.alive or self._stays():
             self._open_doors()
             self._turn(_SWEEP if self._is_open else _CLOSED)
             if (now := time.monotonic()) >= sweep:
@@ -101,6 +111,17 @@ class Worker(BaseWorker):
                 if not self._sweep(now):
                     break
         self._finish()
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Told to end; a second time, at once."""
+        self._leaves = not self.alive
+        super().handle_exit(sig, frame)
+
+    def _stays(self) -> bool:
+        """Whether a worker that was told to end is still needed."""
+        now = time.monotonic()
+        self._told = self._told or now
+        return not self._leaves and now - self._told < _HANDOVER and not self.may_leave()
 
     # What connections call
 

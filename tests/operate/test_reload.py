@@ -71,6 +71,7 @@ def test_a_reload_under_traffic_drops_nothing_and_reads_the_clinics_anew(running
         traffic.wait_for(lambda: not before & running.workers(), "new workers alone")
         traffic.wait_for_more(200)
     assert traffic.failed == []
+    assert traffic.slowest < 3, "somebody waited for the new workers to start"
     assert "Riverbank Fertility" in Visitor(running.portal.origin()).get("/signed-out").text
 
 

@@ -18,6 +18,8 @@ class Server:
 
     def __init__(self, *, is_good: bool) -> None:
         self.WORKERS: dict[int, SimpleNamespace] = {}
+        self.worker_age = 7
+        self.num_workers = 2
         self.log = logging.getLogger("gunicorn.error")
         self.files = SimpleNamespace(read=lambda: is_good)
         self.reloads = 0
@@ -28,7 +30,8 @@ class Server:
 
 @pytest.fixture(autouse=True)
 def metrics_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")  # so that it is as it was after the test
+    for name in ("PROMETHEUS_MULTIPROC_DIR", "PORTAL_WORKER_SLOT"):
+        monkeypatch.setenv(name, "")  # so that it is as it was after the test
     monkeypatch.setattr(scratch, "new_folder", lambda prefix: tmp_path)
     yield
     shutil.rmtree(tmp_path)
@@ -41,6 +44,22 @@ def test_a_reload_brings_the_hooks_of_the_code_that_is_there_now(monkeypatch: py
     server.reload()
     assert server.reloads == 1
     assert supervisor.assign_slot is not None
+
+
+def test_workers_that_a_reload_replaces_stay_until_all_new_ones_serve() -> None:
+    server = Server(is_good=True)
+    supervisor.prepare_reload(server)
+    old, others = SimpleNamespace(slot=0, age=7), [SimpleNamespace(slot=1, age=age) for age in (8, 9)]
+    for worker in (old, *others):
+        supervisor.prepare_worker(server, worker)
+    assert old.may_leave(), "no reload: it is a stop, or its time to be renewed"
+    server.reload()
+    assert not old.may_leave()
+    others[0].arrive()
+    assert not old.may_leave()
+    others[1].arrive()
+    assert old.may_leave()
+    assert all(worker.may_leave() for worker in others)
 
 
 def test_wrong_settings_reload_nothing(caplog: pytest.LogCaptureFixture) -> None:
