@@ -125,7 +125,9 @@ def assign_slot(server: Server, worker: Worker) -> None:
 def prepare_worker(server: Server, worker: Worker) -> None:
     """Tell the worker its slot and when it may leave, and let its threads share two heaps, not one for each thread."""
     os.environ[_SLOT] = str(worker.slot)
-    if handover := getattr(server, "handover", None):  # a master that was started by an older version has none
+    if handover := getattr(
+        server, "handover", None
+    ):  # a master that was started by an older version has none
         worker.may_leave = partial(handover.may_leave, worker.age)
         worker.arrive = partial(handover.arrive, worker.age)
     if hasattr(_libc, "mallopt"):

@@ -115,6 +115,8 @@ class Threads:
         environ["wsgi.file_wrapper"] = FileWrapper
         if body is None:
             environ["wsgi.input"] = _NotTaken()
+            if request.length is None:  # as much as came until it was too much
+                environ["CONTENT_LENGTH"] = str(len(request.body))
         is_last = connection.closes or not request.is_kept or not self._is_alive()
         answer = Answer(request, is_last=is_last)
         try:
@@ -144,7 +146,7 @@ class Threads:
             return
         # Neither the address nor the exception's own text: they may hold what a person typed.
         what = str(error) if isinstance(error, BadAnswer) else type(error).__name__
-        self._log.error("A request failed: %s at %s", what, _where(error))
+        self._log.error("A request failed: %s at %s", what, where(error))
         own = own_answer(500, over_tls=environ["wsgi.url_scheme"] == "https")
         connection.answered([own], closes=True)
 
@@ -202,7 +204,7 @@ def _collect(answer: Answer, body: Iterator[bytes]) -> Iterator[bytes] | None:
     return None
 
 
-def _where(error: BaseException) -> str:
+def where(error: BaseException) -> str:
     """Where an exception was raised, without its text."""
     frames: list[str] = []
     trace = error.__traceback__

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gunicorn.workers.base import Worker as BaseWorker
 
-from portal.server.application import Threads
+from portal.server.application import Threads, where
 from portal.server.connection import Connection, Patience, State
 from portal.server.request import Limits, Request
 from portal.server.stream import Pumps
@@ -161,9 +161,23 @@ class Worker(BaseWorker):
 
     def _turn(self, seconds: float) -> None:
         for key, mask in self.poller.select(seconds):
-            key.data(mask)
+            try:
+                key.data(mask)
+            except Exception as error:  # noqa: BLE001 (one client's fault must not end all the others' loop)
+                self._failed(key.data, error)
         while self._posted:
-            self._posted.popleft().go_on()
+            connection = self._posted.popleft()
+            try:
+                connection.go_on()
+            except Exception as error:  # noqa: BLE001
+                self._failed(connection.on_event, error)
+
+    def _failed(self, callback: Any, error: Exception) -> None:
+        """Say where the server itself failed, without what the client sent, and drop its connection."""
+        self.log.error("The server failed: %s at %s", type(error).__name__, where(error))
+        owner = getattr(callback, "__self__", None)
+        if isinstance(owner, Connection):
+            owner.drop()
 
     def _woken(self, _: int) -> None:
         with suppress(BlockingIOError):

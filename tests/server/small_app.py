@@ -32,6 +32,9 @@ def app(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         case "/split-header":
             start("200 OK", [("X-Name", "a\r\nX-Other: b")])
             return [b""]
+        case "/measured" if int(environ["CONTENT_LENGTH"]) > Worker.largest_body:
+            start("413 Too Large", [])
+            return [b"in my own words"]
         case "/short":
             start("200 OK", [("Content-Length", "10")])
             return [b"four"]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import socket
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from portal.server.headers import FIXED
+from portal.server.request import Limits, Refused, Request, check
 from tests.server.conftest import Served
 
 HOST = b"Host: small.test\r\n"
@@ -178,6 +181,65 @@ def test_the_servers_own_answers_have_words_and_the_headers_of_all_others(
     assert fields["content-type"] == "text/plain; charset=utf-8"
     assert b"." in body
     assert client.is_closed()
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        b"Content-Length: 2000000\r\n\r\n" + b"x" * 2000000,
+        b"Transfer-Encoding: chunked\r\n\r\n200000\r\n" + b"x" * 0x200000 + b"\r\n0\r\n\r\n",
+    ],
+)
+def test_an_application_may_refuse_what_is_too_large_in_its_own_words(served: Served, framed: bytes) -> None:
+    client = served.client()
+    client.send(b"POST /measured HTTP/1.1\r\n" + HOST + framed)
+    assert client.answer()[::2] == (413, b"in my own words")
+
+
+@given(
+    parts=st.lists(
+        st.sampled_from(
+            [
+                *(
+                    b"GET",
+                    b"POST",
+                    b" ",
+                    b"/a?b",
+                    b"*",
+                    b"http://x/",
+                    b"HTTP/1.1",
+                    b"HTTP/1.0",
+                    b"\r\n",
+                    b"\r",
+                ),
+                *(
+                    b"\n",
+                    b"Host: x",
+                    b"Content-Length: 1",
+                    b"Transfer-Encoding: chunked",
+                    b": ",
+                    b"\t",
+                    b"\0",
+                ),
+                *(b"Upgrade: h2c\r\nConnection: Upgrade", b"Expect: 100-continue", b"\xff", b"%", b"#", b"_"),
+            ]
+        ),
+        max_size=12,
+    ),
+    is_begun=st.booleans(),
+)
+@settings(max_examples=400, deadline=None)
+def test_whatever_comes_is_a_request_or_refused(parts: list[bytes], is_begun: bool) -> None:
+    begun = b"GET / HTTP/1.1\r\nHost: x\r\n" if is_begun else b""
+    data = bytearray(begun + b"".join(parts) + b"\r\n\r\n")
+    end = data.index(b"\r\n\r\n")
+    try:
+        check(data, start=0, end=end + 2, limits=Limits())
+        request = Request(bytes(data[: end + 4]), {"SCRIPT_NAME": ""}, Limits())
+        if request.length is None:
+            request.feed(bytes(data[end + 4 :]) + b"1\r\na\r\n0\r\n\r\n")
+    except Refused as refused:
+        assert 400 <= refused.status < 600
 
 
 def test_no_address_reaches_the_log(served: Served) -> None:

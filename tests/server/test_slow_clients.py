@@ -99,7 +99,7 @@ def test_a_body_that_breaks_off_is_never_taken_for_whole(served: Served) -> None
 
 
 def test_a_body_that_has_nothing_yet_lets_others_through(served: Served) -> None:
-    waiting = [served.client() for _ in range(12)]
+    waiting = [served.client() for _ in range(6)]
     for client in waiting:
         client.send(b"GET /endless HTTP/1.1\r\n" + HOST + b"\r\n")
     began = time.monotonic()
