@@ -17,6 +17,8 @@ from portal.i18n.gettext import _
 from portal.services.records.episodes import Appointment
 
 _USUAL_LENGTH = timedelta(minutes=30)
+_REMINDED = timedelta(hours=2)
+"""How long before a visit a calendar says so."""
 _TENTATIVE = ("tentative", "proposed", "pending")
 
 
@@ -36,6 +38,9 @@ def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, m
                 "class": "PRIVATE",
                 "status": _status(visit),
                 "location": visit.location or None,
+                "alarm": None
+                if visit.is_cancelled
+                else (_REMINDED, _("Appointment, %(time)s", time=f"{visit.start.astimezone(zone):%H:%M}")),
             }
             for visit in visits
         ),
@@ -46,7 +51,8 @@ def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, m
 def written(events: Iterable[dict[str, Any]], *, about: str) -> bytes:
     """Return events, each by the names of its properties (RFC 5545 §3.8), as an iCalendar object.
 
-    What is None is left out; `about` is a part of the object's PRODID.
+    What is None is left out; `about` is a part of the object's PRODID. `alarm`, a time before the event begins and what
+    to say then, becomes an alarm that is shown (§3.6.6).
     """
     import icalendar  # a tenth of a start, for a file that few download
 
@@ -58,8 +64,15 @@ def written(events: Iterable[dict[str, Any]], *, about: str) -> bytes:
     for properties in events:
         event = library.Event()
         for name, value in properties.items():
-            if value is not None:
+            if value is not None and name != "alarm":
                 event.add(name, value)
+        if alarm := properties.get("alarm"):
+            before, said = alarm
+            reminder = library.Alarm()
+            reminder.add("action", "DISPLAY")
+            reminder.add("trigger", -before)
+            reminder.add("description", said)
+            event.add_component(reminder)
         calendar.add_component(event)
     calendar.add_missing_timezones()
     return calendar.to_ical()

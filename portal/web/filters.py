@@ -86,6 +86,11 @@ def long_date(value: date | datetime) -> str:
     return _long(plain, date_locale())
 
 
+def short_date(value: date) -> str:
+    """`27 Nov`, for a chart's axis."""
+    return _short(value, date_locale())
+
+
 def full_date(value: date) -> str:
     """`Friday 27 November 2026`."""
     return format_date(value, "full", locale=date_locale())
@@ -177,6 +182,11 @@ def _calendar() -> tuple[int, Locale]:
 @lru_cache(maxsize=2048)
 def _day(plain: date, is_this_year: bool, locale: Locale) -> str:
     return format_skeleton("MMMEd" if is_this_year else "yMMMEd", _noon(plain), locale=locale)
+
+
+@lru_cache(maxsize=512)
+def _short(plain: date, locale: Locale) -> str:
+    return format_skeleton("MMMd", _noon(plain), locale=locale)
 
 
 @lru_cache(maxsize=512)

@@ -122,3 +122,13 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
             return ()
         due = (m for m in self.medications if m.is_due_on(day))
         return tuple(sorted(due, key=lambda medication: medication.time or "~"))
+
+    def planned_on(self, later: date) -> tuple[Medication, ...]:
+        """What is planned for a day to come: the same, but what only a rule ends is taken to end with the trigger."""
+        day = self.day_on(later) or 0
+        triggers = [m.start_day for m in self.medications if "trigger" in m.drug_class.casefold()]
+        return tuple(
+            medication
+            for medication in self.medications_on(later)
+            if medication.end_day is not None or not any(medication.start_day < one < day for one in triggers)
+        )

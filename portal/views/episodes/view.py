@@ -20,9 +20,10 @@ from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
 from portal.views.episodes.ending import ending_of
 from portal.web import labels
-from portal.web.drawings.monitoring import monitoring_chart
+from portal.web.drawings.monitoring import describe, monitoring_chart
 from portal.web.drawings.schedule import medication_grid, written_dose
-from portal.web.filters import in_a_row, local, now, number, today
+from portal.web.filters import day as write_day
+from portal.web.filters import in_a_row, local, now, number, short_date, today
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,15 @@ class EpisodeView:
         return [_dose(medication) for medication in self.protocol.medications_on(today())]
 
     @property
+    def coming_days(self) -> list[tuple[date, list[Dose]]]:
+        """The medicines that are planned for the six days after today, by date; days without any are left out."""
+        plan = self.protocol
+        if plan is None or self.episode.is_ended:
+            return []
+        dates = [today() + timedelta(days=ahead) for ahead in range(1, 7)]
+        return [(on, [_dose(one) for one in due]) for on in dates if (due := plan.planned_on(on))]
+
+    @property
     def visits_today(self) -> list[Appointment]:
         """The visits of today that take place or took place."""
         found = [
@@ -199,8 +209,29 @@ class EpisodeView:
     def chart(self) -> Markup | None:
         """The monitoring chart, or None when nothing was measured."""
         return monitoring_chart(
-            self.episode.monitoring, number=number, today=today(), rtl=is_rtl(), id_="monitoring-chart"
+            self.episode.monitoring,
+            number=number,
+            write=short_date,
+            today=today(),
+            rtl=is_rtl(),
+            id_="monitoring-chart",
         )
+
+    @property
+    def chart_words(self) -> str:
+        """What the last scan found, in a sentence or two; empty where nothing was measured."""
+        days = sorted((day for day in self.episode.monitoring if day.sizes), key=lambda day: day.date)
+        if not days:
+            return ""
+        last = days[-1]
+        counted = ngettext(
+            "%(num)s follicle on %(day)s, %(large)s of them over 13 mm.",
+            "%(num)s follicles on %(day)s, %(large)s of them over 13 mm.",
+            len(last.sizes),
+            day=write_day(last.date),
+            large=sum(size > _GROWING_MM for size in last.sizes),
+        )
+        return f"{counted} {describe([last], number)}"
 
     @property
     def grid(self) -> Markup | None:
@@ -209,7 +240,12 @@ class EpisodeView:
         if plan is None:
             return None
         return medication_grid(
-            plan.medications, plan.monitoring, today=self.protocol_day, number=number, rtl=is_rtl()
+            plan.medications,
+            plan.monitoring,
+            today=self.protocol_day,
+            name_day=self._short_date_of if plan.start_date else None,
+            number=number,
+            rtl=is_rtl(),
         )
 
     @property
@@ -241,12 +277,18 @@ class EpisodeView:
         between = "; " if language().startswith("es") else ""
         return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
 
+    def _short_date_of(self, day: int) -> str:
+        on = self.date_of(day)
+        return short_date(on) if on else number(day)
+
     def date_of(self, day: int) -> date | None:
         """The date of a day of the plan."""
         start = self.protocol.start_date if self.protocol else None
         return days_after(start, day - 1) if start else None
 
 
+_GROWING_MM = 13
+"""Over this size a follicle is expected to go on growing, in millimetres."""
 _COUNTED = (EpisodeStage.BASELINE, EpisodeStage.STIMULATION, EpisodeStage.TRIGGER)
 _SINCE_TRANSFER = (
     EpisodeStage.TRANSFER,

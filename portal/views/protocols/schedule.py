@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flask import Blueprint, Response, g, url_for
+from flask import Blueprint, Response, g, request, url_for
 
 from portal.config.tenants import Side
 from portal.dates import days_after, later
@@ -24,9 +24,9 @@ from portal.views.protocols.labels import status_word
 from portal.views.protocols.view import ProtocolView, read_view
 from portal.web import audit
 from portal.web.calendar_file import as_download, written
-from portal.web.drawings.schedule import Bar, bars
+from portal.web.drawings.schedule import Bar, bars, written_dose
 from portal.web.extensions import limit_files, limiter, person_or_address
-from portal.web.filters import now
+from portal.web.filters import now, number
 from portal.web.guard import signed_in
 from portal.web.pdf import Document, printed
 
@@ -95,6 +95,7 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
         clinic=g.tenant.key,
         made_at=now(),
         address=url_for("protocols.show", protocol_id=protocol.id, _external=True),
+        is_named="names" in request.args,
     )
     return as_download(content, "medicines.ics")
 
@@ -117,10 +118,19 @@ def days(view: ProtocolView) -> list[Day]:
     ]
 
 
-def calendar_of(protocol: Protocol, *, zone: ZoneInfo, clinic: str, made_at: datetime, address: str) -> bytes:
-    """Return each medicine as a daily event at the clinic's time of day; without a time it takes the day.
+def calendar_of(
+    protocol: Protocol,
+    *,
+    zone: ZoneInfo,
+    clinic: str,
+    made_at: datetime,
+    address: str,
+    is_named: bool = False,
+) -> bytes:
+    """Return each medicine as a daily event at the clinic's time of day, with an alarm; without a time it takes the day.
 
-    Calendars are shared and shown on lock screens: no title names a medicine, `address` leads to what to take. Where
+    Calendars are shared and shown on lock screens: events and alarms say `Medicine, 21:00`, and which medicine only
+    where the person asks for it (`is_named`); `address` leads to what to take. Where
     only a rule ends a medicine, its events end with the days that are drawn. An event keeps its UID, so that
     importing the file again moves it.
     """
@@ -132,10 +142,15 @@ def calendar_of(protocol: Protocol, *, zone: ZoneInfo, clinic: str, made_at: dat
         first = days_after(begins, span.start - 1) or begins
         at = _time_of(span.medication)
         start = datetime.combine(first, at, zone) if at else None
+        what = _("Medicine")
+        if is_named:
+            what = " ".join(filter(None, (span.medication.drug, written_dose(span.medication, number))))
+        said = _("%(what)s, %(time)s", what=what, time=f"{at:%H:%M}") if at else what
         return {
             "uid": f"{_name(protocol, span.medication)}@{clinic}.medicines",
             "dtstamp": made_at,
-            "summary": _("Medicine"),
+            "summary": said,
+            "alarm": (timedelta(), said) if start else None,
             "description": description,
             "url": address,
             "dtstart": start or first,

@@ -16,8 +16,12 @@ from portal.web.drawings.svg import Axis, dot, drawing, element, label, measured
 READY_MM = 17
 """From this size on a follicle counts for the trigger, in millimetres."""
 
+_STILL_SHOWN = 3
+"""So many days after the last measured one the axis reaches, to show today."""
+_DATE = 74.0
+"""What a date below needs, so that two never touch on a telephone."""
 _WIDTH = 480.0
-_LEFT, _RIGHT = 40.0, 384.0
+_LEFT, _RIGHT = 64.0, 388.0
 _APART = 6.0
 """The leading follicles of the left and the right ovary stand this far to either side of their day."""
 _LEADING, _FOLLOWING = 5.0, 3.4
@@ -34,6 +38,7 @@ class _Frame:
     across: Axis
     rtl: bool
     number: Callable[[float], str]
+    write: Callable[[date], str]
 
     def x(self, day: MonitoringDay) -> float:
         return self.side(self.across.at(day.date.toordinal()))
@@ -53,6 +58,7 @@ def monitoring_chart(
     days: Sequence[MonitoringDay],
     *,
     number: Callable[[float], str] = lambda value: f"{value:g}",
+    write: Callable[[date], str] = date.isoformat,
     today: date | None = None,
     rtl: bool = False,
     id_: str = "monitoring",
@@ -60,13 +66,16 @@ def monitoring_chart(
     """Draw the days, or return None when nothing was measured that could be drawn.
 
     Sizes and lining in millimetres, oestradiol in the unit it came in. Panels without a value are left out.
-    `number` writes a number in the person's language; `rtl` lets time run from right to left.
+    `number` writes a number in the person's language, `write` a date, shortly; `rtl` lets time run from right to left.
+    Today has a line where it is within the days or up to three days after them.
     """
     shown = tuple(sorted((day for day in days if _has_values(day)), key=lambda day: day.date))
     if not shown:
         return None
     first, last = shown[0].date.toordinal(), shown[-1].date.toordinal()
-    frame = _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number)
+    if today and 0 < today.toordinal() - last <= _STILL_SHOWN:
+        last = today.toordinal()
+    frame = _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number, write)
     panels: list[Markup] = []
     top = 28.0
     for height, panel in ((214.0, _follicles), (84.0, _oestradiol), (70.0, _lining)):
@@ -81,7 +90,7 @@ def monitoring_chart(
         _guides(frame, bottom),
         _today(frame, today, bottom),
         *panels,
-        _days(frame, bottom),
+        _dates(frame, bottom),
         id_=id_,
         title=_("Monitoring, day by day"),
         description=describe(shown, number),
@@ -169,8 +178,11 @@ def _ovary(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[
             column = next(free, lowest.index(min(lowest)))
             lowest[column] = y + (_LEADING - _FOLLOWING if place == 0 else 0)
             x = frame.x(day) + outwards * (abs(aside) + column * _BESIDE)
+            said = f"{frame.write(day.date)}: {frame.number(size)} mm"
             dots.append(
-                dot(x, y, _LEADING) if place == 0 else dot(x, y, _FOLLOWING, "chart-dot chart-dot-small")
+                dot(x, y, _LEADING, said=said)
+                if place == 0
+                else dot(x, y, _FOLLOWING, "chart-dot chart-dot-small", said=said)
             )
     return element("g", *dots, class_=series)
 
@@ -214,9 +226,16 @@ def _line(
     return element(
         "g",
         _gridlines(frame, [bottom, top]),
+        *(
+            label(frame.number(value), frame.side(_LEFT - 8), up.at(value) + 5, anchor="end")
+            for value in (0, up.high)
+        ),
         label(name, frame.side(_LEFT), top - 9, class_="chart-label"),
         *([path(places, "chart-line")] if len(places) > 1 else []),
-        *(dot(x, y, 4.5) for x, y in places),
+        *(
+            dot(x, y, 4.5, said=f"{frame.write(day.date)}: {frame.number(value)}")
+            for (x, y), (day, value) in zip(places, given, strict=True)
+        ),
         label(
             frame.number(given[-1][1]),
             places[-1][0] + (-12 if frame.rtl else 12),
@@ -234,18 +253,16 @@ def _gridlines(frame: _Frame, heights: Sequence[float]) -> Markup:
     )
 
 
-def _days(frame: _Frame, bottom: float) -> Markup:
-    """The days below: of the cycle where it is known, else of the month; those too close are left out."""
+def _dates(frame: _Frame, bottom: float) -> Markup:
+    """The dates below, the last one first; those too close are left out."""
     labels: list[Markup] = []
     last_x: float | None = None
     for day in reversed(frame.days):
         x = frame.x(day)
-        if last_x is None or abs(last_x - x) >= 34:
-            text = frame.number(day.cycle_day if day.cycle_day is not None else day.date.day)
-            labels.append(label(text, x, bottom + 21, anchor="middle"))
+        if last_x is None or abs(last_x - x) >= _DATE:
+            labels.append(label(frame.write(day.date), x, bottom + 21, anchor="middle"))
             last_x = x
-    name = _("Day") if all(day.cycle_day is not None for day in frame.days) else _("Date")
-    return element("g", *labels, label(name, frame.side(_LEFT - 8), bottom + 21, anchor="end"))
+    return element("g", *labels)
 
 
 def _guides(frame: _Frame, bottom: float) -> Markup:
@@ -255,8 +272,12 @@ def _guides(frame: _Frame, bottom: float) -> Markup:
 
 
 def _today(frame: _Frame, today: date | None, bottom: float) -> Markup:
-    """A line at today, when it lies within the days."""
-    if today is None or not frame.days[0].date < today <= frame.days[-1].date:
+    """A line at today, with its word, when it lies within the days or soon after them."""
+    if today is None or not frame.days[0].date < today or today.toordinal() > frame.across.high:
         return Markup()
     x = frame.side(frame.across.at(today.toordinal()))
-    return path([(x, 24), (x, bottom)], "chart-today")
+    return element(
+        "g",
+        path([(x, 24), (x, bottom)], "chart-today"),
+        label(_("Today"), x, 15, class_="chart-label", anchor="middle"),
+    )

@@ -15,6 +15,9 @@ _WIDTH = 480.0
 _START, _END = 4.0, 476.0
 _ROW = 50.0
 _TOP = 34.0
+_LETTER = 14.0
+"""How wide a letter may be on the narrowest telephone, where letters are largest in the drawing."""
+_LONGEST_WORDS = int((_END - _START) / _LETTER)
 _LONGEST = 400
 """Days that are drawn at most; a plan that claims more is cut there."""
 
@@ -48,11 +51,15 @@ def medication_grid(
     checks: Sequence[Check] = (),
     *,
     today: int | None = None,
+    name_day: Callable[[int], str] | None = None,
     number: Callable[[float], str] = lambda value: f"{value:g}",
     rtl: bool = False,
     id_: str = "schedule",
 ) -> Markup | None:
-    """Draw the plan, or return None when it holds nothing; `today` is a day of the plan, day 1 its start."""
+    """Draw the plan, or return None when it holds nothing; `today` is a day of the plan, day 1 its start.
+
+    `name_day` writes the date of a day of the plan; without it the axis counts days.
+    """
     rows = bars(medications, today)
     if not rows and not checks:
         return None
@@ -69,7 +76,16 @@ def medication_grid(
     return drawing(
         _WIDTH,
         bottom + 8,
-        _grid(across, first, last, bottom, side, number, today if is_now else None),
+        _grid(
+            across,
+            first,
+            last,
+            bottom,
+            side,
+            name_day or number,
+            today if is_now else None,
+            is_dated=bool(name_day),
+        ),
         *(
             _row(bar, across, last, _TOP + index * _ROW, side, number, today)
             for index, bar in enumerate(rows)
@@ -109,12 +125,15 @@ def _grid(
     last: int,
     bottom: float,
     side: Callable[[float], float],
-    number: Callable[[float], str],
+    name: Callable[[int], str],
     today: int | None,
+    *,
+    is_dated: bool,
 ) -> Markup:
-    """Day numbers above, a fine line for each labelled one, and a band over today."""
+    """Dates or day numbers above, as many as find room, and a band over today."""
+    most = 5 if is_dated else 12
     step = next(
-        step for step in (1, 2, 5, 7, 14, 28, 56, 112) if (last - first + 1) / step <= 12 or step == 112
+        step for step in (1, 2, 5, 7, 14, 28, 56, 112) if (last - first + 1) / step <= most or step == 112
     )
     labelled = [day for day in range(first, last + 1) if (day - first) % step == 0]
     half = (across.at(first + 1) - across.at(first)) / 2
@@ -128,11 +147,12 @@ def _grid(
         parts.append(
             label(_("Today"), min(max(middle, 26), _WIDTH - 26), 18, class_="chart-label", anchor="middle")
         )
-    clear = 46 if today is not None else 0
+    clear = (76 if is_dated else 46) if today is not None else 0
     for day in labelled:
         x = side(across.at(day) + half)
         if today is None or abs(x - side(across.at(today) + half)) >= clear:
-            parts.append(label(number(day), x, 18, anchor="middle"))
+            edge = 32 if is_dated else 0
+            parts.append(label(name(day), min(max(x, edge), _WIDTH - edge), 18, anchor="middle"))
     return element("g", *parts)
 
 
@@ -158,15 +178,11 @@ def _row(
     is_over = today is not None and bar.end < today
     is_begun = today is not None and bar.start < today <= min(bar.end, last)
     words = " ".join(part for part in (bar.medication.drug, written_dose(bar.medication, number)) if part)
-    at_end = begin > (_START + _END) / 2
+    if len(words) > _LONGEST_WORDS:  # the whole name stands in the table below
+        words = f"{words[: _LONGEST_WORDS - 1].rstrip()}…"
+    place = max(_START, min(begin + 1, _END - _LETTER * len(words)))
     parts = [
-        label(
-            words,
-            side(_END if at_end else begin + 1),
-            top + 17,
-            class_="chart-axis" if is_over else "chart-label",
-            anchor="end" if at_end else None,
-        ),
+        label(words, side(place), top + 17, class_="chart-axis" if is_over else "chart-label"),
         days(begin + 1, finish - 1, is_past=is_over or is_begun),
     ]
     if today is not None and is_begun:

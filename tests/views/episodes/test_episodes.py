@@ -185,3 +185,20 @@ def test_days_are_counted_until_the_trigger_and_from_the_transfer_on(portal: Por
     words = portal.sign_in("maya").get(f"/episodes/{sample_id('episode', 'maya-1')}").words
     assert "Early scan · 4 weeks after the transfer" in words
     assert not re.search(r"\bDay \d", words)
+
+
+def test_the_next_days_medicines_stand_by_date_and_end_with_the_trigger(amelia: Any) -> None:
+    page = amelia.get(f"{AMELIA}/medication")
+    days = [row.get_text(" ", strip=True) for row in page.select(".plan-days > div")]
+    assert days and all(re.match(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+ ", one) for one in days)
+    trigger = next(place for place, one in enumerate(days) if "Choriogonadotropin" in one)
+    assert all("rFSH" in one and "Cetrorelix" in one for one in days[: trigger + 1])
+    assert not any("rFSH" in one or "Cetrorelix" in one for one in days[trigger + 1 :])
+
+
+def test_the_last_scan_is_said_in_a_sentence_and_drawn_by_date(amelia: Any) -> None:
+    page = amelia.get(f"{AMELIA}/monitoring")
+    assert re.search(r"\d+ follicles on \w{3} \d+ \w+, \d+ of them over 13 mm\.", page.words)
+    drawn = [text.get_text() for text in page.select(".chart svg text")]
+    assert any(re.fullmatch(r"\d+ \w{3,4}", text) for text in drawn), drawn
+    assert "Today" in drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -71,10 +72,24 @@ def test_the_calendar_names_no_medicine_and_leads_to_the_plan(amelia: Visitor) -
     for secret in (b"rFSH", b"follitropin", b"Cetrorelix", b"Progesterone", b"Amelia", b"IU"):
         assert secret not in file
     for event in events(file):
-        assert event["SUMMARY"] == "Medicine"
+        assert re.fullmatch(r"Medicine, \d\d:\d\d", event["SUMMARY"])
         assert event["CLASS"] == "PRIVATE"
         assert event["URL"] == amelia.origin + PLAN
     assert len(events(file)) == 4
+
+
+def test_an_alarm_at_each_dose_says_no_more_than_the_title(amelia: Visitor) -> None:
+    for event in events(calendar(amelia)):
+        (alarm,) = event.walk("VALARM")
+        assert (alarm["ACTION"], alarm["DESCRIPTION"]) == ("DISPLAY", event["SUMMARY"])
+        assert alarm["TRIGGER"].dt == timedelta(), "when it is due"
+
+
+def test_the_medicines_are_named_in_a_calendar_that_is_asked_for_alone(amelia: Visitor) -> None:
+    answer = amelia.http.get(f"{amelia.origin}{PLAN}/schedule.ics?names=1")
+    titles = {str(event["SUMMARY"]) for event in events(answer.content)}
+    assert "Cetrorelix 0.25 mg, 08:00" in titles
+    assert amelia.get(f"{EPISODE}/medication").select(f'a[href="{PLAN}/schedule.ics?names=1"]')
 
 
 def test_taking_it_again_moves_the_entries_instead_of_doubling_them(amelia: Visitor) -> None:
