@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
+from datetime import timedelta
+from itertools import groupby
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, make_response, request, url_for
@@ -13,6 +16,8 @@ from portal.i18n.gettext import _
 from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
+from portal.services.consents import list_consents
+from portal.services.conversations import list_conversations
 from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
 from portal.services.gather import gather
 from portal.services.notifications import count_unread, list_notifications, set_all_read, set_read
@@ -20,6 +25,8 @@ from portal.services.paging import read_every_page
 from portal.services.records.notifications import Notification, NotificationCounts
 from portal.state.sessions import Person
 from portal.web import audit, bell
+from portal.web.filters import day as long_day
+from portal.web.filters import local, today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, render_bell, toast, wants
 from portal.web.pages import Page
@@ -30,9 +37,21 @@ bp = Blueprint("notifications", __name__, url_prefix="/notifications")
 _PAGE = 20
 
 
-class ListPage(Page, template="notifications/index.html"):
-    """One page of the list; `with_filters` writes an act's address, `kind_words` a kind's name."""
+@bp.app_template_filter("notification_kind")
+def kind_words(kind: str) -> str:
+    """Return the name of a kind of notification; one that the portal doesn't know is shown spaced out."""
+    return _known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
 
+
+class ListPage(Page, template="notifications/index.html"):
+    """One page of the list; `with_filters` writes an act's address, `kind_words` a kind's name.
+
+    `days` are the notifications by day, with the day's name; `about` says what one is about: the title of its form, the
+    subject of its conversation, or what it says itself where that is more than to open the portal.
+    """
+
+    days: list[tuple[str, list[Notification]]]
+    about: Callable[[Notification], str]
     page: decoding.Page[Notification]
     number: int
     pages: int
@@ -117,17 +136,32 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     only_unread = request.args.get("unread") == "1"
     kind = request.args.get("type", "")[:100]
     number = page_number(request.args.get("page"))
-    page = list_notifications(
-        care,
-        skip=(number - 1) * _PAGE,
-        limit=_PAGE,
-        is_read=False if only_unread else None,
-        type=kind or None,
+    listed, forms, talks = gather(
+        lambda: list_notifications(
+            care,
+            skip=(number - 1) * _PAGE,
+            limit=_PAGE,
+            is_read=False if only_unread else None,
+            type=kind or None,
+        ),
+        lambda: None if person.is_staff else list_consents(care, limit=100),
+        lambda: None if person.is_staff else list_conversations(care, limit=50),
     )
+    if isinstance(listed, CareError):
+        raise listed
+    page = listed
     told = page.unread if page.unread is not None or counts is None else counts.unread_count
     count = count_unread(care) if told is None else told
     bell.learn(person, count)
+    subjects = {
+        **{form.id: form.title for form in getattr(forms, "items", ())},
+        **{talk.id: talk.subject or "" for talk in getattr(talks, "items", ())},
+    }
+    said = Counter(one.body for one in page.items)
+    repeated = {body for body, times in said.items() if times > 1}
     shown = ListPage(
+        days=_by_day(page.items),
+        about=lambda one: _about(one, subjects, repeated),
         page=page,
         number=number,
         pages=max(1, -(-page.total // _PAGE)),
@@ -140,6 +174,32 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
         unread=count,
     )
     return render(shown, fragment="results", bell=count)
+
+
+def _by_day(items: Iterable[Notification]) -> list[tuple[str, list[Notification]]]:
+    """Notifications by the clinic's day, in the order in which they came; `Today` and `Yesterday` by name."""
+    names = {today(): _("Today"), today() - timedelta(days=1): _("Yesterday")}
+
+    def name(one: Notification) -> str:
+        on = local(one.creation_time).date() if one.creation_time else None
+        return (names.get(on) or long_day(on)) if on else _("Without a date")
+
+    return [(said, list(those)) for said, those in groupby(items, name)]
+
+
+_NEUTRAL = frozenset(
+    {
+        *("ConsentRequested", "ConsentCompleted", "ConsentRevoked"),
+        *("MessageReceived", "EpisodeUpdated", "ResultReleased"),
+    }
+)
+"""Kinds whose own words are made for a lock screen, and say no more here than that there is something to open."""
+
+
+def _about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -> str:
+    """What it is about; words that several notifications share (`repeated`) tell nothing of this one."""
+    subject = subjects.get(one.entity_id or "")
+    return subject or ("" if one.type in _NEUTRAL or one.body in repeated else one.body)
 
 
 def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:
@@ -177,11 +237,6 @@ def _find(care: Care, notification_id: str) -> tuple[int, Notification]:
         if notification.id == notification_id:
             return place, notification
     raise NotFound
-
-
-def kind_words(kind: str) -> str:
-    """Return the name of a kind of notification; one that the portal doesn't know is shown spaced out."""
-    return _known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
 
 
 def _known_kinds() -> dict[str, str]:

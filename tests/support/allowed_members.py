@@ -11,7 +11,7 @@ PATIENTS: dict[str, str] = {
     "/": (
         "Alert: text; Appointment: kind location; ConsentForm: title; Conversation: subject; "
         "EmbryoStorage: embryoCode; Episode: type; Medication: drug unit; Message: senderName; "
-        "Notification: body title; me: preferredName; other: preferredName"
+        "Notification: title; me: preferredName; other: preferredName"
     ),
     "/care-team": "Physician: locationName name specialty title",
     "/consents": "ConsentForm: title version; Signer: name",
@@ -88,11 +88,12 @@ PATIENTS: dict[str, str] = {
         "email emergencyContact.name emergencyContact.phoneNumber emergencyContact.relation "
         "firstName lastName mrn phoneNumber preferredName"
     ),
-    "/notifications": "Notification: body title",
+    "/notifications": "ConsentForm: title; Conversation: subject; Notification: body title",
     "/notifications/settings": "NotificationSettings: concurrencyStamp",
     "/protocols/<record:protocol_id>": (
         "Check: kind note; Medication: drug instructions route stopRule unit; Protocol: description name"
     ),
+    "/protocols/<record:protocol_id>/schedule.ics": "Medication: drug unit",
     "/protocols/<record:protocol_id>/schedule.pdf": (
         "Check: kind note; Medication: drug instructions route stopRule unit; Protocol: description name"
     ),

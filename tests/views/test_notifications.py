@@ -282,3 +282,33 @@ def test_settings_changed_meanwhile_are_both_shown_and_either_can_be_taken(grace
 
 def test_staff_have_their_own_kinds(portal: PortalThread) -> None:
     assert "Enquiries" in portal.sign_in("colin").get(SETTINGS).words
+
+
+def test_notifications_stand_by_day_and_say_what_they_are_about(amelia: Visitor) -> None:
+    page = amelia.get("/notifications")
+    days = [one.get_text() for one in page.select("#results h2")]
+    assert days[0] == "Today" and len(days) == len(set(days)) > 1
+    assert "After yesterday’s scan" in row(page, "You have a new message").get_text()
+    assert "preimplantation genetic testing" in row(page, "A form is ready for you").get_text()
+    assert "Open the portal" not in page.words
+
+
+def test_what_can_be_done_with_a_row_is_in_its_menu(amelia: Visitor) -> None:
+    for element in amelia.get("/notifications").select(".notification"):
+        outside = [form for form in element.select("form") if not form.find_parent("details")]
+        assert len(outside) == 1, "one tap opens it"
+        assert element.select_one("details.menu form button")
+
+
+def test_the_list_stands_where_forms_and_messages_cannot_be_read(
+    amelia: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = transport.send
+
+    def failing(call: transport.Call, **options: Any) -> transport.Answer:
+        if "consent-forms" in call.url or "getconversations" in call.url:
+            raise transport.TransportError("timed out", sent=True)
+        return send(call, **options)
+
+    monkeypatch.setattr(transport, "send", failing)
+    assert row(amelia.get("/notifications"), "You have a new message")
