@@ -39,8 +39,17 @@ def manifest() -> Response:
         {"src": address(f"brand/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}
         for size in (192, 512)
     ]
+    if g.tenant.logo:
+        icons.insert(0, {"src": address(f"brand/{g.tenant.logo}"), "sizes": "any", "type": "image/svg+xml"})
     response = jsonify(
-        name=g.tenant.name, short_name=g.tenant.name, start_url="/", display="browser", icons=icons
+        id="/",
+        name=g.tenant.name,
+        short_name=g.tenant.name,
+        start_url="/",
+        scope="/",
+        display="standalone",
+        theme_color=g.tenant.accent,
+        icons=icons,
     )
     response.headers["Content-Type"] = "application/manifest+json"
     response.headers["Cache-Control"] = "public, max-age=3600"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flask import Blueprint, Response, url_for
+from markupsafe import Markup
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
+from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.errors import NotFound
 from portal.services.pgt_results import get_pgt_result
@@ -15,6 +17,7 @@ from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
 from portal.state.sessions import Person
 from portal.views.recent import name_opened
 from portal.web import audit, labels
+from portal.web.drawings.cut_offs import cut_off_chart
 from portal.web.filters import number
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -100,6 +103,31 @@ class ResultView:
         return found
 
     @property
+    def chart(self) -> Markup | None:
+        """The laboratory's bands from 0 to 100 % with this embryo's place; None without its limits."""
+        result = self.result
+        bands = {
+            PgtCall.EUPLOID: 0,
+            PgtCall.LOW_MOSAIC: 1,
+            PgtCall.HIGH_MOSAIC: 1,
+            PgtCall.ANEUPLOID: 2,
+        }
+        return cut_off_chart(
+            result.thresholds.euploid_below,
+            result.thresholds.aneuploid_above,
+            result.mosaic_percent if result.is_mosaic else None,
+            current=bands.get(result.call) if result.call else None,
+            names=(
+                labels.pgt_call_name(PgtCall.EUPLOID),
+                _("Mosaic"),
+                labels.pgt_call_name(PgtCall.ANEUPLOID),
+            ),
+            said=" ".join([*self.cut_offs, self.call]),
+            number=number,
+            rtl=is_rtl(),
+        )
+
+    @property
     def meaning(self) -> tuple[str, str]:
         """What the call means, and what it doesn't."""
         return _meaning(self.result.call)
@@ -111,6 +139,12 @@ class ResultView:
         if not result.embryo_storage_id:
             return None
         return url_for("storage.show", embryo_id=result.embryo_storage_id, episode=result.episode_id)
+
+
+@bp.app_template_filter("pgt_meaning")
+def meaning_line(call: PgtCall | None) -> str:
+    """What a call means, in one sentence, for lists."""
+    return _meaning(call)[0]
 
 
 def _meaning(call: PgtCall | None) -> tuple[str, str]:

@@ -45,8 +45,11 @@ def test_the_manifest_names_the_clinic_and_icons_that_exist(portal: PortalThread
     visitor = portal.visitor()
     manifest = visitor.request("GET", "/portal.webmanifest").response.json()
     assert manifest["name"] == "Riverside Fertility"
+    assert manifest["display"] == "standalone"
+    assert manifest["icons"][0]["src"].endswith("/brand/riverside.svg"), "the clinic's own mark first"
     for icon in manifest["icons"]:
-        assert visitor.request("GET", icon["src"]).headers["Content-Type"] == "image/png"
+        kind = visitor.request("GET", icon["src"]).headers["Content-Type"]
+        assert kind.partition(";")[0] == icon["type"]
 
 
 def test_static_files_are_kept_for_ever_and_change_address_with_their_content(portal: PortalThread) -> None:

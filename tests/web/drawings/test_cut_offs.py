@@ -1,0 +1,53 @@
+"""A laboratory's cut-offs, as a picture and in words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask import Flask
+from flask_babel import Babel
+
+from portal.web.drawings.cut_offs import cut_off_chart
+
+NAMES = ("Euploid", "Mosaic", "Aneuploid")
+
+
+def draw(below: float | None, above: float | None, percent: float | None = None, *, rtl: bool = False) -> str:
+    app = Flask(__name__)
+    Babel(app)
+    with app.test_request_context("/"):
+        drawn = cut_off_chart(
+            below, above, percent, current=1, names=NAMES, said="All of it.", number="{:g}".format, rtl=rtl
+        )
+        return str(drawn or "")
+
+
+def test_the_bands_reach_from_0_to_100_and_the_called_one_is_set_apart() -> None:
+    svg = draw(25, 75)
+    widths = [float(one) for one in re.findall(r'<rect [^>]*?width="([\d.]+)"', svg)]
+    assert len(widths) == 3 and abs(widths[1] / widths[0] - 2) < 0.1, "a linear scale"
+    assert svg.count("data-current") == 1
+    for words in (*NAMES, "0 %", "25 %", "75 %", "100 %", "All of it."):
+        assert words in svg
+    assert "This embryo" not in svg
+
+
+@pytest.mark.parametrize(("percent", "rtl", "share"), [(32, False, 0.32), (32, True, 0.68), (0, False, 0.0)])
+def test_the_marker_stands_at_the_embryos_percentage(percent: float, rtl: bool, share: float) -> None:
+    svg = draw(20, 80, percent, rtl=rtl)
+    (x,) = re.findall(r'chart-today" d="M([\d.]+) ', svg)
+    assert abs(float(x) - (6 + 468 * share)) < 1
+    assert f"This embryo: {percent} %" in svg
+
+
+@pytest.mark.parametrize(
+    ("below", "above"), [(None, 80), (20, None), (80, 20), (0, 50), (20, 100), (-5, 500)]
+)
+def test_limits_that_are_none_draw_nothing(below: float | None, above: float | None) -> None:
+    assert draw(below, above) == ""
+
+
+@pytest.mark.parametrize("percent", [-1, 101, float("nan"), float("inf")])
+def test_a_percentage_that_is_none_has_no_marker(percent: float) -> None:
+    assert "This embryo" not in draw(20, 80, percent)
