@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
-ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name scripts.js ! -name styles.css) $(wildcard portal/i18n/translations/*/LC_MESSAGES/*.po)
+ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*scripts.js' ! -name '*styles.css') $(wildcard portal/i18n/translations/*/LC_MESSAGES/*.po)
 
 # Programs are started a few hundred times by the tests: let Python keep what it compiled, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE

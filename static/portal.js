@@ -87,33 +87,76 @@
   document.addEventListener("visibilitychange", () => (watch(), document.hidden || look()));
   watch();
 
-  // One act is sent once; a page that comes back can send again.
+  // What was pressed shows at once that it is under way, and after 200 ms a line at the top of the page does.
+  let pressed, line;
+  const idle = () => {
+    clearTimeout(line);
+    pressed?.removeAttribute("aria-busy");
+    pressed = null;
+    delete document.documentElement.dataset.loading;
+  };
+  const busy = (element) => {
+    idle();
+    pressed = element;
+    element?.setAttribute("aria-busy", "true");
+    line = setTimeout(() => {
+      document.documentElement.dataset.loading = "";
+      line = setTimeout(idle, 15000);
+    }, 200);
+  };
+  const isFile = ({ pathname }) => /^\/files\/|\.[a-z]+$/.test(pathname);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href]");
+    const leads = link && link.origin === location.origin && !link.target && !isFile(link) && !link.dataset.dialog;
+    const isHere = link?.pathname === location.pathname && link.search === location.search;
+    if (leads && !isHere && !event.defaultPrevented && !event.button && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)) busy(link);
+  });
+  document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => ctx.sourceElement?.matches("a, button") && busy(ctx.sourceElement));
+
+  // One act is sent once, however quickly it is pressed again; a page that comes back can send again.
   let sending = [];
-  const release = () => {
-    sending.forEach((button) => button.removeAttribute("aria-disabled"));
-    sending = [];
+  const underWay = new Set();
+  const release = (source = body) => {
+    // What was swapped out has been answered.
+    const isOf = (element) => source === body || !element.isConnected || source.contains(element) || element.contains(source);
+    if (pressed && isOf(pressed)) idle();
+    sending.filter(isOf).forEach((button) => button.removeAttribute("aria-disabled"));
+    sending = sending.filter((button) => !isOf(button));
+    underWay.forEach((form) => isOf(form) && underWay.delete(form));
   };
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (form.method !== "post") return;
+    if (form.method !== "post" || form.closest(".find")) return;
     const button = event.submitter || $("button:not([type=button])", form);
-    if (button?.getAttribute("aria-disabled")) return event.preventDefault(), event.stopImmediatePropagation();
+    if (underWay.has(form)) return event.preventDefault(), event.stopImmediatePropagation();
+    underWay.add(form);
+    busy(button);
+    if (form.closest(".toast")) sessionStorage.place = JSON.stringify([location.pathname, scrollY]);
     // After this turn, so that the button's own name and value are still sent.
     setTimeout(() => {
+      setTimeout(release, 15000, form);
       if (!button) return;
       button.setAttribute("aria-disabled", "true");
       sending.push(button);
-      setTimeout(release, 15000);
     });
   }, true);
-  document.addEventListener("htmx:finally:request", release);
-  addEventListener("pageshow", release);
+  document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => release(ctx.sourceElement));
+  addEventListener("pageshow", () => release());
+
+  // Undo leads back to the place where the act was.
+  const [path, top] = JSON.parse(sessionStorage.place || "[]");
+  if (path === location.pathname) scrollTo(0, top);
+  sessionStorage.removeItem("place");
 
   // A menu closes when the click goes elsewhere, and by Escape.
   const closeMenus = (except) => each("details[data-menu][open]", (menu) => {
     if (!menu.contains(except)) menu.open = false;
   });
 
+  document.addEventListener("keydown", ({ key }) => {
+    const open = key === "Escape" && $("details[data-menu][open]");
+    if (open) (open.open = false), $("summary", open).focus();
+  });
   document.addEventListener("click", async (event) => {
     closeMenus(event.target);
     const hit = event.target.closest("[data-copy], [data-dismiss], [data-dialog], [data-print], [data-stay], [data-sign-in]");
@@ -252,66 +295,4 @@
       dialog.showModal();
     }, 1000);
   }
-
-  // Find, for staff: Ctrl K goes to the box, arrows to the hits, Enter opens the first: at once when the hits are for what
-  // is typed, else as soon as these come.
-  const find = $("#find");
-  if (find) {
-    const sought = () => find.value.trim().replace(/\s+/g, " ");
-    const first = () => ($("#found")?.dataset.for === sought() ? $("#found .hit-main") : null);
-    // Of two of the same name none is opened unseen.
-    const open = () => first()?.[$("#found[data-ambiguous]") ? "focus" : "click"]();
-    let opening;
-    find.form.addEventListener("submit", (event) => {
-      opening = sought();
-      if (first()) event.preventDefault(), event.stopImmediatePropagation(), open();
-    }, true);
-    find.addEventListener("input", () => (opening = null));
-    document.addEventListener("htmx:after:swap", () => opening && opening === sought() && open());
-    document.addEventListener("keydown", (event) => {
-      const { key, code, target } = event;
-      if ((event.ctrlKey || event.metaKey) && (key === "k" || code === "KeyK")) event.preventDefault(), find.focus(), find.select();
-      if (!target.closest(".find, #found")) return;
-      const stops = [find, ...document.querySelectorAll("#found .hit-main")];
-      const step = { ArrowDown: 1, ArrowUp: -1 }[key];
-      if (step) event.preventDefault(), stops[Math.max(0, stops.indexOf(target) + step)]?.focus();
-      else if (key === "Escape") document.activeElement.blur();
-    });
-  }
-
-  // Keys, for staff: "?" lists them, "/" goes to the box, "g" and then a section's letter goes there.
-  const list = $("[data-shortcuts]");
-  const keys = $("#use-keys");
-  const links = {};
-  if (list) {
-    $(".rail-help").hidden = false;
-    keys.checked = !document.cookie.includes("__Host-keys=off");
-    keys.addEventListener("change", () => {
-      document.cookie = `__Host-keys=${keys.checked ? "on" : "off"}; Path=/; Secure; SameSite=Lax; Max-Age=31536000`;
-    });
-    each("[data-key]", (link) => {
-      const key = link.dataset.key;
-      links[key] = link;
-      const row = list.firstElementChild.cloneNode(true);
-      const first = $("kbd", row);
-      const second = first.cloneNode();
-      first.textContent = "g";
-      second.textContent = key;
-      first.after(second);
-      row.lastElementChild.textContent = $("span", link).textContent;
-      list.append(row);
-    });
-  }
-  let last = "";
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
-      const open = $("details[data-menu][open]");
-      if (open) (open.open = false), $("summary", open).focus();
-    }
-    if (!keys?.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
-    if (event.key === "?") document.getElementById("shortcuts").showModal();
-    else if (event.key === "/" && $("[type=search]")) event.preventDefault(), $("[type=search]").focus();
-    else if (last === "g" && links[event.key]) links[event.key].click();
-    last = event.key;
-  });
 })();

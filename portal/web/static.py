@@ -54,9 +54,10 @@ def init_app(app: Flask) -> None:
 
 
 def make() -> None:
-    """Write the script and the sheet that pages load, if they aren't what their sources are now."""
-    _write("scripts.js", short_script(_read("portal.js")))
-    _write("styles.css", short_sheet(_read("portal.css")))
+    """Write the scripts and the sheets that pages load, if they aren't what their sources are now."""
+    for source, prefix in (("portal", ""), ("staff", "staff-")):
+        _write(f"{prefix}scripts.js", short_script(_read(f"{source}.js")))
+        _write(f"{prefix}styles.css", short_sheet(_read(f"{source}.css")))
 
 
 def version() -> str:

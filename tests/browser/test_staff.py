@@ -190,3 +190,62 @@ def test_a_consent_for_the_patient_in_hand_is_three_clicks_to_its_preview(
     expect(nora.get_by_text("Nothing is sent yet")).to_be_visible()
     expect(nora.locator("#signers")).to_contain_text("Amelia Hart")
     expect(nora.locator("#signers")).to_contain_text("Victor Castellanos")
+
+
+# ── what is under way ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_pressed_shows_it_at_once_and_a_line_comes_later(nora: Page, stack: PortalThread) -> None:
+    thread = f"/conversations/{sample_id('conversation', 'amelia-scan')}"
+    go(nora, stack, thread)
+    held: list[Route] = []
+    nora.route("**/archive", lambda route: held.append(route))
+    button = nora.locator(".bubble form button").first
+    words = button.bounding_box()
+    button.click()
+    assert button.get_attribute("aria-busy") == "true"
+    assert button.bounding_box() == words, "it keeps its size"
+    expect(nora.locator("html[data-loading]")).to_have_count(1)
+    held[0].continue_()
+    expect(nora.locator("html[data-loading]")).to_have_count(0)
+    expect(nora.locator("#toasts")).to_contain_text("Message archived")
+    nora.unroute("**/archive")
+
+
+def test_a_double_click_archives_one_message_and_undo_keeps_the_place(
+    nora: Page, stack: PortalThread
+) -> None:
+    nora.set_viewport_size({"width": 1280, "height": 300})
+    go(nora, stack, f"/conversations/{sample_id('conversation', 'amelia-scan')}")
+    bubbles = nora.locator(".bubble")
+    before = bubbles.count()
+    assert before > 2
+    button = nora.locator(".bubble form button").nth(1)
+    button.evaluate("(one) => one.scrollIntoView({ block: 'start' })")
+    place = nora.evaluate("scrollY")
+    assert place > 0
+    button.dblclick()
+    expect(nora.locator("#toasts")).to_contain_text("Message archived")
+    nora.wait_for_timeout(300)
+    expect(nora.get_by_role("button", name="Undo")).to_have_count(1)
+    place = nora.evaluate("scrollY")
+    nora.get_by_role("button", name="Undo").click()
+    expect(nora.locator("#toasts")).to_contain_text("Message restored")
+    assert abs(nora.evaluate("scrollY") - place) < 60
+    nora.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_a_tab_and_a_link_show_that_they_were_pressed(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, f"/episodes/{EPISODE}")
+    held: list[Route] = []
+    nora.route("**/timeline", lambda route: held.append(route))
+    tab = nora.get_by_role("link", name=re.compile("^Timeline"))
+    tab.click()
+    expect(tab).to_have_attribute("aria-busy", "true")
+    expect(nora.locator("html[data-loading]")).to_have_count(1)
+    held[0].continue_()
+    expect(nora.locator("html[data-loading]")).to_have_count(0)
+    nora.unroute("**/timeline")
+    link = nora.get_by_role("link", name="Protocols")
+    assert link.evaluate("(one) => (one.click(), one.ariaBusy)") == "true"
+    expect(nora.get_by_role("heading", level=1)).to_have_text("Protocols")
