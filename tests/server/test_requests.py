@@ -98,6 +98,7 @@ def test_a_client_that_closed_its_side_still_gets_its_answer(served: Served) -> 
     assert client.answer()[0] == 200
 
 
+@pytest.mark.asvs("4.2.1")
 @pytest.mark.parametrize(
     "data",
     [
