@@ -196,6 +196,9 @@ def _long(plain: date, locale: Locale) -> str:
 
 @lru_cache(maxsize=1440)
 def _time(plain: time, locale: Locale) -> str:
+    # Two digits, as medicines' times come from the care API: "09:30" and "9:30" side by side look like two things.
+    if locale.language == "es":
+        return f"{plain:%H:%M}"
     # Arabic has "a.m." and "p.m." behind a space, where a line shall not break.
     return format_time(plain, "short", locale=locale).replace(" ", "\N{NO-BREAK SPACE}")
 

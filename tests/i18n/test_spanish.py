@@ -47,3 +47,9 @@ def test_sizes_with_a_comma_of_their_own_stand_apart_by_semicolons(portal: Porta
     cells = speaking(portal, "amelia").get(AMELIAS + "/monitoring").select('td[data-label^="Ovario"]')
     assert any(re.search(r"\d,\d; \d", cell.get_text()) for cell in cells)
     assert not any(", " in cell.get_text() for cell in cells)
+
+
+def test_a_visit_and_a_medicine_have_times_of_one_form(portal: PortalThread) -> None:
+    words = speaking(portal, "amelia").get(AMELIAS).words
+    assert re.search(r"\b09:30\b", words) and "08:00" in words
+    assert not re.search(r"(?<!\d)\d:\d\d\b", words)
