@@ -1,6 +1,17 @@
 """The portal for WSGI servers: `gunicorn wsgi:app`, configured by the environment (README: configuration)."""
 
-from portal.app import create_app
-from portal.config.settings import Settings
+from flask.cli import NoAppException
 
-app = create_app(Settings.from_env())
+from portal.app import create_app
+from portal.config.settings import Settings, SettingsError
+
+try:
+    _settings = Settings.from_env()
+except SettingsError as error:
+    # `flask --app wsgi` shows the message of this exception alone; gunicorn shows both.
+    raise NoAppException(
+        "The portal's settings are wrong or missing (README: configuration; `make dev` sets its own):\n"
+        + "\n".join(error.faults)
+    ) from error
+
+app = create_app(_settings)
