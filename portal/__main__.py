@@ -24,6 +24,9 @@ def main() -> int:
     kinds.add_argument(
         "--scale", action="store_true", help="two machines behind nginx, with Redis and PostgreSQL"
     )
+    demo.add_argument(
+        "--reload", action="store_true", help="take each change of code, templates, styles, scripts and words"
+    )
     commands.add_parser("serve", help="run the portal under gunicorn, configured by the environment")
     check = commands.add_parser("check", help="check settings, store and upstreams, and say what to mend")
     check.add_argument("--settings", action="store_true", help="the settings alone, without the network")
@@ -53,11 +56,19 @@ def _demo(given: argparse.Namespace) -> int:
     from portal.demo import scale, stack
     from portal.demo.processes import DemoError
 
+    if given.scale and given.reload:
+        print("--reload goes with the demo on one machine: leave out --scale.", file=sys.stderr)
+        return 2
     try:
         if given.scale:
             scale.run(portal_port=given.portal_port, service_port=given.service_port)
         else:
-            stack.run(portal_port=given.portal_port, service_port=given.service_port, data=given.data)
+            stack.run(
+                portal_port=given.portal_port,
+                service_port=given.service_port,
+                data=given.data,
+                reloads=given.reload,
+            )
     except DemoError as error:
         print(error, file=sys.stderr)
         return 2

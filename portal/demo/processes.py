@@ -71,6 +71,11 @@ class Process:
     def is_running(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
+    def reload(self) -> None:
+        """Ask it, and none of its children, to take its settings and code anew."""
+        if self._child is not None:
+            self._child.send_signal(signal.SIGHUP)
+
     def end(self) -> None:
         """Ask it to end."""
         self._signal(self.ends_by)

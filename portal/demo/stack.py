@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
+from portal.demo import reload
 from portal.demo.authority import authority_file, certificate_of, certify
 from portal.demo.processes import DemoError, Process, answers, until_ctrl_c
 from portal.demo.programs import PANGO, install_missing
@@ -65,8 +66,8 @@ class Plan:
         return [f"{tenant}.localhost:{self.portal_port}", *extra]
 
 
-def run(*, portal_port: int, service_port: int, data: Path | None) -> None:
-    """Run until Ctrl-C. Raises DemoError with one clear line when it can't start."""
+def run(*, portal_port: int, service_port: int, data: Path | None, reloads: bool = False) -> None:
+    """Run until Ctrl-C, with `reloads` taking each change of the sources. Raises DemoError when it can't start."""
     check_ports(portal_port, service_port)
     with _folder(data) as folder:
         plan = Plan(portal_port, service_port, folder, secrets_of(folder))
@@ -74,15 +75,20 @@ def run(*, portal_port: int, service_port: int, data: Path | None) -> None:
         tenants.write_text(tenants_file(plan), encoding="utf-8")
         with until_ctrl_c() as processes:
             # One after the other: a worker that asks for the metadata too early would remember that for a second.
-            processes.start(service_process(plan, service_command(plan)))
-            processes.start(
-                portal_process(portal_environment(plan, tenants), folder / "portal.log", portal_port)
-            )
+            care_service = service_process(plan, service_command(plan))
+            processes.start(care_service)
+            environment = portal_environment(plan, tenants)
+            if reloads:
+                environment |= {"PORTAL_WORKERS": "1", "PORTAL_LOG": "text"}
+            portal = portal_process(environment, folder / "portal.log", portal_port)
+            processes.start(portal)
             where = f"{folder}{'' if data else ' (gone when you stop; --data DIR keeps it)'}"
             notes = [
                 f"PDF documents need {one.name}: {', '.join(one.packages)}." for one in install_missing(PANGO)
             ]
             print(welcome(plan, f"Data: {where}", *notes), flush=True)
+            if reloads:
+                reload.watch(portal, care_service)
             processes.watch()
 
 

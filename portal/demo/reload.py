@@ -1,0 +1,107 @@
+"""`make dev`: the demo takes each change of code, templates, styles, scripts and words, and keeps data and sign-ins.
+
+Code that doesn't compile is shown, and the portal goes on as it was. Code that compiles and can't start stops the
+portal, which shows why and starts again with the next change.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from portal.demo.processes import ROOT, DemoError, Process
+
+_EVERY_SECONDS = 0.2
+_KINDS = {".py", ".toml", ".po", ".html", ".css", ".js", ".svg", ".mako", ".txt"}
+_BUILT = {"scripts.js", "styles.css", "staff-scripts.js", "staff-styles.css"}
+"""What portal.web.static writes when the portal starts."""
+
+_COMPILE_WORDS = ["-m", "babel.messages.frontend", "--quiet", "compile", "-d", "portal/i18n/translations"]
+_CARE_SERVICE = (Path("portal/careservice"), Path("portal/server"))
+
+
+class Files:
+    """The sources below a folder, and which of them have changed since they were last looked at."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self._seen = dict(self._stamps())
+
+    def changed(self) -> set[Path]:
+        """Return the paths, relative to the root, that were written, made or removed since the last call."""
+        now = dict(self._stamps())
+        changed = {path for path, _stamp in self._seen.items() ^ now.items()}
+        self._seen = now
+        return changed
+
+    def _stamps(self) -> Iterator[tuple[Path, int]]:
+        folders = [self.root / name for name in ("portal", "templates", "static")]
+        for folder, _folders, names in (found for top in folders for found in os.walk(top)):
+            for name in names:
+                path = Path(folder, name)
+                if path.suffix not in _KINDS or name in _BUILT:
+                    continue
+                try:
+                    yield path.relative_to(self.root), path.stat().st_mtime_ns
+                except FileNotFoundError:  # removed since it was listed
+                    continue
+
+
+def watch(portal: Process, care_service: Process) -> None:
+    """Bring each change into the processes until Ctrl-C; raise DemoError when the care service ends by itself."""
+    files = Files()
+    reloaded = told = False
+    while True:
+        time.sleep(_EVERY_SECONDS)
+        if changed := files.changed():
+            told = False
+            if take(changed, care_service):
+                reloaded = portal.is_running
+                portal.reload() if reloaded else portal.start()
+        if not portal.is_running and reloaded:
+            # It couldn't take a change; another may have come before it stopped.
+            reloaded = False
+            portal.start()
+        elif not portal.is_running and not told:
+            told = True
+            print(
+                f"{portal.last_words()}\nThe portal stopped; it starts again with the next change.",
+                flush=True,
+            )
+        if not care_service.is_running:
+            raise DemoError(f"The care service stopped; its log ends with:\n{care_service.last_words()}")
+
+
+def take(changed: set[Path], care_service: Process) -> bool:
+    """Compile what changed and restart the care service where it has to; return whether the portal is to be reloaded."""
+    names = ", ".join(sorted(map(str, changed))[:3]) + (" …" if len(changed) > 3 else "")
+    if fault := _fault(changed):
+        print(f"Not taken: {names}\n{fault}", flush=True)
+        return False
+    print(f"Changed: {names}", flush=True)
+    if any(path.is_relative_to(folder) for path in changed for folder in _CARE_SERVICE):
+        care_service.stop()
+        care_service.start()
+        care_service.wait()
+    return not all(path.is_relative_to("portal/careservice") for path in changed)
+
+
+def _fault(changed: set[Path]) -> str:
+    """Compile words and Python; return what is wrong with them, or nothing."""
+    for path in changed:
+        file = ROOT / path
+        if path.suffix == ".py" and file.exists():
+            try:
+                compile(file.read_bytes(), str(path), "exec")
+            except (SyntaxError, ValueError) as error:
+                return f"{type(error).__name__}: {error}"
+    if all(path.suffix != ".po" for path in changed):
+        return ""
+    done = subprocess.run(
+        [sys.executable, *_COMPILE_WORDS], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.stderr if done.returncode else ""
