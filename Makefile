@@ -8,7 +8,7 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*sc
 # Programs are started a few hundred times by the tests: let Python keep what it compiled, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo demo-scale test test-all html lighthouse image image-pin check format messages requirements screenshots table evidence clean
+.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages requirements screenshots table evidence clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -20,6 +20,16 @@ demo: $(VENV)/.assets  ## run the portal and the care service with sample people
 
 demo-scale: $(VENV)/.assets  ## the same on two machines behind nginx, with Redis and PostgreSQL
 	@$(RUN) -m portal demo --scale
+
+dev: $(VENV)/.assets  ## the demo for working on it: takes each change as you save, keeps data and sign-ins in var/dev
+	@$(RUN) -m portal demo --reload --data var/dev
+
+shell: $(VENV)/.dev $(VENV)/.assets  ## a Python prompt signed in as a sample person (AS=nora; else amelia)
+	@$(RUN) -m tests.support.shell $(AS)
+
+t: $(VENV)/.dev $(VENV)/.assets  ## run one file of tests, stopping at the first failure: make t F=tests/test_parse.py
+	@test -n "$(F)" || { echo "Name a file: make t F=tests/test_parse.py" >&2; exit 2; }
+	@$(RUN) -m pytest -q -x $(F)
 
 test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run them all
 	@$(RUN) -m tests.support.machine

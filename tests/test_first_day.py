@@ -1,0 +1,100 @@
+"""What a newcomer uses on the first day: flask's command, `make t`, `make shell`, and what `make dev` watches."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from portal.demo import reload
+from portal.demo.processes import Process
+from portal.demo.stack import portal_environment, tenants_file
+from portal.services.notifications import count_unread
+from tests.support.shell import signed_in_as
+from tests.support.stack import ROOT, plan
+
+
+def flask_routes(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PORTAL_")}
+    return subprocess.run(
+        [sys.executable, "-m", "flask", "--app", "wsgi", "routes"],
+        cwd=ROOT, env=clean | environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_flask_without_settings_names_what_is_missing() -> None:
+    done = flask_routes({})
+    assert done.returncode == 2
+    assert "PORTAL_TENANTS" in done.stderr
+    assert "make dev" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_flask_lists_the_routes(tmp_path: Path) -> None:
+    made = plan(tmp_path)
+    tenants = tmp_path / "tenants.toml"
+    tenants.write_text(tenants_file(made))
+    done = flask_routes(portal_environment(made, tenants))
+    assert "consents.show" in done.stdout, done.stderr
+
+
+def test_one_file_of_tests_is_run_and_has_to_be_named() -> None:
+    planned = subprocess.run(
+        ["make", "--dry-run", "t", "F=tests/test_parse.py"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert planned.stdout.rstrip().endswith("-m pytest -q -x tests/test_parse.py")
+
+
+def test_the_shell_is_signed_in_as_the_person() -> None:
+    with signed_in_as("nora") as known:
+        assert known["person"].roles == {"nurse"}
+        assert count_unread(known["care"]) >= 0
+        assert known["get"]("/").heading == "Worklist"
+
+
+def test_what_is_written_made_and_removed_is_seen_once(tmp_path: Path) -> None:
+    (tmp_path / "portal").mkdir()
+    (tmp_path / "static").mkdir()
+    kept, gone = tmp_path / "portal" / "kept.py", tmp_path / "portal" / "gone.py"
+    kept.write_text("")
+    gone.write_text("")
+    files = reload.Files(tmp_path)
+    assert not files.changed()
+    os.utime(kept, (1, 1))
+    gone.unlink()
+    (tmp_path / "static" / "new.css").write_text("")
+    (tmp_path / "static" / "styles.css").write_text("built")
+    assert files.changed() == {Path("portal/kept.py"), Path("portal/gone.py"), Path("static/new.css")}
+    assert not files.changed()
+
+
+def test_code_that_does_not_compile_is_named_and_restarts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken.py").write_text("def x(:\n")
+    monkeypatch.setattr(reload, "ROOT", tmp_path)
+    unused = Process("care service", [], tmp_path / "log", lambda: True)
+    assert not reload.take({Path("broken.py")}, unused)
+    assert "SyntaxError" in capsys.readouterr().out
+
+
+def test_a_reload_reaches_the_process_and_not_its_children(tmp_path: Path) -> None:
+    script = "trap 'echo reloaded' HUP; sleep 30 & echo ready; while :; do wait $! && break; done"
+    log = tmp_path / "log"
+    process = Process("shell", ["bash", "-c", script], log, lambda: "ready" in log.read_text())
+    process.start()
+    try:
+        process.wait()
+        process.reload()
+        until = time.monotonic() + 5
+        while "reloaded" not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert "reloaded" in log.read_text()
+        assert process.is_running
+    finally:
+        process.kill()
