@@ -24,6 +24,8 @@ CODE = sorted(
     for path in (ROOT / folder).rglob("*")
     if path.suffix in {".py", ".html", ".css", ".js", ".toml", ".conf"}
 )
+MADE = {"var/dev", "messages.po", ".venv/bin/flask"}
+"""What commands make, and a file that is named without its folder."""
 HEADINGS = {"README": ROOT / "README.md", "SECURITY.md": ROOT / "SECURITY.md"}
 
 
@@ -60,6 +62,21 @@ def test_every_path_that_a_document_names_is_there(document: Path) -> None:
     assert not [
         path for path in named if not (ROOT / path).exists() and not (document.parent / path).exists()
     ]
+
+
+def test_every_file_and_name_that_contributing_gives_is_there() -> None:
+    text = text_of(ROOT / "CONTRIBUTING.md")
+    files = re.findall(r"(?:`|F=\"?)([\w.-]+(?:/[\w.-]+)+|[\w-]+\.(?:py|md|toml))(?=[`\s])", text)
+    named = re.findall(r"`(\w+)`\s+in\s+`([\w./-]+\.py)`", text)
+    assert len(files) > 30
+    assert len(named) > 8
+    missing = [file for file in files if not ((ROOT / file).exists() or file in MADE)]
+    missing += [
+        f"{symbol} in {file}"
+        for symbol, file in named
+        if not re.search(rf"^(?:(?:class|def) {symbol}\b|{symbol}\b.* = )", text_of(ROOT / file), re.MULTILINE)
+    ]
+    assert not missing
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
