@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,7 +16,8 @@ from portal.demo.processes import Process
 from portal.demo.stack import portal_environment, tenants_file
 from portal.services.notifications import count_unread
 from tests.support.shell import signed_in_as
-from tests.support.stack import ROOT, plan
+from tests.support.stack import PASSWORD, ROOT, free_port, plan
+from tests.support.visitor import Visitor
 
 
 def flask_routes(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -98,3 +100,32 @@ def test_a_reload_reaches_the_process_and_not_its_children(tmp_path: Path) -> No
         assert process.is_running
     finally:
         process.kill()
+
+
+def test_the_demo_takes_a_change_and_keeps_people_signed_in(tmp_path: Path) -> None:
+    ports = free_port(), free_port()
+    demo = subprocess.Popen(
+        [
+            *(sys.executable, "-u", "-m", "portal", "demo", "--reload", "--data", str(tmp_path / "data")),
+            *("--portal-port", str(ports[0]), "--service-port", str(ports[1])),
+        ],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True, env=os.environ | {"PORTAL_DEMO_PASSWORD": PASSWORD},
+    )  # fmt: skip
+    assert demo.stdout is not None
+    log = tmp_path / "data" / "portal.log"
+    try:
+        for line in demo.stdout:
+            if "Stop with Ctrl-C" in line:
+                break
+        visitor = Visitor(f"http://localhost:{ports[0]}", PASSWORD)
+        visitor.sign_in("amelia")
+        (ROOT / "portal" / "views" / "me.py").touch()
+        until = time.monotonic() + 30
+        while log.read_text().count("Worker exiting") < 1 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert log.read_text().count("Booting worker") == 2
+        assert visitor.get("/").heading == "Hello, Millie"
+    finally:
+        demo.send_signal(signal.SIGINT)
+        shown, _ = demo.communicate(timeout=30)
+    assert "Changed: portal/views/me.py" in shown
