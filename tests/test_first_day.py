@@ -86,17 +86,19 @@ def test_code_that_does_not_compile_is_named_and_restarts_nothing(
 
 
 def test_a_reload_reaches_the_process_and_not_its_children(tmp_path: Path) -> None:
-    script = "trap 'echo reloaded' HUP; sleep 30 & echo ready; while :; do wait $! && break; done"
+    loop = "echo ready; while :; do sleep 0.05; done"
+    script = f"(trap 'echo child' HUP; {loop}) & trap 'echo parent' HUP; {loop}"
     log = tmp_path / "log"
-    process = Process("shell", ["bash", "-c", script], log, lambda: "ready" in log.read_text())
+    process = Process("shell", ["bash", "-c", script], log, lambda: log.read_text().count("ready") == 2)
     process.start()
     try:
         process.wait()
         process.reload()
         until = time.monotonic() + 5
-        while "reloaded" not in log.read_text() and time.monotonic() < until:
+        while "parent" not in log.read_text() and time.monotonic() < until:
             time.sleep(0.02)
-        assert "reloaded" in log.read_text()
+        time.sleep(0.2)  # as long as the child would take
+        assert log.read_text().split() == ["ready", "ready", "parent"]
         assert process.is_running
     finally:
         process.kill()
