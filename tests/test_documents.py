@@ -74,7 +74,9 @@ def test_every_file_and_name_that_contributing_gives_is_there() -> None:
     missing += [
         f"{symbol} in {file}"
         for symbol, file in named
-        if not re.search(rf"^(?:(?:class|def) {symbol}\b|{symbol}\b.* = )", text_of(ROOT / file), re.MULTILINE)
+        if not re.search(
+            rf"^(?:(?:class|def) {symbol}\b|{symbol}\b.* = )", text_of(ROOT / file), re.MULTILINE
+        )
     ]
     assert not missing
 
