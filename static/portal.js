@@ -67,6 +67,8 @@
     if (errors) focusOn(errors);
     else if (focused && !focused.isConnected && document.activeElement === body) {
       alike(focused, region)?.focus();
+      const row = focused.closest("li[id]");
+      if (row && document.activeElement === body) $(`#${CSS.escape(row.id)} summary`)?.focus();
       if (document.activeElement === body) focusOn(region.closest("main") ? $("h1, h2, h3", region) || region : region);
     }
   });

@@ -34,7 +34,7 @@ from portal.web.record_links import address_of
 
 bp = Blueprint("notifications", __name__, url_prefix="/notifications")
 
-_PAGE = 15
+_PAGE = 12
 
 
 @bp.app_template_filter("notification_kind")

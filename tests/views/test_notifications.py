@@ -64,7 +64,7 @@ def test_the_list_says_how_each_presses_in_words_and_when_it_came(amelia: Visito
 
 
 def test_the_list_is_narrowed_by_unread_and_kind_and_goes_on_in_pages(amelia: Visitor) -> None:
-    assert len(amelia.get("/notifications").select(".notification")) == 15
+    assert len(amelia.get("/notifications").select(".notification")) == 12
     assert "Page 1 of 2" in amelia.get("/notifications").words
     unread = amelia.get("/notifications?unread=1")
     assert all("Unread:" in one.get_text() for one in unread.select(".notification"))
