@@ -40,7 +40,7 @@ def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, m
                 "location": visit.location or None,
                 "alarm": None
                 if visit.is_cancelled
-                else (_REMINDED, _("Appointment, %(time)s", time=f"{visit.start.astimezone(zone):%H:%M}")),
+                else (_REMINDED, _("Appointment, %(time)s", time=f"{in_zone(visit.start, zone):%H:%M}")),
             }
             for visit in visits
         ),

@@ -25,7 +25,6 @@ from portal.views.consents.worklist import (
     PAGE,
     Place,
     Work,
-    WorkList,
     WorkRow,
     queue_query,
     read_work,
@@ -60,7 +59,6 @@ class TablePage(Page, template="consents/table.html"):
 class WorkPage(Page, template="consents/worklist.html"):
     """One page of a work list, with the counts of all of them; `rows` are those of the page."""
 
-    which: WorkList
     work: Work
     chips: list[tuple[Chip, int | None]]
     rows: list[WorkRow]
@@ -124,7 +122,6 @@ def _show_work(work: Work, person: Person) -> Response:
     number = min(page_number(request.args.get("page")), pages)
     query = queue_query(which)
     page = WorkPage(
-        which=which,
         work=work,
         chips=work.chips(which),
         rows=[row.in_queue(query) for row in rows[(number - 1) * PAGE : number * PAGE]],
