@@ -357,7 +357,7 @@ def test_without_redis_both_say_so_and_with_it_everyone_is_still_signed_in(stack
     visitor.sign_in("daniel")
     stack.scale.redis.stop()
     for _ in range(4):
-        assert visitor.get("/consents", status=503).heading == "Something went wrong on our side"
+        assert visitor.get("/consents", status=503).heading == "The portal can’t be used right now"
     stack.scale.redis.start()
     stack.scale.redis.wait()
     assert {stack.machines(visitor.get("/consents"))[0] for _ in range(6)} == {0, 1}

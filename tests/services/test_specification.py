@@ -13,6 +13,8 @@ from tests.support.coverage_table import ROOT, Row, rows, sources, tree
 
 CLIENTS = {"pycurl", "requests", "urllib3", "http.client", "urllib.request", "socket", "httpx", "aiohttp"}
 MAY_CONNECT = {
+    "portal/server/connection.py",  # what is sent and received, and not to whom: it answers clients
+    "portal/server/worker.py",  # accepts connections, opens none
     "portal/http/transport.py",  # the one place that opens connections
     "portal/http/requests_adapter.py",  # what libraries ask of `requests` goes through it
     "portal/operate/check.py",  # Authlib's session as at sign-in, upon that adapter

@@ -28,6 +28,7 @@ from tests.support.stack import SECRETS, CareService, PortalProcess, PortalThrea
 from tests.support.visitor import Page, Visitor
 
 MEMBERS = {
+    "declared",
     "audit",
     "outcome",
     "at",

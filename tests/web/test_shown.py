@@ -156,7 +156,7 @@ def test_every_route_is_walked_and_every_read_is_of_a_kind() -> None:
         ("nora", "/conversations?archived=1&q=scan", {"conversation.search"}),
         ("victor", "/protocols", {"protocol.list"}),
         ("victor", "/protocols?q=ant", {"protocol.search"}),
-        ("amelia", "/notifications", {"notification.list"}),
+        ("amelia", "/notifications", {"notification.list", "consent.list", "conversation.list"}),
         ("amelia", f"/episodes/{TREATMENT_OF_AMELIA}/consents", {"episode.read", "consent.list"}),
         ("amelia", "/episodes", {"episode.list"}),
         ("grace", "/storage", {"storage.read"}),

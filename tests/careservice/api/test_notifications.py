@@ -13,7 +13,7 @@ SETTINGS = "/api/app/notification/settings"
 
 
 def test_the_newest_come_first_with_the_count_of_unread(api: Api) -> None:
-    page = api.get("amelia", NOTIFICATIONS, MaxResultCount=100)
+    page = api.get("amelia", NOTIFICATIONS, MaxResultCount=1000)
     times = [item["creationTime"] for item in page["items"]]
     assert times == sorted(times, reverse=True)
     assert page["totalCount"] >= 24
