@@ -46,7 +46,7 @@ def test_flask_lists_the_routes(tmp_path: Path) -> None:
 
 def test_one_file_of_tests_is_run_and_has_to_be_named() -> None:
     planned = subprocess.run(
-        ["make", "--dry-run", "t", "F=tests/test_parse.py"],
+        ["make", "--no-print-directory", "--dry-run", "t", "F=tests/test_parse.py"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert planned.stdout.rstrip().endswith("-m pytest -q -x tests/test_parse.py")

@@ -36,7 +36,6 @@ def main(arguments: list[str] | None = None) -> int:
     if words[:1] == ["end-storage"]:
         return end_storage.main(words[1:])
     given = _parser().parse_args(words)
-    os.umask(0o077)  # a database in a file is for its owner alone
     if given.command == "rotate-keys":
         return _rotate_keys(given.database)
     if _is_taken(given.host, given.port):
@@ -226,4 +225,5 @@ class _Server(BaseApplication):
 
 
 if __name__ == "__main__":
+    os.umask(0o077)  # a database in a file is for its owner alone
     sys.exit(main())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pypdf
@@ -59,6 +60,8 @@ KEPT = {
 }
 """Texts that are no words: zones, colours, media types, times of day, kinds that lead to an address."""
 UNKNOWN = "unknown member"
+_WORD, _NUMBER = re.compile(r"zq([0-9]{3})x"), re.compile(r"(?=790011([0-9]{3})7)")
+shape_of = cache(inspect.type_info)
 
 
 class Marks:
@@ -78,12 +81,11 @@ class Marks:
     def found_in(self, text: str) -> set[str]:
         """The members whose marks stand in the text, in any case and wherever it is broken."""
         bare = re.sub(r"[\s\u2066-\u2069\u200e\u200f=]+|%20", "", text).casefold()
+        found = {*_WORD.findall(bare), *_NUMBER.findall(bare.replace("-", ""))}
         return {
             member
             for member, number in self._by_member.items()
-            if f"zq{number}x" in bare
-            or f"790011{number}7" in bare.replace("-", "")
-            or self._is_born(member, text)
+            if number in found or self._is_born(member, text)
         }
 
     def answer(self, method: str, path: str, answer: Any) -> Any:
@@ -91,7 +93,7 @@ class Marks:
         record = next((record for pattern, record in RECORDS if re.match(pattern, path)), None)
         if method != "GET" or record is None:
             return answer
-        shape = inspect.type_info(record)
+        shape = shape_of(record)
         if isinstance(answer, dict) and "items" in answer and "totalCount" in answer:
             return {**answer, "items": [self._marked(one, shape, "") for one in answer["items"]]}
         return self._marked(answer, shape, "")

@@ -20,9 +20,7 @@ def names_after_a_visit(portal: PortalThread) -> set[str]:
     visitor = portal.sign_in("amelia")
     for path in ("/", "/consents", f"/episodes/{EPISODE}"):
         visitor.get(path)
-    consent = visitor.get("/consents").soup.select_one("main a[href^='/consents/']")["href"]
-    sign = visitor.get(consent).soup.select_one(f"a[href='{consent}/sign'], form[action^='{consent}/sign']")
-    visitor.get(sign["href"] if sign.name == "a" else sign["action"])
+    visitor.get(visitor.get("/consents").soup.select_one("main a[href$='/sign']")["href"])
     visitor.get("/me/devices").form("/sign-out").submit(status=None)
     portal.sign_in("amelia")
     with closing(sqlite3.connect(portal.plan.data / "store.db", timeout=10)) as store:

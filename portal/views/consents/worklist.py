@@ -139,7 +139,10 @@ def read_work(care: Care, person: Person) -> Work:
 
 def work_of(care: Care, pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
     """The work in these pages of forms that wait."""
-    listed = sorted((form for page in pages for form in page.items if form.is_open), key=_order)[:CAP]
+    found = {
+        form.id: form for page in pages for form in page.items if form.is_open
+    }  # one may be signed meanwhile
+    listed = sorted(found.values(), key=_order)[:CAP]
     read = with_text_in_doubt(care, listed, person)
     rows = tuple(row_of(form, person) for form in read)
     received = sum(len(page.items) for page in pages)
