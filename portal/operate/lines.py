@@ -37,10 +37,11 @@ class JsonLines(logging.Formatter):
         message = record.getMessage()
         if message.startswith("Invalid request from"):  # with an address behind it, and what was sent
             message = "Invalid request"
-        return line(record.levelname.lower(), message, at=record.created, error=_where(record))
+        return line(record.levelname.lower(), message, at=record.created, error=raised_at(record))
 
 
-def _where(record: logging.LogRecord) -> str | None:
+def raised_at(record: logging.LogRecord) -> str | None:
+    """The kind of exception and where it was raised: an exception's own text may hold what a person typed."""
     if not record.exc_info or record.exc_info[0] is None:
         return None
     frames: list[str] = []

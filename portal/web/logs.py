@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import msgspec
 from flask import Flask, Response, g, has_request_context, request
 
-from portal.operate import metrics
+from portal.operate import lines, metrics
 
 _EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant", "client")
 
@@ -32,7 +32,7 @@ class JsonFormatter(logging.Formatter):
             entry["request"] = g.get("request_id")
         entry |= {name: getattr(record, name) for name in _EXTRA if hasattr(record, name)}
         if record.exc_info:
-            entry["error"] = _where(record)
+            entry["error"] = lines.raised_at(record)
         return msgspec.json.encode(entry).decode()
 
 
@@ -42,7 +42,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         request_id = g.get("request_id", "-") if has_request_context() else "-"
         extra = " ".join(f"{name}={getattr(record, name)}" for name in _EXTRA if hasattr(record, name))
-        error = f" {_where(record)}" if record.exc_info else ""
+        error = f" {lines.raised_at(record)}" if record.exc_info else ""
         return f"{record.levelname[0]} {request_id} {record.getMessage()} {extra}{error}".rstrip()
 
 
@@ -77,16 +77,3 @@ def _log(response: Response) -> Response:
 
 
 _METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")
-
-
-def _where(record: logging.LogRecord) -> str:
-    """The kind of exception and where it was raised: an exception's own text may hold what a person typed."""
-    if not record.exc_info or record.exc_info[0] is None:
-        return ""
-    frames: list[str] = []
-    trace = record.exc_info[2]
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        frames.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
-        trace = trace.tb_next
-    return f"{record.exc_info[0].__name__} at {' > '.join(frames[-8:])}"

@@ -1,0 +1,265 @@
+"""What a page says of each kind of failure: what happened, what to do, and with which status.
+
+The API's own message never reaches the page.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from flask import g
+
+from portal.i18n.gettext import _, ngettext
+from portal.services.errors import (
+    BadResponse,
+    CareError,
+    Conflict,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    NotOffered,
+    Refused,
+    TokenRefused,
+    Unavailable,
+)
+from portal.state.sessions import Person
+from portal.web.refusals import refusal_message
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a page says of a failure: what happened, what to do, and whether trying again may help."""
+
+    status: int
+    title: str
+    happened: str
+    todo: str
+    again: bool = False
+
+
+def explain(error: CareError) -> Explanation:
+    """Say what a failed call means to the person."""
+    match error:
+        case TokenRefused():
+            return Explanation(
+                502,
+                _("The clinic’s system doesn’t accept your sign-in"),
+                _("You are signed in here, but the clinic’s system refused that. Your records are safe."),
+                _("Sign out, then sign in again. If it happens again, tell the clinic."),
+                again=True,
+            )
+        case NotAllowed():
+            return Explanation(
+                403,
+                _("You can’t open this"),
+                _("Your role at this clinic doesn’t include this page or this action."),
+                _("If you think it should, ask the clinic."),
+            )
+        case Refused():
+            return Explanation(
+                403,
+                _("That can’t be done now"),
+                refusal_message(error.code),
+                _("Nothing was changed. Go back and look at it as it is now."),
+            )
+        case NotFound():
+            return Explanation(
+                404,
+                _("We can’t find that"),
+                _("It may have been removed, may not be ready yet, or may belong to someone else."),
+                _("Check the address, or start again from the home page."),
+            )
+        case Conflict():
+            return Explanation(
+                409,
+                _("Someone changed this meanwhile"),
+                _("It is not as it was when you opened it, so nothing was saved over it."),
+                _("Open it again to see it as it is now."),
+                again=True,
+            )
+        case Invalid():
+            return Explanation(
+                400,
+                _("The clinic’s system didn’t accept that"),
+                _("Something in what was sent isn’t right. Nothing was changed."),
+                _("Go back, check what you entered and try again."),
+            )
+        case NotOffered(about_record=True):
+            return Explanation(
+                501,
+                _("This record is kept elsewhere"),
+                _("The clinic keeps this record in another system, so it can’t be shown or changed here."),
+                _("Ask the clinic and they will help you."),
+            )
+        case NotOffered():
+            return Explanation(
+                501,
+                _("Your clinic doesn’t offer this here"),
+                _("This part of the portal isn’t used by your clinic."),
+                _("Ask the clinic and they will help you."),
+            )
+        case Unavailable(outcome_known=False):
+            return Explanation(
+                503,
+                _("We couldn’t confirm that"),
+                _("The clinic’s system didn’t answer, so we don’t know whether it was done."),
+                _("Open the record and see how it stands before you try again."),
+            )
+        case Unavailable(is_undone=True):
+            return Explanation(
+                503,
+                _("That wasn’t done"),
+                _("The clinic’s system can’t take this right now. Nothing was changed."),
+                _in_a_minute(),
+                again=True,
+            )
+        case Unavailable() | BadResponse():
+            return Explanation(
+                503 if isinstance(error, Unavailable) else 502,
+                _("This can’t be shown right now"),
+                _("The clinic’s system isn’t answering. Your records are safe."),
+                _in_a_minute(),
+                again=True,
+            )
+        case _:
+            return ours()
+
+
+def ours() -> Explanation:
+    """Explain a fault of the portal's own."""
+    return Explanation(
+        500,
+        _("Something went wrong on our side"),
+        _("This page can’t be shown right now."),
+        _("Please try again in a few minutes.")
+        if is_staff()
+        else _("Please try again in a few minutes. If it is urgent, call your clinic."),
+    )
+
+
+def _in_a_minute() -> str:
+    if is_staff():
+        return _("Please try again in a minute.")
+    return _("Please try again in a minute. If it is urgent, call your clinic.")
+
+
+def is_staff() -> bool:
+    """Whether who is told is of the clinic, and has nobody to call there."""
+    person: Person | None = g.get("person")
+    return person is not None and person.is_staff
+
+
+def store_gone() -> Explanation:
+    """Explain a store that can't be read."""
+    return Explanation(
+        503,
+        _("The portal can’t be used right now"),
+        _("It can’t look up who is signed in. You stay signed in, and your records are safe."),
+        _in_a_minute(),
+    )
+
+
+def store_full() -> Explanation:
+    """Explain a store that can't be written."""
+    return Explanation(
+        503,
+        _("That can’t be done right now"),
+        _(
+            "The portal can’t take in anything new at the moment. Nothing was changed, and your records are safe."
+        ),
+        _in_a_minute(),
+    )
+
+
+def client_refused() -> Explanation:
+    """Explain an identity server that refuses this client (RFC 6749, section 5.2)."""
+    return Explanation(
+        503,
+        _("Signing in isn’t possible right now"),
+        _("The portal isn’t set up correctly at the sign-in service. You did nothing wrong."),
+        _("Trying again won’t help: please call your clinic, so that they can have it put right."),
+    )
+
+
+def identity_down() -> Explanation:
+    """Explain an identity server that doesn't answer."""
+    return Explanation(
+        503,
+        _("Signing in isn’t possible right now"),
+        _("The sign-in service isn’t answering."),
+        _("Please try again in a minute. If it is urgent, call your clinic."),
+        again=True,
+    )
+
+
+def sign_in_loop() -> Explanation:
+    """Explain a browser that comes back from signing in and is not signed in."""
+    return Explanation(
+        400,
+        _("Signing in doesn’t work here"),
+        _("You came back from signing in several times, and this browser still doesn’t keep you signed in."),
+        _("Allow cookies for this address, close other tabs of the portal, then go to the home page."),
+    )
+
+
+def stale_page(*, is_kept: bool) -> Explanation:
+    """Explain a form whose CSRF token is over; `is_kept`: what was typed will be there."""
+    return Explanation(
+        400,
+        _("This page was open for too long"),
+        _("For your safety, a form can only be sent for a while. Nothing was changed."),
+        _("Refresh this page: what you had typed is there, and you can send it again.")
+        if is_kept
+        else _("Refresh this page and send it again."),
+        again=True,
+    )
+
+
+def _start_again() -> str:
+    return _("Go back and try again, or start from the home page.")
+
+
+def too_many(seconds: int) -> Explanation:
+    """Explain a limit (429), with the time until one may go on."""
+    minutes = math.ceil(seconds / 60)
+    when = (
+        ngettext("You can go on in %(num)d second.", "You can go on in %(num)d seconds.", seconds)
+        if seconds < 120
+        else ngettext("You can go on in %(num)d minute.", "You can go on in %(num)d minutes.", minutes)
+    )
+    return Explanation(
+        429,
+        _("Too many tries"),
+        _("There were too many requests from here in a short time. Nothing was changed."),
+        when,
+        again=True,
+    )
+
+
+def too_many_downloads() -> Explanation:
+    """Explain that files are still on their way to the same person."""
+    return Explanation(
+        503,
+        _("Too many files at once"),
+        _("Several files are still on their way from here."),
+        _("Wait until one of them has arrived, then try again."),
+        again=True,
+    )
+
+
+def wrong_method() -> Explanation:
+    """Explain an address that isn't used by this method."""
+    return Explanation(
+        405, _("That doesn’t work this way"), _("This address can’t be used like that."), _start_again()
+    )
+
+
+def not_understood(status: int) -> Explanation:
+    """Explain a request that can't be read."""
+    return Explanation(
+        status,
+        _("That didn’t work"),
+        _("The page couldn’t understand what was sent. Nothing was changed."),
+        _start_again(),
+    )
