@@ -17,6 +17,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import cast
 
 from flask import Flask, Response, g, request
@@ -286,4 +287,9 @@ def _id_of(record: object) -> str:
 
 
 def _opaque(id_: str) -> str:
-    return id_ if _OPAQUE.fullmatch(id_) else f"~{context().audit.pseudonym(id_)}"
+    return id_ if _is_opaque(id_) else f"~{context().audit.pseudonym(id_)}"
+
+
+@lru_cache(maxsize=4096)
+def _is_opaque(id_: str) -> bool:
+    return _OPAQUE.fullmatch(id_) is not None

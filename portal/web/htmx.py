@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
@@ -137,24 +138,24 @@ def hx(
     ptag: str | None = None,
 ) -> Markup:
     """Return an element's htmx attributes, with the nonce without which htmx ignores them."""
-    given = (
-        ("get", get),
-        ("post", post),
-        ("target", target),
-        ("swap", swap),
-        ("trigger", trigger),
-        ("push-url", _flag(push_url)),
-        ("replace-url", _flag(replace_url)),
-        ("include", include),
-        ("indicator", indicator),
-        ("sync", sync),
-        ("disable", disable),
-        ("confirm", confirm),
-        ("ptag", ptag),
-        ("nonce", nonce()),
+    given = _attributes(
+        *(get, post, target, swap, trigger, _flag(push_url), _flag(replace_url)),
+        *(include, indicator, sync, disable, confirm, ptag),
     )
-    pairs = [f'hx-{name}="{escape(value)}"' for name, value in given if value is not None]
-    return Markup(" ".join(pairs))  # noqa: S704 (each value is escaped)
+    return Markup(f'{given}hx-nonce="{nonce()}"')  # noqa: S704 (each value is escaped)
+
+
+_NAMES = (
+    *("get", "post", "target", "swap", "trigger", "push-url", "replace-url"),
+    *("include", "indicator", "sync", "disable", "confirm", "ptag"),
+)
+
+
+@lru_cache(maxsize=1024, typed=True)  # markup isn't the same as the text that reads the same
+def _attributes(*values: str | None) -> str:
+    """The attributes that have a value: pages say the same ones over and over."""
+    pairs = zip(_NAMES, values, strict=True)
+    return "".join(f'hx-{name}="{escape(value)}" ' for name, value in pairs if value is not None)
 
 
 def toast(

@@ -177,7 +177,7 @@ class _ConstantFolding(NodeTransformer):
             return node
         text = self._words.gettext(node.args[0].value)
         if not node.kwargs:
-            return nodes.Const(Markup(text) % ())  # noqa: S704 (our own words)
+            return _constant(str(Markup(text) % ()))  # noqa: S704 (our own words)
         named = {one.key: one.value for one in node.kwargs}
         pieces = re.split(r"%\((\w+)\)s", text)
         if (
@@ -187,10 +187,15 @@ class _ConstantFolding(NodeTransformer):
         ):
             return node
         said: list[nodes.Expr] = [
-            named[piece] if is_hole else nodes.Const(Markup(piece))  # noqa: S704 (our own words)
+            named[piece] if is_hole else _constant(piece)
             for is_hole, piece in zip(cycle((False, True)), pieces, strict=False)
         ]
         return nodes.Concat(said)
+
+
+def _constant(text: str) -> nodes.Const:
+    """Our own words. Only those that would be escaped are marked: what is marked is made anew for each row."""
+    return nodes.Const(Markup(text) if _is_special(text) else text)  # noqa: S704
 
 
 def _quoted(value: object) -> str:
