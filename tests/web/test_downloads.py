@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -65,10 +66,23 @@ def test_one_file_too_many_is_refused_in_words(amelia: Any, monkeypatch: pytest.
     monkeypatch.setattr(files, "downloads", some)
     for _ in range(3):
         amelia.get(FILE)
+        _wait_for_the_end(some)
         amelia.request("HEAD", FILE)
-    amelia.get(FILE, status=304, headers={"If-None-Match": amelia.get(FILE).headers["ETag"]})
+        _wait_for_the_end(some)
+    tag = amelia.get(FILE).headers["ETag"]
+    _wait_for_the_end(some)
+    amelia.get(FILE, status=304, headers={"If-None-Match": tag})
+    _wait_for_the_end(some)
     amelia.get(f"/files/{sample_id('file', 'nowhere')}", status=404)
     monkeypatch.setattr(files, "downloads", Downloads(by_person=0))
     page = amelia.get(FILE, status=503)
     assert page.headers["Retry-After"] == "30"
     assert "Too many files at once" in page.text
+
+
+def _wait_for_the_end(some: Downloads) -> None:
+    """A server notices a little after the reader that a file has ended."""
+    until = time.monotonic() + 5
+    while some._begun:
+        assert time.monotonic() < until, "a file never ended"
+        time.sleep(0.005)
