@@ -33,7 +33,7 @@ t: $(VENV)/.dev $(VENV)/.assets  ## run one file of tests, stopping at the first
 
 test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run them all
 	@$(RUN) -m tests.support.machine
-	@$(RUN) -m pytest -n auto --dist loadfile
+	@$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-all: $(VENV)/.dev $(VENV)/.assets  ## all tests with the long ones, and the care service's on PostgreSQL too
 	@$(RUN) -m tests.support.machine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,16 @@ from tests.support.clock import Clock
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, plan
 from tests.support.upstream import Make, Script, Upstream
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One and a half for each core: tests wait for their servers and browsers nearly half of the time."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser's tests first, the longest of them before all, so that none is left over when the rest is done."""
+    items.sort(key=lambda item: (item.path.name != "test_every_page.py", item.path.parent.name != "browser"))
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,7 @@
 """How many files may be on their way at once, and that a file which has ended isn't counted any more."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import time
