@@ -50,6 +50,10 @@ def post_fork(server, worker):
     supervisor.prepare_worker(server, worker)
 
 
+def post_worker_init(worker):
+    supervisor.settle(worker)
+
+
 def child_exit(server, worker):
     supervisor.forget_worker(worker)
 

@@ -7,6 +7,7 @@ the slot that its metrics are named by. Its state hangs on gunicorn's own object
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import logging
 import os
@@ -132,6 +133,14 @@ def prepare_worker(server: Server, worker: Worker) -> None:
         worker.arrive = partial(handover.arrive, worker.age)
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_M_ARENA_MAX, 2)
+
+
+def settle(worker: Worker) -> None:
+    """The worker has loaded all: nothing of it is garbage, nor looked through for some, and what it freed goes back."""
+    gc.collect()
+    gc.freeze()
+    if hasattr(_libc, "malloc_trim"):
+        _libc.malloc_trim(0)
 
 
 def forget_worker(worker: Worker) -> None:

@@ -15,7 +15,6 @@ request line and fields, and which peers may name the scheme. TLS and HTTP/2 are
 
 from __future__ import annotations
 
-import gc
 import os
 import selectors
 import socket
@@ -102,8 +101,6 @@ class Worker(BaseWorker):
         for door in self.sockets:
             door.setblocking(False)
         self._bases = {door.fileno(): self._base(door) for door in self.sockets}
-        gc.collect()
-        gc.freeze()  # what was loaded stays for good: no later collection looks through it
         self.arrive()
         sweep = 0.0
         while self.alive or self._stays():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import shutil
 from collections.abc import Iterator
@@ -68,6 +69,15 @@ def test_wrong_settings_reload_nothing(caplog: pytest.LogCaptureFixture) -> None
     server.reload()
     assert server.reloads == 0
     assert "Not reloaded" in caplog.text
+
+
+def test_what_a_worker_has_loaded_is_looked_through_no_more() -> None:
+    before = gc.get_freeze_count()
+    try:
+        supervisor.settle(worker=SimpleNamespace())  # pyright: ignore[reportArgumentType]
+        assert gc.get_freeze_count() > before + 10_000
+    finally:
+        gc.unfreeze()
 
 
 def test_a_worker_takes_the_lowest_slot_that_is_free() -> None:
