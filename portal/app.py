@@ -22,6 +22,7 @@ from portal.http import transport
 from portal.http.circuit_breaker import Breakers
 from portal.operate import metrics
 from portal.operate.readiness import Readiness
+from portal.services.answers.observer import Answers
 from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
@@ -160,6 +161,7 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
         references=ReferenceCache(vault, settings.secret_keys, clock, settings.cache_url),
         breakers=Breakers(settings.breaker, clock),
         capabilities=Capabilities(vault, clock),
+        answers=Answers(vault, clock),
         operations=Operations(vault, clock),
         copies=Copies(vault, clock),
         readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock, audit=audit_trail),

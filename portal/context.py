@@ -12,6 +12,7 @@ from portal.clock import Clock
 from portal.config.settings import Settings
 from portal.http.circuit_breaker import Breakers
 from portal.operate.readiness import Readiness
+from portal.services.answers.observer import Answers
 from portal.services.capabilities import Capabilities
 from portal.services.reference_cache import ReferenceCache
 from portal.signin.discovery import Providers
@@ -37,6 +38,7 @@ class Context:
     references: ReferenceCache
     breakers: Breakers
     capabilities: Capabilities
+    answers: Answers
     operations: Operations
     copies: Copies
     readiness: Readiness

@@ -115,6 +115,19 @@ _audit_refused = Counter(
     registry=_REGISTRY,
 )
 
+_unknown_values = Counter(
+    "portal_answers_unknown_values_total",
+    "Values of the care API that are in no enumeration of the portal's, by endpoint and member.",
+    ["endpoint", "member"],
+    registry=_REGISTRY,
+)
+_left_out = Counter(
+    "portal_answers_left_out_total",
+    "Records and answers of the care API that couldn't be read, by endpoint and the member that doesn't fit.",
+    ["endpoint", "member"],
+    registry=_REGISTRY,
+)
+
 _store = Histogram(
     "portal_store_seconds",
     "What was asked of the store: read or write, by outcome (done, full, failed).",
@@ -164,6 +177,8 @@ _FROM_ZERO: tuple[tuple[Counter | Histogram, tuple[str, ...]], ...] = (
     *((_upstream, ("identity", outcome)) for outcome in ("2xx", "4xx", "5xx", "client-refused", "timed out")),
     *((_store, (operation, outcome)) for operation in ("read", "write") for outcome in STORE_OUTCOMES),
 )
+_members_by: dict[tuple[Counter, str, str], Counter] = {}
+_MOST_MEMBERS = 500
 _few_by: dict[tuple[Counter, str], Counter] = {}
 
 
@@ -245,6 +260,16 @@ def audit_lost() -> None:
 def audit_refused() -> None:
     """Count an act that was refused because it couldn't be written down."""
     _audit_refused.inc()
+
+
+def unknown_value(endpoint: str, member: str, times: int = 1) -> None:
+    """Count values that are in no enumeration; both labels are the portal's own words."""
+    _of_member(_unknown_values, endpoint, member).inc(times)
+
+
+def left_out(endpoint: str, member: str) -> None:
+    """Count a record that couldn't be read."""
+    _of_member(_left_out, endpoint, member).inc()
 
 
 def store(operation: str, outcome: str, seconds: float) -> None:
@@ -339,6 +364,15 @@ def code() -> str:
 def _role_of(roles: Collection[str]) -> str:
     known = [role for role in ROLES if role in roles]
     return "several" if len(known) > 1 else known[0] if known else "other"
+
+
+def _of_member(metric: Counter, endpoint: str, member: str) -> Counter:
+    child = _members_by.get((metric, endpoint, member))
+    if child is None:
+        if len(_members_by) >= _MOST_MEMBERS:
+            endpoint, member = "other", "other"
+        child = _members_by.setdefault((metric, endpoint, member), metric.labels(endpoint, member))
+    return child
 
 
 def _few(metric: Counter, label: str) -> Counter:

@@ -34,6 +34,7 @@ from portal.services.errors import (
 )
 
 T = TypeVar("T")
+A = TypeVar("A", bound=retry.Answered)
 
 _MAX_BODY = 4 * 1024 * 1024
 _MAX_FILE = 2 * 1024 * 1024 * 1024
@@ -64,6 +65,22 @@ class References(Protocol):
         ...
 
 
+class Observer(Protocol):
+    """Who takes down how the clinic's API answers (portal.services.answers)."""
+
+    def called(self, endpoint: Endpoint, seconds: float, *, in_vain: bool) -> None:
+        """Count a call that took so many seconds; `in_vain` where the API failed or didn't answer."""
+        ...
+
+    def decoded(self, endpoint: Endpoint, body: bytes, into: type[object], *, has_unknown: bool) -> None:
+        """Look at an answer that could be read; `has_unknown` where a value in it is in no enumeration."""
+        ...
+
+    def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
+        """Count records that couldn't be read, each by the field that doesn't fit."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Care:
     """Calls on behalf of one person at one clinic, during one request.
@@ -76,7 +93,7 @@ class Care:
     raises Unavailable where that must not happen. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
     process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
-    read anew each time.
+    read anew each time. `observer` is told of every answer.
     """
 
     base_url: str
@@ -95,6 +112,7 @@ class Care:
     on_read: Callable[[Endpoint, Query | None, object], None] = lambda _endpoint, _query, _answer: None
     before_act: Callable[[], None] = lambda: None
     breakers: Breakers = field(default_factory=Breakers)
+    observer: Observer | None = None
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
         """GET a record or a list. Raises CareError; an empty answer is a BadResponse."""
@@ -185,7 +203,8 @@ class Care:
         def send() -> Answer:
             return retry.once(call, endpoint.group, breaker, usual=self.timeouts.read, alone=True)
 
-        return retry.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
+        timed = self._timed(endpoint, send)
+        return retry.read(timed, endpoint.group, breaker, seconds=self._left_to_connect)
 
     def send(
         self,
@@ -230,10 +249,11 @@ class Care:
             in_time = call if call.timeout <= left else replace(call, timeout=max(0.01, left))
             return retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
 
+        timed = self._timed(endpoint, send)
         try:
             if endpoint.is_safe:
-                return retry.read(send, endpoint.group, breaker, seconds=self._left_to_connect)
-            return self._sent_act(send, breaker, may_repeat=self.idempotency and operation is not None)
+                return retry.read(timed, endpoint.group, breaker, seconds=self._left_to_connect)
+            return self._sent_act(timed, breaker, may_repeat=self.idempotency and operation is not None)
         except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             if error.reason == "too large":
@@ -279,10 +299,28 @@ class Care:
             return _Begun(status, answered, chunks)
 
         try:
-            return retry.read(begin, endpoint.group, breaker, seconds=self._left_to_connect)
+            timed = self._timed(endpoint, begin)
+            return retry.read(timed, endpoint.group, breaker, seconds=self._left_to_connect)
         except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             raise Unavailable(error.reason) from error
+
+    def _timed(self, endpoint: Endpoint, send: Callable[[], A]) -> Callable[[], A]:
+        """Return what sends a call and tells the observer how long that took."""
+        observer = self.observer
+        if observer is None:
+            return send
+
+        def timed() -> A:
+            started, in_vain = time.perf_counter(), True
+            try:
+                answer = send()
+                in_vain = answer.status in retry.FAILURES
+                return answer
+            finally:
+                observer.called(endpoint, time.perf_counter() - started, in_vain=in_vain)
+
+        return timed
 
     def _admitted(self, endpoint: Endpoint) -> Breaker:
         """Return the breaker, which lets this call through; raise CircuitOpen where it doesn't."""
@@ -357,13 +395,29 @@ class Care:
 
     def _decoded(self, endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
         try:
-            record = decoding.decode(answer.body, into)
+            record = self.decode(endpoint, answer.body, into)
         except BadResponse as error:
             self._log_unreadable(endpoint, answer, error.field)
             raise
         if fields := getattr(record, "unreadable", ()):
             self._log_unreadable(endpoint, answer, fields[0], len(fields))
             self.on_unreadable(len(fields))
+        return record
+
+    def decode(self, endpoint: Endpoint, body: bytes, into: type[T]) -> T:
+        """Read an answer, and let the observer look at it. Raises BadResponse."""
+        observer = self.observer
+        if observer is None:
+            return decoding.decode(body, into)
+        decoding.noticed.unknown_value = False
+        try:
+            record = decoding.decode(body, into)
+        except BadResponse as error:
+            observer.left_out(endpoint, (error.field,))
+            raise
+        observer.decoded(endpoint, body, into, has_unknown=decoding.noticed.unknown_value)
+        if fields := getattr(record, "unreadable", ()):
+            observer.left_out(endpoint, fields)
         return record
 
     def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str, records: int = 0) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -25,6 +26,17 @@ from portal.dates import in_zone
 from portal.services.errors import BadResponse
 
 T = TypeVar("T")
+
+
+class _Noticed(threading.local):
+    """What this thread met while it read an answer."""
+
+    unknown_value = False
+
+
+noticed = _Noticed()
+"""`unknown_value` turns True where a value is in no enumeration: the caller sets it back before it reads an answer."""
+
 
 Id: TypeAlias = str
 """An opaque id: 1 to 128 characters without "/", never parsed."""
@@ -53,6 +65,7 @@ class Choice(StrEnum):
 
     @classmethod
     def _unknown(cls, value: str) -> Choice:
+        noticed.unknown_value = True
         stranger = str.__new__(cls, value)
         stranger._name_ = f"unknown:{value}"
         stranger._value_ = value

@@ -76,7 +76,7 @@ class ReferenceCache:
                 session = self._session(care, endpoint, care.bearer.renew(token))
                 response = session.send(asked.prepare(), allow_redirects=False)
             if response.status_code == 200:
-                return _reference(response, into, session)
+                return _reference(care, endpoint, response, into, session)
             headers = cast("Mapping[str, str]", response.headers)
             answer = Answer(response.status_code, headers, response.content)
             error = care.error(answer, endpoint)
@@ -133,11 +133,16 @@ class ReferenceCache:
         return self.vault.name("generation", tenant), self.vault.name("generation", tenant, sub)
 
 
-def _reference(response: requests.Response, into: type[T], session: CachedSession) -> Reference[T]:
+def _reference(
+    care: Care, endpoint: Endpoint, response: requests.Response, into: type[T], session: CachedSession
+) -> Reference[T]:
     """Decode the answer; one that can't be read isn't kept for the next reader."""
-    metrics.reference("hit" if getattr(response, "from_cache", False) else "miss")
+    is_copy = getattr(response, "from_cache", False)
+    metrics.reference("hit" if is_copy else "miss")
     try:
-        return Reference(decoding.decode(response.content, into))
+        if is_copy:
+            return Reference(decoding.decode(response.content, into))
+        return Reference(care.decode(endpoint, response.content, into))
     except BadResponse:
         session.cache.delete(getattr(response, "cache_key", ""))
         raise

@@ -155,6 +155,7 @@ def care_of(person: Person) -> Care:
         on_read=_unnoticed if is_background() else audit.has_read,
         before_act=audit.assure,
         breakers=the.breakers,
+        observer=the.answers.of(tenant.key),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from flask import Flask, g
 
-from portal.context import session
+from portal.context import context, session
 from portal.i18n.locale import direction, language
 from portal.services.errors import CareError, NotOffered
 from portal.signin.flow import local_path
@@ -27,6 +27,7 @@ def init_app(app: Flask) -> None:
         toasts=htmx.toasts,
         now=filters.now,
         today=filters.today,
+        not_given=_not_given,
     )
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered
@@ -37,6 +38,11 @@ def init_app(app: Flask) -> None:
 
 def _is_failed(value: object) -> bool:
     return isinstance(value, CareError)
+
+
+def _not_given(member: str) -> bool:
+    """Whether the clinic's system never gave this member ("episode.alerts"), so that without it nothing is known."""
+    return "tenant" in g and context().answers.members.is_not_given(g.tenant.key, member)
 
 
 def _is_not_offered(value: object) -> bool:

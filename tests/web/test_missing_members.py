@@ -64,6 +64,7 @@ def test_a_page_bears_what_is_missing(person: Callable[[str], Visitor], name: st
     is_mine_unknown = name == "amelia" and path.startswith("/relationships/")
     expected = (404,) if is_mine_unknown else (200, 204, 303)
     assert answer.status_code in expected, f"{path}: {answer.status_code}"
+    assert 'data-state="not-given"' not in answer.text, f"{path}: the service gives every part"
     told = NONE.search(re.sub(r"<[^>]*>", " ", html.unescape(source_of(answer))))
     assert told is None, f"{path}: …{told.string[max(0, told.start() - 80) : told.end() + 20]}…"
 

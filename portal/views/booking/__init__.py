@@ -247,6 +247,7 @@ def _care() -> ServiceCare:
         partition=(tenant.auth_url, tenant.key, "service", ""),
         before_act=audit.assure,
         breakers=the.breakers,
+        observer=the.answers.of(tenant.key),
         clinic=tenant.tenant_id or tenant.key,
     )
 

@@ -28,13 +28,17 @@ _URGENT_DAYS = 14
 
 @dataclass(frozen=True, slots=True)
 class StorageDate:
-    """One of the three dates: what it is, the day, and how near it is in words (None while it is far)."""
+    """One of the three dates: what it is, the day, and how near it is in words (None while it is far).
+
+    `member` is what the API calls it ("embryoStorage.statutoryLimit").
+    """
 
     term: str
     explained: str
     day: date | None
     near: str | None
     tone: str
+    member: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class EmbryoView:
                     "Until then your signed consent lets the clinic keep it. You can renew it with a new form."
                 ),
                 embryo.storage_consented_until,
+                "embryoStorage.storageConsentedUntil",
             ),
             _storage_date(
                 _("Storage is paid until"),
@@ -74,11 +79,13 @@ class EmbryoView:
                     "This date moves on when a payment arrives. Nothing happens to the embryo just because it passes."
                 ),
                 paid_until(embryo),
+                "embryoStorage.storageExpiresAt",
             ),
             _storage_date(
                 _("The law allows storage until"),
                 _("The longest that anybody may store it. Nobody can extend this."),
                 embryo.statutory_limit,
+                "embryoStorage.statutoryLimit",
             ),
         ]
 
@@ -153,7 +160,7 @@ def nearness(days: int) -> tuple[str, str]:
     return words, "urgent" if days <= _URGENT_DAYS else "attention"
 
 
-def _storage_date(term: str, explained: str, day: date | None) -> StorageDate:
+def _storage_date(term: str, explained: str, day: date | None, member: str) -> StorageDate:
     days = (day - today()).days if day else _NEAR_DAYS + 1
     near, tone = nearness(days) if days <= _NEAR_DAYS else (None, "neutral")
-    return StorageDate(term, explained, day, near, tone)
+    return StorageDate(term, explained, day, near, tone, member)

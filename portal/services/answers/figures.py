@@ -1,0 +1,149 @@
+"""How a clinic's API answers this process: how fast, how often in vain, and what in it can't be understood.
+
+Kept in memory alone and bounded; `/metrics` has the same of all clinics and processes together.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from portal.clock import Clock
+from portal.operate import metrics
+
+CALLS = 200
+"""How many calls of an endpoint count, the newest."""
+
+_MOST_CLINICS = 100
+_MOST_NAMES = 30
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,79}")
+
+log = logging.getLogger("portal")
+
+
+@dataclass(slots=True)
+class _Endpoint:
+    """The last calls of an endpoint (seconds, whether in vain), and what stood in the answers."""
+
+    calls: deque[tuple[float, bool]] = field(default_factory=lambda: deque(maxlen=CALLS))
+    left_out: Counter[str] = field(default_factory=Counter[str])
+    values: Counter[str] = field(default_factory=Counter[str])
+    unknown: set[str] = field(default_factory=set[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one endpoint answered: of the last `calls` so many `failures`; median and 95th percentile in seconds.
+
+    `left_out` counts records that couldn't be read, `values` those outside their enumeration, by member;
+    `unknown` are members that the portal has no use for.
+    """
+
+    endpoint: str
+    calls: int
+    failures: int
+    median: float | None
+    slow: float | None
+    left_out: tuple[tuple[str, int], ...]
+    values: tuple[tuple[str, int], ...]
+    unknown: tuple[str, ...]
+
+
+class Figures:
+    """What this process saw of the clinics' APIs since `since` (seconds since 1970)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.since = clock()
+        self._clinics: OrderedDict[str, dict[str, _Endpoint]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._said: set[tuple[str, str, str]] = set()
+
+    def called(self, clinic: str, endpoint: str, seconds: float, *, in_vain: bool) -> None:
+        """Count a call."""
+        self._of(clinic, endpoint).calls.append((seconds, in_vain))
+
+    def left_out(self, clinic: str, endpoint: str, fields: Iterable[str]) -> None:
+        """Count records that can't be read, each by the member that doesn't fit ("$.items[3].id")."""
+        here = self._of(clinic, endpoint)
+        for path in fields:
+            member = member_of(path)
+            metrics.left_out(endpoint, member)
+            with self._lock:
+                _count(here.left_out, member, 1)
+            self._say_once("a record can't be read", clinic, endpoint, member)
+
+    def unknown_values(self, clinic: str, endpoint: str, values: Counter[str]) -> None:
+        """Count values that are in no enumeration, by member ("episode.stage")."""
+        here = self._of(clinic, endpoint)
+        for member, times in values.items():
+            metrics.unknown_value(endpoint, member, times)
+            with self._lock:
+                _count(here.values, member, times)
+            self._say_once("unknown value", clinic, endpoint, member)
+
+    def unknown_members(self, clinic: str, endpoint: str, members: Iterable[str]) -> None:
+        """Take down members that the portal has no use for; names alone, and none that doesn't look like one."""
+        here = self._of(clinic, endpoint)
+        with self._lock:
+            for name in members:
+                if len(here.unknown) < _MOST_NAMES and _NAME.fullmatch(name):
+                    here.unknown.add(name)
+
+    def rows(self, clinic: str) -> dict[str, Row]:
+        """How the endpoints that were called at this clinic answered."""
+        with self._lock:
+            here = dict(self._clinics.get(clinic, {}))
+            return {name: _row(name, one) for name, one in here.items()}
+
+    def _of(self, clinic: str, endpoint: str) -> _Endpoint:
+        with self._lock:
+            endpoints = self._clinics.setdefault(clinic, {})
+            self._clinics.move_to_end(clinic)
+            if len(self._clinics) > _MOST_CLINICS:
+                self._clinics.popitem(last=False)
+            found = endpoints.get(endpoint)
+            if found is None:
+                found = endpoints[endpoint] = _Endpoint()
+            return found
+
+    def _say_once(self, what: str, clinic: str, endpoint: str, member: str) -> None:
+        """Write one line a process about a member; never what stood there."""
+        key = (what, endpoint, member)
+        if key not in self._said and len(self._said) < 1000:
+            self._said.add(key)
+            log.warning(what, extra={"reason": f"{endpoint}: {member}", "tenant": clinic})
+
+
+def member_of(path: str) -> str:
+    """The member that a path in an answer names, without places in lists: "embryos.status" for "$.embryos[2].status"."""
+    name = re.sub(r"\[[^\]]*\]", "", path).removeprefix("$").removeprefix(".items").strip(".")
+    return name or "the whole"
+
+
+def _count(counter: Counter[str], member: str, times: int) -> None:
+    if member in counter or len(counter) < _MOST_NAMES:
+        counter[member] += times
+
+
+def _row(name: str, one: _Endpoint) -> Row:
+    calls = list(one.calls)
+    seconds = sorted(took for took, in_vain in calls if not in_vain)
+    return Row(
+        endpoint=name,
+        calls=len(calls),
+        failures=sum(in_vain for _took, in_vain in calls),
+        median=_quantile(seconds, 0.5),
+        slow=_quantile(seconds, 0.95),
+        left_out=tuple(sorted(one.left_out.items())),
+        values=tuple(sorted(one.values.items())),
+        unknown=tuple(sorted(one.unknown)),
+    )
+
+
+def _quantile(seconds: list[float], part: float) -> float | None:
+    return seconds[max(0, math.ceil(part * len(seconds)) - 1)] if seconds else None

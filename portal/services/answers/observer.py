@@ -1,0 +1,80 @@
+"""Where the client tells what a clinic's API answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from portal.clock import Clock
+from portal.services import decoding
+from portal.services.answers.figures import Figures
+from portal.services.answers.members import Members
+from portal.services.answers.shape import kinds_within, look, members_of
+from portal.services.endpoints import Endpoint
+from portal.services.errors import BadResponse
+from portal.store.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class ClinicObserver:
+    """One clinic's part of `Answers`, for the client (`portal.services.client.Observer`)."""
+
+    clinic: str
+    members: Members
+    figures: Figures
+
+    def called(self, endpoint: Endpoint, seconds: float, *, in_vain: bool) -> None:
+        """Count a call that was answered in so many seconds; `in_vain` by a server's failure, or not at all."""
+        self.figures.called(self.clinic, _name(endpoint), seconds, in_vain=in_vain)
+
+    def decoded(self, endpoint: Endpoint, body: bytes, into: type[object], *, has_unknown: bool) -> None:
+        """Look at an answer that was read: now and then, and whenever it `has_unknown` values."""
+        name = _name(endpoint)
+        is_due = self.members.is_due(self.clinic, name)
+        if not is_due and not has_unknown:
+            return
+        try:
+            answer = decoding.decode(body, object)
+        except BadResponse:
+            return
+        found = look(answer, into)
+        self.figures.unknown_values(self.clinic, name, found.values)
+        self.figures.unknown_members(self.clinic, name, found.unknown)
+        if is_due:
+            self.members.learn(self.clinic, name, found, _kinds(into))
+
+    def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
+        """Count records that couldn't be read, by the member that doesn't fit."""
+        self.figures.left_out(self.clinic, _name(endpoint), fields)
+
+
+class Answers:
+    """What is known of how each clinic's API answers."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        clock: Clock,
+        declared: Callable[[str], frozenset[str]] = lambda _clinic: frozenset(),
+    ) -> None:
+        self.members = Members(vault, clock, declared)
+        self.figures = Figures(clock)
+
+    def of(self, clinic: str) -> ClinicObserver:
+        """Return what watches the calls at a clinic."""
+        return ClinicObserver(clinic, self.members, self.figures)
+
+
+@cache
+def _kinds(into: type[object]) -> dict[str, frozenset[str]]:
+    """The members of each kind of record in an answer."""
+    return {
+        kind: frozenset(member.name for member in members_of(record))
+        for kind, record in kinds_within(into).items()
+    }
+
+
+@cache
+def _name(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.template}"

@@ -1,0 +1,145 @@
+"""Which members an API gives: learned from its answers, shared by the processes, never said of what didn't come yet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.services.answers.members import RECORDS
+from portal.services.answers.observer import Answers
+from portal.services.decoding import Page
+from portal.services.endpoints import LIST_CONSENTS, READ_EPISODE
+from portal.services.records.consents import ConsentForm
+from portal.services.records.episodes import Episode
+from portal.store import StoreFull, open_store
+from portal.store.sqlite import SqliteStore
+from portal.store.vault import Vault
+from tests.support.clock import Clock
+
+EMPTY = {"id": "e1", "status": "Active", "patient": {"id": "p1"}}
+
+
+@pytest.fixture
+def vault(tmp_path: Path, clock: Clock) -> Vault:
+    return Vault(open_store(f"sqlite:///{tmp_path / 'store.db'}", clock), ("k" * 32,), clock)
+
+
+@pytest.fixture
+def answers(vault: Vault, clock: Clock) -> Answers:
+    return Answers(vault, clock)
+
+
+def episode(answers: Answers, **members: Any) -> None:
+    """An episode with these members comes from the clinic's API."""
+    body = json.dumps({**EMPTY, **members}).encode()
+    answers.of("riverside").decoded(READ_EPISODE, body, Episode, has_unknown=False)
+
+
+def is_not_given(answers: Answers, member: str, clinic: str = "riverside") -> bool:
+    return answers.members.is_not_given(clinic, member)
+
+
+def test_nothing_is_said_before_a_record_came(answers: Answers) -> None:
+    assert not is_not_given(answers, "episode.alerts")
+    episode(answers)
+    assert is_not_given(answers, "episode.alerts")
+    assert not is_not_given(answers, "embryoStorage.holdReason"), "no embryo came yet"
+    assert not is_not_given(answers, "episode.alerts", "harbour"), "another clinic's API is another"
+
+
+@pytest.mark.parametrize("empty", [[], None])
+def test_an_empty_member_was_given(answers: Answers, empty: Any) -> None:
+    episode(
+        answers,
+        alerts=empty,
+        embryos=[{"id": "x", "embryoCode": "A", "status": "OnHold", "holdReason": None}],
+    )
+    assert not is_not_given(answers, "episode.alerts")
+    assert not is_not_given(answers, "embryoStorage.holdReason")
+    assert is_not_given(answers, "embryoStorage.statutoryLimit")
+
+
+def test_a_member_that_came_once_is_given(answers: Answers) -> None:
+    episode(answers)
+    episode(answers, alerts=[])
+    episode(answers)
+    assert not is_not_given(answers, "episode.alerts")
+
+
+def test_another_process_knows_the_same(answers: Answers, vault: Vault, clock: Clock) -> None:
+    episode(answers)
+    assert is_not_given(Answers(vault, clock), "episode.alerts")
+    episode(answers, alerts=[])
+    assert not is_not_given(Answers(vault, clock), "episode.alerts")
+
+
+def test_a_member_that_comes_no_more_is_not_given(answers: Answers, vault: Vault, clock: Clock) -> None:
+    episode(answers, alerts=[])
+    for _time in range(RECORDS - 1):
+        clock.advance(11)
+        episode(answers)
+    assert not is_not_given(answers, "episode.alerts")
+    clock.advance(11)
+    episode(answers)
+    assert is_not_given(answers, "episode.alerts")
+    assert is_not_given(Answers(vault, clock), "episode.alerts")
+
+
+def test_what_is_declared_to_mean_none_is_never_missing(vault: Vault, clock: Clock) -> None:
+    answers = Answers(
+        vault, clock, lambda clinic: frozenset({"episode.alerts"} if clinic == "riverside" else ())
+    )
+    episode(answers)
+    assert not is_not_given(answers, "episode.alerts")
+    assert (
+        "episode.alerts"
+        not in answers.members.missing("riverside")["GET /api/patient-portal/episodes/{episodeId}"]
+    )
+    assert is_not_given(answers, "episode.embryos")
+
+
+def test_what_teaches_nothing_new_writes_nothing(
+    answers: Answers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episode(answers, alerts=[])
+    writes: list[str] = []
+    for verb in ("insert", "replace"):
+        monkeypatch.setattr(SqliteStore, verb, lambda _self, name, *_args, **_options: writes.append(name))
+    for _time in range(60):
+        clock.advance(11)
+        episode(answers, alerts=[])
+    assert not writes
+
+
+def test_once_enough_was_looked_at_answers_are_looked_at_now_and_then(answers: Answers, clock: Clock) -> None:
+    for _time in range(50):
+        episode(answers)
+    episode(answers, alerts=[])
+    assert is_not_given(answers, "episode.alerts"), "this one wasn't looked at"
+    clock.advance(11)
+    episode(answers, alerts=[])
+    assert not is_not_given(answers, "episode.alerts")
+
+
+def test_a_store_that_takes_no_writes_stops_nobody(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_args: object, **_options: object) -> None:
+        raise StoreFull
+
+    monkeypatch.setattr(SqliteStore, "insert", full)
+    episode(answers)
+    assert is_not_given(answers, "episode.alerts")
+
+
+def test_what_stood_there_is_kept_nowhere(answers: Answers, vault: Vault, clock: Clock) -> None:
+    episode(answers, alerts=[{"text": "Dolores"}], DoloresMember=1)
+    answers.of("riverside").decoded(
+        LIST_CONSENTS, b'[{"id": "1", "kind": "Dolores"}]', Page[ConsentForm], has_unknown=True
+    )
+    (name,) = [vault.name("members", "riverside")]
+    held = vault.get(name, dict)
+    assert held is not None
+    assert "Dolores" not in str(held.value)
+    assert "alerts" in str(held.value)

@@ -1,0 +1,108 @@
+"""Where a clinic's API names a part otherwise, or leaves it out, its place says so: nobody takes it for empty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.demo.stack import tenants_file
+from portal.services.answers.shape import kinds_within, members_of
+from portal.services.records.episodes import Episode
+from tests.support.dialect import Dialect, DialectProxy
+from tests.support.signing import TREATMENT_OF_AMELIA
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Visitor
+
+GRACES, MAYAS = sample_id("episode", "grace-2"), sample_id("episode", "maya-1")
+WARNINGS = "hasn’t told the portal whether there are warnings"
+PART = "hasn’t given the portal this part"
+REASON = "The clinic’s system hasn’t given the reason."
+RENAMED = {
+    *("alerts", "appointments", "careTeam", "monitoring", "timeline", "documents", "protocol"),
+    *("holdReason", "storageConsentedUntil", "storageExpiresAt", "statutoryLimit"),
+}
+
+
+def renamed(names: set[str]) -> Any:
+    """An API that calls these members otherwise."""
+
+    def change(method: str, path: str, answer: Any) -> Any:
+        if isinstance(answer, list):
+            return [change(method, path, one) for one in answer]
+        if not isinstance(answer, dict):
+            return answer
+        return {f"{key}X" if key in names else key: change(method, path, one) for key, one in answer.items()}
+
+    return change
+
+
+@pytest.fixture(scope="module")
+def proxy(service: CareService) -> Iterator[DialectProxy]:
+    running = DialectProxy(service.base_url, Dialect(change=renamed(RENAMED)))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def portal(service: CareService, proxy: DialectProxy) -> Iterator[PortalThread]:
+    tenants = service.plan.data / "renamed.toml"
+    base_url = f'base_url = "{service.base_url}"'
+    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
+    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    return cache(portal.sign_in)
+
+
+def test_parts_that_are_called_otherwise_are_said_not_to_be_given(person: Callable[[str], Visitor]) -> None:
+    amelia = person("amelia")
+    episode = f"/episodes/{TREATMENT_OF_AMELIA}"
+    assert WARNINGS in amelia.get(episode).words
+    home = amelia.get("/").words
+    assert WARNINGS in home
+    assert "None is planned" not in home
+    for tab in ("appointments", "team", "monitoring", "timeline", "documents", "medication"):
+        assert PART in amelia.get(f"{episode}/{tab}").words, tab
+    for who in ("grace", "elif"):
+        page = person(who).get(f"/episodes/{GRACES}/embryos").words
+        assert "Not given by the clinic’s system" in page
+        assert REASON in page
+    storage = person("grace").get("/storage").words
+    assert REASON in storage
+    assert storage.count("Not given by the clinic’s system") > 2
+
+
+def test_without_embryos_nobody_is_told_that_there_are_none(
+    service: CareService, proxy: DialectProxy, portal: PortalThread
+) -> None:
+    with proxy.speaking(change=renamed({"embryos"})):
+        maya = portal.sign_in("maya")
+        for path in ("/storage", f"/episodes/{MAYAS}/embryos"):
+            words = maya.get(path).words
+            assert PART in words, path
+            assert "no embryo" not in words, path
+
+
+def test_templates_name_members_that_there_are() -> None:
+    known = {
+        f"{kind}.{member.name}"
+        for kind, record in kinds_within(Episode).items()
+        for member in members_of(record)
+    }
+    named = {
+        name
+        for file in Path("templates").rglob("*.html")
+        for name in re.findall(r"not_given\('([^']+)'\)", file.read_text())
+    }
+    assert len(named) > 10
+    assert named <= known
