@@ -47,6 +47,8 @@ def navigation(person: Person) -> list[NavItem]:
     sections = list(_staff_sections() if person.is_staff else _patient_sections())
     if may(person, "embryo.edit"):
         sections.insert(3, ("/storage", _("Embryo storage"), "storage", "e"))
+    if may(person, "system.see"):
+        sections.append(("/clinic-system", _("Clinic’s system"), "endpoint", "y"))
     missing = context().capabilities.missing(g.tenant.key)
     return [
         NavItem(href, label, icon, key, current=_is_current(href))

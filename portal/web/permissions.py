@@ -13,10 +13,13 @@ EDIT_EMBRYO = {"embryologist", "physician"}
 EDIT_PROSPECT = {"nurse", "coordinator", "admin"}
 REMOVE_RELATIONSHIP = {"nurse", "physician", "coordinator", "admin"}
 
+SEE_SYSTEM = {"admin"}
+
 _ROLES = {
     "patient.edit": EDIT_PATIENT,
     "case.edit": EDIT_CASE,
     "embryo.edit": EDIT_EMBRYO,
+    "system.see": SEE_SYSTEM,
     "relationship.remove": REMOVE_RELATIONSHIP,
 }
 

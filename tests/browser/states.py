@@ -245,6 +245,7 @@ def _windows(page: Page) -> list[str]:
 
 def connections(stage: Stage) -> None:
     ada = stage.person("ada")
+    ada.get("/clinic-system")
     form = ada.get(LEGACY).form(LEGACY)
     form.submit(typed="something else", status=422)
     form.submit(typed=LEGACY.split("/")[2])

@@ -138,6 +138,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/prospects/<record:prospect_id>/merge": [("colin", f"/prospects/{INES}/merge?merge={AGAIN}", 2)],
     "/prospects/<record:prospect_id>/merge/confirm": [("colin", f"/prospects/{INES}/merge/confirm", 0)],
     "/prospects/<record:prospect_id>/merge/receipt": [("colin", f"/prospects/{INES}/merge/receipt", 0)],
+    "/clinic-system": [("ada", "/clinic-system", 0)],
     "/emr-endpoints/<record:endpoint_id>/remove": [("ada", f"{EMR}/remove", 0)],
 }
 CASES = [(route, *case) for route, cases in BUDGET.items() for case in cases]

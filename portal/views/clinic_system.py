@@ -1,0 +1,96 @@
+"""How the clinic's system answers: for administrators, who alone can have its operator mend what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, g
+
+from portal.config.tenants import Side
+from portal.context import context
+from portal.i18n.gettext import _, ngettext
+from portal.services.answers.figures import Row
+from portal.services.client import Care
+from portal.services.endpoints import ALL
+from portal.state.sessions import Person
+from portal.web.guard import signed_in
+from portal.web.htmx import render
+from portal.web.pages import Page
+from portal.web.permissions import SEE_SYSTEM
+
+bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")
+
+_CALLED = tuple(f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointView:
+    """One address of the care API in words; `missing` are members that no record had."""
+
+    name: str
+    calls: int
+    median: str | None
+    slow: str | None
+    failures: int
+    missing: list[str]
+    faults: list[str]
+    unknown: tuple[str, ...]
+
+
+class SystemPage(Page, template="clinic_system/show.html"):
+    """The addresses that were called or are known, and since when this process counts their calls."""
+
+    rows: list[EndpointView]
+    not_called: int
+    since: datetime
+
+
+@bp.get("")
+@signed_in(Side.STAFF, roles=SEE_SYSTEM)
+def show(care: Care, person: Person) -> Response:
+    """Show latency, failures and what is missing or unknown, by address. No call is made."""
+    answers = context().answers
+    figures = answers.figures.rows(g.tenant.key)
+    missing = answers.members.missing(g.tenant.key)
+    rows = [
+        _view(name, figures.get(name), missing.get(name, []))
+        for name in _CALLED
+        if name in figures or missing.get(name)
+    ]
+    since = datetime.fromtimestamp(answers.figures.since, UTC)
+    return render(SystemPage(rows=rows, not_called=len(_CALLED) - len(rows), since=since))
+
+
+def _view(name: str, row: Row | None, missing: list[str]) -> EndpointView:
+    if row is None:
+        return EndpointView(name, 0, None, None, 0, missing, [], ())
+    left_out = [
+        ngettext(
+            "%(num)s record left out: %(member)s",
+            "%(num)s records left out: %(member)s",
+            times,
+            member=member,
+        )
+        for member, times in row.left_out
+    ]
+    values = [
+        ngettext(
+            "%(num)s unknown value: %(member)s", "%(num)s unknown values: %(member)s", times, member=member
+        )
+        for member, times in row.values
+    ]
+    return EndpointView(
+        name,
+        row.calls,
+        _time(row.median),
+        _time(row.slow),
+        row.failures,
+        missing,
+        left_out + values,
+        row.unknown,
+    )
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else _("%(num)s ms", num=round(seconds * 1000))

@@ -1,0 +1,73 @@
+"""What administrators see of how the clinic's system answers: fast or slow, what is missing, what isn't understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from portal.demo.stack import tenants_file
+from tests.support.dialect import Dialect, DialectProxy
+from tests.support.signing import TREATMENT_OF_AMELIA
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Visitor
+
+EPISODE = "GET /api/patient-portal/episodes/{episodeId}"
+
+
+def change(_method: str, path: str, answer: Any) -> Any:
+    if "episodes" in path:
+        answer = {**answer, "warnings": answer["alerts"], "stage": "AwaitingFunding"}
+        del answer["alerts"]
+    return answer
+
+
+@pytest.fixture(scope="module")
+def portal(service: CareService) -> Iterator[PortalThread]:
+    """The portal, before an API that calls warnings otherwise and has a stage of its own."""
+    proxy = DialectProxy(service.base_url, Dialect(change=change))
+    tenants = service.plan.data / "changed.toml"
+    base_url = f'base_url = "{service.base_url}"'
+    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
+    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    yield running
+    running.stop()
+    proxy.stop()
+
+
+@pytest.fixture(scope="module")
+def ada(portal: PortalThread) -> Visitor:
+    return portal.sign_in("ada")
+
+
+def row_of(visitor: Visitor, endpoint: str) -> str:
+    page = visitor.get("/clinic-system")
+    assert page.heading == "How the clinic’s system answers"
+    rows = [" ".join(row.get_text(" ").split()) for row in page.select("tbody tr")]
+    return next((row for row in rows if row.startswith(endpoint + " ")), "")
+
+
+def test_an_administrator_sees_what_is_missing_and_what_is_not_understood(
+    portal: PortalThread, ada: Visitor
+) -> None:
+    assert not row_of(ada, EPISODE), "no episode was asked for yet"
+    nora = portal.sign_in("nora")
+    for _time in range(2):
+        nora.get(f"/episodes/{TREATMENT_OF_AMELIA}")
+    row = row_of(ada, EPISODE)
+    assert "2 unknown values: episode.stage" in row
+    assert "episode.alerts" in row
+    assert "episode.warnings" in row
+    assert " ms " in row
+    assert "AwaitingFunding" not in row
+    forms = row_of(ada, "GET /api/care/consent-forms")
+    assert "unknown value" not in forms
+
+
+def test_only_administrators_are_led_there_and_let_in(portal: PortalThread, ada: Visitor) -> None:
+    nora = portal.sign_in("nora")
+    assert ada.get("/").select("a[href='/clinic-system']")
+    assert not nora.get("/").select("a[href='/clinic-system']")
+    nora.get("/clinic-system", status=403)
+    portal.sign_in("amelia").get("/clinic-system", status=403)
