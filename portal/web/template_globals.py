@@ -41,7 +41,7 @@ def _is_failed(value: object) -> bool:
 
 
 def _not_given(member: str) -> bool:
-    """Whether the clinic's system never gave this member ("episode.alerts"), so that without it nothing is known."""
+    """Whether the clinic's system never gave this member ("Episode.alerts"), so that without it nothing is known."""
     return "tenant" in g and context().answers.members.is_not_given(g.tenant.key, member)
 
 

@@ -56,9 +56,9 @@ def test_an_administrator_sees_what_is_missing_and_what_is_not_understood(
     for _time in range(2):
         nora.get(f"/episodes/{TREATMENT_OF_AMELIA}")
     row = row_of(ada, EPISODE)
-    assert "2 unknown values: episode.stage" in row
-    assert "episode.alerts" in row
-    assert "episode.warnings" in row
+    assert "2 unknown values: Episode.stage" in row
+    assert "Episode.alerts" in row
+    assert "Episode.warnings" in row
     assert " ms " in row
     assert "AwaitingFunding" not in row
     forms = row_of(ada, "GET /api/care/consent-forms")

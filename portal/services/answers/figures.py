@@ -78,7 +78,7 @@ class Figures:
             self._say_once("a record can't be read", clinic, endpoint, member)
 
     def unknown_values(self, clinic: str, endpoint: str, values: Counter[str]) -> None:
-        """Count values that are in no enumeration, by member ("episode.stage")."""
+        """Count values that are in no enumeration, by member ("Episode.stage")."""
         here = self._of(clinic, endpoint)
         for member, times in values.items():
             metrics.unknown_value(endpoint, member, times)

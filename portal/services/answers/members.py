@@ -46,7 +46,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class KeptClinic(msgspec.Struct, frozen=True):
-    """What is known of a clinic's API: kinds of record ("episode") by endpoint ("GET /api/…")."""
+    """What is known of a clinic's API: kinds of record ("Episode") by endpoint ("GET /api/…")."""
 
     endpoints: dict[str, dict[str, Kept]]
 
@@ -99,7 +99,7 @@ class _Clinic:
 class Members:
     """Which members each clinic's API gives.
 
-    `declared` returns the members of a clinic ("episode.alerts") that its API leaves out where they are empty: their
+    `declared` returns the members of a clinic ("Episode.alerts") that its API leaves out where they are empty: their
     absence means that there is none.
     """
 
@@ -149,7 +149,7 @@ class Members:
             self._keep(clinic, endpoint, news)
 
     def is_not_given(self, clinic: str, member: str) -> bool:
-        """Whether no record had this member ("episode.alerts") though there were some, and nothing says that none is meant."""
+        """Whether no record had this member ("Episode.alerts") though there were some, and nothing says that none is meant."""
         self._refresh(clinic)
         return member in self._clinics[clinic].not_given and member not in self._declared(clinic)
 

@@ -23,8 +23,8 @@ _OWN = "(portal) "
 class Look:
     """What stands in some answers.
 
-    `records` has, for each record that came, its kind ("episode", as its class is called) and the members of it that came,
-    null or empty ones too. Members are called "episode.stage": `unknown` those that the portal has no use for, `values`
+    `records` has, for each record that came, its kind ("Episode", its class) and the members of it that came,
+    null or empty ones too. Members are called "Episode.stage": `unknown` those that the portal has no use for, `values`
     those whose value isn't in its enumeration; each with how often.
     """
 
@@ -57,9 +57,8 @@ def look(answer: object, into: type[object], found: Look | None = None) -> Look:
 
 
 def kind_of(record: type[object]) -> str:
-    """What a kind of record is called: "consentForm" for `ConsentForm`, "page" for any `Page`."""
-    name = (get_origin(record) or record).__name__
-    return name[:1].lower() + name[1:]
+    """What a kind of record is called: by its class, "Page" for a list of any kind."""
+    return (get_origin(record) or record).__name__
 
 
 def members_of(record: type[object]) -> tuple[Member, ...]:

@@ -30,7 +30,7 @@ _URGENT_DAYS = 14
 class StorageDate:
     """One of the three dates: what it is, the day, and how near it is in words (None while it is far).
 
-    `member` is what the API calls it ("embryoStorage.statutoryLimit").
+    `member` is what the API calls it ("EmbryoStorage.statutoryLimit").
     """
 
     term: str
@@ -71,7 +71,7 @@ class EmbryoView:
                     "Until then your signed consent lets the clinic keep it. You can renew it with a new form."
                 ),
                 embryo.storage_consented_until,
-                "embryoStorage.storageConsentedUntil",
+                "EmbryoStorage.storageConsentedUntil",
             ),
             _storage_date(
                 _("Storage is paid until"),
@@ -79,13 +79,13 @@ class EmbryoView:
                     "This date moves on when a payment arrives. Nothing happens to the embryo just because it passes."
                 ),
                 paid_until(embryo),
-                "embryoStorage.storageExpiresAt",
+                "EmbryoStorage.storageExpiresAt",
             ),
             _storage_date(
                 _("The law allows storage until"),
                 _("The longest that anybody may store it. Nobody can extend this."),
                 embryo.statutory_limit,
-                "embryoStorage.statutoryLimit",
+                "EmbryoStorage.statutoryLimit",
             ),
         ]
 

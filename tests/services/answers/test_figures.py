@@ -65,7 +65,7 @@ def test_the_client_tells_of_failures_and_of_what_it_could_not_read(
         ]
     )
     care = care_of(upstream(lambda _line, _number: next(said)), observer=answers.of("clinic"))
-    before = told("portal_answers_unknown_values_total", endpoint=LIST, member="consentForm.status")
+    before = told("portal_answers_unknown_values_total", endpoint=LIST, member="ConsentForm.status")
     for _time in range(2):
         list_consents(care)
     with pytest.raises(BadResponse):
@@ -73,15 +73,15 @@ def test_the_client_tells_of_failures_and_of_what_it_could_not_read(
     with pytest.raises(CareError):
         get_episode(care, "e1")
     forms_row, episode_row = row(answers, LIST), row(answers, READ)
-    assert forms_row.values == (("consentForm.status", 2),)
+    assert forms_row.values == (("ConsentForm.status", 2),)
     assert forms_row.left_out == (("title", 2),)
-    assert forms_row.unknown == ("consentForm.fresh",)
+    assert forms_row.unknown == ("ConsentForm.fresh",)
     assert episode_row.left_out == (("id", 1),)
     assert (episode_row.calls, episode_row.failures) == (2, 1)
-    after = told("portal_answers_unknown_values_total", endpoint=LIST, member="consentForm.status")
+    after = told("portal_answers_unknown_values_total", endpoint=LIST, member="ConsentForm.status")
     assert after - before == 2
     lines = [f"{line.getMessage()} {getattr(line, 'reason', '')}" for line in dict.fromkeys(caplog.records)]
-    assert len([line for line in lines if "consentForm.status" in line]) == 1
+    assert len([line for line in lines if "ConsentForm.status" in line]) == 1
     assert "Dolores" not in str(lines) and "LostInThePost" not in str(lines)
 
 
@@ -99,7 +99,7 @@ def test_a_member_is_called_without_its_place(path: str, member: str) -> None:
 
 
 def test_names_that_an_api_makes_up_are_bounded(answers: Answers) -> None:
-    names: list[Any] = [f"episode.x{number}" for number in range(100)]
+    names: list[Any] = [f"Episode.x{number}" for number in range(100)]
     answers.figures.unknown_members("clinic", READ, ["<b>", "Amelia Hart", *names])
     assert len(row(answers, READ).unknown) == 30
-    assert all(name.startswith("episode.x") for name in row(answers, READ).unknown)
+    assert all(name.startswith("Episode.x") for name in row(answers, READ).unknown)

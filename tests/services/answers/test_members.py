@@ -43,11 +43,11 @@ def is_not_given(answers: Answers, member: str, clinic: str = "riverside") -> bo
 
 
 def test_nothing_is_said_before_a_record_came(answers: Answers) -> None:
-    assert not is_not_given(answers, "episode.alerts")
+    assert not is_not_given(answers, "Episode.alerts")
     episode(answers)
-    assert is_not_given(answers, "episode.alerts")
-    assert not is_not_given(answers, "embryoStorage.holdReason"), "no embryo came yet"
-    assert not is_not_given(answers, "episode.alerts", "harbour"), "another clinic's API is another"
+    assert is_not_given(answers, "Episode.alerts")
+    assert not is_not_given(answers, "EmbryoStorage.holdReason"), "no embryo came yet"
+    assert not is_not_given(answers, "Episode.alerts", "harbour"), "another clinic's API is another"
 
 
 @pytest.mark.parametrize("empty", [[], None])
@@ -57,23 +57,23 @@ def test_an_empty_member_was_given(answers: Answers, empty: Any) -> None:
         alerts=empty,
         embryos=[{"id": "x", "embryoCode": "A", "status": "OnHold", "holdReason": None}],
     )
-    assert not is_not_given(answers, "episode.alerts")
-    assert not is_not_given(answers, "embryoStorage.holdReason")
-    assert is_not_given(answers, "embryoStorage.statutoryLimit")
+    assert not is_not_given(answers, "Episode.alerts")
+    assert not is_not_given(answers, "EmbryoStorage.holdReason")
+    assert is_not_given(answers, "EmbryoStorage.statutoryLimit")
 
 
 def test_a_member_that_came_once_is_given(answers: Answers) -> None:
     episode(answers)
     episode(answers, alerts=[])
     episode(answers)
-    assert not is_not_given(answers, "episode.alerts")
+    assert not is_not_given(answers, "Episode.alerts")
 
 
 def test_another_process_knows_the_same(answers: Answers, vault: Vault, clock: Clock) -> None:
     episode(answers)
-    assert is_not_given(Answers(vault, clock), "episode.alerts")
+    assert is_not_given(Answers(vault, clock), "Episode.alerts")
     episode(answers, alerts=[])
-    assert not is_not_given(Answers(vault, clock), "episode.alerts")
+    assert not is_not_given(Answers(vault, clock), "Episode.alerts")
 
 
 def test_a_member_that_comes_no_more_is_not_given(answers: Answers, vault: Vault, clock: Clock) -> None:
@@ -81,24 +81,24 @@ def test_a_member_that_comes_no_more_is_not_given(answers: Answers, vault: Vault
     for _time in range(RECORDS - 1):
         clock.advance(11)
         episode(answers)
-    assert not is_not_given(answers, "episode.alerts")
+    assert not is_not_given(answers, "Episode.alerts")
     clock.advance(11)
     episode(answers)
-    assert is_not_given(answers, "episode.alerts")
-    assert is_not_given(Answers(vault, clock), "episode.alerts")
+    assert is_not_given(answers, "Episode.alerts")
+    assert is_not_given(Answers(vault, clock), "Episode.alerts")
 
 
 def test_what_is_declared_to_mean_none_is_never_missing(vault: Vault, clock: Clock) -> None:
     answers = Answers(
-        vault, clock, lambda clinic: frozenset({"episode.alerts"} if clinic == "riverside" else ())
+        vault, clock, lambda clinic: frozenset({"Episode.alerts"} if clinic == "riverside" else ())
     )
     episode(answers)
-    assert not is_not_given(answers, "episode.alerts")
+    assert not is_not_given(answers, "Episode.alerts")
     assert (
-        "episode.alerts"
+        "Episode.alerts"
         not in answers.members.missing("riverside")["GET /api/patient-portal/episodes/{episodeId}"]
     )
-    assert is_not_given(answers, "episode.embryos")
+    assert is_not_given(answers, "Episode.embryos")
 
 
 def test_what_teaches_nothing_new_writes_nothing(
@@ -118,10 +118,10 @@ def test_once_enough_was_looked_at_answers_are_looked_at_now_and_then(answers: A
     for _time in range(50):
         episode(answers)
     episode(answers, alerts=[])
-    assert is_not_given(answers, "episode.alerts"), "this one wasn't looked at"
+    assert is_not_given(answers, "Episode.alerts"), "this one wasn't looked at"
     clock.advance(11)
     episode(answers, alerts=[])
-    assert not is_not_given(answers, "episode.alerts")
+    assert not is_not_given(answers, "Episode.alerts")
 
 
 def test_a_store_that_takes_no_writes_stops_nobody(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_a_store_that_takes_no_writes_stops_nobody(answers: Answers, monkeypatch
 
     monkeypatch.setattr(SqliteStore, "insert", full)
     episode(answers)
-    assert is_not_given(answers, "episode.alerts")
+    assert is_not_given(answers, "Episode.alerts")
 
 
 def test_what_stood_there_is_kept_nowhere(answers: Answers, vault: Vault, clock: Clock) -> None:
