@@ -132,7 +132,12 @@ def _users(module: Module, wanted: Name) -> list[str]:
     return [name for name, used in module.uses.items() if wanted in {_resolve(module, one) for one in used}]
 
 
-_MACHINERY = {"portal.services.client", "portal.services.reference_cache", "portal.services.endpoints"}
+_MACHINERY = {
+    "portal.services.client",
+    "portal.services.endpoints",
+    "portal.services.exchanges",
+    "portal.services.reference_cache",
+}
 
 
 @cache
