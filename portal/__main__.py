@@ -90,6 +90,15 @@ def _check(*, settings_alone: bool) -> int:
     except SettingsError as error:
         print(*error.faults, sep="\n", file=sys.stderr)
         return 2
+    if any(tenant.dialect for tenant in settings.tenants.by_key.values()):
+        from portal.services.dialects.file import DialectError
+        from portal.services.dialects.load import load_dialects
+
+        try:
+            load_dialects(settings.tenants, os.environ)
+        except DialectError as error:
+            print(*error.faults, sep="\n", file=sys.stderr)
+            return 2
     if settings_alone:
         return 0
     from portal.operate.check import run

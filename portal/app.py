@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
 from portal.clock import Clock
 from portal.config.settings import Settings
+from portal.config.tenants import Tenants
 from portal.context import Context
 from portal.http import transport
 from portal.http.circuit_breaker import Breakers
@@ -54,6 +56,8 @@ from portal.web.templates import PortalEnvironment
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+    from portal.services.dialects.dialect import Dialect
 
 ROOT = Path(__file__).parents[1]
 
@@ -144,11 +148,27 @@ def _measure(made: Context) -> None:
         metrics.threads(made.settings.threads)
 
 
+def _dialects(tenants: Tenants) -> Mapping[str, Dialect]:
+    """The dialects of the clinics' APIs; a portal whose APIs have none doesn't even load what reads them."""
+    if not any(tenant.dialect for tenant in tenants.by_key.values()):
+        return {}
+    from portal.services.dialects.load import load_dialects
+
+    return load_dialects(tenants, os.environ)
+
+
+def _declared(dialects: Mapping[str, Dialect], clinic: str) -> frozenset[str]:
+    """The members that a clinic's dialect says are left out where they are empty."""
+    dialect = dialects.get(clinic)
+    return dialect.absent_means_none if dialect else frozenset()
+
+
 def _new_context(settings: Settings, clock: Clock) -> Context:
     vault = Vault(open_store(settings.store_url, clock), settings.secret_keys, clock)
     sessions = Sessions(vault, settings.tenants, settings.sessions, clock)
     providers = Providers(settings.timeouts, clock, settings.breaker)
     checkpoints = Checkpoints(vault.store, clock, days=settings.audit_days)
+    dialects = _dialects(settings.tenants)
     audit_trail = Audit(settings.audit, settings.secret_keys[0], clock, checkpoints)
     return Context(
         settings=settings,
@@ -159,9 +179,10 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
         sign_in=SignIn(vault, providers, settings.timeouts, clock),
         refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
         references=ReferenceCache(vault, settings.secret_keys, clock, settings.cache_url),
+        dialects=dialects,
         breakers=Breakers(settings.breaker, clock),
         capabilities=Capabilities(vault, clock),
-        answers=Answers(vault, clock),
+        answers=Answers(vault, clock, partial(_declared, dialects)),
         operations=Operations(vault, clock),
         copies=Copies(vault, clock),
         readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock, audit=audit_trail),

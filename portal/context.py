@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from flask import current_app
 
@@ -23,6 +24,9 @@ from portal.state.operations import Operations
 from portal.state.sessions import Session, Sessions
 from portal.store.vault import Vault
 
+if TYPE_CHECKING:
+    from portal.services.dialects.dialect import Dialect
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -36,6 +40,7 @@ class Context:
     sign_in: SignIn
     refresher: Refresher
     references: ReferenceCache
+    dialects: Mapping[str, Dialect]
     breakers: Breakers
     capabilities: Capabilities
     answers: Answers

@@ -97,6 +97,7 @@ class Tenant:
     identity_origins: tuple[str, ...]
     document_seal: DocumentSeal | None
     contact: Contact | None
+    dialect: Path | None
 
     @property
     def auth_origin(self) -> str:
@@ -172,8 +173,10 @@ class _Reader:
         self.tenants: dict[str, Tenant] = {}
         self.faults: list[str] = []
         self._hosts: dict[str, str] = {}
+        self._folder = Path()
 
     def read(self, file: Path) -> None:
+        self._folder = file.parent
         try:
             document = cast("_Table", tomllib.loads(file.read_text(encoding="utf-8")))
         except OSError as error:
@@ -217,7 +220,16 @@ class _Reader:
                 "id_token_hint",
                 "identity_origins",
             ),
-            *("base_url", "auth_url", "scope", "roles", "service_client", "document_seal", "contact"),
+            *(
+                "base_url",
+                "auth_url",
+                "scope",
+                "roles",
+                "service_client",
+                "document_seal",
+                "contact",
+                "dialect",
+            ),
         }
         self.faults += [f"{where}.{unknown}: is no setting of a tenant" for unknown in table.keys() - known]
         shared = {**care, **table}
@@ -258,6 +270,7 @@ class _Reader:
             identity_origins=tuple(self._texts(shared, "identity_origins", where, default=[])),
             document_seal=self._document_seal(table, where),
             contact=self._contact(table, where, country),
+            dialect=self._dialect(shared, where),
         )
 
     def _table(self, table: _Table, key: str, where: str) -> _Table:
@@ -357,6 +370,11 @@ class _Reader:
         contact, faults = read_contact(self._table(table, "contact", where), f"{where}.contact", country)
         self.faults += faults
         return contact
+
+    def _dialect(self, table: _Table, where: str) -> Path | None:
+        """The file that says how this API differs, beside the tenants file; what it says is checked by the services."""
+        name = self._text(table, "dialect", where, default="")
+        return self._folder / name if name else None
 
     def _params(self, table: _Table, where: str) -> Mapping[str, str]:
         params = self._table(table, "authorize_params", where)

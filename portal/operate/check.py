@@ -29,6 +29,8 @@ from portal.config.tenants import Client, Tenant, contrast
 from portal.http import transport
 from portal.http.transport import Answer, Call, TransportError
 from portal.printing.credentials import CannotSeal, read_credentials
+from portal.services.dialects.dialect import Dialect
+from portal.services.dialects.load import load_dialects
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import LEEWAY, oauth_session
@@ -77,12 +79,14 @@ def findings(settings: Settings) -> Iterator[Finding]:
         yield from _folder("audit's folder", Path(settings.audit))
     yield _printing()
     yield from _document_seals(tenants)
+    yield from _dialects(settings)
     for auth_url, origins in sorted({(one.auth_url, one.identity_origins) for one in tenants}):
         there = [one for one in tenants if (one.auth_url, one.identity_origins) == (auth_url, origins)]
         provider = Provider(auth_url, origins, settings.timeouts, time.time, 0)
         yield from _identity(there, provider, settings.timeouts)
-    for base_url in sorted({one.base_url for one in tenants}):
-        yield from _care_api(base_url, settings.timeouts)
+    dialects = load_dialects(settings.tenants, os.environ)
+    for base_url, path in sorted({(one.base_url, _list_path(dialects.get(one.key))) for one in tenants}):
+        yield from _care_api(base_url, path, settings.timeouts)
 
 
 def _settings(settings: Settings) -> Finding:
@@ -154,6 +158,17 @@ def _document_seals(tenants: list[Tenant]) -> Iterator[Finding]:
         yield Finding(what, f"the certificate is good until {credentials.ends_at:%Y-%m-%d}", todo)
     if not any(tenant.document_seal for tenant in tenants):
         yield Finding("document seals", "none is configured: copies of consent forms come unsealed")
+
+
+def _dialects(settings: Settings) -> Iterator[Finding]:
+    """Faults in them end the check before it begins: they are named with the settings' own."""
+    for tenant in settings.tenants.by_key.values():
+        if tenant.dialect:
+            yield Finding(f"tenants.{tenant.key}.dialect", f"{tenant.dialect} can be used")
+
+
+def _list_path(dialect: Dialect | None) -> str:
+    return dialect.template(LIST_CONSENTS) if dialect else LIST_CONSENTS.template
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
@@ -321,10 +336,10 @@ def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -
     return Finding(what, "is accepted by the identity server")
 
 
-def _care_api(base_url: str, timeouts: Timeouts) -> Iterator[Finding]:
+def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]:
     """Ask for what needs a token, without one: a 401 shows that it is there and protected."""
     what = f"care API {base_url}"
-    answer = _get(base_url + LIST_CONSENTS.template, timeouts)
+    answer = _get(base_url + path, timeouts)
     if isinstance(answer, str):
         yield Finding(
             what, answer, "Look at base_url, and at the way there (name, firewall, TLS)", is_fault=True

@@ -9,9 +9,11 @@ from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import NotFound
 
 
-def path_text(endpoint: Endpoint, ids: Mapping[str, str]) -> str:
-    """Return the path with the ids in their places; raise NotFound for one that would change its meaning."""
-    path = endpoint.template
+def path_text(endpoint: Endpoint, ids: Mapping[str, str], template: str | None = None) -> str:
+    """Return the path (of another `template`, if given) with the ids in their places; raise NotFound for one that would
+    change its meaning.
+    """
+    path = endpoint.template if template is None else template
     for name, value in ids.items():
         if value in ("", ".", ".."):  # a server would take it for another address (RFC 3986 §5.2.4)
             raise NotFound

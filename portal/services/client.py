@@ -26,6 +26,7 @@ from portal.services.errors import (
     BadResponse,
     CareError,
     CircuitOpen,
+    FailureForms,
     NotOffered,
     StepUpNeeded,
     Unavailable,
@@ -53,6 +54,39 @@ class Bearer(Protocol):
         ...
 
 
+class Translator(FailureForms, Protocol):
+    """An API of another dialect (portal.services.dialects)."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What every call says besides."""
+        ...
+
+    def template(self, endpoint: Endpoint) -> str:
+        """Return the endpoint's path there."""
+        ...
+
+    def query(self, endpoint: Endpoint, query: Query | None) -> Query:
+        """Return the query as it is put there."""
+        ...
+
+    def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
+        """Return the body as it is written there, with the headers that go with it."""
+        ...
+
+    def read(self, answer: object, into: type[T]) -> object:
+        """Return an answer's JSON in the portal's names and forms."""
+        ...
+
+    def is_nothing(self, answer: object) -> bool:
+        """Return whether an answer holds an empty envelope."""
+        ...
+
+    def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
+        """Return the record with the stamp that its headers give."""
+        ...
+
+
 class References(Protocol):
     """Where reference data come from (portal.services.reference_cache)."""
 
@@ -72,8 +106,13 @@ class Observer(Protocol):
         """Count a call that took so many seconds; `in_vain` where the API failed or didn't answer."""
         ...
 
-    def decoded(self, endpoint: Endpoint, body: bytes, into: type[object], *, has_unknown: bool) -> None:
-        """Look at an answer that could be read; `has_unknown` where a value in it is in no enumeration."""
+    def decoded(
+        self, endpoint: Endpoint, plain: Callable[[], object], into: type[object], *, has_unknown: bool
+    ) -> None:
+        """Look at an answer that could be read; `has_unknown` where a value in it is in no enumeration.
+
+        `plain` returns it as JSON's own kinds of values, under the portal's names; it raises BadResponse.
+        """
         ...
 
     def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
@@ -93,7 +132,8 @@ class Care:
     raises Unavailable where that must not happen. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
     process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
-    read anew each time. `observer` is told of every answer.
+    read anew each time. `observer` is told of every answer. `dialect` stands between the portal and an API that differs
+    from what it expects.
     """
 
     base_url: str
@@ -113,6 +153,7 @@ class Care:
     before_act: Callable[[], None] = lambda: None
     breakers: Breakers = field(default_factory=Breakers)
     observer: Observer | None = None
+    dialect: Translator | None = None
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
         """GET a record or a list. Raises CareError; an empty answer is a BadResponse."""
@@ -158,7 +199,9 @@ class Care:
         finally:  # an answer that got lost may have been an act
             if self.references:
                 self.references.move_on(self)
-        return self._decoded(endpoint, answer, into) if answer.body.strip() else None
+        if not answer.body.strip() or (self.dialect and _holds_nothing(answer.body, self.dialect)):
+            return None
+        return self._decoded(endpoint, answer, into)
 
     def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
         """GET reference data, through the cache if there is one."""
@@ -218,7 +261,10 @@ class Care:
         accepted: tuple[int, ...] = (200, 201, 202, 204),
     ) -> Answer:
         """Send one call, renewing the token once if it is refused; return the answer or raise CareError."""
-        payload = None if body is None else decoding.encode(body)
+        payload = None
+        if body is not None:
+            payload, conditions = self._payload(endpoint, body)
+            headers = [*(headers or []), *conditions]
         token = self.bearer.token()
         answer = self._attempt(endpoint, query, ids or {}, payload, token, operation, headers or [])
         if answer.status == 401 and step_up_age(answer.headers.get("www-authenticate")) is None:
@@ -345,15 +391,29 @@ class Care:
         limits = self.limits()
         if payload is not None:
             headers.append(("Content-Type", "application/json"))
+        if self.dialect and self.dialect.headers:
+            headers = with_fixed(headers, self.dialect.headers)
         return Call(
             endpoint.method,
-            self.base_url + path_text(endpoint, ids) + query_text(query),
+            self.address(endpoint, query, ids),
             headers,
             payload,
             connect_timeout=limits.connect,
             timeout=limits.read,
             max_bytes=max_bytes,
         )
+
+    def address(self, endpoint: Endpoint, query: Query | None, ids: Mapping[str, str]) -> str:
+        """Return where a call goes to, in the API's own dialect."""
+        if self.dialect is None:
+            return self.base_url + path_text(endpoint, ids) + query_text(query)
+        path = path_text(endpoint, ids, self.dialect.template(endpoint))
+        return self.base_url + path + query_text(self.dialect.query(endpoint, query))
+
+    def _payload(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
+        if self.dialect is None:
+            return decoding.encode(body), []
+        return self.dialect.sent(endpoint, body)
 
     def limits(self) -> Timeouts:
         """Return the time limits of a call that begins now; raise Unavailable when the page's time is over."""
@@ -391,7 +451,15 @@ class Care:
             endpoint=endpoint,
             retry_after=answer.headers.get("retry-after"),
             challenge=answer.headers.get("www-authenticate"),
+            forms=self.dialect,
         )
+
+    def translated(self, body: bytes, into: type[T]) -> T:
+        """Return what a body holds, read in the API's own dialect; raise BadResponse."""
+        dialect = self.dialect
+        if dialect is None:
+            return decoding.decode(body, into)
+        return decoding.decode_translated(body, into, lambda answer: dialect.read(answer, into))
 
     def _decoded(self, endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
         try:
@@ -402,23 +470,31 @@ class Care:
         if fields := getattr(record, "unreadable", ()):
             self._log_unreadable(endpoint, answer, fields[0], len(fields))
             self.on_unreadable(len(fields))
-        return record
+        return self.dialect.with_stamp(record, answer.headers) if self.dialect else record
 
     def decode(self, endpoint: Endpoint, body: bytes, into: type[T]) -> T:
-        """Read an answer, and let the observer look at it. Raises BadResponse."""
+        """The same, and let the observer look at it. Raises BadResponse."""
         observer = self.observer
         if observer is None:
-            return decoding.decode(body, into)
+            return self.translated(body, into)
         decoding.noticed.unknown_value = False
         try:
-            record = decoding.decode(body, into)
+            record = self.translated(body, into)
         except BadResponse as error:
             observer.left_out(endpoint, (error.field,))
             raise
-        observer.decoded(endpoint, body, into, has_unknown=decoding.noticed.unknown_value)
+        has_unknown = decoding.noticed.unknown_value
+        observer.decoded(endpoint, lambda: self._plain(body, into), into, has_unknown=has_unknown)
         if fields := getattr(record, "unreadable", ()):
             observer.left_out(endpoint, fields)
         return record
+
+    def _plain(self, body: bytes, into: type[object]) -> object:
+        """What a body holds as JSON's own kinds of values, under the portal's names; raise BadResponse."""
+        dialect = self.dialect
+        if dialect is None:
+            return decoding.decode(body, object)
+        return decoding.decode_translated(body, object, lambda answer: dialect.read(answer, into))
 
     def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str, records: int = 0) -> None:
         """Say which member of which endpoint's answer can't be read, and of how many records; never what stood there."""
@@ -440,6 +516,19 @@ class _Begun:
 _ALLOWED = frozenset(ALL)
 _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
 """The groups that a read can tell to be well again. Only they have a breaker: a person's act is no probe."""
+
+
+def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the headers with those that the API always wants, which stand instead of the portal's own."""
+    replaced = {name.lower() for name in fixed}
+    return [*((name, value) for name, value in headers if name.lower() not in replaced), *fixed.items()]
+
+
+def _holds_nothing(body: bytes, dialect: Translator) -> bool:
+    try:
+        return decoding.decode_translated(body, bool, dialect.is_nothing)
+    except BadResponse:
+        return False
 
 
 def _content(begun: _Begun) -> Content:

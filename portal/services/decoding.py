@@ -164,6 +164,21 @@ def decode(body: bytes, into: type[T]) -> T:
     return _decode_forgivingly(body, into)
 
 
+def decode_translated(body: bytes, into: type[T], translate: Callable[[object], object]) -> T:
+    """The same for an API with a dialect: `translate` brings what the body holds into the portal's names and forms."""
+    try:
+        answer = translate(_json(body.removeprefix(codecs.BOM_UTF8)))
+    except (ValueError, OverflowError, RecursionError):
+        raise BadResponse("$") from None
+    if into is object:
+        return cast("T", answer)
+    try:
+        return msgspec.convert(answer, into)
+    except (msgspec.ValidationError, ValueError, OverflowError, RecursionError):
+        pass  # not as expected: read it the forgiving way, below
+    return _forgiven(answer, into)
+
+
 def encode(value: object) -> bytes:
     """`value` as JSON in UTF-8: records with camelCase members, instants as ISO 8601 ("Z" for UTC)."""
     return msgspec.json.encode(value)
@@ -184,6 +199,13 @@ def _decoder(into: type[T]) -> msgspec.json.Decoder[T]:
 def _decode_forgivingly(body: bytes, into: type[T]) -> T:
     try:
         answer = _json(body)
+    except (ValueError, OverflowError, RecursionError):
+        raise BadResponse("$") from None
+    return _forgiven(answer, into)
+
+
+def _forgiven(answer: object, into: type[T]) -> T:
+    try:
         if get_origin(into) is Page and isinstance(answer, dict):
             return _page(cast("dict[str, object]", answer), into)
         return msgspec.convert(_mender(into)(answer), into, strict=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import cast
+from typing import Protocol, cast
 
 import msgspec
 
@@ -114,6 +114,30 @@ class BadResponse(CareError):
         self.field = field
 
 
+class FailureForms(Protocol):
+    """Where an API of another dialect says what is wrong (portal.services.dialects)."""
+
+    def status(self, status: int) -> int:
+        """Return what a status means here."""
+        ...
+
+    def code_of(self, answer: object) -> str | None:
+        """Return the code by the rule's name, None where it isn't known where one stands."""
+        ...
+
+    def rule_of(self, code: str) -> str:
+        """Return the rule that the API calls `code`."""
+        ...
+
+    def fields_of(self, answer: object) -> list[str] | None:
+        """Return the members found fault with, None where it isn't known where they stand."""
+        ...
+
+    def our_name(self, endpoint: Endpoint, theirs: str) -> str:
+        """Return the portal's name of a member that was sent."""
+        ...
+
+
 def from_answer(
     status: int,
     body: bytes,
@@ -122,24 +146,27 @@ def from_answer(
     endpoint: Endpoint,
     retry_after: str | None = None,
     challenge: str | None = None,
+    forms: FailureForms | None = None,
 ) -> CareError:
     """The error that an unsuccessful answer stands for, whichever dialect its body is in.
 
     Reads the bodies of ABP, problem details (RFC 9457) and OAuth (RFC 6750 §3.1); HTML, empty or broken ones
     count as no body. `retry_after` and `challenge` (WWW-Authenticate) are headers as they came. See docs/assumptions.md.
+    `forms` says where an API of another dialect puts them; what it doesn't say is looked for as in any answer.
     """
     answer = _json(body, media_type)
+    status = forms.status(status) if forms else status
     if status in (408, 425, 429) or (status >= 500 and status != 501):
         outcome_known = endpoint.is_safe or status in (425, 429)
         return Unavailable(f"status {status}", retry_seconds(retry_after), outcome_known)
     match status:
         case 400 | 422:
-            return _invalid(answer, endpoint)
+            return _invalid(answer, endpoint, forms)
         case 401:
             max_age = step_up_age(challenge)
             return TokenRefused() if max_age is None else StepUpNeeded(max_age)
         case 403:
-            return _forbidden(answer)
+            return _forbidden(answer, forms)
         case 404 | 410:
             return NotFound()
         case 409 | 412:
@@ -175,8 +202,9 @@ _MAX_AGE = re.compile(r'(?:^|[\s,])max_age\s*=\s*"?([0-9]{1,9})(?=["\s,]|$)', re
 _PERMISSION_CODES = re.compile(r"insufficient_scope|access_denied|invalid_token|Volo\.Authorization:.*", re.I)
 
 
-def _forbidden(answer: object) -> CareError:
-    code = _code(answer)
+def _forbidden(answer: object, forms: FailureForms | None) -> CareError:
+    code = (forms.code_of(answer) if forms else None) or _code(answer)
+    code = forms.rule_of(code) if forms and code else code
     if not code or _PERMISSION_CODES.fullmatch(code):
         return NotAllowed()
     rule = code.rpartition(":")[2]
@@ -185,9 +213,12 @@ def _forbidden(answer: object) -> CareError:
     return Refused(rule)
 
 
-def _invalid(answer: object, endpoint: Endpoint) -> CareError:
+def _invalid(answer: object, endpoint: Endpoint, forms: FailureForms | None) -> CareError:
     by_id = endpoint.names_record or endpoint.id_in_query
-    fields = _fields(answer)
+    names = forms.fields_of(answer) if forms else None
+    names = _named(answer) if names is None else names
+    names = [forms.our_name(endpoint, name) for name in names] if forms else names
+    fields = {_snake(name): ["invalid"] for name in names if _snake(name)}
     if by_id and endpoint.method in ("GET", "DELETE"):
         return NotFound()
     if fields and set(fields) <= {"id", *map(_snake, endpoint.ids)}:
@@ -204,15 +235,15 @@ def _code(answer: object) -> str | None:
     return None
 
 
-def _fields(answer: object) -> dict[str, list[str]]:
-    """The fields that the answer finds fault with, each with its reasons."""
+def _named(answer: object) -> list[str]:
+    """The fields that the answer finds fault with, as it spells them."""
     names: list[object] = []
     for fault in _list(_member(_member(answer, "error"), "validationErrors")):
         names.extend(_list(_member(fault, "members")))
     errors = _member(answer, "errors")  # problem details: {"Title": […]} or [{"pointer": "#/title"}]
     names.extend(_mapping(errors))
     names.extend(_member(fault, "pointer") for fault in _list(errors))
-    return {_snake(name): ["invalid"] for name in names if isinstance(name, str) and _snake(name)}
+    return [name for name in names if isinstance(name, str)]
 
 
 def _snake(name: str) -> str:

@@ -25,9 +25,8 @@ from portal.clock import Clock
 from portal.http.requests_adapter import CurlAdapter
 from portal.http.transport import Answer, Call
 from portal.operate import metrics
-from portal.services import decoding, retry
-from portal.services.addresses import query_text
-from portal.services.client import Care
+from portal.services import retry
+from portal.services.client import Care, with_fixed
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
 from portal.services.errors import BadResponse, CareError, CircuitOpen, Unavailable
 from portal.store import StoreDown, update
@@ -65,9 +64,11 @@ class ReferenceCache:
         """
         if endpoint not in KEPT:
             raise ValueError(f"{endpoint.method} {endpoint.template} is not reference data")
-        asked = requests.Request("GET", f"{care.base_url}{endpoint.template}{query_text(query)}")
+        asked = requests.Request("GET", care.address(endpoint, query, {}))
         asked.headers = {"Accept": "application/json", "Accept-Language": care.language}
         asked.headers["X-Correlation-Id"] = care.correlation_id
+        if care.dialect:
+            asked.headers = dict(with_fixed(list(asked.headers.items()), care.dialect.headers))
         token = care.bearer.token()
         session = self._session(care, endpoint, token)
         try:
@@ -89,7 +90,7 @@ class ReferenceCache:
             if str(failure) == "too large":
                 raise BadResponse("body too large") from failure
             error = Unavailable(str(failure))
-        older = _older(session.cache.get_response(session.cache.create_key(asked.prepare())), into)
+        older = _older(care, session.cache.get_response(session.cache.create_key(asked.prepare())), into)
         if older is None:
             raise error
         metrics.reference("stale")
@@ -141,19 +142,19 @@ def _reference(
     metrics.reference("hit" if is_copy else "miss")
     try:
         if is_copy:
-            return Reference(decoding.decode(response.content, into))
+            return Reference(care.translated(response.content, into))
         return Reference(care.decode(endpoint, response.content, into))
     except BadResponse:
         session.cache.delete(getattr(response, "cache_key", ""))
         raise
 
 
-def _older(copy: CachedResponse | None, into: type[T]) -> Reference[T] | None:
+def _older(care: Care, copy: CachedResponse | None, into: type[T]) -> Reference[T] | None:
     """Return what the copy holds, with when it was read or last found unchanged; None if that is too long ago."""
     as_of = copy.expires - FRESH if copy and copy.expires else None
     if copy is None or as_of is None or as_of < datetime.now(UTC) - STALE:
         return None
     try:
-        return Reference(decoding.decode(copy.content, into), as_of=as_of)
+        return Reference(care.translated(copy.content, into), as_of=as_of)
     except BadResponse:
         return None

@@ -156,6 +156,7 @@ def care_of(person: Person) -> Care:
         before_act=audit.assure,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
+        dialect=the.dialects.get(tenant.key),
     )
 
 

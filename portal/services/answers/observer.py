@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from portal.clock import Clock
-from portal.services import decoding
 from portal.services.answers.figures import Figures
 from portal.services.answers.members import Members
 from portal.services.answers.shape import kinds_within, look, members_of
@@ -28,14 +27,16 @@ class ClinicObserver:
         """Count a call that was answered in so many seconds; `in_vain` by a server's failure, or not at all."""
         self.figures.called(self.clinic, _name(endpoint), seconds, in_vain=in_vain)
 
-    def decoded(self, endpoint: Endpoint, body: bytes, into: type[object], *, has_unknown: bool) -> None:
+    def decoded(
+        self, endpoint: Endpoint, plain: Callable[[], object], into: type[object], *, has_unknown: bool
+    ) -> None:
         """Look at an answer that was read: now and then, and whenever it `has_unknown` values."""
         name = _name(endpoint)
         is_due = self.members.is_due(self.clinic, name)
         if not is_due and not has_unknown:
             return
         try:
-            answer = decoding.decode(body, object)
+            answer = plain()
         except BadResponse:
             return
         found = look(answer, into)

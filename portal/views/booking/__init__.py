@@ -248,6 +248,7 @@ def _care() -> ServiceCare:
         before_act=audit.assure,
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
+        dialect=the.dialects.get(tenant.key),
         clinic=tenant.tenant_id or tenant.key,
     )
 

@@ -1,0 +1,197 @@
+"""Forms of single values: times, days, numbers and truth, from the API's form to JSON's usual one and back.
+
+What can't be read stays as it came, so that the check after names its member.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from portal.dates import in_zone
+
+Convert: TypeAlias = Callable[[object], object]
+"""Brings a JSON value from one form into another; what it doesn't know stays as it came."""
+
+EPOCH = {"epoch_s": 1, "epoch_ms": 1000}
+"""Instants as a number since 1970-01-01T00:00Z, by how many make a second."""
+
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_PARTS = {
+    "yyyy": (r"(?P<year>\d{4})", "{0.year:04d}"),
+    "MM": (r"(?P<month>\d{1,2})", "{0.month:02d}"),
+    "dd": (r"(?P<day>\d{1,2})", "{0.day:02d}"),
+    "HH": (r"(?P<hour>\d{1,2})", "{0.hour:02d}"),
+    "mm": (r"(?P<minute>\d{2})", "{0.minute:02d}"),
+    "ss": (r"(?P<second>\d{2})", "{0.second:02d}"),
+}
+_TOKEN = re.compile("|".join(_PARTS) + "|.", re.DOTALL)
+_REMEMBERED = 4096
+
+
+class Pattern:
+    """A pattern of `yyyy MM dd HH mm ss` and what stands between, such as `dd/MM/yyyy`; raises ValueError if it is none."""
+
+    def __init__(self, text: str, *, has_time: bool) -> None:
+        tokens = _TOKEN.findall(text)
+        parts = [token for token in tokens if token in _PARTS]
+        wanted = {"yyyy", "MM", "dd"}
+        if len(parts) != len(set(parts)) or not wanted <= set(parts):
+            raise ValueError(text)
+        if any(one.isalpha() and one not in (*_PARTS, "T") for one in tokens):
+            raise ValueError(text)
+        if has_time is not ("HH" in parts) or (has_time and "mm" not in parts):
+            raise ValueError(text)
+        if not has_time and {"mm", "ss"} & set(parts):
+            raise ValueError(text)
+        self._regex = re.compile(
+            "".join(_PARTS[one][0] if one in _PARTS else re.escape(one) for one in tokens)
+        )
+        self._written = "".join(
+            _PARTS[one][1] if one in _PARTS else one.replace("{", "{{").replace("}", "}}") for one in tokens
+        )
+
+    def read(self, text: str) -> datetime:
+        """The time that is written there, without a zone; raises ValueError."""
+        found = self._regex.fullmatch(text.strip())
+        if found is None:
+            raise ValueError(text)
+        part = {name: int(value) for name, value in found.groupdict().items()}
+        hour, minute, second = (part.get(name, 0) for name in ("hour", "minute", "second"))
+        return datetime(part["year"], part["month"], part["day"], hour, minute, second)
+
+    def write(self, at: date) -> str:
+        """That time, or day, as text."""
+        return self._written.format(at)
+
+
+def read_instant(form: str, zone: ZoneInfo) -> Convert | None:
+    """From the API's form to an aware time in UTC; None where nothing is to be done. A time without a zone is `zone`'s."""
+    if form in EPOCH:
+        return _reader_of_epoch(EPOCH[form])
+    if form == "iso" and zone.key == "UTC":
+        return None
+    pattern = None if form == "iso" else Pattern(form, has_time=True)
+
+    @lru_cache(_REMEMBERED)
+    def read(text: str) -> datetime:
+        try:
+            at = pattern.read(text) if pattern else datetime.fromisoformat(text.strip())
+        except ValueError:
+            at = datetime.fromisoformat(text.strip())
+        return in_zone(at if at.tzinfo else at.replace(tzinfo=zone), UTC)
+
+    return _forgiving(read)
+
+
+def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
+    """From ISO 8601 to the API's form."""
+    if form in EPOCH:
+        second = EPOCH[form]
+        return _forgiving(
+            lambda text: round((datetime.fromisoformat(text) - _START).total_seconds() * second)
+        )
+    if form == "iso":
+        return None
+    pattern = Pattern(form, has_time=True)
+    return _forgiving(lambda text: pattern.write(in_zone(datetime.fromisoformat(text), zone)))
+
+
+def read_day(form: str, zone: ZoneInfo) -> Convert | None:
+    """From the API's form to a day; one that is given as an instant is the day that it is in `zone`."""
+    if form in EPOCH:
+        instant = _reader_of_epoch(EPOCH[form])
+
+        def day_of(value: object) -> object:
+            at = instant(value)
+            return in_zone(at, zone).date() if isinstance(at, datetime) else value
+
+        return day_of
+    if form == "iso":
+        return None
+    pattern = Pattern(form, has_time=False)
+
+    @lru_cache(_REMEMBERED)
+    def read(text: str) -> date:
+        return pattern.read(text).date()
+
+    return _forgiving(read)
+
+
+def write_day(form: str, zone: ZoneInfo) -> Convert | None:
+    """From `YYYY-MM-DD` to the API's form."""
+    if form in EPOCH:
+        second = EPOCH[form]
+
+        def midnight(text: str) -> int:
+            at = datetime.fromisoformat(text).replace(tzinfo=zone)
+            return round((at - _START).total_seconds() * second)
+
+        return _forgiving(midnight)
+    if form == "iso":
+        return None
+    pattern = Pattern(form, has_time=False)
+    return _forgiving(lambda text: pattern.write(date.fromisoformat(text)))
+
+
+def number_from_text(value: object) -> object:
+    """A number that is given as text."""
+    if not isinstance(value, str) or len(value) > 40:
+        return value
+    try:
+        return int(value) if re.fullmatch(r"\s*[+-]?\d+\s*", value) else float(value)
+    except ValueError:
+        return value
+
+
+def number_as_text(value: object) -> object:
+    """A number as text."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def read_truth(true: str | int, false: str | int) -> Convert:
+    """True and false from the API's two words, in any case, or its two numbers."""
+    table = {**_spellings(true, True), **_spellings(false, False)}
+    return lambda value: table.get(_folded(value), value) if isinstance(value, str | int) else value
+
+
+def write_truth(true: str | int, false: str | int) -> Convert:
+    """The API's two words, or numbers, for true and false."""
+    return lambda value: (true if value else false) if isinstance(value, bool) else value
+
+
+def _spellings(value: str | int, meaning: bool) -> dict[object, bool]:
+    return {_folded(value): meaning}
+
+
+def _folded(value: str | int) -> str | int:
+    return value.strip().casefold() if isinstance(value, str) else value
+
+
+def _reader_of_epoch(second: int) -> Convert:
+    def read(value: object) -> object:
+        number = number_from_text(value)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return value
+        try:
+            return _START + timedelta(microseconds=round(number * (1_000_000 // second)))
+        except (OverflowError, ValueError):
+            return value
+
+    return read
+
+
+def _forgiving(convert: Callable[[str], object]) -> Convert:
+    def converted(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return convert(value)
+        except (ValueError, OverflowError):
+            return value
+
+    return converted

@@ -1,0 +1,226 @@
+"""From an API's answer, in its dialect, to the JSON values that the portal's records are made from.
+
+Each record gets a function of its own, made once. What doesn't fit is left as it came: decoding names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from msgspec import inspect
+
+from portal.services.decoding import Choice, Page
+from portal.services.dialects import forms
+from portal.services.dialects.forms import Convert
+from portal.services.dialects.naming import STYLES, folded
+from portal.services.dialects.rules import Code, Rules
+from portal.services.dialects.shapes import Member, family, members_of
+
+
+class Reading:
+    """Reads answers by a dialect's rules; `keeps_unknown` lets members that nobody reads stand, as "? name": null."""
+
+    def __init__(self, rules: Rules, *, keeps_unknown: bool = False) -> None:
+        self.rules = rules
+        self.keeps_unknown = keeps_unknown
+        self._instant = forms.read_instant(rules.instants, rules.zone)
+        self._day = forms.read_day(rules.days, rules.zone)
+        self._truth = forms.read_truth(*rules.truth) if rules.truth else None
+        self._made: dict[type, Convert] = {}
+
+    def of(self, answer: Any) -> Convert:
+        """The function for answers of a type: a record, or a `Page` of them."""
+        if getattr(answer, "__origin__", None) is Page:
+            return self._page(self.record(answer.__args__[0]))
+        if not isinstance(answer, type) or answer in (object, bytes):
+            return self.opened
+        record = self.record(answer)
+        return lambda value: record(self.opened(value))
+
+    def opened(self, value: object) -> object:
+        """What lies in the envelopes."""
+        for name in self.rules.envelopes:
+            if value.__class__ is dict:
+                value = cast("dict[str, object]", value).get(name, value)
+        return value
+
+    def record(self, shape: type) -> Convert:
+        """The function for one record; a record within itself isn't among them."""
+        if shape not in self._made:
+            self._made[shape] = self._record(shape)
+        return self._made[shape]
+
+    def _record(self, shape: type) -> Convert:
+        known: dict[str, tuple[str, Convert | None, bool]] = {}
+        deep: list[tuple[str, list[str], Convert | None]] = []
+        fillers: list[tuple[str, object]] = []
+        for member in members_of(shape):
+            convert = self.convert(shape, member)
+            name = self.rules.name_of(shape, member.name)
+            if "." in name:
+                deep.append((member.name, name.split("."), convert))
+            else:
+                known[name] = (member.name, convert, member.required or member.nullable)
+            if any(f"{one}.{member.name}" in self.rules.absent_means_none for one in family(shape)):
+                fillers.append((member.name, [] if isinstance(member.type, inspect.VarTupleType) else None))
+        keeps_unknown = self.keeps_unknown
+
+        def read(value: object) -> object:
+            if value.__class__ is not dict:
+                return value
+            found: dict[str, object] = {}
+            for name, given in cast("dict[str, object]", value).items():
+                entry = known.get(name)
+                if entry is None:
+                    if keeps_unknown:
+                        found[f"? {name}"] = None
+                    continue
+                ours, convert, keeps_null = entry
+                if given is None:
+                    if keeps_null:
+                        found[ours] = None
+                else:
+                    found[ours] = convert(given) if convert else given
+            for ours, path, convert in deep:
+                given = at_path(value, path)
+                if given is not None:
+                    found[ours] = convert(given) if convert else given
+            for ours, nothing in fillers:
+                if found.get(ours) is None:
+                    found[ours] = nothing
+            return found
+
+        return read
+
+    def convert(self, shape: type, member: Member) -> Convert | None:
+        """The function for a member's value, None where it is the same in this dialect."""
+        return self._of_type(member.type, [f"{one}.{member.name}" for one in family(shape)])
+
+    def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
+        match kind:
+            case inspect.StructType(cls=cls):
+                return self.record(cls)
+            case inspect.VarTupleType(item_type=item):
+                return self._items(self._of_type(item, names))
+            case inspect.EnumType(cls=cls):
+                return self._choice(cast("type[Choice]", cls), names)
+            case inspect.DateTimeType():
+                return self._instant
+            case inspect.DateType():
+                return self._day
+            case inspect.IntType() | inspect.FloatType():
+                return forms.number_from_text if self.rules.numbers_as_text else None
+            case inspect.BoolType():
+                return self._truth
+            case inspect.StrType():
+                table = self.rules.table_of(*names)
+                return (
+                    _by_table({code: ours for ours, codes in table.items() for code in codes})
+                    if table
+                    else None
+                )
+            case inspect.DictType():
+                return self._free_members(self.rules.members.get(names[0], {}))
+            case _:
+                return None
+
+    def _items(self, convert: Convert | None) -> Convert | None:
+        envelopes = self.rules.envelopes
+        if convert is None and not envelopes:
+            return None
+
+        def read(value: object) -> object:
+            if value.__class__ is dict and envelopes:
+                value = self.opened(value)
+            if value.__class__ is not list or convert is None:
+                return value
+            return [None if item is None else convert(item) for item in cast("list[object]", value)]
+
+        return read
+
+    def _free_members(self, names: Mapping[str, str]) -> Convert | None:
+        """Members that no record lists, such as those of a notification's `data`: by name, the others in camelCase."""
+        if not names and self.rules.member_style == "camelCase":
+            return None
+        camel = STYLES["camelCase"]
+        ours = {theirs: name for name, theirs in names.items()}
+
+        def read(value: object) -> object:
+            if not isinstance(value, dict):
+                return value
+            given = cast("dict[str, object]", value)
+            return {ours.get(name) or camel(name): member for name, member in given.items()}
+
+        return read
+
+    def _choice(self, choice: type[Choice], names: list[str]) -> Convert:
+        return _by_table(codes_read(self.rules, choice, names))
+
+    def _page(self, record: Convert) -> Convert:
+        rules = self.rules
+        style = STYLES[rules.member_style]
+        total = (rules.total or style("totalCount")).split(".")
+        unread = (rules.unread or style("unreadCount")).split(".")
+        items = rules.items.split(".") if rules.items else None
+        usual = style("items")
+        number = forms.number_from_text
+
+        def read(value: object) -> object:
+            inner = self.opened(value)
+            given = at_path(value, items) if items else None
+            if given is None:
+                given = at_path(inner, [usual]) if inner.__class__ is dict else inner
+            if not isinstance(given, list):
+                # Without a list there is nothing to tell apart: the check after names the member.
+                return {} if given is None else {"items": given}
+            page: dict[str, object] = {
+                "items": [None if one is None else record(one) for one in cast("list[object]", given)]
+            }
+            for name, path in (("totalCount", total), ("unreadCount", unread)):
+                count = at_path(value, path)
+                count = at_path(inner, path) if count is None else count
+                if count is not None:
+                    page[name] = number(count) if rules.numbers_as_text else count
+            return page
+
+        return read
+
+
+def codes_read(rules: Rules, choice: type[Choice], names: list[str]) -> dict[Code, str]:
+    """What each of the API's codes for an enumeration means; also such as are spelt in the dialect's style."""
+    table = rules.table_of(*names, choice.__name__)
+    found: dict[Code, str] = {}
+    for place, member in enumerate(choice):
+        found |= dict.fromkeys(usual_codes(rules, member.value, place), member.value)
+    for ours, codes in table.items():
+        found |= dict.fromkeys(codes, ours)
+    return found
+
+
+def usual_codes(rules: Rules, name: str, place: int) -> tuple[Code, ...]:
+    """How the API writes a value that isn't listed: what is sent comes first."""
+    if rules.enumeration_style == "integers":
+        return (place + rules.first_integer, name)
+    return (STYLES[rules.enumeration_style](name), name)
+
+
+def at_path(value: object, path: list[str]) -> object:
+    """What lies at a path of members, None where there is nothing."""
+    for name in path:
+        if value.__class__ is not dict:
+            return None
+        value = cast("dict[str, object]", value).get(name)
+    return value
+
+
+def _by_table(table: dict[Code, str]) -> Convert:
+    loose = {folded(code): ours for code, ours in table.items() if isinstance(code, str)}
+
+    def read(value: object) -> object:
+        if value.__class__ is str:
+            found = table.get(cast("str", value))
+            return found if found is not None else loose.get(folded(cast("str", value)), value)
+        return table.get(cast("int", value), value) if value.__class__ is int else value
+
+    return read

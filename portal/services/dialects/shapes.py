@@ -1,0 +1,109 @@
+"""The records that dialects speak of, by name, and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from msgspec import inspect
+
+from portal.services.decoding import Choice, Page
+from portal.services.exchanges import EXCHANGES, PART_OF
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a record: its name in JSON as the portal has it, its type, and whether it may be missing or null."""
+
+    record: str
+    name: str
+    type: inspect.Type
+    required: bool
+    nullable: bool
+
+    @property
+    def nested(self) -> type | None:
+        """The record, or the record of the list, that it holds."""
+        shape = self.type.item_type if isinstance(self.type, inspect.VarTupleType) else self.type
+        return shape.cls if isinstance(shape, inspect.StructType) else None
+
+    @property
+    def choice(self) -> type[Choice] | None:
+        """The enumeration that it holds, also as a list's items."""
+        return self.type.cls if isinstance(self.type, inspect.EnumType) else None  # pyright: ignore[reportReturnType]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds any text."""
+        return isinstance(self.type, inspect.StrType)
+
+
+@cache
+def members_of(shape: type) -> tuple[Member, ...]:
+    """The members of a record, those that are the portal's own left out."""
+    info = inspect.type_info(shape)
+    assert isinstance(info, inspect.StructType)
+    found: list[Member] = []
+    for field in info.fields:
+        if field.encode_name.startswith("("):
+            continue
+        kind, nullable = _plain(field.type)
+        found.append(Member(shape.__name__, field.encode_name, kind, field.required, nullable))
+    return tuple(found)
+
+
+def _plain(kind: inspect.Type) -> tuple[inspect.Type, bool]:
+    """The type without "or null", and whether it may be null; a number or a text counts as a number."""
+    if not isinstance(kind, inspect.UnionType):
+        return kind, False
+    rest = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
+    return rest[0], len(rest) < len(kind.types)
+
+
+def record_of(answer: Any) -> type | None:
+    """The record that an answer holds, alone or as a page of them; None for files and where nothing is read."""
+    shape = answer.__args__[0] if getattr(answer, "__origin__", None) is Page else answer
+    return None if shape in (bytes, object) else shape
+
+
+@cache
+def records() -> dict[str, type]:
+    """Every record that is sent or read, by its name."""
+    found: dict[str, type] = {}
+    for exchange in EXCHANGES.values():
+        for shape in (record_of(exchange.answer), exchange.sent):
+            if shape is not None:
+                found |= {one.__name__: one for one in _within(shape, frozenset())}
+    return dict(sorted(found.items()))
+
+
+def _within(shape: type, passed: frozenset[type]) -> Iterator[type]:
+    if shape in passed:
+        return
+    yield shape
+    for member in members_of(shape):
+        if member.nested is not None:
+            yield from _within(member.nested, passed | {shape})
+
+
+@cache
+def choices() -> dict[str, type[Choice]]:
+    """Every enumeration, by its name."""
+    shapes = [*records().values(), *(one.query for one in EXCHANGES.values() if one.query)]
+    found = {member.choice for shape in shapes for member in members_of(shape) if member.choice}
+    return {choice.__name__: choice for choice in sorted(found, key=lambda one: one.__name__)}
+
+
+@cache
+def query_names() -> dict[str, Member]:
+    """Every parameter of a query, by the portal's name for it."""
+    shapes = [exchange.query for exchange in EXCHANGES.values() if exchange.query]
+    return {member.name: member for shape in shapes for member in members_of(shape)}
+
+
+def family(shape: type) -> tuple[str, ...]:
+    """Under which names a record's members may be spoken of: its own, then that of the record that it is part of."""
+    whole = PART_OF.get(shape)
+    return (shape.__name__, *((whole.__name__,) if whole else ()))

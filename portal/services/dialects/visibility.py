@@ -1,0 +1,81 @@
+"""Members of records that no page shows a patient, or not always: a dialect must not show them under another name.
+
+tests/services/dialects/test_visibility.py holds the list against what the pages may show (security of the contract: the
+API leaves these out for patients, and the portal shows them to staff alone).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from portal.services.dialects.naming import folded
+from portal.services.dialects.rules import Rules
+from portal.services.dialects.shapes import family, members_of, records
+
+STAFF_ONLY: Mapping[str, frozenset[str]] = {
+    "Case": frozenset({"caseNumber", "closedReason", "diagnosis", "notes", "title"}),
+    "EmbryoStorage": frozenset({"gradingSystem", "location", "method", "notes"}),
+    "Medication": frozenset({"drugClass"}),
+    "StorageLocation": frozenset({"cane", "canister", "facility", "position", "tank"}),
+}
+"""By record: what staff alone are shown."""
+
+WITHHELD: Mapping[str, frozenset[str]] = {"PgtResult": frozenset({"comment", "condition", "sex"})}
+"""By record: what is held back while an embryo's sex isn't disclosed (portal.services.pgt_results)."""
+
+Where = tuple[str, ...]
+"""The keys that lead to a place in a dialect file."""
+
+
+def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
+    """Two members of one record that the API calls alike, with where the file says so."""
+    for record, shape in records().items():
+        taken: dict[str, str] = {}
+        for member in members_of(shape):
+            name = rules.name_of(shape, member.name)
+            if (other := taken.setdefault(name, member.name)) != member.name:
+                where = next(_whence(rules, shape, (member.name, other)), ("names", "members"))
+                yield where, f"{record}.{member.name} and {record}.{other} are both called {name!r}"
+
+
+def disclosures(rules: Rules) -> Iterator[tuple[Where, str]]:
+    """Members that patients see and that would be read from one that they mustn't, with where the file says so."""
+    for record, shape in records().items():
+        for member in members_of(shape):
+            where = next(_whence(rules, shape, (member.name,)), None)
+            if where is None or any(member.name in _closed(one) for one in family(shape)):
+                continue
+            path = rules.name_of(shape, member.name).split(".")
+            if closed := _closed_at(rules, shape, path):
+                staffs = closed.split(".")[0] in STAFF_ONLY
+                why = "staff's alone" if staffs else "withheld while the sex isn't disclosed"
+                yield where, f"{record}.{member.name} would show {closed}, which is {why}"
+
+
+def _whence(rules: Rules, shape: type, names: tuple[str, ...]) -> Iterator[Where]:
+    """Where in the file a member got its name."""
+    for name in names:
+        for record in family(shape):
+            if name in rules.members.get(record, {}):
+                yield ("members", record, name)
+        if name in rules.everywhere:
+            yield ("members", name)
+
+
+def _closed(record: str) -> frozenset[str]:
+    return STAFF_ONLY.get(record, frozenset()) | WITHHELD.get(record, frozenset())
+
+
+def _closed_at(rules: Rules, shape: type, path: list[str]) -> str | None:
+    """The closed member that a path leads to or through, be it by the API's name of it or by the portal's."""
+    for record in family(shape):
+        for member in members_of(records()[record]):
+            theirs = rules.name_of(shape, member.name).split(".")
+            is_theirs = [*map(folded, path[: len(theirs)])] == [*map(folded, theirs)]
+            if member.name in _closed(record) and (is_theirs or folded(path[0]) == folded(member.name)):
+                return f"{record}.{member.name}"
+            if member.nested and is_theirs and len(path) > len(theirs):
+                found = _closed_at(rules, member.nested, path[len(theirs) :])
+                if found:
+                    return found
+    return None

@@ -1,0 +1,113 @@
+"""Reading a dialect file: what may stand in it, and how its faults are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from portal.services.dialects.file import DialectError, parse_dialect
+
+
+def faults_of(text: str) -> list[str]:
+    with pytest.raises(DialectError) as refused:
+        parse_dialect(text)
+    return refused.value.faults
+
+
+def test_every_fault_is_named_at_once_with_its_line() -> None:
+    text = """
+base_path = "v2"
+colour = "red"
+absent_means_none = ["Episode.allerts"]
+[names]
+members = "SHOUTING"
+[members]
+concurrencyStmp = "etag"
+[members.Patiant]
+a = "b"
+[members.Patient]
+dateOfBrith = "dob"
+[query]
+Filtre = "q"
+[lists]
+first_page = -1
+[enumerations.ConsentStatus]
+Pendin = "OPEN"
+[times]
+days = "dd/mm/yyyy"
+zone = "Europe/Londn"
+[values]
+booleans = ["Y"]
+[headers]
+Authorization = "x"
+[addresses]
+"/api/nothing" = "/x"
+[errors.statuses]
+404 = 418
+"""
+    told = faults_of(text)
+    lines = [int(fault.split(":")[1]) for fault in told]
+    assert lines == sorted(lines)
+    for line, words in (
+        (2, "base_path: is a path"),
+        (3, "colour: is no setting"),
+        (4, "is Episode.alerts meant?"),
+        (6, "names.members: is one of camelCase"),
+        (8, "is concurrencyStamp meant?"),
+        (12, "is dateOfBirth meant?"),
+        (14, "is Filter meant?"),
+        (16, "lists.first_page: is a whole number"),
+        (18, "is Pending meant?"),
+        (20, "times.days: is iso, epoch_s"),
+        (21, "no IANA time zone"),
+        (23, "values.booleans"),
+        (25, "headers.Authorization"),
+        (27, "no address of the specification"),
+        (29, "errors.statuses.404"),
+    ):
+        assert any(f":{line}: " in one and words in one for one in told), (line, words, told)
+
+
+def test_what_is_no_toml_is_said_with_the_line() -> None:
+    assert "line 2" in faults_of("a = 1\nb = \n")[0]
+
+
+@pytest.mark.parametrize(
+    ("rename", "closed"),
+    [
+        ('[members.EmbryoStorage]\nholdReason = "notes"', "EmbryoStorage.notes"),
+        ('[members.EmbryoStorage]\nholdReason = "Notes"', "EmbryoStorage.notes"),
+        ('[members.EmbryoStorage]\nnotes = "remarks"\nholdReason = "remarks"', "EmbryoStorage.notes"),
+        ('[members.EmbryoStorage]\nnotes = "remarks"\nholdReason = "notes"', "EmbryoStorage.notes"),
+        ('[members.EmbryoStorage]\ngrade = "location.tank"', "EmbryoStorage.location"),
+        ('[members.Episode]\nnumber = "case.diagnosis"', "Case.diagnosis"),
+        (
+            '[members.Episode]\ncase = "file"\nnumber = "file.remark"\n[members.Case]\nnotes = "remark"',
+            "Case.notes",
+        ),
+        ('[members.PgtResult]\nembryoCode = "sex"', "PgtResult.sex"),
+        ('[members.PgtBrief]\nembryoCode = "sex"', "PgtResult.sex"),
+        ('[members]\ngrade = "notes"', "EmbryoStorage.notes"),
+    ],
+)
+def test_no_member_that_is_staffs_alone_is_shown_under_another_name(rename: str, closed: str) -> None:
+    assert any(f"would show {closed}" in fault for fault in faults_of(rename))
+
+
+def test_two_members_of_a_record_are_not_called_alike() -> None:
+    told = faults_of('[members.ConsentForm]\ntitle = "patientName"')
+    assert ":2: members.ConsentForm.title" in told[0]
+    assert "both called 'patientName'" in told[0]
+
+
+def test_codes_that_mean_two_things_are_refused() -> None:
+    told = faults_of(
+        '[enumerations.ConsentStatus]\nPending = "OPEN"\nDraft = ["NEW", "OPEN"]\nSigned = "revoked"'
+    )
+    assert any("'OPEN' means" in one for one in told)
+    assert any("means Revoked too" in one for one in told)
+
+
+def test_a_header_may_come_from_the_environment() -> None:
+    text = '[headers]\nX-Api-Key = { env = "RIVERSIDE_KEY" }'
+    assert parse_dialect(text, {"RIVERSIDE_KEY": "k"}).headers == {"X-Api-Key": "k"}
+    assert "set RIVERSIDE_KEY" in faults_of(text)[0]

@@ -1,0 +1,25 @@
+"""The list of members that are staff's alone is what the pages' own list says."""
+
+from __future__ import annotations
+
+from portal.services.dialects.visibility import STAFF_ONLY
+from tests.support.allowed_members import PATIENTS, STAFF, members
+
+SHOWN_TO_PATIENTS_OTHERWISE = {
+    "Directory.concurrencyStamp",  # a stamp says nothing
+    "Protocol.concurrencyStamp",
+    "PgtResult.embryoCode",  # patients read it of the embryo
+}
+
+
+def test_the_list_holds_what_staff_alone_are_shown() -> None:
+    def shown(pages: dict[str, str]) -> set[str]:
+        return {name for row in pages.values() for name in members(row)}
+
+    staffs = {
+        name
+        for name in shown(STAFF) - shown(PATIENTS) - SHOWN_TO_PATIENTS_OTHERWISE
+        if name[0].isupper() and not name.startswith("Notification.data.")
+    }
+    listed = {f"{record}.{name}" for record, names in STAFF_ONLY.items() for name in names}
+    assert listed - {"EmbryoStorage.location"} == staffs
