@@ -8,7 +8,7 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*sc
 # Programs are started a few hundred times by the tests: let Python keep what it compiled, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages requirements screenshots table evidence clean
+.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages requirements screenshots table contract evidence clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -85,6 +85,10 @@ messages: $(VENV)/.dev  ## bring the translations up to date with the words in c
 
 table: $(VENV)/.dev  ## write the table of endpoints, their pages and tests anew
 	@$(RUN) -m tests.support.coverage_table
+
+contract: $(VENV)/.dev  ## write anew what the portal needs of an API, for machines and for people
+	@$(RUN) -m portal contract > docs/contract/portal-needs.json
+	@$(RUN) -m portal contract --page > docs/api-needs.md
 
 evidence: $(VENV)/.dev  ## write anew which test proves which requirement of the ASVS, and who may open what
 	@$(RUN) -m tests.support.evidence

@@ -1,4 +1,4 @@
-"""`python -m portal demo | serve | check | audit`: run it all, run the portal, say what is wrong, read its records."""
+"""`python -m portal demo | serve | check | audit | contract`: run it, say what is wrong, read its records, say what it needs."""
 
 from __future__ import annotations
 
@@ -38,11 +38,15 @@ def main() -> int:
     )
     actor = of_audit.add_parser("actor", help="say what a person is called in the records")
     actor.add_argument("sub", help="the person's id at the identity server (the `sub` claim)")
+    contract = commands.add_parser("contract", help="print what the portal needs of an API (OpenAPI 3.1)")
+    contract.add_argument("--page", action="store_true", help="as a page to read, in Markdown")
     given = parser.parse_args()
     if given.command == "demo":
         return _demo(given)
     if given.command == "audit":
         return _audit_actor(given.sub) if given.what == "actor" else _audit_verify(given.paths)
+    if given.command == "contract":
+        return _contract(as_page=given.page)
     return _check(settings_alone=given.settings) if given.command == "check" else _serve()
 
 
@@ -72,6 +76,16 @@ def _demo(given: argparse.Namespace) -> int:
     except DemoError as error:
         print(error, file=sys.stderr)
         return 2
+    return 0
+
+
+def _contract(*, as_page: bool) -> int:
+    """Print what the portal needs of a care API."""
+    import json
+
+    from portal.services import contract
+
+    print(contract.page() if as_page else json.dumps(contract.document(), indent=2, ensure_ascii=False))
     return 0
 
 

@@ -22,6 +22,7 @@ class Member:
     type: inspect.Type
     required: bool
     nullable: bool
+    may_be_text: bool = False
 
     @property
     def nested(self) -> type | None:
@@ -49,17 +50,19 @@ def members_of(shape: type) -> tuple[Member, ...]:
     for field in info.fields:
         if field.encode_name.startswith("("):
             continue
-        kind, nullable = _plain(field.type)
-        found.append(Member(shape.__name__, field.encode_name, kind, field.required, nullable))
+        kinds = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+        given = [one for one in kinds if not isinstance(one, inspect.NoneType)]
+        found.append(
+            Member(
+                shape.__name__,
+                field.encode_name,
+                given[0],
+                field.required,
+                nullable=len(given) < len(kinds),
+                may_be_text=len(given) > 1 and isinstance(given[1], inspect.StrType),
+            )
+        )
     return tuple(found)
-
-
-def _plain(kind: inspect.Type) -> tuple[inspect.Type, bool]:
-    """The type without "or null", and whether it may be null; a number or a text counts as a number."""
-    if not isinstance(kind, inspect.UnionType):
-        return kind, False
-    rest = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
-    return rest[0], len(rest) < len(kind.types)
 
 
 def record_of(answer: Any) -> type | None:

@@ -11,6 +11,7 @@ from msgspec import inspect
 from portal.services.decoding import Choice
 from portal.services.dialects import forms
 from portal.services.dialects.forms import Convert
+from portal.services.dialects.naming import STYLES
 from portal.services.dialects.reading import usual_codes
 from portal.services.dialects.rules import Code, Rules
 from portal.services.dialects.shapes import Member, family, members_of, record_of
@@ -51,6 +52,7 @@ class Writing:
         return self._made[shape]
 
     def _record(self, shape: type) -> Convert:
+        style = STYLES[self.rules.member_style]
         entries = {
             member.name: (self.rules.name_of(shape, member.name).split("."), self.convert(member, shape))
             for member in members_of(shape)
@@ -61,7 +63,7 @@ class Writing:
                 return value
             written: dict[str, object] = {}
             for ours, given in cast("dict[str, object]", value).items():
-                path, convert = entries[ours]
+                path, convert = entries.get(ours) or ([style(ours)], None)
                 place = written
                 for name in path[:-1]:
                     place = cast("dict[str, object]", place.setdefault(name, {}))

@@ -1,0 +1,43 @@
+"""docs/dialects.md says what a dialect file may say, and its example is one that works."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from portal.services import decoding
+from portal.services.decoding import Page
+from portal.services.dialects.dialect import Dialect
+from portal.services.dialects.file import KEYS, parse_dialect
+from portal.services.endpoints import LIST_CONSENTS
+from portal.services.paging import page_query
+from portal.services.records.consents import ConsentForm, ConsentStatus, SignerRole
+
+PAGE = (Path(__file__).parents[3] / "docs/dialects.md").read_text(encoding="utf-8")
+WITH_KEYS_OF_THEIR_OWN = ("names", "envelopes", "lists", "times", "values", "errors")
+
+
+def test_the_table_names_every_key() -> None:
+    known = {key for key in KEYS[""] if key not in WITH_KEYS_OF_THEIR_OWN}
+    known |= {f"{table}.{key}" for table in WITH_KEYS_OF_THEIR_OWN for key in KEYS[table]}
+    assert set(re.findall(r"^\| `([\w.]+)` \|", PAGE, re.MULTILINE)) == known
+
+
+def test_the_example_is_read_by_its_dialect() -> None:
+    example = PAGE.partition("## A worked example")[2]
+    answer = re.findall(r"```json\n(.*?)```", example, re.DOTALL)[0]
+    dialect = Dialect(parse_dialect(re.findall(r"```toml\n(.*?)```", example, re.DOTALL)[0]))
+    into = Page[ConsentForm]
+    page = decoding.decode_translated(answer.encode(), into, lambda one: dialect.read(one, into))
+    form = page.items[0]
+    assert (page.total, form.id, form.title) == (1, "4711", "Storage of embryos")
+    assert form.status is ConsentStatus.PENDING
+    assert str(form.sent_at) == "2026-11-21 09:30:00+00:00"
+    assert str(form.procedure_date) == "2026-12-04"
+    assert form.required_signers[0].role is SignerRole.PATIENT
+    assert form.concurrency_stamp == "AAAB"
+    assert json.loads(answer)["data"][0]["row_version"] == "AAAB"
+    asked = dialect.query(LIST_CONSENTS, page_query(0, 20, Filter="storage"))
+    assert asked == {"page": "1", "size": "20", "q": "storage"}
+    assert dialect.template(LIST_CONSENTS) == "/fertility/v3/clinical/consent-forms"
