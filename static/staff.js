@@ -29,6 +29,14 @@
     });
   }
 
+  // The form of a protocol: each day that was typed has its date beside it, as the drawing has it.
+  document.addEventListener("htmx:after:swap", () => {
+    if (!$("#days")) return;
+    each(".plan-day output", (output) => {
+      output.textContent = $(`#days [data-date-of="${output.htmlFor}"]`)?.textContent ?? "";
+    });
+  });
+
   // Keys, for staff: "?" lists them, "/" goes to the box, "g" and then a section's letter goes there.
   const list = $("[data-shortcuts]");
   const keys = $("#use-keys");

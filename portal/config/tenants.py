@@ -22,6 +22,7 @@ from babel.core import get_global
 from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.contact import Contact, read_contact
 from portal.config.document_seal import DocumentSeal, read_document_seal
+from portal.config.protocol_choices import ProtocolChoices, read_protocol_choices
 
 LANGUAGES = ("en", "es", "ar")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
@@ -98,6 +99,7 @@ class Tenant:
     document_seal: DocumentSeal | None
     contact: Contact | None
     dialect: Path | None
+    protocol_choices: ProtocolChoices
 
     @property
     def auth_origin(self) -> str:
@@ -229,6 +231,7 @@ class _Reader:
                 "document_seal",
                 "contact",
                 "dialect",
+                "protocol_choices",
             ),
         }
         self.faults += [f"{where}.{unknown}: is no setting of a tenant" for unknown in table.keys() - known]
@@ -271,6 +274,7 @@ class _Reader:
             document_seal=self._document_seal(table, where),
             contact=self._contact(table, where, country),
             dialect=self._dialect(shared, where),
+            protocol_choices=self._protocol_choices(table, where),
         )
 
     def _table(self, table: _Table, key: str, where: str) -> _Table:
@@ -375,6 +379,12 @@ class _Reader:
         """The file that says how this API differs, beside the tenants file; what it says is checked by the services."""
         name = self._text(table, "dialect", where, default="")
         return self._folder / name if name else None
+
+    def _protocol_choices(self, table: _Table, where: str) -> ProtocolChoices:
+        given = self._table(table, "protocol_choices", where)
+        choices, faults = read_protocol_choices(given, f"{where}.protocol_choices")
+        self.faults += faults
+        return choices
 
     def _params(self, table: _Table, where: str) -> Mapping[str, str]:
         params = self._table(table, "authorize_params", where)

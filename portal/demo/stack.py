@@ -159,8 +159,20 @@ def tenants_file(plan: Plan) -> str:
     # Numbers of Ofcom's ranges for drama, and a name that RFC 2606 reserves: nobody is called by a demo.
     numbers = {"riverside": ("020 7946 0120", "020 7946 0199"), "harbour": ("0151 496 0120", "0151 496 0199")}
     tables = [f'[care]\nbase_url = "{plan.service}"\nauth_url = "{plan.service}"\nidempotency = true\n']
-    tables += [_tenant(plan, key, *look) + _contact(key, *numbers[key]) for key, look in clinics.items()]
+    tables += [
+        _tenant(plan, key, *look) + _contact(key, *numbers[key]) + _PROTOCOL_CHOICES.get(key, "")
+        for key, look in clinics.items()
+    ]
     return "\n".join(tables)
+
+
+_PROTOCOL_CHOICES = {
+    "riverside": """
+[tenants.riverside.protocol_choices]
+drugs = ["Follitropin delta"]
+units = ["ampoule"]
+"""
+}
 
 
 def _tenant(plan: Plan, key: str, name: str, zone: str, accent: str) -> str:

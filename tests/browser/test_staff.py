@@ -249,3 +249,57 @@ def test_a_tab_and_a_link_show_that_they_were_pressed(nora: Page, stack: PortalT
     link = nora.get_by_role("link", name="Protocols")
     assert link.evaluate("(one) => (one.click(), one.ariaBusy)") == "true"
     expect(nora.get_by_role("heading", level=1)).to_have_text("Protocols")
+
+
+# ── the form of a protocol ──────────────────────────────────────────────────────────────────────────────
+
+PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}/edit"
+
+
+def test_five_medicines_and_their_days_are_seen_at_once(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, PROTOCOL)
+    nora.get_by_role("button", name="Add a medicine").click()
+    rows = nora.locator(".plan-row:not([data-short])")
+    expect(rows).to_have_count(5)
+    expect(nora.locator("#medication-4-drug")).to_be_focused()
+    assert nora.evaluate("document.documentElement.scrollHeight") <= 1600
+    for number in range(5):
+        nora.locator(f"#medication-{number}-dose").scroll_into_view_if_needed()
+        expect(nora.locator("#days svg")).to_be_in_viewport(ratio=1)
+
+
+def test_the_days_follow_what_is_typed_and_an_older_answer_never_wins(
+    nora: Page, stack: PortalThread
+) -> None:
+    go(nora, stack, PROTOCOL)
+    held: list[Route] = []
+    nora.route("**/protocols/days", lambda route: route.continue_() if held else held.append(route))
+    drug = nora.locator("#medication-1-drug")
+    drug.fill("Older")
+    for _ in range(100):
+        if held:
+            break
+        nora.wait_for_timeout(20)
+    drug.fill("Newer")
+    nora.wait_for_timeout(500)
+    held[0].continue_()
+    expect(nora.locator("#days")).to_contain_text("Newer")
+    expect(nora.locator("#days")).not_to_contain_text("Older")
+    nora.unroute("**/protocols/days")
+    before = nora.locator("#medication-1-start_day-date").inner_text()
+    nora.locator("#medication-1-start_day").fill("6")
+    expect(nora.locator("#medication-1-start_day-date")).not_to_have_text(before)
+    expect(drug).to_have_value("Newer")
+    nora.locator("#down-medication-1").click()
+    expect(nora.locator("#medication-2-drug")).to_have_value("Newer")
+    expect(nora.locator("#down-medication-2")).to_be_focused()
+
+
+def test_an_error_names_row_and_field_and_leads_there(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, PROTOCOL)
+    nora.locator("#medication-2-dose").fill("much")
+    nora.get_by_role("button", name="Look at the changes").last.click()
+    summary = nora.locator(".error-summary")
+    expect(summary).to_be_focused()
+    summary.get_by_role("link", name=re.compile("^Medicine 3, dose: Enter")).click()
+    expect(nora.locator("#medication-2-dose")).to_be_focused()

@@ -273,7 +273,14 @@ def test_a_protocol_is_made_and_changed_with_rows_added_and_removed(person: Pers
         "route": "Subcutaneous",
         "start_day": "6",
     }.items():
-        page.main.locator(f"[name=medication-0-{name}]").fill(value)
+        field = page.main.locator(f"[name=medication-0-{name}]")
+        if name in ("drug_class", "unit", "route"):
+            field.select_option(value)
+        else:
+            field.fill(value)
+    page.press("Show the days")
+    page = seen(page)
+    expect(page.main.locator("#days .chart-bar")).to_be_visible()
     page.press("Preview")
     made = go_on(seen(page))
     expect(made.page.get_by_role("heading", level=1)).to_have_text("Made without scripts")

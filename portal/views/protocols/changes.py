@@ -36,7 +36,7 @@ def changes(before: Plan, after: Plan, physicians: Sequence[tuple[str, str]]) ->
             found += _columns_changed(words.label(name), rows[0], rows[1])
         else:
             found.append(Change(words.label(name), words.words(name, was), words.words(name, is_now)))
-    return found
+    return found + _order_changed(before, after)
 
 
 class Wording(Form):
@@ -88,6 +88,26 @@ def _columns_changed(
         for name in columns
         if getattr(before, name) != getattr(after, name)
     ]
+
+
+def _order_changed(before: Plan, after: Plan) -> list[Change]:
+    """Rows that stay and now stand in another order; one that comes or goes between them moves none."""
+    labels = {"m-": _("Order of the medicines"), "c-": _("Order of the checks")}
+    old, new = before.values(), after.values()
+    found: list[Change] = []
+    for prefix, label in labels.items():
+        was = [name for name in old if name.startswith(prefix) and name in new]
+        is_now = [name for name in new if name.startswith(prefix) and name in old]
+        if was != is_now:
+            found.append(Change(label, _in_order(was, old), _in_order(is_now, new)))
+    return found
+
+
+def _in_order(names: Sequence[str], values: Values) -> str:
+    rows = (_row(name, values[name]) for name in names)
+    return in_a_row(
+        row.drug if isinstance(row, MedicationRow) else f"{row.day} {row.kind}" for row in rows if row
+    )
 
 
 def _row(name: str, value: str) -> MedicationRow | CheckRow | None:

@@ -150,7 +150,7 @@ def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
             draft=draft.content.draft(),
             type_word=treatment_name(plan.type, plain=False),
             physician=physicians.get(plan.physician_id, ""),
-            grid=drawing(*plan.drawn()),
+            grid=drawing(*plan.drawn(), begins=plan.begins),
             operation=draft.operation,
         )
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
 
 import msgspec
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 
+from portal.config.protocol_choices import ProtocolChoices
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.parse import whole_number
@@ -21,7 +25,7 @@ from portal.state.sessions import Person
 from portal.views.protocols.changes import Change, Wording, changes
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import FACTS, Plan
-from portal.views.protocols.rows import column_labels
+from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
 from portal.views.protocols.view import drawing
 from portal.web import audit, unsent
 from portal.web.act_once import (
@@ -51,28 +55,67 @@ FORM = (*FACTS, "medication-*", "check-*")
 _CARRIED = (*FACTS, "m-*", "c-*", "opened")
 """The names of the fields of the form, and of what the pages after it carry along."""
 
+_CELL = re.compile(
+    rf"(?P<what>medication|check)-(?P<number>[0-9]{{1,3}})-(?P<column>{'|'.join((*MEDICATION_COLUMNS, *CHECK_COLUMNS))})"
+)
+_MOVE = re.compile(r"(?P<verb>up|down)-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
+
 _AFTER_FORM = ("choose", "back", "save")
 """What those pages post to."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDays:
+    """The days of a form's rows: drawn, and the dates of those that were typed by the id of their field."""
+
+    grid: Markup | None
+    dates: dict[str, date]
+    rows: list[tuple[str, str, str | None]]
+    """What is taken or looked at, and the ids of its first and its last day."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanDays:
+        """The days of what was typed so far; what can't be read yet is left out."""
+        dates = plan.dates()
+        rows = [
+            *(
+                (row.drug, f"medication-{n}-start_day", f"medication-{n}-end_day")
+                for n, row in enumerate(plan.medications)
+            ),
+            *((row.kind, f"check-{n}-day", None) for n, row in enumerate(plan.checks)),
+        ]
+        return cls(
+            drawing(*plan.drawn(), begins=plan.begins), dates, [row for row in rows if row[1] in dates]
+        )
 
 
 class EditPage(Page, template="protocols/edit.html"):
     """The form: of a protocol, or with `protocol` None of a new one, which `operation` keeps.
 
-    `opened` is what the protocol was when the form was opened, as JSON; `act` the button that was pressed before.
+    `opened` is what the protocol was when the form was opened, as JSON; `focus` the id of the field or button that
+    takes the focus; `summary` what is wrong by the id of its field, each with the name of its row and column.
     """
 
     plan: Plan
+    days: PlanDays
     protocol: Protocol | None
     opened: str
     operation: str
     faults: dict[str, str]
+    summary: list[tuple[str, str]]
     note: str
-    act: str
+    focus: str
     types: list[tuple[str, str]]
     physicians: list[tuple[str, str]]
     physicians_hint: str | None
     columns: dict[str, str]
-    grid: Markup | None
+    choices: ProtocolChoices
+
+
+class DaysPage(Page, template="protocols/days.html"):
+    """The days of a form's rows, as far as they were typed."""
+
+    days: PlanDays
 
 
 class ReviewPage(Page, template="protocols/review.html"):
@@ -106,6 +149,14 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
     elif given := unsent.restored_form(*(url_for(f".{at}", protocol_id=protocol_id) for at in _AFTER_FORM)):
         plan, opened = Plan.from_values(_typed(given)), _decoded(given.get("opened", ""))
     return form_page(care, plan, protocol, opened=opened)
+
+
+@bp.post("/days")
+@signed_in(Side.STAFF, roles=_ROLES)
+@unsent.typed_text()
+def days(care: Care, person: Person) -> Response:
+    """Draw the days of what was typed so far. It is asked while people type, so nothing is read from the API."""
+    return render(DaysPage(days=PlanDays.of(Plan.posted(request.form))), fragment="days")
 
 
 @bp.post("/<record:protocol_id>/edit")
@@ -156,7 +207,9 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
         plan = Plan.from_values(settled)
         if faults := plan.faults():
             return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
-        if plan.values() == Plan.of(protocol).values():
+        if list(plan.values().items()) == list(
+            Plan.of(protocol).values().items()
+        ):  # the order of rows counts too
             return _saved(protocol, is_changed=False)
         match _write(care, person, protocol, plan):
             case Done():
@@ -239,23 +292,65 @@ def form_page(
     operation: str = "",
 ) -> Response:
     """Show the form: of a protocol, or with `protocol` None of a new one."""
-    medications, checks = plan.drawn()
     physicians = physician_choices(care, plan.physician_id)
     page = EditPage(
         plan=plan,
+        days=PlanDays.of(plan),
         protocol=protocol,
         opened=msgspec.json.encode(opened or {}).decode(),
         operation=operation,
         faults=dict(faults or {}),
+        summary=_summary(faults or {}),
         note=note,
-        act=act,
+        focus=_focus(plan, act),
         types=types(),
         physicians=physicians.pairs,
         physicians_hint=physicians.hint,
         columns=column_labels(),
-        grid=drawing(medications, checks),
+        choices=g.tenant.protocol_choices,
     )
     return render(page, fragment="rows", status=status)
+
+
+def _summary(faults: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is wrong, in the order of the page, with row and column where a sentence alone doesn't say which."""
+    names = column_labels()
+    found: list[tuple[str, str]] = []
+    for id_, fault in faults.items():
+        row = _CELL.fullmatch(id_)
+        if row is None:
+            found.append((id_, fault))
+            continue
+        told = {
+            "number": int(row["number"]) + 1,
+            "field": _within_a_sentence(names[row["column"]]),
+            "fault": fault,
+        }
+        if row["what"] == "medication":
+            found.append((id_, _("Medicine %(number)s, %(field)s: %(fault)s", **told)))
+        else:
+            found.append((id_, _("Check %(number)s, %(field)s: %(fault)s", **told)))
+    return found
+
+
+def _within_a_sentence(label: str) -> str:
+    return label[:1].lower() + label[1:]
+
+
+def _focus(plan: Plan, act: str) -> str:
+    """The id of what takes the focus after a button of the rows: a new row's first field, or the button of a moved one."""
+    moved = _MOVE.fullmatch(act)
+    if act == "add-medication" and plan.medications:
+        return f"medication-{len(plan.medications) - 1}-drug"
+    if act == "add-check" and plan.checks:
+        return f"check-{len(plan.checks) - 1}-day"
+    if moved is None:
+        return ""
+    last = len(plan.medications if moved["what"] == "medication" else plan.checks) - 1
+    now = min(max(int(moved["number"]) + (-1 if moved["verb"] == "up" else 1), 0), last)
+    at_the_end = now == (0 if moved["verb"] == "up" else last)
+    verb = {"up": "down", "down": "up"}[moved["verb"]] if at_the_end else moved["verb"]
+    return f"{verb}-{moved['what']}-{now}"
 
 
 def types() -> list[tuple[str, str]]:
@@ -295,7 +390,7 @@ def _review(care: Care, protocol: Protocol, typed: Values, opened: Values) -> Re
     page = ReviewPage(
         protocol=protocol,
         changes=changes(now, plan, physicians),
-        grid=drawing(*plan.drawn()),
+        grid=drawing(*plan.drawn(), begins=plan.begins),
         carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
     )
     return render(page)

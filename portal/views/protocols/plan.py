@@ -10,10 +10,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 
 import msgspec
 from msgspec.structs import replace
 
+from portal.dates import days_after
 from portal.i18n.gettext import _
 from portal.parse import calendar_date, whole_number
 from portal.services.records.protocols import (
@@ -33,14 +35,17 @@ from portal.views.protocols.rows import (
     MedicationRow,
     RowT,
     clean,
+    day_in,
     decode_row,
     encode_row,
+    time_typed,
     too_long,
 )
 from portal.web.forms import Values, a_date
 
 FACTS = ("name", "type", "description", "start_date", "physician_id")
 MOST_MEDICATIONS, MOST_CHECKS = 100, 200
+DAYS = ("start_day", "end_day")
 _KEY = re.compile(r"c-[0-9a-f]{12}-[0-9]{1,3}")
 
 
@@ -77,7 +82,7 @@ class Plan(msgspec.Struct, frozen=True):
         return cls(
             **facts,
             medications=tuple(
-                MedicationRow(**row)
+                MedicationRow(**{**row, "time": time_typed(row["time"])})
                 for row in _rows(form, "medication", ("id", *MEDICATION_COLUMNS), MOST_MEDICATIONS)
             ),
             checks=tuple(
@@ -131,7 +136,10 @@ class Plan(msgspec.Struct, frozen=True):
         return found
 
     def changed(self, act: str) -> Plan:
-        """The form after a button of its rows: `add-medication`, `remove-check-2`; anything else changes nothing."""
+        """The form after a button of its rows: `add-medication`, `remove-check-2`, `up-medication-1`.
+
+        Anything else changes nothing.
+        """
         verb, _dash, rest = act.partition("-")
         what, _dash, number = rest.partition("-")
         index = whole_number(number)
@@ -144,8 +152,30 @@ class Plan(msgspec.Struct, frozen=True):
                 return replace(self, medications=_without(self.medications, index))
             case "remove", "check":
                 return replace(self, checks=_without(self.checks, index))
+            case "up" | "down", "medication":
+                return replace(self, medications=_moved(self.medications, index, verb))
+            case "up" | "down", "check":
+                return replace(self, checks=_moved(self.checks, index, verb))
             case _:
                 return self
+
+    @property
+    def begins(self) -> date | None:
+        """The date of day 1, as far as it was typed."""
+        return calendar_date(self.start_date)
+
+    def dates(self) -> dict[str, date]:
+        """The dates of the days that were typed, by the id of their field; none without a day 1."""
+        begins = self.begins
+        typed = {
+            **{
+                f"medication-{n}-{c}": getattr(row, c) for n, row in enumerate(self.medications) for c in DAYS
+            },
+            **{f"check-{number}-day": row.day for number, row in enumerate(self.checks)},
+        }
+        days = {id_: day_in(text) for id_, text in typed.items()}
+        found = {id_: days_after(begins, day - 1) for id_, day in days.items() if begins and day is not None}
+        return {id_: on for id_, on in found.items() if on}
 
     def drawn(self) -> tuple[list[Medication], list[Check]]:
         """Those rows that say enough to be drawn."""
@@ -218,6 +248,16 @@ def _keyed(rows: Iterable[CheckRow]) -> tuple[CheckRow, ...]:
 
 def _without(rows: tuple[RowT, ...], index: int | None) -> tuple[RowT, ...]:
     return tuple(row for number, row in enumerate(rows) if number != index)
+
+
+def _moved(rows: tuple[RowT, ...], index: int | None, verb: str) -> tuple[RowT, ...]:
+    """The rows with one a place further up or down; as they are where there is no such row or place."""
+    if index is None:
+        return rows
+    first = index - 1 if verb == "up" else index
+    if not 0 <= first < len(rows) - 1:
+        return rows
+    return (*rows[:first], rows[first + 1], rows[first], *rows[first + 2 :])
 
 
 def _short(text: str) -> str:

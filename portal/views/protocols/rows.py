@@ -186,6 +186,11 @@ def clean(text: str | None) -> str:
     return paragraphs(text, longest=_LONGEST_TYPED)
 
 
+def time_typed(text: str) -> str:
+    """A time as the record writes it: `8:00` is `08:00`; all else as it was typed."""
+    return f"0{text}" if re.fullmatch(r"[0-9]:[0-5][0-9]", text) else text
+
+
 def decode_row(text: str, into: type[RowT]) -> RowT | None:
     """The row that a page carries along, or None for a row that was removed."""
     try:

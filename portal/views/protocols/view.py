@@ -20,7 +20,7 @@ from portal.services.records.protocols import Check, Medication, Protocol, Proto
 from portal.state.sessions import Person
 from portal.views.protocols.labels import ENDS, may_write
 from portal.web.drawings.schedule import medication_grid, written_dose
-from portal.web.filters import today
+from portal.web.filters import short_date, today
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class ProtocolView:
     @property
     def grid(self) -> Markup | None:
         """The days as a drawing."""
-        return drawing(self.protocol.medications, self.protocol.monitoring, self.day)
+        plan = self.protocol
+        return drawing(plan.medications, plan.monitoring, self.day, begins=plan.start_date)
 
     @property
     def medications(self) -> list[Medication]:
@@ -108,11 +109,27 @@ def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
 
 
 def drawing(
-    medications: Sequence[Medication], checks: Sequence[Check], day: int | None = None
+    medications: Sequence[Medication],
+    checks: Sequence[Check],
+    day: int | None = None,
+    *,
+    begins: date | None = None,
 ) -> Markup | None:
-    """The days of these rows as a drawing, or None without rows."""
-    rtl = is_rtl()
-    return medication_grid(medications, checks, today=day, number=number, rtl=rtl, id_="days")
+    """The days of these rows as a drawing, or None without rows; with dates where day 1 has one (`begins`)."""
+
+    def name(day: int) -> str:
+        on = days_after(begins, day - 1) if begins else None
+        return short_date(on) if on else number(day)
+
+    return medication_grid(
+        medications,
+        checks,
+        today=day,
+        name_day=name if begins else None,
+        number=number,
+        rtl=is_rtl(),
+        id_="days-drawing",
+    )
 
 
 def number(value: float) -> str:

@@ -131,6 +131,80 @@ def test_rows_come_by_partials_too_and_the_new_one_takes_the_focus(nora):
     assert not part.select("#name")
 
 
+def test_rows_are_moved_without_scripts_and_the_order_is_saved(nora):
+    page = press(press(nora.get("/protocols/new"), "add-medication"), "add-medication")
+    page = press(page, "up-medication-1", **row(0, drug="Cetrorelix"), **row(1, drug="hMG"))
+    assert [page.soup.select_one(f"#medication-{n}-drug")["value"] for n in (0, 1)] == ["hMG", "Cetrorelix"]
+    assert page.soup.select_one("#down-medication-0[data-focus]"), "its own way up has ended"
+    for act in (
+        "up-medication-0",
+        "down-medication-1",
+        "up-medication-99",
+        "down-check-0",
+        "up-medication-x",
+    ):
+        kept = press(page, act)
+        assert kept.soup.select_one("#medication-0-drug")["value"] == "hMG", act
+    page = press(page, "down-medication-0")
+    assert page.soup.select_one("#up-medication-1[data-focus]")
+    assert page.soup.select_one("#medication-0-drug")["value"] == "Cetrorelix"
+
+
+def test_another_order_of_the_rows_is_a_change(nora):
+    made = make(nora, "Ordered plan")
+    page = press(nora.get(f"{made.path}/edit"), "add-medication")
+    later = {**GANIRELIX, "drug": "Buserelin"}
+    press(page, "review", **row(1, **later)).form(f"{made.path}/save").submit()
+    page = press(nora.get(f"{made.path}/edit"), "up-medication-1")
+    review = press(page, "review")
+    assert "Order of the medicines Ganirelix, Buserelin Buserelin, Ganirelix" in review.words
+    assert "The protocol is saved." in review.form(f"{made.path}/save").submit().soup.get_text()
+    again = nora.get(f"{made.path}/edit")
+    assert again.soup.select_one("#medication-0-drug")["value"] == "Buserelin"
+
+
+def test_choices_are_the_portal_s_the_clinic_s_and_the_record_s_own(nora):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    offered = [option.get_text() for option in page.select("#medication-0-unit option")]
+    assert {"IU", "mg", "ampoule"} <= set(offered)
+    assert page.soup.select_one('#drugs option[value="Follitropin delta"]')
+    page = press(page, "draw", **row(0, unit="puffs", route="Nasal"))
+    assert page.soup.select_one("#medication-0-unit option[selected]").get_text() == "puffs"
+    assert page.soup.select_one("#medication-0-route option[selected]").get_text() == "Nasal"
+
+
+def test_dates_stand_beside_the_days(nora):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    page = press(page, "draw", start_date="2026-11-15", **row(0, **GANIRELIX, end_day="10"))
+    assert page.soup.select_one("#medication-0-start_day-date").get_text() == "Fri 20 Nov"
+    assert page.soup.select_one("#medication-0-end_day-date").get_text() == "Tue 24 Nov"
+    page = press(page, "draw", **row(0, end_day="soon"))
+    assert page.soup.select_one("#medication-0-end_day-date").get_text() == ""
+
+
+def test_the_days_are_drawn_while_somebody_types_without_a_call(nora, monkeypatch):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    fields = dict(page.form(form_of(page)).fields()) | row(0, **GANIRELIX) | {"start_date": "2026-11-15"}
+
+    def no_call(*_args, **_more):
+        raise AssertionError("the API is asked for nothing")
+
+    monkeypatch.setattr(edit, "get_protocol", no_call)
+    monkeypatch.setattr(edit, "list_physicians", no_call)
+    part = nora.fragment("/protocols/days", "days", data=fields)
+    assert part.select("#days svg .chart-bar")
+    assert part.soup.select_one("time[data-date-of=medication-0-start_day]").get_text() == "Fri 20 Nov"
+    assert nora.post("/protocols/days", fields).heading == "The days of these rows"
+    half = nora.fragment("/protocols/days", "days", data=fields | row(0, dose="", start_day="x"))
+    assert not half.select("svg .chart-bar")
+
+
+def test_a_time_may_be_typed_without_its_zero(nora):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    page = press(page, "review", name="Early", type="Iui", **row(0, **GANIRELIX, time="8:00"))
+    assert "08:00" in page.words
+
+
 @pytest.mark.asvs("2.2.1", "2.2.2")
 def test_what_is_wrong_is_said_per_row_and_linked(nora):
     page = press(press(nora.get("/protocols/new"), "add-medication"), "add-check")
@@ -148,6 +222,9 @@ def test_what_is_wrong_is_said_per_row_and_linked(nora):
         "last day comes before",
         "24 hours",
         "a day of the",
+        "Medicine 1, dose: Enter the dose",
+        "Medicine 1, last day: The last day",
+        "Check 1, day: Enter a day",
     ):
         assert words in told
     assert page.soup.select_one("#medication-0-end_day[aria-invalid]")

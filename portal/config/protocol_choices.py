@@ -1,0 +1,93 @@
+"""What a protocol's form offers for its rows: the portal's own words and those of a clinic's table of the tenants file.
+
+They are words of the record, as the care API keeps them, and so in no language of the portal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import cast
+
+from portal.parse import line
+
+_LONGEST = 200
+_MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolChoices:
+    """The words for each column of a medicine (`drugs` to `instructions`) and for what is looked at (`checks`)."""
+
+    drugs: tuple[str, ...] = (
+        "rFSH (follitropin alfa)",
+        "rFSH (follitropin beta)",
+        "hMG (menotropin)",
+        "Cetrorelix",
+        "Ganirelix",
+        "Triptorelin",
+        "Buserelin",
+        "Medroxyprogesterone acetate",
+        "Choriogonadotropin alfa",
+        "Oestradiol valerate",
+        "Progesterone",
+        "Letrozole",
+    )
+    classes: tuple[str, ...] = (
+        "Gonadotropin",
+        "GnRH antagonist",
+        "GnRH agonist",
+        "Progestin (PPOS)",
+        "hCG trigger",
+        "GnRH agonist trigger",
+        "Oestrogen",
+        "Luteal support",
+        "Aromatase inhibitor",
+    )
+    units: tuple[str, ...] = ("IU", "mg", "µg", "mL")
+    routes: tuple[str, ...] = ("Subcutaneous", "Intramuscular", "Oral", "Vaginal", "Transdermal", "Nasal")
+    instructions: tuple[str, ...] = (
+        "Once a day",
+        "Twice a day",
+        "Three times a day",
+        "Every second day",
+        "Once, at exactly this time",
+    )
+    checks: tuple[str, ...] = ("Baseline scan", "Scan and bloods", "Scan", "Bloods (E2, LH, P4)")
+
+
+def read_protocol_choices(table: Mapping[str, object], where: str) -> tuple[ProtocolChoices, list[str]]:
+    """Return the portal's choices with a clinic's after them, and one fault for each thing to mend.
+
+    `where` is the table's name in the faults.
+    """
+    usual = ProtocolChoices()
+    names = [field.name for field in fields(ProtocolChoices)]
+    faults = [f"{where}.{name}: is none of {', '.join(names)}" for name in sorted(table.keys() - set(names))]
+    columns: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        own = cast("tuple[str, ...]", getattr(usual, name))
+        given = table.get(name, [])
+        if not isinstance(given, list):
+            faults.append(f"{where}.{name}: is a list of texts")
+            continue
+        added = _words(cast("list[object]", given), own, f"{where}.{name}", faults)
+        columns[name] = own + added
+    return ProtocolChoices(**columns), faults
+
+
+def _words(given: list[object], own: tuple[str, ...], where: str, faults: list[str]) -> tuple[str, ...]:
+    if len(given) > _MOST:
+        faults.append(f"{where}: has {_MOST} words at most")
+        return ()
+    known = {word.casefold() for word in own}
+    words: list[str] = []
+    for number, word in enumerate(given, 1):
+        if not isinstance(word, str) or not word.strip() or line(word, longest=_LONGEST) != word.strip():
+            faults.append(f"{where}: word {number} is one line of 1 to {_LONGEST} characters")
+        elif word.strip().casefold() in known:
+            faults.append(f"{where}: {word.strip()!r} is there already")
+        else:
+            known.add(word.strip().casefold())
+            words.append(word.strip())
+    return tuple(words)

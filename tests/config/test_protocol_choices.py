@@ -1,0 +1,44 @@
+"""What a clinic adds to the choices of a protocol's form, and every fault in it."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from portal.config.protocol_choices import ProtocolChoices, read_protocol_choices
+
+WHERE = "tenants.riverside.protocol_choices"
+
+
+def read(toml: str) -> tuple[ProtocolChoices, list[str]]:
+    return read_protocol_choices(tomllib.loads(toml), WHERE)
+
+
+def test_a_clinic_s_own_words_come_after_the_portal_s() -> None:
+    choices, faults = read('units = ["ampoule", " puff "]\nchecks = ["Hysteroscopy"]')
+    assert faults == []
+    assert choices.units == (*ProtocolChoices().units, "ampoule", "puff")
+    assert choices.checks[-1] == "Hysteroscopy"
+    assert choices.drugs == ProtocolChoices().drugs
+    assert read("") == (ProtocolChoices(), [])
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("medicines = []", "medicines: is none of drugs, classes, units, routes, instructions, checks"),
+        ('units = "ampoule"', "units: is a list of texts"),
+        ('units = ["ampoule", ""]', "units: word 2 is one line of 1 to 200 characters"),
+        ("units = [3]", "units: word 1 is one line of 1 to 200 characters"),
+        ('drugs = ["two\\nlines"]', "drugs: word 1 is one line"),
+        (f'drugs = ["{"x" * 201}"]', "drugs: word 1 is one line"),
+        ('units = ["iu"]', "units: 'iu' is there already"),
+        ('routes = ["Rectal", "rectal"]', "routes: 'rectal' is there already"),
+        (f"units = {[str(n) for n in range(201)]}", "units: has 200 words at most"),
+    ],
+)
+def test_each_fault_is_named(toml: str, said: str) -> None:
+    _choices, faults = read(toml)
+    assert len(faults) == 1
+    assert f"{WHERE}.{said}" in faults[0]
