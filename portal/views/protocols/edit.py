@@ -153,7 +153,6 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
 
 @bp.post("/days")
 @signed_in(Side.STAFF, roles=_ROLES)
-@unsent.typed_text()
 def days(care: Care, person: Person) -> Response:
     """Draw the days of what was typed so far. It is asked while people type, so nothing is read from the API."""
     return render(DaysPage(days=PlanDays.of(Plan.posted(request.form))), fragment="days")
