@@ -33,6 +33,7 @@ from portal.services.paging import read_every_page
 from portal.services.records.conversations import Channel, Conversation, Message, MessageSide, ReplyAddress
 from portal.state.sessions import Person
 from portal.views.recent import name_opened
+from portal.views.waiting_conversations import read_waiting, waiting_since
 from portal.web import audit, bell
 from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
 from portal.web.filters import in_a_row, isolate
@@ -49,10 +50,15 @@ _PAGE = 20
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def inbox(care: Care, person: Person) -> Response:
-    """Show the conversations, the newest first; search, archive and page are in the address."""
+    """Show the conversations; search, archive and page are in the address.
+
+    Staff begin with those that wait for the clinic, the longest first; all others come the newest first.
+    """
     text = request.args.get("q", "").strip()[:200]
     archived = request.args.get("archived") == "1"
     number = page_number(request.args.get("page"))
+    if person.is_staff and not (text or archived or request.args.get("all") == "1"):
+        return _show_waiting(care, person, number)
     page = _archived(care, text, number) if archived else _current(care, text, number)
     act = "search" if text else "list"
     audit.shown(f"conversation.{act}", "conversation", [one.id for one in page.items])
@@ -65,6 +71,27 @@ def inbox(care: Care, person: Person) -> Response:
             page=number,
             pages=max(1, -(-page.total // _PAGE)),
             is_counted=page.is_counted,
+        ),
+        fragment="inbox",
+    )
+
+
+def _show_waiting(care: Care, person: Person, number: int) -> Response:
+    waiting = read_waiting(care)
+    found, start = len(waiting.conversations), (number - 1) * _PAGE
+    shown = waiting.conversations[start : start + _PAGE]
+    audit.shown("conversation.list", "conversation", [one.id for one in shown])
+    return render(
+        InboxPage(
+            rows=[_row(one, person, waits_since=_dated(waiting_since(one))) for one in shown],
+            found=found,
+            q="",
+            archived=False,
+            page=number,
+            pages=max(1, -(-found // _PAGE)),
+            is_counted=True,
+            is_waiting=True,
+            covers=waiting.covers,
         ),
         fragment="inbox",
     )
@@ -180,6 +207,7 @@ class Row:
     channel: str | None
     unread: int
     archived: bool
+    waits_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +251,10 @@ class Reply:
 
 
 class InboxPage(Page, template="conversations/inbox.html"):
-    """The inbox or the archive, one page of it."""
+    """The inbox or the archive, one page of it; for staff also those that wait (`is_waiting`).
+
+    `covers` is how many of the newest were looked through for these, None when it was all.
+    """
 
     rows: list[Row]
     found: int
@@ -232,6 +263,8 @@ class InboxPage(Page, template="conversations/inbox.html"):
     page: int
     pages: int
     is_counted: bool
+    is_waiting: bool = False
+    covers: int | None = None
 
 
 class ThreadPage(Page, template="conversations/show.html"):
@@ -320,7 +353,7 @@ def _view(conversation: Conversation, person: Person) -> Thread:
     )
 
 
-def _row(conversation: Conversation, person: Person) -> Row:
+def _row(conversation: Conversation, person: Person, *, waits_since: datetime | None = None) -> Row:
     latest = conversation.latest
     return Row(
         id=conversation.id,
@@ -332,7 +365,13 @@ def _row(conversation: Conversation, person: Person) -> Row:
         channel=_by_way_of(conversation.channel),
         unread=conversation.unread_count,
         archived=conversation.is_archived,
+        waits_since=waits_since,
     )
+
+
+def _dated(since: datetime | None) -> datetime | None:
+    """The same, None where no message of it has a date."""
+    return since if since and since.year > 1 else None
 
 
 def _bubble(message: Message, conversation: Conversation, person: Person) -> Bubble:
