@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, url_for
@@ -12,9 +13,12 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.emr_endpoints import delete_emr_endpoint
 from portal.services.errors import NotFound
+from portal.services.gather import gather, known
+from portal.services.notifications import list_notifications
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
-from portal.web import unsent
+from portal.views.recent import name_opened
+from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
     Done,
@@ -34,14 +38,25 @@ from portal.web.refusals import refusal_message
 
 bp = Blueprint("emr_endpoints", __name__, url_prefix="/emr-endpoints")
 
+_NEWS = 100
 ROLES = {"admin"}
 """Who may remove a connection (docs/assumptions.md)."""
 
 
-class RemovePage(Page, template="emr_endpoints/remove.html"):
-    """What follows, and the form in which the id is typed again; `note` and `refusal` say why it wasn't removed."""
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A connection as the notification about it tells of it: what it is called, its address, whose records it holds."""
 
-    endpoint_id: str
+    id: str
+    name: str = ""
+    address: str = ""
+    patient: str = ""
+
+
+class RemovePage(Page, template="emr_endpoints/remove.html"):
+    """What follows, and the form in which its name (or else its id) is typed again; `note` and `refusal` say why it wasn't removed."""
+
+    connection: Connection
     operation: Operation
     form: Form
     note: str
@@ -51,39 +66,40 @@ class RemovePage(Page, template="emr_endpoints/remove.html"):
 class RemovedPage(Page, template="emr_endpoints/removed.html"):
     """The receipt."""
 
-    endpoint_id: str
+    connection: Connection
     removed_at: datetime
 
 
 class GonePage(Page, template="emr_endpoints/gone.html"):
     """There is no connection of this id."""
 
-    endpoint_id: str
+    connection: Connection
 
 
 @bp.get("/<record:endpoint_id>/remove")
 @signed_in(Side.STAFF, roles=ROLES)
 def show(care: Care, person: Person, endpoint_id: str) -> Response:
     """Say what follows from removing the connection; afterwards, that it is gone."""
-    operation = _operation(person, endpoint_id)
+    operation, connection = _operation(person, endpoint_id), _connection(care, endpoint_id)
+    name_opened("", connection.name)
     if operation.state is State.DONE:
         removed_at = datetime.fromtimestamp(operation.changed_at, UTC)
-        return render(RemovedPage(endpoint_id=endpoint_id, removed_at=removed_at))
+        return render(RemovedPage(connection=connection, removed_at=removed_at))
     given = unsent.restored_form(url_for(".remove", endpoint_id=endpoint_id))
-    return _ask(endpoint_id, operation, _form(endpoint_id, given) if given else None)
+    return _ask(connection, operation, _form(connection, given) if given else None)
 
 
 @bp.post("/<record:endpoint_id>/remove")
 @signed_in(Side.STAFF, roles=ROLES)
 @unsent.typed_text("typed")
 def remove(care: Care, person: Person, endpoint_id: str) -> Response:
-    """Remove the connection, once, when its id was typed again. Removing it twice does no harm."""
-    operation = sent_operation(person.sub, _purpose(endpoint_id))
+    """Remove the connection, once, when its name or id was typed again. Removing it twice does no harm."""
+    operation, connection = sent_operation(person.sub, _purpose(endpoint_id)), _connection(care, endpoint_id)
     if operation is None:
-        return _ask(endpoint_id, _operation(person, endpoint_id), status=409, note="stale")
-    form = _form(endpoint_id, sent(["typed"]))
+        return _ask(connection, _operation(person, endpoint_id), status=409, note="stale")
+    form = _form(connection, sent(["typed"]))
     if operation.state is State.OPEN and not form.validate():
-        return _ask(endpoint_id, operation, form, status=422)
+        return _ask(connection, operation, form, status=422)
     outcome = act_once(
         Attempt(person.sub, operation),
         lambda _key: delete_emr_endpoint(care, endpoint_id),
@@ -96,19 +112,38 @@ def remove(care: Care, person: Person, endpoint_id: str) -> Response:
         case Done():
             return redirect_to(url_for(".show", endpoint_id=endpoint_id))
         case Refused(NotFound()):
-            return render(GonePage(endpoint_id=endpoint_id), status=404)
+            return render(GonePage(connection=connection), status=404)
         case Refused(errors.Refused(code=code)):
-            return _ask(endpoint_id, operation, status=403, refusal=refusal_message(code))
+            return _ask(connection, operation, status=403, refusal=refusal_message(code))
         case Refused(error):
             raise error
         case NotSent():
-            return _ask(endpoint_id, operation, status=503, note="unavailable")
+            return _ask(connection, operation, status=503, note="unavailable")
         case Unknown() | Reopened():
-            return _ask(endpoint_id, operation, status=503, note="unconfirmed")
+            return _ask(connection, operation, status=503, note="unconfirmed")
+
+
+def _connection(care: Care, endpoint_id: str) -> Connection:
+    """The connection, as far as the notifications about it tell."""
+    (news,) = gather(lambda: list_notifications(care, limit=_NEWS))
+    page = known(news)
+    about = [
+        one
+        for one in (page.items if page else ())
+        if any(one.is_about(kind, endpoint_id) for kind in ("EmrEndpointConfig", "EmrEndpoint"))
+    ]
+    audit.shown("notification.list", "notification", [one.id for one in about])
+
+    def told(*names: str) -> str:
+        return next((found for one in about for name in names if (found := one.datum(name))), "")
+
+    return Connection(
+        endpoint_id, told("name", "endpointName", "system"), told("address"), told("patientName")
+    )
 
 
 def _ask(
-    endpoint_id: str,
+    connection: Connection,
     operation: Operation,
     form: Form | None = None,
     *,
@@ -117,23 +152,29 @@ def _ask(
     refusal: str = "",
 ) -> Response:
     page = RemovePage(
-        endpoint_id=endpoint_id,
+        connection=connection,
         operation=operation,
-        form=form or _form(endpoint_id, {}),
+        form=form or _form(connection, {}),
         note=note,
         refusal=refusal,
     )
     return render(page, status=status)
 
 
-def _form(endpoint_id: str, typed: Values) -> Form:
-    """The field in which the id is typed again: empty but for what was just mistyped."""
-    wrong = _("This is not the id of the connection. Type it exactly as it stands above.")
-    field = text(
-        _("Type the id of the connection"),
-        required=wrong,
-        check=lambda value: None if value == cleaned(endpoint_id) else wrong,
-    )
+def _form(connection: Connection, typed: Values) -> Form:
+    """The field in which the name is typed again, or the id where no name is known: empty but for what was mistyped."""
+    if connection.name:
+        label, wrong = (
+            _("Type the name of the connection"),
+            _("This is not the name of the connection. Type it as it stands above."),
+        )
+    else:
+        label, wrong = (
+            _("Paste the id of the connection"),
+            _("This is not the id of the connection. Copy it above."),
+        )
+    wanted = {cleaned(connection.id), cleaned(connection.name)} - {""}
+    field = text(label, required=wrong, check=lambda value: None if value in wanted else wrong)
     return Form({"typed": field}, typed)
 
 

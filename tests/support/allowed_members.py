@@ -221,7 +221,8 @@ STAFF: dict[str, str] = {
     "/prospects/<record:prospect_id>/merge": (
         "Conversation: subject; Message: senderName; "
         "Notification: body data.email data.firstName data.interest data.lastName data.phoneNumber "
-        "data.source title"
+        "data.source title data.mergeEmail data.mergeFirstName data.mergeInterest data.mergeLastName "
+        "data.mergePhoneNumber data.mergeSource"
     ),
     "/protocols": "Medication: drug; Protocol: name",
     "/protocols/<record:protocol_id>": (

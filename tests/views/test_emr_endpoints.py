@@ -37,11 +37,16 @@ def test_a_notification_leads_to_it_and_it_says_what_follows(ada: Visitor) -> No
     assert "no longer exchanges data" in page.words
 
 
-def test_the_id_has_to_be_typed_again(ada: Visitor) -> None:
-    form = ada.get(f"/emr-endpoints/{LEGACY}/remove").form(f"/emr-endpoints/{LEGACY}/remove")
-    for typed in (LEGACY[:-1], ""):
+@pytest.mark.parametrize(
+    ("id_", "what"),
+    [(LEGACY, "name of the connection"), (MAIN, "id of the connection")],
+    ids=["named", "not"],
+)
+def test_the_name_has_to_be_typed_again_or_else_the_id(ada: Visitor, id_: str, what: str) -> None:
+    form = ada.get(f"/emr-endpoints/{id_}/remove").form(f"/emr-endpoints/{id_}/remove")
+    for typed in (id_[:-1], ""):
         page = form.submit(typed=typed, status=422)
-        assert "This is not the id of the connection" in page.words
+        assert f"This is not the {what}" in page.words
         assert page.soup.select_one(".error-summary a")["href"] == "#typed"
         assert page.soup.select_one("#typed")["value"] == typed
 
@@ -80,9 +85,11 @@ def test_another_clinics_connection_is_gone_already(ada: Visitor) -> None:
 def test_removing_ends_in_a_receipt_and_happens_once(ada: Visitor, person: Callable[[str], Visitor]) -> None:
     other = person("ada")
     form = ada.get(f"/emr-endpoints/{LEGACY}/remove").form(f"/emr-endpoints/{LEGACY}/remove")
-    receipt = form.submit(typed=LEGACY)
+    assert "Old laboratory system" in form.page.words
+    assert "https://legacy.emr.riverside.example/fhir" in form.page.words
+    receipt = form.submit(typed="Old laboratory system")
     assert receipt.heading == "The connection is removed"
-    assert LEGACY in receipt.words
+    assert "Connection Old laboratory system" in receipt.words
     assert form.submit(typed=LEGACY).heading == "The connection is removed"
     assert other.get(f"/emr-endpoints/{LEGACY}/remove").heading == "The connection is removed"
 

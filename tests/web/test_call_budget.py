@@ -132,14 +132,14 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/directories/<record:directory_id>/move": [
         ("nora", f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}", 1)
     ],
-    "/prospects/<record:prospect_id>/book": [("colin", f"/prospects/{TOMASZ}/book", 1)],
+    "/prospects/<record:prospect_id>/book": [("colin", f"/prospects/{TOMASZ}/book", 3)],
     "/prospects/<record:prospect_id>/book/receipt": [("colin", f"/prospects/{TOMASZ}/book/receipt", 0)],
     "/prospects/<record:prospect_id>/book-link": [("colin", f"/prospects/{TOMASZ}/book-link", 0)],
     "/prospects/<record:prospect_id>/merge": [("colin", f"/prospects/{INES}/merge?merge={AGAIN}", 2)],
     "/prospects/<record:prospect_id>/merge/confirm": [("colin", f"/prospects/{INES}/merge/confirm", 0)],
     "/prospects/<record:prospect_id>/merge/receipt": [("colin", f"/prospects/{INES}/merge/receipt", 0)],
     "/clinic-system": [("ada", "/clinic-system", 0)],
-    "/emr-endpoints/<record:endpoint_id>/remove": [("ada", f"{EMR}/remove", 0)],
+    "/emr-endpoints/<record:endpoint_id>/remove": [("ada", f"{EMR}/remove", 1)],
 }
 CASES = [(route, *case) for route, cases in BUDGET.items() for case in cases]
 

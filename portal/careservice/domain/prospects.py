@@ -83,6 +83,26 @@ SHORTEST, LONGEST = timedelta(minutes=10), timedelta(minutes=240)
 FieldChoice = Literal["survivor", "merged"]
 
 
+def told(prospect: Prospect, prefix: str = "") -> dict[str, str]:
+    """What a notification to staff carries of an enquiry, for no endpoint reads one: its members by name.
+
+    With a prefix (`merge`) they are of the other of two: `mergeFirstName`.
+    """
+    members = {
+        "firstName": prospect.first_name,
+        "lastName": prospect.last_name,
+        "email": prospect.email,
+        "phoneNumber": prospect.phone_number,
+        "source": prospect.source,
+        "interest": prospect.interest,
+    }
+    return {
+        f"{prefix}{name[:1].upper()}{name[1:]}" if prefix else name: value
+        for name, value in members.items()
+        if value
+    }
+
+
 def find(session: Session, actor: Actor, prospect_id: str) -> Prospect:
     """The prospect, if it is one of the clinic's."""
     prospect = session.get(Prospect, prospect_id)
@@ -172,7 +192,7 @@ def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> 
         who=people.staff_with(session, prospect.tenant_id, _ENQUIRIES),
         kind="ProspectReceived",
         entity=("Prospect", prospect.id),
-        data={"bookingId": booking.id},
+        data={"bookingId": booking.id, **told(prospect)},
     )
     return booking
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from portal.careservice.domain.emr_endpoints import EmrEndpoint
 from portal.careservice.domain.enumerations import DayOfWeek, ProspectStatus, Severity
 from portal.careservice.domain.physicians import BusyTime, Physician, WorkingHours
-from portal.careservice.domain.prospects import Prospect
+from portal.careservice.domain.prospects import Prospect, told
 from portal.careservice.ids import sample_id
 from portal.careservice.sample.clinic import WITH_LOG_IN, Clinic
 
@@ -146,20 +146,21 @@ _PROSPECTS = (
 
 def add_prospects(clinic: Clinic) -> None:
     """Enquiries in several states, two of which are one person; who sees to them is told."""
-    for key, first, last, email, phone, source, status, interest in _PROSPECTS:
-        clinic.session.add(
-            Prospect(
-                id=sample_id("prospect", key),
-                tenant_id=clinic.id,
-                first_name=first,
-                last_name=last,
-                email=email,
-                phone_number=phone,
-                source=source,
-                status=status,
-                interest=interest,
-            )
+    made = {
+        key: Prospect(
+            id=sample_id("prospect", key),
+            tenant_id=clinic.id,
+            first_name=first,
+            last_name=last,
+            email=email,
+            phone_number=phone,
+            source=source,
+            status=status,
+            interest=interest,
         )
+        for key, first, last, email, phone, source, status, interest in _PROSPECTS
+    }
+    clinic.session.add_all(made.values())
     for person in ("colin", "ada", "nora"):
         clinic.notify(
             WITH_LOG_IN[person],
@@ -169,7 +170,11 @@ def add_prospects(clinic: Clinic) -> None:
             ago=0.3,
             severity=Severity.WARNING,
             about=("Prospect", sample_id("prospect", "ines")),
-            data={"mergeId": sample_id("prospect", "ines-again")},
+            data={
+                "mergeId": sample_id("prospect", "ines-again"),
+                **told(made["ines"]),
+                **told(made["ines-again"], "merge"),
+            },
         )
         clinic.notify(
             WITH_LOG_IN[person],
@@ -178,6 +183,7 @@ def add_prospects(clinic: Clinic) -> None:
             "Somebody would like a first appointment.",
             ago=1.2,
             about=("Prospect", sample_id("prospect", "noor")),
+            data=told(made["noor"]),
         )
 
 
@@ -202,4 +208,5 @@ def add_emr_endpoints(clinic: Clinic) -> None:
             ago=2.0,
             severity=Severity.URGENT,
             about=("EmrEndpointConfig", sample_id("emr-endpoint", "riverside-legacy")),
+            data={"name": "Old laboratory system", "address": "https://legacy.emr.riverside.example/fhir"},
         )

@@ -12,7 +12,9 @@ from portal.state.operations import Operation, State
 from portal.state.sessions import Person
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, chosen_day, read_week
+from portal.views.prospects.known import read_known
 from portal.views.prospects.link import LinkCard
+from portal.views.recent import name_opened
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -28,7 +30,7 @@ from portal.web.act_once import (
     sent_operation,
 )
 from portal.web.guard import signed_in
-from portal.web.htmx import redirect_to, render
+from portal.web.htmx import redirect_to, render, wants
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_PROSPECT
 from portal.web.refusals import refusal_message
@@ -40,6 +42,7 @@ class BookPage(Page, template="prospects/book.html"):
     """A physician's week as a form; `note`, `is_missing` and `is_stale` say why nothing was booked."""
 
     prospect_id: str
+    name: str
     operation: Operation
     address: str
     week: Week
@@ -56,6 +59,7 @@ class BookedPage(Page, template="prospects/booked.html"):
     """The receipt; `types` has the words of the kinds of appointment."""
 
     prospect_id: str
+    name: str
     visit: Visit
     types: dict[str, str]
 
@@ -126,7 +130,14 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
     if visit is None:
         return redirect_to(url_for(".show", prospect_id=prospect_id))
     audit.shown("prospect.receipt", "prospect", prospect_id)
-    return render(BookedPage(prospect_id=prospect_id, visit=visit, types=dict(appointment_types())))
+    return render(
+        BookedPage(
+            prospect_id=prospect_id,
+            name=_name(care, prospect_id),
+            visit=visit,
+            types=dict(appointment_types()),
+        )
+    )
 
 
 def _choose(
@@ -143,8 +154,10 @@ def _choose(
     address = url_for(".show", prospect_id=prospect_id)
     form = unsent.restored_form(address) or request.form
     audit.shown("prospect.read", "prospect", prospect_id)
+    name = "" if wants("week") else _name(care, prospect_id)
     page = BookPage(
         prospect_id=prospect_id,
+        name=name,
         operation=operation,
         address=address,
         week=week or _week(care),
@@ -171,6 +184,13 @@ def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: 
         is_still_free=is_free(care, visit) if visit else None,
     )
     return render(page, status=status)
+
+
+def _name(care: Care, prospect_id: str) -> str:
+    """The enquirer's name, as far as anything tells it."""
+    ((enquiry,), _is_complete) = read_known(care, prospect_id)
+    name_opened(enquiry.name)
+    return enquiry.name
 
 
 def _week(care: Care) -> Week:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 from flask import Blueprint, Response, request, url_for
@@ -14,16 +13,15 @@ from portal.i18n.gettext import _
 from portal.parse import LONGEST_ID, line, record_id
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.conversations import list_conversations
-from portal.services.errors import CareError, NotFound
+from portal.services.errors import NotFound
 from portal.services.gather import gather, known
 from portal.services.notifications import list_notifications
 from portal.services.prospects import merge_prospects
-from portal.services.records.conversations import Conversation, MessageSide
-from portal.services.records.notifications import Notification
 from portal.services.records.prospects import Prospect
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
+from portal.views.prospects.known import FIELDS, Known, named_in, read_known
+from portal.views.recent import name_opened
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -46,23 +44,12 @@ from portal.web.refusals import refusal_message
 
 bp = Blueprint("merge", __name__)
 
-_FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
 
+class Said(msgspec.Struct, frozen=True):
+    """What the comparison showed of one of the two, kept for the pages after it: its name, and its values by field."""
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of an enquiry without reading it: values by field, and where it is spoken of."""
-
-    id: str
-    values: Mapping[str, str] = field(default_factory=dict[str, str])
-    notifications: tuple[Notification, ...] = ()
-    conversations: tuple[Conversation, ...] = ()
-
-    @property
-    def wrote_as(self) -> str:
-        """The name under which the enquirer wrote last."""
-        inbound = [m for c in self.conversations for m in c.in_order if m.side == MessageSide.INBOUND]
-        return inbound[-1].sender_name if inbound else ""
+    name: str = ""
+    values: dict[str, str] = {}
 
 
 class Merged(msgspec.Struct, frozen=True):
@@ -72,15 +59,17 @@ class Merged(msgspec.Struct, frozen=True):
     choices: dict[str, str]
     name: str = ""
     status: str = ""
+    merged_name: str = ""
 
 
 class OtherPage(Page, template="prospects/merge_with.html"):
     """Which record it should be merged with: `given` is what was typed, `suggested` what notifications name."""
 
     prospect_id: str
+    name: str
     given: str
     error: str
-    suggested: list[str]
+    suggested: list[Known]
 
 
 class ComparePage(Page, template="prospects/merge.html"):
@@ -92,18 +81,23 @@ class ComparePage(Page, template="prospects/merge.html"):
     kept: Known
     merged: Known
     fields: list[tuple[str, str]]
+    """Those of which a value is known, with their words; one more choice is for all others."""
+    rest: str
     choices: dict[str, str]
     is_incomplete: bool
 
 
 class ConfirmPage(Page, template="prospects/merge_confirm.html"):
-    """What follows, before it is done."""
+    """What follows, before it is done: of each field whose value is kept, and which value that is where it is known."""
 
     prospect_id: str
     merge_id: str
     operation: Operation
+    kept: Said
+    merged: Said
     fields: list[tuple[str, str]]
     choices: dict[str, str]
+    outcome: dict[str, str]
 
 
 class MergedPage(Page, template="prospects/merged.html"):
@@ -119,6 +113,8 @@ class RefusedPage(Page, template="prospects/merge_refused.html"):
 
     prospect_id: str
     merge_id: str
+    kept: Said
+    merged: Said
     reason: str
 
 
@@ -127,6 +123,8 @@ class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
 
     prospect_id: str
     merge_id: str
+    kept: Said
+    merged: Said
     operation: Operation
     may_restart: bool
 
@@ -142,19 +140,20 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
     operation, _was_lost = begin(person.sub, _purpose(prospect_id, merge_id), reopens=False)
     if operation.state is not State.OPEN:
         return _unconfirmed(prospect_id, merge_id, operation)
-    return _compare(care, prospect_id, merge_id, operation)
+    return _compare(care, person, prospect_id, merge_id, operation)
 
 
 @bp.post("/<record:prospect_id>/merge")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
-@unsent.typed_text(*_FIELDS)
+@unsent.typed_text(*FIELDS, "rest")
 def choose(care: Care, person: Person, prospect_id: str) -> Response:
     """Keep the choices and go on to the confirmation."""
     merge_id = _merge_id()
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation is None:
         return _to_comparison(prospect_id, merge_id)
-    context().operations.keep(person.sub, operation.id, {"choices": _chosen(request.form)})
+    kept = {**operation.data, "choices": _chosen(request.form)}
+    context().operations.keep(person.sub, operation.id, kept)
     return redirect_to(url_for(".confirm", prospect_id=prospect_id, merge=merge_id, operation=operation.id))
 
 
@@ -173,8 +172,11 @@ def confirm(care: Care, person: Person, prospect_id: str) -> Response:
         prospect_id=prospect_id,
         merge_id=merge_id,
         operation=operation,
+        kept=_said(operation, "kept"),
+        merged=_said(operation, "merged"),
         fields=merge_fields(),
         choices=_choices(operation),
+        outcome=_outcome(operation),
     )
     return render(page)
 
@@ -197,7 +199,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
             field_choices={name: ids[whose] for name, whose in choices.items()},
             operation=key,
         ),
-        receipt=lambda survivor: _receipt(merge_id, choices, survivor),
+        receipt=lambda survivor: _receipt(merge_id, operation, survivor),
         event="prospect.merge",
         kind="prospect",
         id_=prospect_id,
@@ -206,7 +208,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
         case Done():
             return _to_receipt(prospect_id, merge_id, operation)
         case Refused(errors.Refused() | NotFound() as error):
-            return _refused(prospect_id, merge_id, error)
+            return _refused(prospect_id, merge_id, operation, error)
         case Refused(error) | NotSent(error):
             raise error
         case Unknown(status=status):
@@ -245,7 +247,8 @@ def _ask_for_other(care: Care, prospect_id: str) -> Response:
     """Ask which record it should be merged with; those that a notification suggests come as links."""
     (news,) = gather(lambda: list_notifications(care, limit=100))
     heard = page.items if (page := known(news)) else ()
-    suggested = [n.datum("mergeId") for n in heard if n.is_about("Prospect", prospect_id)]
+    about = [n for n in heard if n.is_about("Prospect", prospect_id)]
+    suggested = dict.fromkeys(n.datum("mergeId") or "" for n in about)
     given = line(request.args.get("merge"), longest=LONGEST_ID)
     error = ""
     if given == prospect_id:
@@ -253,77 +256,97 @@ def _ask_for_other(care: Care, prospect_id: str) -> Response:
     elif given:
         error = _("This is no id. Copy it from the record in the clinic’s system.")
     audit.shown("prospect.read", "prospect", prospect_id)
-    audit.shown(
-        "notification.list", "notification", [n.id for n in heard if n.is_about("Prospect", prospect_id)]
-    )
+    audit.shown("notification.list", "notification", [n.id for n in about])
     page = OtherPage(
         prospect_id=prospect_id,
+        name=named_in(heard, prospect_id).name,
         given=given,
         error=error,
-        suggested=list(dict.fromkeys(id_ for id_ in suggested if id_ and id_ != prospect_id)),
+        suggested=[named_in(heard, id_) for id_ in suggested if id_ not in ("", prospect_id)],
     )
     return render(page, status=422 if error else 200)
 
 
-def _compare(care: Care, prospect_id: str, merge_id: str, operation: Operation) -> Response:
-    news, talks = gather(
-        lambda: list_notifications(care, limit=100),
-        lambda: list_conversations(care, limit=50, include_archived=True),
-    )
-    heard = tuple(page.items) if (page := known(news)) else ()
-    spoken = tuple(talk.items) if (talk := known(talks)) else ()
-    kept, merged = _known(prospect_id, heard, spoken), _known(merge_id, heard, spoken)
+def _compare(care: Care, person: Person, prospect_id: str, merge_id: str, operation: Operation) -> Response:
+    (kept, merged), is_complete = read_known(care, prospect_id, merge_id)
     audit.shown("prospect.read", "prospect", (prospect_id, merge_id))
-    audit.shown(
-        "notification.list", "notification", [n.id for n in (*kept.notifications, *merged.notifications)]
-    )
-    audit.shown(
-        "conversation.list", "conversation", [c.id for c in (*kept.conversations, *merged.conversations)]
-    )
+    name_opened(kept.name)
+    said = {
+        whose: {"name": one.name, "values": dict(one.values)}
+        for whose, one in (("kept", kept), ("merged", merged))
+    }
+    if is_complete and said != operation.data.get("said"):
+        context().operations.keep(person.sub, operation.id, {**operation.data, "said": said})
     given = unsent.restored_form(url_for(".choose", prospect_id=prospect_id))
+    choices = _chosen(given) if given else _choices(operation)
+    fields = [(name, words) for name, words in merge_fields() if name in kept.values or name in merged.values]
+    others = {choices.get(name, "") for name in FIELDS if name not in dict(fields)}
     page = ComparePage(
         prospect_id=prospect_id,
         merge_id=merge_id,
         operation=operation,
         kept=kept,
         merged=merged,
-        fields=merge_fields(),
-        choices=_chosen(given) if given else _choices(operation),
-        is_incomplete=isinstance(news, CareError) or isinstance(talks, CareError),
+        fields=fields,
+        rest=others.pop() if len(others) == 1 else "",
+        choices=choices,
+        is_incomplete=not is_complete,
     )
     return render(page)
 
 
-def _known(prospect_id: str, news: tuple[Notification, ...], talks: tuple[Conversation, ...]) -> Known:
-    about = tuple(n for n in news if n.is_about("Prospect", prospect_id))
-    values = {name: value for name in _FIELDS for n in reversed(about) if (value := n.datum(name))}
-    mentions = tuple(n for n in news if n in about or n.datum("mergeId") == prospect_id)
-    spoken = tuple(talk for talk in talks if talk.prospect_id == prospect_id)
-    return Known(prospect_id, values, mentions[:3], spoken[:3])
-
-
-def _refused(prospect_id: str, merge_id: str, error: errors.Refused | NotFound) -> Response:
+def _refused(
+    prospect_id: str, merge_id: str, operation: Operation, error: errors.Refused | NotFound
+) -> Response:
     if isinstance(error, NotFound):
         reason, status = _("One of the two isn’t at this clinic, or isn’t there any more."), 404
     else:
         reason, status = refusal_message(error.code), 403
-    return render(RefusedPage(prospect_id=prospect_id, merge_id=merge_id, reason=reason), status=status)
+    page = RefusedPage(
+        prospect_id=prospect_id,
+        merge_id=merge_id,
+        kept=_said(operation, "kept"),
+        merged=_said(operation, "merged"),
+        reason=reason,
+    )
+    return render(page, status=status)
 
 
 def _unconfirmed(prospect_id: str, merge_id: str, operation: Operation, *, status: int = 200) -> Response:
     page = UnconfirmedPage(
         prospect_id=prospect_id,
         merge_id=merge_id,
+        kept=_said(operation, "kept"),
+        merged=_said(operation, "merged"),
         operation=operation,
         may_restart=is_unconfirmed(operation),
     )
     return render(page, status=status)
 
 
-def _receipt(merge_id: str, choices: dict[str, str], survivor: Prospect | None) -> str:
-    name = survivor.full_name if survivor else ""
+def _receipt(merge_id: str, operation: Operation, survivor: Prospect | None) -> str:
+    name = (survivor.full_name if survivor else "") or _said(operation, "kept").name
     status = str(survivor.status or "") if survivor else ""
-    return msgspec.json.encode(Merged(merge_id, choices, name, status)).decode()
+    merged = Merged(merge_id, _choices(operation), name, status, _said(operation, "merged").name)
+    return msgspec.json.encode(merged).decode()
+
+
+def _said(operation: Operation, whose: str) -> Said:
+    """What the comparison showed of the one that stays (`kept`) or of the other (`merged`)."""
+    return msgspec.convert(operation.data.get("said", {}).get(whose, {}), Said)
+
+
+def _outcome(operation: Operation) -> dict[str, str]:
+    """The value that each field will have, as far as it is known."""
+    kept, merged = _said(operation, "kept").values, _said(operation, "merged").values
+    choices = _choices(operation)
+    found: dict[str, str] = {}
+    for name in FIELDS:
+        either = kept.get(name) or merged.get(name) or ""
+        found[name] = {"kept": kept.get(name, ""), "merged": merged.get(name, "")}.get(
+            choices.get(name, ""), either
+        )
+    return found
 
 
 def _to_comparison(prospect_id: str, merge_id: str) -> Response:
@@ -344,7 +367,10 @@ def _purpose(prospect_id: str, merge_id: str) -> str:
 
 
 def _chosen(form: Mapping[str, str]) -> dict[str, str]:
-    return {name: form[name] for name in _FIELDS if form.get(name) in ("kept", "merged")}
+    """Whose value stays, by field; `rest` is said of those that the page had no values of."""
+    rest = form.get("rest", "")
+    choices = {name: form.get(name, rest) for name in FIELDS}
+    return {name: whose for name, whose in choices.items() if whose in ("kept", "merged")}
 
 
 def _choices(operation: Operation) -> dict[str, str]:

@@ -198,7 +198,7 @@ def test_a_notification_leads_to_the_two_side_by_side(colin: Visitor) -> None:
 
 def test_without_the_other_id_a_notification_suggests_it(colin: Visitor) -> None:
     page = colin.get(f"/prospects/{INES}/merge")
-    assert page.follow(AGAIN).heading == "Merge two enquiries"
+    assert page.follow("Ines Goncalves").heading == "Merge two enquiries"
 
 
 def test_the_same_record_twice_and_nonsense_are_refused_in_words(colin: Visitor) -> None:
@@ -215,6 +215,15 @@ def test_what_is_not_known_is_said_to_be_unknown(colin: Visitor) -> None:
     assert other.path == f"/prospects/{AGAIN}/merge"
 
 
+def test_where_nothing_is_known_one_choice_is_for_all(colin: Visitor) -> None:
+    nobodies = sample_id("prospect", "nobody"), sample_id("prospect", "no-one")
+    page = colin.get(f"/prospects/{nobodies[0]}/merge?merge={nobodies[1]}")
+    assert len(page.select("table tbody tr")) == 1
+    assert f"record {nobodies[0][:8]}…" in page.words
+    confirm = page.form(f"/prospects/{nobodies[0]}/merge").submit(rest="merged")
+    assert confirm.words.count("From the one that goes") == 6
+
+
 def test_merging_with_a_record_that_is_not_there_changes_nothing(colin: Visitor) -> None:
     absent = sample_id("prospect", "nobody")
     page = colin.get(f"/prospects/{INES}/merge?merge={absent}").form(f"/prospects/{INES}/merge").submit()
@@ -226,7 +235,8 @@ def test_merging_keeps_the_choices_asks_once_more_and_happens_once(colin: Visito
     form = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge")
     page = form.submit(email="merged", firstName="kept")
     assert page.heading == "Merge these two?"
-    assert "From the one that goes" in page.words
+    for words in ("Inês Gonçalves", "Ines Goncalves", "E-mail ines.goncalves@mail.example", "+447700900411"):
+        assert words in page.words, "names, and the values that will be kept"
     assert "can’t be undone" in page.words
     confirm = page.form(f"/prospects/{INES}/merge/confirm")
     with ThreadPoolExecutor(5) as pool:
@@ -234,7 +244,8 @@ def test_merging_keeps_the_choices_asks_once_more_and_happens_once(colin: Visito
     assert {end.path for end in ends} == {f"/prospects/{INES}/merge/receipt"}
     receipt = ends[0]
     assert "Inês Gonçalves" in receipt.words
-    assert INES in receipt.words and AGAIN in receipt.words
+    assert "Went into it Ines Goncalves" in receipt.words
+    assert {one["data-copy"] for one in receipt.select("[data-copy]")} >= {INES, AGAIN}
     assert "From the one that went" in receipt.words
     again = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge").submit()
     refused = again.form(f"/prospects/{INES}/merge/confirm").submit(status=403)

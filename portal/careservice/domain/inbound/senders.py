@@ -13,7 +13,7 @@ from portal.careservice.domain.conversations import Conversation
 from portal.careservice.domain.enumerations import ProspectStatus
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import ALLOWED, Act
-from portal.careservice.domain.prospects import Prospect
+from portal.careservice.domain.prospects import Prospect, told
 from portal.careservice.ids import new_id
 
 Sender = Patient | Prospect
@@ -74,6 +74,7 @@ def enquiry(session: Session, tenant_id: str, *, source: str, last_name: str, **
         kind="ProspectReceived",
         words="EnquiryReceived",
         entity=("Prospect", prospect.id),
+        data=told(prospect),
     )
     return prospect
 
