@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from portal.telephone import e164
 
-_SETTINGS = ("telephone", "out_of_hours", "hours", "email", "address", "map")
+SETTINGS = ("telephone", "out_of_hours", "hours", "email", "address", "map")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _EMAIL = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+\.[^\s@<>\"']+")
 _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*[-–]\s*([01]\d|2[0-3]):([0-5]\d)")
@@ -64,7 +64,7 @@ def read_contact(
     table: Mapping[str, object], where: str, country: str | None
 ) -> tuple[Contact | None, list[str]]:
     """Return the contact, or None with one fault for each thing to mend; `where` is the table's name in them."""
-    faults = [f"{where}.{name}: is no setting of a contact" for name in sorted(table.keys() - set(_SETTINGS))]
+    faults = [f"{where}.{name}: is no setting of a contact" for name in sorted(table.keys() - set(SETTINGS))]
     texts = _Texts(table, where, faults)
     telephone = texts.telephone("telephone", country)
     if "telephone" not in table:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_SETTINGS = ("certificate", "key_file")
+SETTINGS = ("certificate", "key_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ def read_document_seal(table: Mapping[str, object], where: str) -> tuple[Documen
 
     Whether the files are there, and good, is no fault of the settings: without them documents come unsealed.
     """
-    faults = [f"{where}.{name}: is no setting of a seal" for name in sorted(table.keys() - set(_SETTINGS))]
+    faults = [f"{where}.{name}: is no setting of a seal" for name in sorted(table.keys() - set(SETTINGS))]
     paths: list[Path] = []
-    for name in _SETTINGS:
+    for name in SETTINGS:
         value = table.get(name)
         if isinstance(value, str) and Path(value).is_absolute() and "\0" not in value:
             paths.append(Path(value))

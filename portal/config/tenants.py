@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -29,6 +30,21 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
 _COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _LOGO = re.compile(r"[a-z0-9][a-z0-9._-]*\.svg", re.IGNORECASE)
+SHARED = frozenset(
+    {"base_url", "auth_url", "scope", "idempotency", "id_token_hint", "identity_origins", "dialect"}
+)
+"""What `[care]` may hold for all clinics, and each clinic for itself."""
+
+CLIENT = frozenset({"client_id", "client_secret_env", "client_key_env"})
+ROLES = frozenset({"claim", "patient", "staff"})
+SETTINGS = (
+    SHARED
+    | CLIENT
+    | {"hosts", "name", "authorize_params", "tenant_claim", "tenant_id", "time_zone", "country", "languages"}
+    | {"accent", "logo", "roles", "service_client", "document_seal", "contact", "protocol_choices"}
+)
+"""What a clinic's table may hold; README: configuration says what each means."""
+
 _SCOPE = "openid profile email roles offline_access ClientelePortal"
 
 
@@ -187,7 +203,9 @@ class _Reader:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             self.faults.append(f"{file}: is not TOML ({error})")
             return
+        self._unknown(document, {"care", "tenants"}, "", "the tenants file")
         care = self._table(document, "care", "")
+        self._unknown(care, SHARED, "care", "[care]")
         for key, value in self._table(document, "tenants", "").items():
             where = f"tenants.{key}"
             if not isinstance(value, dict):
@@ -201,40 +219,7 @@ class _Reader:
                     self.tenants[key] = tenant
 
     def _tenant(self, key: str, where: str, table: _Table, care: _Table) -> Tenant:
-        known = {
-            *(
-                "hosts",
-                "name",
-                "client_id",
-                "client_secret_env",
-                "client_key_env",
-                "authorize_params",
-                "tenant_claim",
-                "tenant_id",
-            ),
-            *(
-                "time_zone",
-                "country",
-                "languages",
-                "accent",
-                "logo",
-                "idempotency",
-                "id_token_hint",
-                "identity_origins",
-            ),
-            *(
-                "base_url",
-                "auth_url",
-                "scope",
-                "roles",
-                "service_client",
-                "document_seal",
-                "contact",
-                "dialect",
-                "protocol_choices",
-            ),
-        }
-        self.faults += [f"{where}.{unknown}: is no setting of a tenant" for unknown in table.keys() - known]
+        self._unknown(table, SETTINGS, where, "a tenant")
         shared = {**care, **table}
         accent = self._text(table, "accent", where, default="#0b6e4f").lower()
         tenant_claim = self._text(table, "tenant_claim", where, default="") or None
@@ -257,11 +242,7 @@ class _Reader:
             tenant_claim=tenant_claim,
             tenant_id=tenant_id,
             roles=self._roles(self._table(table, "roles", where), f"{where}.roles"),
-            service_client=(
-                self._client(self._table(table, "service_client", where), f"{where}.service_client")
-                if "service_client" in table
-                else None
-            ),
+            service_client=self._service_client(table, where),
             time_zone=self._zone(table, where),
             country=country,
             languages=self._languages(table, where),
@@ -276,6 +257,11 @@ class _Reader:
             dialect=self._dialect(shared, where),
             protocol_choices=self._protocol_choices(table, where),
         )
+
+    def _unknown(self, table: _Table, known: AbstractSet[str], where: str, what: str) -> None:
+        self.faults += [
+            f"{where}.{name}: is no setting of {what}".lstrip(".") for name in sorted(table.keys() - known)
+        ]
 
     def _table(self, table: _Table, key: str, where: str) -> _Table:
         value = table.get(key, {})
@@ -343,6 +329,13 @@ class _Reader:
             )
         return Client(client_id, secret or "", key)
 
+    def _service_client(self, table: _Table, where: str) -> Client | None:
+        if "service_client" not in table:
+            return None
+        client = self._table(table, "service_client", where)
+        self._unknown(client, CLIENT, f"{where}.service_client", "a client")
+        return self._client(client, f"{where}.service_client")
+
     def _client_key(self, table: _Table, where: str) -> ClientKey | None:
         """The key to sign in with at the identity server, where one is named instead of a secret, or besides."""
         if "client_key_env" not in table:
@@ -397,6 +390,7 @@ class _Reader:
         return {name: str(value) for name, value in params.items()}
 
     def _roles(self, table: _Table, where: str) -> Roles:
+        self._unknown(table, ROLES, where, "roles")
         roles = Roles(
             claim=self._text(table, "claim", where, default="role"),
             patient=frozenset(self._texts(table, "patient", where, default=["patient"])),

@@ -1,0 +1,94 @@
+"""The README shows every key of the tenants file, and none that the portal doesn't read."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.config import contact, document_seal, protocol_choices, tenants
+from portal.config.settings import Settings, SettingsError
+from tests.config.test_settings import environment
+from tests.support.stack import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLE = README.partition("The tenants file:")[2].partition("```toml\n")[2].partition("```")[0]
+SECRETS = {"RIVERSIDE_CLIENT_SECRET": "s" * 20, "RIVERSIDE_BOOKING_SECRET": "b" * 20}
+
+
+def documented() -> dict[str, Any]:
+    """The example, with the keys that stand in comments as the other way."""
+    return tomllib.loads(re.sub(r"^# (?=\w+ = )", "", EXAMPLE, flags=re.MULTILINE))
+
+
+def test_every_key_of_the_tenants_file_is_documented_and_no_other() -> None:
+    document = documented()
+    clinic = document["tenants"]["riverside"]
+    told = {
+        "[care]": set(document["care"]),
+        "a clinic": {*document["care"], *clinic},
+        "roles": set(clinic["roles"]),
+        "service_client": {*clinic["service_client"], *re.findall(r"# or (client_\w+)", EXAMPLE)},
+        "contact": set(clinic["contact"]),
+        "document_seal": set(clinic["document_seal"]),
+        "protocol_choices": set(clinic["protocol_choices"]),
+    }
+    assert told == {
+        "[care]": tenants.SHARED,
+        "a clinic": tenants.SETTINGS,
+        "roles": tenants.ROLES,
+        "service_client": tenants.CLIENT,
+        "contact": set(contact.SETTINGS),
+        "document_seal": set(document_seal.SETTINGS),
+        "protocol_choices": {one.name for one in fields(protocol_choices.ProtocolChoices)},
+    }
+
+
+def test_the_example_is_read_as_it_stands(tmp_path: Path) -> None:
+    clinic = Settings.from_env(environment(tmp_path, EXAMPLE, **SECRETS)).tenants.by_key["riverside"]
+    assert clinic.service_client is not None
+    assert (clinic.service_client.client_id, clinic.service_client.client_secret) == (
+        "riverside-booking",
+        "b" * 20,
+    )
+    assert (clinic.id_token_hint, clinic.identity_origins, clinic.idempotency) == (False, (), False)
+
+
+def test_what_is_set_for_all_clinics_holds_where_none_says_otherwise(tmp_path: Path) -> None:
+    shared = EXAMPLE.replace("id_token_hint = false", "id_token_hint = true")
+    shared = shared.replace("identity_origins = []", 'identity_origins = ["https://keys.example"]')
+    own = shared.replace("[tenants.riverside]", "[tenants.riverside]\nid_token_hint = false")
+    for text, hint in ((shared, True), (own, False)):
+        clinic = Settings.from_env(environment(tmp_path, text, **SECRETS)).tenants.by_key["riverside"]
+        assert (clinic.id_token_hint, clinic.identity_origins) == (hint, ("https://keys.example",))
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("[care]", "care.surplus: is no setting of [care]"),
+        ("[tenants.riverside]", "tenants.riverside.surplus: is no setting of a tenant"),
+        ("[tenants.riverside.roles]", "tenants.riverside.roles.surplus: is no setting of roles"),
+        (
+            "[tenants.riverside.service_client]",
+            "tenants.riverside.service_client.surplus: is no setting of a client",
+        ),
+        ("[tenants.riverside.contact]", "tenants.riverside.contact.surplus: is no setting of a contact"),
+        (
+            "[tenants.riverside.document_seal]",
+            "tenants.riverside.document_seal.surplus: is no setting of a seal",
+        ),
+        ("[caer]", "caer: is no setting of the tenants file"),
+    ],
+)
+def test_a_key_that_nothing_reads_is_named_wherever_it_stands(tmp_path: Path, table: str, said: str) -> None:
+    text = re.sub(rf"^{re.escape(table)}", f"{table}\nsurplus = 1", EXAMPLE, flags=re.MULTILINE)
+    if table not in EXAMPLE:
+        text = f"{EXAMPLE}\n{table}\nsurplus = 1"
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_env(environment(tmp_path, text, **SECRETS))
+    assert caught.value.faults == [said]
