@@ -194,6 +194,14 @@ def _headers(method: str, told: Declared) -> list[Json]:
     }
     if method == "GET":
         names["If-None-Match"] = {"type": "string", "examples": ['"0123456789abcdef"']}
+    if told.idempotent:
+        names["Idempotency-Key"] = {
+            "type": "string",
+            "pattern": "^[!-~]{1,200}$",
+            "description": "kept for 24 hours: the same request under it is done once and answered the same; "
+            "another request under it is a 400",
+            "examples": ["8e03978e-40d5-43e8-bc93-6894a57f9324"],
+        }
     if told.answers is Response:
         names["Range"] = {"type": "string", "examples": ["bytes=0-1023"]}
     return [
@@ -205,13 +213,11 @@ def _headers(method: str, told: Declared) -> list[Json]:
 def _words(told: Declared) -> str:
     who = f"For: {', '.join(sorted(ALLOWED[told.act]))}"
     servers = ", and servers of the clinic (Client Credentials)" if told.act in SERVICE_CLIENTS else ""
-    # In words alone: as a parameter it would seem free to be sent twice with different bodies.
-    key = " The header Idempotency-Key is honoured for 24 hours." if told.idempotent else ""
     if told.act not in MAX_AGE:
-        return f"{who}{servers}.{key}"
+        return f"{who}{servers}."
     seconds = int(MAX_AGE[told.act].total_seconds())
     fresh = _FRESH.get(told.act, "Asks for a sign-in in the last {seconds} seconds.").format(seconds=seconds)
-    return f"{who}{servers}. {fresh}{key}"
+    return f"{who}{servers}. {fresh}"
 
 
 def _responses(name: str, method: str, group: str, told: Declared) -> Json:

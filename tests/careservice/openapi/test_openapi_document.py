@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from portal.careservice.api.endpoint import declared
 from portal.careservice.app import create_app
 from portal.careservice.domain.rules import Rule
 from portal.careservice.ids import sample_id
@@ -141,6 +142,25 @@ def test_instants_and_ids_say_so(document: Json) -> None:
         ("Receipt", "id"),
     ):
         assert form(name, member) is None
+
+
+def test_the_idempotency_key_is_told_where_it_is_honoured_and_nowhere_else(
+    document: Json, tmp_path: Path
+) -> None:
+    told = {
+        operation["operationId"]: one["schema"]
+        for _, _, operation in operations(document)
+        for one in operation["parameters"]
+        if one["name"] == "Idempotency-Key"
+    }
+    assert set(told) == {name for name, one in declared.items() if one.idempotent}
+    assert {"create_consent_form", "sign_consent_form", "book_window"} <= set(told)
+    for schema in told.values():
+        validator = jsonschema_rs.validator_for(schema)
+        assert [validator.is_valid(key) for key in ("a", "~" * 200, "", "a b", "a" * 201)] == [
+            *(True, True),
+            *(False, False, False),
+        ]
 
 
 def test_headers_files_and_links_are_told(document: Json) -> None:
