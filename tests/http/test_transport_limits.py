@@ -7,23 +7,17 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 import certifi
 import pycurl
 import pytest
 import requests
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from portal.config.settings import Timeouts
 from portal.http import requests_adapter, transport
 from portal.http.transport import Answer, Call, TransportError
+from tests.support.certificates import self_signed
 from tests.support.upstream import Make, ok
 
 
@@ -110,7 +104,7 @@ class SecureUpstream:
     """An https server whose certificate is signed by itself."""
 
     def __init__(self, folder: Path, host: str = "127.0.0.1", *, expired: bool = False) -> None:
-        key, certificate = _certificate(host, expired=expired)
+        key, certificate = self_signed(host, expired=expired)
         (folder / "ca.pem").write_bytes(certificate)
         (folder / "server.pem").write_bytes(certificate + key)
         self.ca_file = str(folder / "ca.pem")
@@ -190,24 +184,3 @@ def test_of_a_clinics_own_authority_good_certificates_alone_are_believed(
     else:
         assert isinstance(answer, TransportError)
         assert answer.reason == "certificate refused"
-
-
-def _certificate(host: str, *, expired: bool) -> tuple[bytes, bytes]:
-    """A key, and a certificate for this address signed by itself; both in PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority of these tests")])
-    now = datetime.now(UTC)
-    built = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=30))
-        .not_valid_after(now + timedelta(days=-1 if expired else 30))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return secret, built.public_bytes(Encoding.PEM)

@@ -8,15 +8,10 @@ import shutil
 import socket
 import ssl
 import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 from portal.demo.programs import path_of
+from tests.support.certificates import self_signed
 from tests.support.stack import ROOT, Process, free_port
 
 _DOCUMENT = ROOT / "docs" / "operations.md"
@@ -46,7 +41,9 @@ class Nginx(Process):
         self.port, self.plain_port = free_port(), free_port()
         self.temp = folder / "temp"
         self.temp.mkdir(parents=True)
-        _certify(folder)
+        key, certificate = self_signed("localhost", "127.0.0.1")
+        (folder / "fullchain.pem").write_bytes(certificate)
+        (folder / "key.pem").write_bytes(key)
         (folder / "portal.conf").write_text(self._documented(portal_port))
         (folder / "nginx.conf").write_text(_MAIN.format(folder=folder))
         program = path_of("nginx")
@@ -95,27 +92,3 @@ class Nginx(Process):
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _certify(folder: Path) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "fullchain.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )

@@ -1,0 +1,166 @@
+"""The whole portal under gunicorn behind the documented nginx, over TLS: headers, cookies, limits and logs as people meet them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from pathlib import Path
+
+import pytest
+import requests
+
+from portal.demo.stack import tenants_file
+from tests.support.nginx import Nginx
+from tests.support.stack import PASSWORD, CareService, PortalProcess, _sample, plan
+from tests.support.visitor import LocalAdapter, Visitor
+from tests.web.test_headers import Collector, ask
+
+STARTS = 12
+CANARY = "kanary"
+
+
+@dataclass(frozen=True)
+class Site:
+    """nginx, the portal behind it, and where both write."""
+
+    nginx: Nginx
+    portal: PortalProcess
+    folder: Path
+    origin: str
+
+    def visitor(self) -> Visitor:
+        visitor = Visitor(self.origin, PASSWORD)
+        visitor.http.mount("https://", LocalAdapter())
+        visitor.http.verify = str(self.nginx.authority)
+        return visitor
+
+    def logged(self) -> str:
+        """Everything that nginx, gunicorn and the audit wrote."""
+        files = [self.nginx.log, self.nginx.folder / "error.log", self.portal.log]
+        return "".join(file.read_text() for file in [*files, *self.folder.glob("audit/*.jsonl")])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    where = plan(folder)
+    nginx = Nginx(folder / "nginx", where.portal_port)
+    host = f"riverside.localhost:{nginx.port}"
+    shutil.copyfile(_sample(), where.data / "care.db")
+    care = CareService(where, "--portal-origin", f"riverside=https://{host}")
+    tenants = folder / "tenants.toml"
+    tenants.write_text(tenants_file(where).replace(json.dumps(where.hosts("riverside")), json.dumps([host])))
+    portal = PortalProcess(
+        where,
+        PORTAL_TENANTS=str(tenants),
+        PORTAL_PROXY_HOPS="1",
+        PORTAL_LIMIT_SIGN_IN=f"{STARTS} per hour",
+        PORTAL_AUDIT=str(folder / "audit"),
+        PORTAL_DEMO="0",
+        PORTAL_METRICS_TOKEN="a token for the tests of metrics",
+    )
+    yield Site(nginx, portal, folder, f"https://{host}")
+    for one in (nginx, portal, care):
+        one.stop()
+
+
+@pytest.fixture(scope="module")
+def amelia(site: Site) -> Visitor:
+    visitor = site.visitor()
+    visitor.sign_in("amelia")
+    return visitor
+
+
+@pytest.mark.asvs("3.4.1", "3.4.4", "3.4.6", "14.3.2")
+def test_answers_of_each_kind_carry_the_headers_once(site: Site, amelia: Visitor) -> None:
+    collector = Collector()
+    page = amelia.get("/")
+    static = {str(tag["href"]) for tag in page.select("link[rel=stylesheet]")}
+    for path in ("/", "/me", "/consents", "/nowhere", "/signed-out", "/healthz", "/metrics", *static):
+        for method in ("GET", "HEAD", "PUT"):
+            answer = ask(amelia, method, path)
+            collector.judge(answer, is_shared=path in static)
+            told = answer.raw.headers.getlist("Strict-Transport-Security")
+            assert told == ["max-age=63072000; includeSubDomains"], f"{method} {path}"
+    collector.judge(ask(amelia, "POST", "/sign-out", data={"x": "y" * 1_100_000}))
+    collector.judge(ask(amelia, "POST", "/sign-out", data={"x": "y"}))
+    collector.judge(requests.get(f"http://127.0.0.1:{site.portal.port}/", timeout=30))
+    assert collector.statuses >= {200, 400, 401, 404, 405, 413, 421}
+
+
+@pytest.mark.asvs("3.3.1", "3.3.2", "3.3.3", "3.3.4")
+def test_every_cookie_is_secure_bound_to_its_host_and_out_of_reach_of_scripts(site: Site) -> None:
+    visitor, given = site.visitor(), dict[str, str]()
+
+    def note(answer: requests.Response, **_: object) -> None:
+        if (answer.url or "").startswith(site.origin):
+            for line in answer.raw.headers.getlist("Set-Cookie"):
+                given.update(dict.fromkeys(SimpleCookie(line), line))
+
+    visitor.http.hooks["response"].append(note)
+    visitor.get("/signed-out")
+    visitor.sign_in("amelia")
+    visitor.post("/language", {"language": "es", "next": "/"}, status=None)
+    assert {"__Host-sid", "__Host-signin", "__Host-form", "__Host-language"} <= given.keys()
+    for name, line in given.items():
+        attributes = {part.strip().partition("=")[0].lower() for part in line.split(";")[1:]}
+        assert name.startswith("__Host-"), line
+        assert {"secure", "httponly", "path", "samesite"} <= attributes, line
+        assert "domain" not in attributes, line
+        assert "samesite=lax" in line.lower() or "samesite=strict" in line.lower(), line
+        assert "path=/;" in f"{line.lower()};", line
+
+
+@pytest.mark.asvs("10.1.1", "14.2.1")
+def test_no_token_reaches_the_browser(site: Site) -> None:
+    visitor, seen = site.visitor(), list[str]()
+
+    def note(answer: requests.Response, **_: object) -> None:
+        if (answer.url or "").startswith(site.origin):
+            seen.append(f"{answer.url} {answer.headers} {answer.text}")
+
+    visitor.http.hooks["response"].append(note)
+    visitor.sign_in("amelia")
+    for path in ("/me", "/me/devices", "/consents"):
+        visitor.get(path)
+    assert len(seen) > 5
+    for one in seen:
+        assert "eyJ" not in one, "a JSON Web Token"
+        assert "access_token" not in one
+        assert "refresh_token" not in one
+
+
+@pytest.mark.asvs("2.4.1", "15.2.2", "15.3.4")
+def test_a_limit_counts_addresses_as_nginx_saw_them(site: Site) -> None:
+    """Whatever the browser says of itself: all of these come from one address."""
+    statuses = [
+        ask(
+            site.visitor(),
+            "GET",
+            "/sign-in/callback?state=x&code=y",
+            headers={"X-Forwarded-For": f"192.0.2.{number}", "Forwarded": f"for=192.0.2.{number}"},
+        ).status_code
+        for number in range(STARTS + 1)
+    ]
+    assert statuses[-1] == 429
+    assert set(statuses) == {400, 429}
+
+
+@pytest.mark.asvs("13.4.5")
+def test_what_is_for_operators_is_not_told_to_people(amelia: Visitor) -> None:
+    assert ask(amelia, "GET", "/metrics").status_code == 401
+    for path in ("/styles", "/openapi.json", "/docs", "/debug", "/.git/config", "/portal/app.py", "/static/"):
+        assert ask(amelia, "GET", path).status_code == 404, path
+
+
+@pytest.mark.asvs("14.2.1", "16.2.5")
+def test_no_address_reaches_a_log(site: Site, amelia: Visitor) -> None:
+    for path in (f"/?{CANARY}", f"/{CANARY}", f"/sign-in?next=/{CANARY}", f"/me?x={CANARY}"):
+        ask(amelia, "GET", path, headers={"Referer": f"{site.origin}/{CANARY}", "User-Agent": CANARY})
+    ask(amelia, "GET", "/" + CANARY * 2000)
+    logged = site.logged()
+    assert CANARY not in logged
+    assert '"route"' in logged, "there are lines, and they name routes"
