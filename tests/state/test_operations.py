@@ -125,3 +125,27 @@ def test_a_person_who_opens_form_after_form_keeps_the_newest_and_whatever_was_se
     assert operations.find("amelia", newest.id, "merge:299") and operations.find("amelia", sent.id, "sign:1")
     assert operations.find("amelia", left.id, "sign:2") is None
     assert operations.find("daniel", daniels.id, "sign:1"), "nobody loses anything to another"
+
+
+def test_a_form_can_be_sent_for_two_days_and_its_name_cannot_be_guessed(tmp_path: Path) -> None:
+    clock = Clock()
+    operations = Operations(Vault(open_store(f"sqlite:///{tmp_path}/s.db", clock), ("k" * 32,)), clock)
+    operation = operations.begin("amelia", "sign:1")
+    assert len(operation.id) == 22, "128 bits"
+    clock.advance(48 * 3600 - 1)
+    assert operations.find("amelia", operation.id, "sign:1") is not None
+    clock.advance(2)
+    assert operations.find("amelia", operation.id, "sign:1") is None
+
+
+def test_room_is_made_for_one_form_by_dropping_the_oldest_alone(tmp_path: Path) -> None:
+    clock = Clock()
+    operations = Operations(Vault(open_store(f"sqlite:///{tmp_path}/s.db", clock), ("k" * 32,)), clock)
+    begun: list[str] = []
+    for number in range(101):
+        clock.advance(1)
+        begun.append(operations.begin("amelia", f"sign:{number}").id)
+        if number == 99:
+            assert operations.find("amelia", begun[0], "sign:0") is not None, "a hundred have room"
+    found = [operations.find("amelia", id_, f"sign:{n}") is not None for n, id_ in enumerate(begun)]
+    assert found == [False] + [True] * 100

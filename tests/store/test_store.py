@@ -199,6 +199,20 @@ def test_a_value_copied_under_another_name_does_not_open(store: Store, clock: Cl
     assert vault.get("yours", str) is None
 
 
+@pytest.mark.asvs("11.3.3")
+def test_a_value_of_which_any_bit_changed_does_not_open(store: Store, clock: Clock) -> None:
+    vault = Vault(store, ("k" * 32,))
+    vault.insert("mine", "secret", expires_at=clock.now + 10)
+    record = store.get("mine")
+    assert record is not None
+    for place in range(len(record.value)):
+        changed = bytearray(record.value)
+        changed[place] ^= 1
+        store.delete("mine")
+        store.insert("mine", bytes(changed), expires_at=clock.now + 10)
+        assert vault.get("mine", str) is None, place
+
+
 @pytest.mark.asvs("11.2.2")
 def test_keys_are_rotated(store: Store, clock: Clock) -> None:
     old, new = "o" * 32, "n" * 32

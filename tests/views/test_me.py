@@ -54,9 +54,14 @@ def test_i_see_what_the_clinic_keeps_and_change_how_it_reaches_me(
 
 @pytest.mark.asvs("8.2.3", "8.3.1", "15.3.3")
 def test_only_contact_fields_are_sent_whatever_the_form_holds(amelia: Visitor, service: CareService) -> None:
+    given = {"last_name": "Other", "first_name": "Other", "mrn": "1", "date_of_birth": "1970-01-01"}
+    before = {column: stored(service, column) for column in (*given, "user_id", "is_active", "tenant_id")}
     fields = dict(amelia.get("/me").form("/me").fields())
-    amelia.post("/me", {**fields, "last_name": "Other", "mrn": "1", "is_active": "no"})
-    assert stored(service, "last_name") != "Other"
+    more = {"is_active": "no", "user_id": sample_id("person", "grace"), "tenant_id": "harbour"}
+    saved = amelia.post("/me", {**fields, "preferred_name": "Milly", **given, **more})
+    assert "Your details are saved." in saved.text
+    assert stored(service, "preferred_name") == "Milly", "the form itself was taken"
+    assert {column: stored(service, column) for column in before} == before
 
 
 def test_the_partner_has_a_record_of_their_own(portal: PortalThread) -> None:

@@ -317,14 +317,15 @@ def test_a_form_without_its_token_is_refused_in_words(portal: PortalThread) -> N
 
 
 @pytest.mark.asvs("7.3.1")
-def test_an_unused_session_ends(portal: PortalThread) -> None:
-    visitor = portal.sign_in("nora")
+@pytest.mark.parametrize(("name", "minutes"), [("nora", 15), ("amelia", 30)])
+def test_an_unused_session_ends(portal: PortalThread, name: str, minutes: int) -> None:
+    visitor = portal.sign_in(name)
     try:
-        portal.clock.advance(14 * 60)
+        portal.clock.advance((minutes - 1) * 60)
         assert visitor.get("/").status == 200
-        portal.clock.advance(14 * 60)
+        portal.clock.advance((minutes - 1) * 60)
         assert visitor.get("/").status == 200, "use keeps it"
-        portal.clock.advance(16 * 60)
+        portal.clock.advance((minutes + 1) * 60)
         assert visitor.request("GET", "/", follow=False, status=303)
     finally:
         portal.clock.ahead = 0

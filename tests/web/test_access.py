@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from portal.careservice.ids import sample_id
 from portal.config.tenants import Side
 from portal.web.guard import access_of
 from tests.support import access
@@ -46,6 +47,33 @@ def test_whoever_has_no_right_to_an_address_is_refused_there(portal: PortalThrea
         data = {"csrf_token": token} if method == "POST" else None
         answer = visitor.request(method, path, data=data, status=None, follow=False)
         assert (answer.status, REFUSED in answer.words) == (403, True), f"{method} {path}: {answer.status}"
+
+
+WRITERS = {"nora", "victor", "colin", "ada"}
+EXPECTED = {
+    "/consents/new": WRITERS,
+    "/protocols/new": {"nora", "victor"},
+    "/find": set(STAFF),
+    "/open": set(STAFF),
+    "/patients/{id}/edit": WRITERS,
+    "/emr-endpoints/{id}/remove": {"ada"},
+    "/prospects/{id}/merge": {"nora", "colin", "ada"},
+    "/prospects/{id}/book": {"nora", "colin", "ada"},
+    "/prospects/{id}/book-link": {"nora", "colin", "ada"},
+    "/cases/{id}/edit": WRITERS,
+    "/directories": set(STAFF),
+}
+"""Who may open what, written down by hand from the care API specification's roles and not from the code's marks."""
+
+
+@pytest.mark.parametrize("name", ["amelia", *STAFF])
+@pytest.mark.asvs("8.2.1", "8.3.1")
+def test_each_of_the_staffs_pages_is_for_those_whose_work_it_is(portal: PortalThread, name: str) -> None:
+    visitor = portal.sign_in(name)
+    for path, allowed in EXPECTED.items():
+        address = path.replace("{id}", sample_id("none", "at all"))
+        answer = visitor.request("GET", address, status=None, follow=False)
+        assert (answer.status == 403 and REFUSED in answer.words) is (name not in allowed), f"{name} {path}"
 
 
 def test_every_role_that_a_mark_names_is_tried(portal: PortalThread) -> None:

@@ -163,10 +163,13 @@ def _paths(page: Page, begin: str) -> list[str]:
 
 
 @pytest.mark.asvs("7.3.2")
-def test_a_session_ends_however_much_it_is_used(service: CareService, strict: PortalThread) -> None:
-    nora = strict.sign_in("nora")
-    for _ in range(34):
-        strict.clock.advance(14 * 60)
-        nora.get("/me")
-    strict.clock.advance(5 * 60)
-    nora.request("GET", "/me", status=303, follow=False)
+@pytest.mark.parametrize(("name", "hours"), [("nora", 8), ("amelia", 12)])
+def test_a_session_ends_however_much_it_is_used(
+    service: CareService, strict: PortalThread, name: str, hours: int
+) -> None:
+    visitor = strict.sign_in(name)
+    for _ in range(hours * 5 - 1):
+        strict.clock.advance(12 * 60)
+        visitor.get("/me/devices")
+    strict.clock.advance(13 * 60)
+    visitor.request("GET", "/me/devices", status=303, follow=False)
