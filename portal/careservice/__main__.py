@@ -107,6 +107,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         portal_origins=origins,
         webhook_secrets=_webhook_secrets(sample=given.sample != "none"),
         twilio_tokens=_twilio_tokens(),
+        metrics_token=os.environ.get("CARE_METRICS_TOKEN", "").strip(),
         mail_receiver=os.environ.get("CARE_MAIL_RECEIVER", "").strip(),
         lifetimes=Lifetimes(
             access_token=timedelta(seconds=given.access_token_seconds),

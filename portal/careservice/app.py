@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from portal.careservice import clock, database, transactions
+from portal.careservice import clock, database, metrics, transactions
 from portal.careservice.api import blueprints
 from portal.careservice.identity import endpoints, server
 from portal.careservice.openapi.document import serve
@@ -38,6 +38,7 @@ def create_app(
     _learn_types(msgspec.Struct)
     app.add_url_rule("/openapi.json", "openapi", view_func=serve)
     app.add_url_rule("/healthz", view_func=healthz)
+    app.add_url_rule("/metrics", "metrics", view_func=metrics.serve)
     app.add_url_rule("/favicon.ico", "favicon", view_func=no_icon)
     return app
 

@@ -52,7 +52,7 @@ class Settings:
     the one that gets back-channel logout. `webhook_secrets` are by kind (`WEBHOOKS`); any of a kind's may sign, so
     that they can be rotated, and without one none of that kind is taken. `twilio_tokens` are the Auth Tokens of
     clinics, by tenant name, whose texts Twilio signs in its own way. `mail_receiver` is the name under which the
-    clinics' mail server writes Authentication-Results (RFC 8601 §2.5).
+    clinics' mail server writes Authentication-Results (RFC 8601 §2.5). Without `metrics_token` there is no `/metrics`.
     """
 
     database_url: str
@@ -66,6 +66,7 @@ class Settings:
     webhook_secrets: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
     twilio_tokens: Mapping[str, tuple[str, ...]] = field(default_factory=_no_tuples)
     mail_receiver: str = ""
+    metrics_token: str = field(default="", repr=False)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
 
 

@@ -104,14 +104,15 @@ def _wait(session: Session, moment: datetime, budget: tuple[int, list[ColumnElem
     return last + pause - moment
 
 
+def failures(session: Session, moment: datetime) -> int:
+    """How many have failed in all within `WITHIN`."""
+    counted = select(func.count()).select_from(FailedSignIn).where(FailedSignIn.at > moment - WITHIN)
+    return session.scalar(counted) or 0
+
+
 def _alarm(session: Session, moment: datetime) -> int:
     """How many have failed in all; each thousand of them is logged."""
-    total = (
-        session.scalar(
-            select(func.count()).select_from(FailedSignIn).where(FailedSignIn.at > moment - WITHIN)
-        )
-        or 0
-    )
+    total = failures(session, moment)
     if total and total % OF_ALL == 0:
         _log.warning("%d sign-ins failed within %d minutes", total, WITHIN.total_seconds() // 60)
     return total

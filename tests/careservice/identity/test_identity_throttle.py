@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from portal.careservice import settings
 from portal.careservice.identity import passwords, throttle
 from tests.careservice.identity.identity_server import PASSWORD, Browser, IdentityServer
 
@@ -170,3 +172,23 @@ def test_guesses_at_once_are_counted_one_after_the_other(
     with ThreadPoolExecutor(14) as pool:
         statuses = list(pool.map(lambda one: one.guess().status_code, guessers))
     assert sorted(statuses) == [401] * 10 + [429] * 4
+
+
+def test_failures_of_all_names_are_counted_for_who_has_the_token(server: IdentityServer) -> None:
+    client = server.app.test_client()
+    assert client.get("/metrics").status_code == 404, "no token is set"
+    with server.app.app_context():
+        known = settings.current_settings()
+    settings.init_app(server.app, replace(known, metrics_token="a token"))
+    for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer \xe9"}):
+        assert client.get("/metrics", headers=given).status_code == 401
+    for name in ("amelia", "grace", "nobody"):
+        Guesser(server).guess(name)
+
+    def counted() -> float:
+        text = client.get("/metrics", headers={"Authorization": "Bearer a token"}).text
+        return float(text.splitlines()[-1].removeprefix("care_sign_in_failures "))
+
+    assert counted() == 3
+    server.clock.advance(minutes=16)
+    assert counted() == 0
