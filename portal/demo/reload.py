@@ -17,7 +17,9 @@ from portal.demo.processes import ROOT, DemoError, Process
 
 _EVERY_SECONDS = 0.2
 _KINDS = {".py", ".toml", ".po", ".html", ".css", ".js", ".svg", ".mako", ".txt"}
-_BUILT = {"scripts.js", "styles.css", "staff-scripts.js", "staff-styles.css"}
+_BUILT = {
+    f"{page}{kind}" for page in ("", "staff-", "conversations-") for kind in ("scripts.js", "styles.css")
+}
 """What portal.web.static writes when the portal starts."""
 
 _COMPILE_WORDS = ["-m", "babel.messages.frontend", "--quiet", "compile", "-d", "portal/i18n/translations"]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from urllib.parse import quote
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, current_app, make_response, request, url_for
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _, ngettext
@@ -26,17 +26,25 @@ from portal.services.conversations import (
     list_conversations,
     restore_message,
 )
-from portal.services.errors import CareError, Unavailable
+from portal.services.errors import CareError, NotSignedIn, Unavailable
 from portal.services.gather import gather
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
-from portal.services.records.conversations import Channel, Conversation, Message, MessageSide, ReplyAddress
+from portal.services.records.conversations import (
+    Attachment,
+    Channel,
+    Conversation,
+    Message,
+    MessageSide,
+    ReplyAddress,
+)
 from portal.state.sessions import Person
 from portal.views.recent import name_opened
 from portal.views.waiting_conversations import read_waiting, waiting_since
-from portal.web import audit, bell
+from portal.web import audit, bell, new_messages
 from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
-from portal.web.filters import in_a_row, isolate
+from portal.web.filters import day as short_day
+from portal.web.filters import in_a_row, isolate, local, today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page
@@ -45,6 +53,9 @@ from portal.web.plain_text import plain_text
 bp = Blueprint("conversations", __name__, url_prefix="/conversations")
 
 _PAGE = 20
+_PICTURES = ("image/png", "image/jpeg")
+_LARGEST_PICTURE = 2_000_000
+"""Bytes of a picture that is shown in its message; a larger one is loaded by whoever opens it."""
 
 
 @bp.get("")
@@ -60,6 +71,9 @@ def inbox(care: Care, person: Person) -> Response:
     if person.is_staff and not (text or archived or request.args.get("all") == "1"):
         return _show_waiting(care, person, number)
     page = _archived(care, text, number) if archived else _current(care, text, number)
+    is_first = not (text or archived) and number == 1
+    if is_first:
+        new_messages.learn(person, page.items)
     act = "search" if text else "list"
     audit.shown(f"conversation.{act}", "conversation", [one.id for one in page.items])
     return render(
@@ -71,6 +85,8 @@ def inbox(care: Care, person: Person) -> Response:
             page=number,
             pages=max(1, -(-page.total // _PAGE)),
             is_counted=page.is_counted,
+            newest=new_messages.newest_of(page.items) if is_first else None,
+            has_news=False,
         ),
         fragment="inbox",
     )
@@ -78,8 +94,11 @@ def inbox(care: Care, person: Person) -> Response:
 
 def _show_waiting(care: Care, person: Person, number: int) -> Response:
     waiting = read_waiting(care)
+    newest = waiting.newest[:_PAGE]
     found, start = len(waiting.conversations), (number - 1) * _PAGE
     shown = waiting.conversations[start : start + _PAGE]
+    if number == 1:
+        new_messages.learn(person, newest)
     audit.shown("conversation.list", "conversation", [one.id for one in shown])
     return render(
         InboxPage(
@@ -90,11 +109,37 @@ def _show_waiting(care: Care, person: Person, number: int) -> Response:
             page=number,
             pages=max(1, -(-found // _PAGE)),
             is_counted=True,
+            newest=new_messages.newest_of(newest) if number == 1 else None,
+            has_news=False,
             is_waiting=True,
             covers=waiting.covers,
         ),
         fragment="inbox",
     )
+
+
+@bp.get("/new")
+@signed_in(Side.PATIENT, Side.STAFF, background=True)
+def arrived(care: Care, person: Person) -> Response:
+    """Say above the inbox that there is a message newer than `known`, else 204; a failure leaves it as it is."""
+    _ask(care, person)
+    newest = new_messages.newest(person)
+    if not newest or newest == request.args.get("known"):
+        return make_response("", 204)
+    if not wants("arrived"):
+        return redirect_to(url_for(".inbox"))
+    page = InboxPage(
+        rows=[],
+        found=0,
+        q="",
+        archived=False,
+        page=1,
+        pages=1,
+        is_counted=True,
+        newest=newest,
+        has_news=True,
+    )
+    return render(page, fragment="arrived")
 
 
 @bp.get("/<record:conversation_id>")
@@ -104,6 +149,44 @@ def show(care: Care, person: Person, conversation_id: str) -> Response:
     conversation, others = get_conversation_and_others(care, conversation_id)
     current = [one for one in others if not one.is_archived] if person.is_staff else []
     return _thread(conversation, person, beside=current[:_PAGE])
+
+
+@bp.get("/<record:conversation_id>/new")
+@signed_in(Side.PATIENT, Side.STAFF, background=True)
+def get_new(care: Care, person: Person, conversation_id: str) -> Response:
+    """Answer with the messages that came after `known`, for the end of the thread, else 204.
+
+    `since` is the last one that the reader had in sight: the answer counts those after it. The thread is read when this
+    portal learned of a newer message alone. A failure leaves the page as it is.
+    """
+    known, since = request.args.get("known", ""), request.args.get("since", "")
+    asked = _ask(care, person)
+    newest = new_messages.newest(person, conversation_id)
+    if newest is None or newest == known:
+        return make_response("", 204)
+    read = next((one for one in asked if one.id == conversation_id), None)
+    try:
+        conversation = read or get_conversation(care, conversation_id)
+    except NotSignedIn:
+        raise
+    except CareError as error:
+        current_app.logger.info("new messages: %s", type(error).__name__)
+        return make_response("", 204)
+    added = _after(conversation, person, known)
+    unseen = [one for one in _after(conversation, person, since or known) if not one.mine]
+    if not added:
+        return make_response("", 204)
+    if not wants("news"):
+        return redirect_to(url_for(".show", conversation_id=conversation_id))
+    audit.shown("conversation.read", "conversation", conversation.id)
+    news = News(
+        known=conversation.newest_id,
+        since=since or known,
+        count=len(unseen),
+        first=unseen[0].id if unseen else "",
+    )
+    page = _page(conversation, person, news=news, shown=added)
+    return render(page, fragment="news", also=[("#messages", "beforeend", "messages")])
 
 
 @bp.post("/<record:conversation_id>/read")
@@ -124,6 +207,9 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
     unread = _set_read(care, announced, of=len(news))
     bell.learn(person, unread)
     audit.note("conversation.mark-read", "done", kind="conversation", id_=conversation_id)
+    if wants("news"):
+        news = News(known=request.form.get("known", ""))
+        return render(_page(before, person, news=news), fragment="news", bell=unread)
     if not wants("thread"):
         toast(
             _("Marked as read.")
@@ -207,12 +293,16 @@ class Row:
     channel: str | None
     unread: int
     archived: bool
+    waits: bool
     waits_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One message as it stands in the thread; `mine` is what the person's own side sent, `name` whose initials it bears."""
+    """One message as it stands in the thread; `mine` is what the person's own side sent, `name` whose initials it bears.
+
+    `day` is the name of its day where that begins with it.
+    """
 
     id: str
     sender: str
@@ -223,6 +313,12 @@ class Bubble:
     mine: bool
     unread: bool
     message: Message
+    day: str = ""
+
+    def is_shown(self, file: Attachment) -> bool:
+        """Whether a file stands in the message as a picture: one of a known size, from a sender who isn't in doubt."""
+        is_small = file.size is not None and file.size <= _LARGEST_PICTURE
+        return file.media_type in _PICTURES and is_small and self.message.sender_verified is not False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +346,24 @@ class Reply:
     sms: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What came while the thread was open: how many messages since the last that was in sight, and the first of them.
+
+    `known` is the newest message that the page has.
+    """
+
+    known: str
+    since: str = ""
+    count: int = 0
+    first: str = ""
+
+
 class InboxPage(Page, template="conversations/inbox.html"):
     """The inbox or the archive, one page of it; for staff also those that wait (`is_waiting`).
 
-    `covers` is how many of the newest were looked through for these, None when it was all.
+    `newest` is its newest message, from which the newest page asks on. `covers` is how many of the newest were looked
+    through for those that wait, None when it was all.
     """
 
     rows: list[Row]
@@ -263,14 +373,18 @@ class InboxPage(Page, template="conversations/inbox.html"):
     page: int
     pages: int
     is_counted: bool
+    newest: str | None
+    has_news: bool
     is_waiting: bool = False
     covers: int | None = None
 
 
 class ThreadPage(Page, template="conversations/show.html"):
-    """One conversation, beside the others for staff."""
+    """One conversation, beside the others for staff; `shown` are its messages, or the new ones among them."""
 
     thread: Thread
+    shown: list[Bubble]
+    news: News
     opened: bool
     just_read: int
     beside: list[Row]
@@ -328,14 +442,66 @@ def _thread(
     audit.shown("conversation.read", "conversation", conversation.id)
     audit.shown("conversation.list", "conversation", [one.id for one in beside])
     name_opened(next(iter(_others(conversation, person)), ""), _subject(conversation))
-    page = ThreadPage(
-        thread=_view(conversation, person),
+    page = _page(conversation, person, opened=opened, just_read=just_read, beside=beside)
+    return render(page, fragment="thread", bell=unread)
+
+
+def _page(
+    conversation: Conversation,
+    person: Person,
+    *,
+    opened: bool = True,
+    just_read: int = 0,
+    beside: Sequence[Conversation] = (),
+    news: News | None = None,
+    shown: list[Bubble] | None = None,
+) -> ThreadPage:
+    thread = _view(conversation, person)
+    return ThreadPage(
+        thread=thread,
+        shown=thread.bubbles if shown is None else shown,
+        news=news or News(known=conversation.newest_id),
         opened=opened,
         just_read=just_read,
         beside=[_row(one, person) for one in beside],
         consequences=_consequences(),
     )
-    return render(page, fragment="thread", bell=unread)
+
+
+def _ask(care: Care, person: Person) -> Sequence[Conversation]:
+    """Learn the newest messages from the API, when no other tab or worker did in the last 15 seconds; return what it sent."""
+    if not new_messages.claim(person):
+        return ()
+    try:
+        asked = list_conversations(care, limit=_PAGE).items
+    except NotSignedIn:
+        raise
+    except CareError as error:
+        current_app.logger.info("new messages: %s", type(error).__name__)
+        return ()
+    new_messages.learn(person, asked)
+    return asked
+
+
+def _after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]:
+    """What the thread shows after this message, which may be archived; all where there was none, nothing for an unknown."""
+    ids = [one.id for one in conversation.in_order]
+    if id_ and id_ not in ids:
+        return []
+    later = set(ids[ids.index(id_) + 1 :] if id_ else ids)
+    return [one for one in _view(conversation, person).bubbles if one.id in later]
+
+
+def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
+    """The messages, the first of each day with the day's name."""
+    names = {today(): _("Today"), today() - timedelta(days=1): _("Yesterday")}
+    named: list[Bubble] = []
+    before: date | None = None
+    for one in bubbles:
+        on = local(one.at).date() if one.at else before
+        named.append(replace(one, day=names.get(on) or short_day(on)) if on and on != before else one)
+        before = on
+    return named
 
 
 def _view(conversation: Conversation, person: Person) -> Thread:
@@ -347,8 +513,8 @@ def _view(conversation: Conversation, person: Person) -> Thread:
         unread=conversation.unread_count,
         is_archived=conversation.is_archived,
         episode_id=conversation.episode_id,
-        bubbles=[bubble for bubble in bubbles if not bubble.message.is_archived],
-        archived=[bubble for bubble in bubbles if bubble.message.is_archived],
+        bubbles=_with_days([bubble for bubble in bubbles if not bubble.message.is_archived]),
+        archived=_with_days([bubble for bubble in bubbles if bubble.message.is_archived]),
         reply=_reply(conversation.reply_address),
     )
 
@@ -366,6 +532,7 @@ def _row(conversation: Conversation, person: Person, *, waits_since: datetime | 
         unread=conversation.unread_count,
         archived=conversation.is_archived,
         waits_since=waits_since,
+        waits=person.is_staff and latest is not None and latest.side is MessageSide.INBOUND,
     )
 
 

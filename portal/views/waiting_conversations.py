@@ -17,9 +17,13 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Those that wait, the longest first; `covers` is how many were looked through when there are more, else None."""
+    """Those that wait, the longest first; `covers` is how many were looked through when there are more, else None.
+
+    `newest` are all that were looked through, the newest first.
+    """
 
     conversations: tuple[Conversation, ...]
+    newest: tuple[Conversation, ...]
     covers: int | None
 
 
@@ -29,7 +33,9 @@ def read_waiting(care: Care) -> Waiting:
     waiting = [(since, one) for one in page.items if (since := waiting_since(one)) is not None]
     waiting.sort(key=lambda pair: pair[0])
     is_cut = page.total > len(page.items) or (not page.is_counted and len(page.items) >= MOST)
-    return Waiting(tuple(one for _since, one in waiting), len(page.items) if is_cut else None)
+    return Waiting(
+        tuple(one for _since, one in waiting), tuple(page.items), len(page.items) if is_cut else None
+    )
 
 
 def waiting_since(conversation: Conversation) -> datetime | None:

@@ -72,10 +72,12 @@ def render(
     fragment: str | Iterable[str] = (),
     status: int = 200,
     bell: int | None = None,
+    also: Iterable[tuple[str, str, str]] = (),
 ) -> Response:
     """Answer with the page, or with the one of its blocks in `fragment` that htmx asks for.
 
-    A fragment brings along the toasts of this request and, where `bell` is given, the new unread count.
+    A fragment brings along the toasts of this request and, where `bell` is given, the new unread count. `also` are
+    further blocks for places elsewhere on the page: a selector, how it is swapped, the block's name.
     """
     template, context = page.template, page.context()
     fragments = (fragment,) if isinstance(fragment, str) else tuple(fragment)
@@ -92,6 +94,9 @@ def render(
         )
     if bell is not None:
         parts.append(_partial("#bell", "outerHTML", templates.ui().bell(bell, htmx=bell_htmx(bell))))
+    for place, swap, name in also:
+        content = Markup(templates.render_block(template, name, context))  # noqa: S704 (a template escaped it)
+        parts.append(_partial(place, swap, content))
     parts += [_partial("#toasts", "beforeend", _toast(toast)) for toast in toasts()]
     return _vary(make_response("".join(parts), status))
 

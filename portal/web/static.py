@@ -55,7 +55,7 @@ def init_app(app: Flask) -> None:
 
 def make() -> None:
     """Write the scripts and the sheets that pages load, if they aren't what their sources are now."""
-    for source, prefix in (("portal", ""), ("staff", "staff-")):
+    for source, prefix in (("portal", ""), ("staff", "staff-"), ("conversations", "conversations-")):
         _write(f"{prefix}scripts.js", short_script(_read(f"{source}.js")))
         _write(f"{prefix}styles.css", short_sheet(_read(f"{source}.css")))
 

@@ -183,8 +183,19 @@ class Thread(Seen):
     def messages(self) -> Locator:
         return self.page.get_by_role("region", name="Messages in this conversation")
 
+    @property
+    def in_thread(self) -> Locator:
+        """The messages that aren't archived."""
+        return self.messages.locator("#messages > .bubble")
+
     def archive_first(self) -> None:
-        self.messages.get_by_role("button", name=re.compile("^Archive")).first.click()
+        self.archive(0)
+
+    def archive(self, place: int) -> None:
+        """Archive a message by its menu."""
+        message = self.in_thread.nth(place)
+        message.locator("summary").click()
+        message.get_by_role("button", name=re.compile("^Archive")).click()
 
     def is_told(self, words: Words) -> None:
         expect(self.page.locator("#toasts").get_by_text(words).first).to_be_visible()

@@ -47,7 +47,12 @@ def fresh(chrome: Browser, signed_in: list[dict[str, object]]) -> Iterator[Page]
 
 
 @pytest.mark.parametrize(
-    ("source", "made"), [("portal.css", "styles.css"), ("staff.css", "staff-styles.css")]
+    ("source", "made"),
+    [
+        ("portal.css", "styles.css"),
+        ("staff.css", "staff-styles.css"),
+        ("conversations.css", "conversations-styles.css"),
+    ],
 )
 def test_the_sheet_that_pages_load_has_the_rules_of_its_source(
     chrome: Browser, source: str, made: str

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+import uuid
+from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -10,6 +14,7 @@ from playwright.sync_api import Route, expect
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import SignIn
 from tests.browser.pages import Consent, signs
+from tests.support.stack import PortalProcess
 from tests.support.visitor import LocalSession
 
 STORAGE = "Consent to freezing and storage of embryos"
@@ -80,13 +85,45 @@ def test_a_name_that_is_not_the_signers_is_refused_in_words(visit: SignIn) -> No
 def test_messages_are_archived_and_brought_back(visit: SignIn, javascript: bool) -> None:
     amelia = visit("amelia", javascript=javascript)
     thread = amelia.messages().open(re.compile("After yesterday"))
-    before = thread.messages.get_by_role("button", name=re.compile("^Archive")).count()
+    before = thread.in_thread.count()
     thread.archive_first()
     thread.is_told("Message archived.")
-    expect(thread.messages.get_by_role("button", name=re.compile("^Archive"))).to_have_count(before - 1)
+    expect(thread.in_thread).to_have_count(before - 1)
     thread.undo()
     thread.is_told("Message restored.")
-    expect(thread.messages.get_by_role("button", name=re.compile("^Archive"))).to_have_count(before)
+    expect(thread.in_thread).to_have_count(before)
+
+
+def test_what_comes_into_an_open_thread_is_told_and_moves_nothing(
+    visit: SignIn, stack: PortalProcess
+) -> None:
+    daniel = visit("daniel", width=390, height=500)
+    thread = daniel.messages().open(re.compile("After yesterday"))
+    expect(thread.messages.get_by_text("now marked as read")).to_be_visible()
+    newest, before, place = thread.in_thread.last, thread.in_thread.count(), thread.page.evaluate("scrollY")
+    at = thread.in_thread.first.bounding_box()
+    copy = (
+        "INSERT INTO messages (id, conversation_id, tenant_id, sender_id, sender_name, side, channel, body, sent_at)"
+        " SELECT ?, conversation_id, tenant_id, sender_id, sender_name, side, channel, 'One more thing.', ?"
+        " FROM messages WHERE id = ?"
+    )
+    values = (
+        str(uuid.uuid4()),
+        str(datetime.now(UTC).replace(tzinfo=None)),
+        sample_id("message", "amelia-scan-0"),
+    )
+    with closing(sqlite3.connect(stack.plan.data / "care.db", timeout=10)) as records, records:
+        records.execute(copy, values)
+    thread.page.evaluate("document.dispatchEvent(new Event('portal:look'))")
+    jump = thread.page.get_by_role("link", name="1 new message")
+    expect(jump).to_be_in_viewport()
+    expect(thread.page.locator("#said")).to_have_text("1 new message")
+    assert (thread.in_thread.first.bounding_box(), thread.page.evaluate("scrollY")) == (at, place)
+    expect(thread.in_thread).to_have_count(before + 1)
+    jump.click()
+    expect(newest).to_contain_text("One more thing.")
+    expect(newest).to_be_in_viewport()
+    expect(jump).to_have_count(0)
 
 
 def test_an_act_is_told_though_another_came_in_between(visit: SignIn) -> None:
@@ -95,18 +132,17 @@ def test_an_act_is_told_though_another_came_in_between(visit: SignIn) -> None:
     held: list[Route] = []
     amelia.page.route("**/archive", lambda route: held.append(route))
     thread = amelia.messages().open(re.compile("After yesterday"))
-    with_archive = thread.messages.get_by_role("button", name=re.compile("^Archive"))
-    before = with_archive.count()
+    before = thread.in_thread.count()
     assert before >= 2, "the sample's thread has two messages"
     for place, asked in ((0, 1), (1, 2)):
-        with_archive.nth(place).click()
+        thread.archive(place)
         while len(held) < asked:
             amelia.page.wait_for_timeout(20)
     toasts = amelia.page.locator("#toasts").get_by_text("Message archived.")
     for number, route in enumerate(held, 1):
         route.continue_()
         expect(toasts).to_have_count(number)
-    expect(with_archive).to_have_count(before - 2)
+    expect(thread.in_thread).to_have_count(before - 2)
 
 
 def test_the_tab_in_hand_is_in_sight_on_a_phone(visit: SignIn) -> None:

@@ -200,6 +200,7 @@ def test_what_is_pressed_shows_it_at_once_and_a_line_comes_later(nora: Page, sta
     go(nora, stack, thread)
     held: list[Route] = []
     nora.route("**/archive", lambda route: held.append(route))
+    nora.locator(".bubble summary").first.click()
     button = nora.locator(".bubble form button").first
     words = button.bounding_box()
     button.click()
@@ -220,6 +221,7 @@ def test_a_double_click_archives_one_message_and_undo_keeps_the_place(
     bubbles = nora.locator(".bubble")
     before = bubbles.count()
     assert before > 2
+    nora.locator(".bubble summary").nth(1).click()
     button = nora.locator(".bubble form button").nth(1)
     button.evaluate("(one) => one.scrollIntoView({ block: 'start' })")
     place = nora.evaluate("scrollY")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from portal.careservice.ids import sample_id
+from portal.http import transport
 from portal.web.plain_text import plain_text
 from tests.support.stack import CareService, PortalThread, plan
 from tests.support.visitor import Page, Visitor
@@ -30,6 +35,22 @@ def amelia(portal: PortalThread) -> Visitor:
 @pytest.fixture(scope="module")
 def nora(portal: PortalThread) -> Visitor:
     return portal.sign_in("nora")
+
+
+@contextmanager
+def in_records(service: CareService) -> Iterator[sqlite3.Connection]:
+    """The care service's database, to change what it holds."""
+    with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+        yield database
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many requests the portal has sent to the care service."""
+    sent: list[Any] = []
+    send = transport.send
+    monkeypatch.setattr(transport, "send", lambda *given, **more: sent.append(given) or send(*given, **more))
+    return lambda: len(sent)
 
 
 def message(key: str) -> str:
@@ -76,17 +97,169 @@ def test_a_page_number_out_of_range_or_nonsense_is_no_fault(amelia: Visitor) -> 
     assert "Bruising" in amelia.get("/conversations?page=zero").words
 
 
+HOSTILE = "<script>alert('no')</script> & it's \"only\" on the left."
+
+
 @pytest.mark.asvs("1.1.2", "1.2.1", "3.2.2")
-def test_a_thread_shows_what_was_written_as_text_with_its_line_breaks(amelia: Visitor) -> None:
+def test_a_thread_shows_what_was_written_as_text_with_its_line_breaks(
+    service: CareService, amelia: Visitor
+) -> None:
+    with in_records(service) as records:
+        records.execute(
+            "UPDATE messages SET body = ? || body WHERE id = ?", (HOSTILE, message("amelia-injection-0"))
+        )
     page = amelia.get(f"/conversations/{INJECTION}")
-    assert "<script>alert('no')</script> & it's \"only\" on the left." in page.words
+    assert HOSTILE in page.words
     assert page.heading == "Bruising where I inject"
 
 
 def test_a_thread_links_its_attachments_and_tells_the_channel(amelia: Visitor) -> None:
     page = amelia.get(f"/conversations/{SCAN}")
-    assert page.link("Scan day 7.png") == f"/files/{sample_id('file', 'amelia-scan')}"
+    assert page.link("Treatment plan – Amelia & Daniel.pdf") == f"/files/{sample_id('file', 'amelia-plan')}"
     assert "Portal" in page.select(".bubble")[0].get_text()
+
+
+def test_a_picture_is_shown_in_its_message_and_has_its_name_where_it_does_not_load(amelia: Visitor) -> None:
+    address = f"/files/{sample_id('file', 'amelia-scan')}"
+    page = amelia.get(f"/conversations/{SCAN}")
+    (picture,) = page.select("#messages img")
+    assert picture["src"] == address
+    assert picture["loading"] == "lazy"
+    assert "Scan day 7.png" in picture["alt"]
+    assert picture.find_parent("a")["href"] == f"{address}/preview"
+    assert amelia.get(address).response.headers["Content-Type"] == "image/png"
+
+
+@pytest.mark.parametrize(
+    ("change", "back"),
+    [
+        (
+            "UPDATE attachments SET size = 2000001 WHERE file_id = :file",
+            "UPDATE attachments SET size = :size WHERE file_id = :file",
+        ),
+        (
+            "UPDATE attachments SET media_type = 'image/svg+xml' WHERE file_id = :file",
+            "UPDATE attachments SET media_type = 'image/png' WHERE file_id = :file",
+        ),
+        (
+            "UPDATE messages SET sender_verified = 0 WHERE conversation_id = :thread",
+            "UPDATE messages SET sender_verified = NULL WHERE conversation_id = :thread",
+        ),
+    ],
+    ids=["large", "another kind", "of a doubtful sender"],
+)
+def test_a_picture_that_is_large_or_in_doubt_is_a_link_alone(
+    service: CareService, amelia: Visitor, change: str, back: str
+) -> None:
+    values = {"file": sample_id("file", "amelia-scan"), "thread": SCAN}
+    with in_records(service) as records:
+        ((size,),) = records.execute("SELECT size FROM attachments WHERE file_id = :file", values).fetchall()
+        records.execute(change, values)
+    page = amelia.get(f"/conversations/{SCAN}")
+    with in_records(service) as records:
+        records.execute(back, {**values, "size": size})
+    assert not page.select("#messages img")
+    assert page.link("Scan day 7.png")
+
+
+def test_messages_stand_below_their_day(amelia: Visitor) -> None:
+    page = amelia.get(f"/conversations/{SMS}")
+    shown = [one for one in page.select("#messages > *") if one.name == "h2" or "bubble" in one["class"]]
+    kinds = "".join("d" if one.name == "h2" else "m" for one in shown)
+    assert re.fullmatch("(dm+)+", kinds) and kinds.count("d") >= 2 and kinds.count("m") == 3
+    days = [one.get_text() for one in shown if one.name == "h2"]
+    assert len(set(days)) == len(days)
+
+
+def test_each_message_has_one_menu_with_what_can_be_done(amelia: Visitor) -> None:
+    page = amelia.get(f"/conversations/{SCAN}")
+    for bubble in page.select("#messages .bubble"):
+        (menu,) = bubble.select("details[data-menu]")
+        assert menu.select_one("summary [aria-label^='More for ']")
+        assert menu.select_one("form[action$='/archive']")
+        assert not [button for button in bubble.select("button") if menu not in button.parents]
+
+
+@pytest.fixture
+def arrive(service: CareService) -> Iterator[Callable[[str, str], str]]:
+    """Let a message of Nora's come into a thread; what came is gone after the test."""
+    came: list[str] = []
+
+    def arrive(thread: str, body: str) -> str:
+        came.append(str(uuid.uuid4()))
+        with in_records(service) as records:
+            records.execute(
+                "INSERT INTO messages (id, conversation_id, tenant_id, sender_id, sender_name, side, channel, body, sent_at)"
+                " SELECT ?, ?, tenant_id, sender_id, sender_name, side, channel, ?, ? FROM messages WHERE id = ?",
+                (
+                    came[-1],
+                    thread,
+                    body,
+                    str(datetime.now(UTC).replace(tzinfo=None)),
+                    message("amelia-scan-0"),
+                ),
+            )
+        return came[-1]
+
+    yield arrive
+    with in_records(service) as records:
+        records.executemany("DELETE FROM messages WHERE id = ?", [(one,) for one in came])
+
+
+def test_what_comes_into_an_open_thread_is_added_at_its_end_and_counted(
+    portal: PortalThread, amelia: Visitor, arrive: Callable[[str, str], str]
+) -> None:
+    page = amelia.get(f"/conversations/{SCAN}")
+    ask = str(page.soup.select_one("#news")["hx-get"])
+    portal.clock.advance(16)
+    amelia.get(ask, status=204)
+    first = arrive(SCAN, "One more thing.")
+    portal.clock.advance(16)
+    added = amelia.fragment(ask, "news")
+    end = added.soup.select_one('hx-partial[hx-target="#messages"][hx-swap="beforeend"]')
+    assert [one["id"] for one in end.select(".bubble")] == [f"message-{first}"]
+    assert added.soup.select_one("#jump [data-say]").get_text() == "1 new message"
+    assert added.soup.select_one("#jump")["href"] == f"#message-{first}"
+    arrive(SCAN, "And another.")
+    portal.clock.advance(16)
+    since = added.soup.select_one("#since")["value"]
+    again = amelia.fragment(f"{added.soup.select_one('#news')['hx-get']}&since={since}", "news")
+    assert len(again.select('hx-partial[hx-target="#messages"] .bubble')) == 1
+    assert again.soup.select_one("#jump").get_text(strip=True) == "2 new messages"
+    assert again.soup.select_one("#jump")["href"] == f"#message-{first}", "to the first that wasn't in sight"
+    read = amelia.fragment(f"/conversations/{SCAN}/read", "news", data={"known": "x"})
+    assert not read.soup.select_one("#jump")
+    assert str(read.soup.select_one("#news")["hx-get"]).endswith("known=x")
+
+
+def test_a_thread_is_asked_for_when_something_is_new_alone_and_all_tabs_ask_once(
+    portal: PortalThread, amelia: Visitor, arrive: Callable[[str, str], str], calls: Callable[[], int]
+) -> None:
+    scan = str(amelia.get(f"/conversations/{SCAN}").soup.select_one("#news")["hx-get"])
+    other = str(amelia.get(f"/conversations/{INJECTION}").soup.select_one("#news")["hx-get"])
+    inbox = str(amelia.get("/conversations").soup.select_one("#arrived")["hx-get"])
+    tab = portal.sign_in("amelia")
+    portal.clock.advance(16)
+    asked = calls()
+    for visitor in (amelia, tab) * 2:
+        for path in (scan, other, inbox):
+            visitor.get(path, status=204)
+    assert calls() - asked == 1
+    arrive(SCAN, "New.")
+    portal.clock.advance(16)
+    assert "There are new messages" in amelia.fragment(inbox, "arrived").text
+    amelia.get(other, status=204)
+    assert calls() - asked == 2
+    amelia.fragment(scan, "news")
+    assert calls() - asked == 3, "read for this tab alone"
+
+
+def test_what_is_new_is_anothers_secret(portal: PortalThread, arrive: Callable[[str, str], str]) -> None:
+    grace = portal.sign_in("grace")
+    grace.get("/conversations")
+    arrive(SCAN, "For Amelia.")
+    portal.clock.advance(16)
+    grace.get(f"/conversations/{SCAN}/new?known=x", status=204)
 
 
 def test_a_thread_has_no_field_to_write_in_and_says_where_an_answer_goes(amelia: Visitor) -> None:
@@ -174,10 +347,10 @@ def test_archiving_a_message_twice_does_no_harm(amelia: Visitor) -> None:
 def test_archiving_with_htmx_brings_thread_and_toast_in_one_answer(amelia: Visitor) -> None:
     put = f"/conversations/{INJECTION}/messages/{message('amelia-injection-0')}/archive"
     page = amelia.fragment(put, "thread", data={})
-    assert page.soup.select_one("#thread details")
+    assert page.soup.select_one("#thread details.fold")
     assert "Message archived." in page.soup.select_one('hx-partial[hx-target="#toasts"]').get_text()
     page = amelia.fragment(put.replace("/archive", "/restore"), "thread", data={})
-    assert page.soup.select_one("#thread details") is None
+    assert page.soup.select_one("#thread details.fold") is None
 
 
 def test_what_one_person_archives_others_keep(amelia: Visitor, nora: Visitor) -> None:

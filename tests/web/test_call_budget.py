@@ -63,6 +63,8 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("amelia", f"/conversations/{SCAN}", 1),
         ("nora", f"/conversations/{SCAN}", 1),
     ],
+    "/conversations/<record:conversation_id>/new": [("amelia", f"/conversations/{SCAN}/new?known=x", 1)],
+    "/conversations/new": [("daniel", "/conversations/new", 1)],
     "/conversations/<record:conversation_id>/archive": [("amelia", f"/conversations/{SCAN}/archive", 1)],
     "/episodes": [("amelia", "/episodes", 1), ("grace", "/episodes", 2), ("nora", "/episodes", 4)],
     "/episodes/<record:episode_id>": [("amelia", EPISODE, 1), ("nora", EPISODE, 1)],

@@ -91,11 +91,18 @@ def is_possible(path: str, fault: str) -> bool:
     return not (path.startswith("/files/") and fault in in_file)
 
 
+IN_THE_BACKGROUND = {
+    path
+    for route in ("/notifications/bell", "/conversations/new", "/conversations/<record:conversation_id>/new")
+    for _, path, _ in BUDGET[route]
+}
+"""What open pages ask for by themselves; when that fails, they stay as they are."""
+
 PAGES = [
     (name, path, calls)
     for cases in BUDGET.values()
     for name, path, calls in cases
-    if calls and path != "/notifications/bell" and not path.endswith("/look")
+    if calls and path not in IN_THE_BACKGROUND and not path.endswith("/look")
 ]
 PAGE_CASES = [
     (name, path, which, fault)

@@ -84,7 +84,7 @@ def _case(clinic: Clinic, amelia: Patient, daniel: Patient) -> list[CareCase | R
             physician_id=physician_id("victor"),
             coordinator_id=WITH_LOG_IN["colin"].id,
             diagnosis="Primary subfertility of 3 years; severe oligoasthenozoospermia. AMH 19.6 pmol/L, AFC 14.",
-            notes="Prefers calls after 16:00. Needle phobia: <b>offer topical anaesthetic</b> & a quiet room.",
+            notes="Prefers calls after 16:00. Needle phobia: offer a numbing cream and a quiet room.",
             opened_at=clinic.at(-96, "14:00"),
         ),
         Relationship(

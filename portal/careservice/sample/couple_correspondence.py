@@ -65,7 +65,7 @@ def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patien
     clinic.conversation(
         "amelia-injection", "Bruising where I inject", [_AMELIA, _NORA],
         [
-            (_AMELIA, 0.9, "Is it normal that it bruises? <script>alert('no')</script> & it's \"only\" on the left."),
+            (_AMELIA, 0.9, "Is it normal that it bruises? It’s only on the left."),
             (_AMELIA, 0.2, "It’s bigger today. Shall I come in?"),
         ],
         unread_by=[_NORA, _VICTOR], unread=2, **about,

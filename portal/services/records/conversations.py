@@ -89,6 +89,11 @@ class Conversation(Timed, frozen=True, kw_only=True):
         return tuple(sorted(self.messages, key=lambda message: _seconds(message.sent_at)))
 
     @property
+    def newest_id(self) -> str:
+        """The newest message's id, archived or not; empty where there is none."""
+        return self.in_order[-1].id if self.messages else ""
+
+    @property
     def latest(self) -> Message | None:
         """The newest message that isn't archived, or None."""
         return next((m for m in reversed(self.in_order) if not m.is_archived), None)

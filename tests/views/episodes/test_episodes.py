@@ -122,7 +122,7 @@ def test_a_result_that_is_not_released_is_not_shown_to_the_patient(grace: Any, n
 
 def test_staff_see_who_the_patient_is_and_notes_as_they_were_written(nora: Any) -> None:
     words = nora.get(AMELIA).words
-    assert "RF-10482" in words and "C-2051" in words and "<b>offer topical anaesthetic</b>" in words
+    assert "RF-10482" in words and "C-2051" in words and "offer a numbing cream" in words
 
 
 def test_consents_of_the_episode_have_those_to_sign_first(amelia: Any) -> None:
