@@ -27,6 +27,7 @@ from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
 from portal.services.records.storage import EmbryoStorage
 from portal.state.sessions import Person
+from portal.views import help
 from portal.views.consents.list import Due, Item, group, with_text_in_doubt
 from portal.views.consents.worklist import Work, WorkRow, queue_query, read_work, work_of
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
@@ -125,6 +126,7 @@ class NeedsPage(Page, template="home/needs.html"):
     is_done: bool = False
     is_part: bool = True
     called: str = ""
+    is_new: bool = False
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of what stands on the page, by kind."""
@@ -158,6 +160,7 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         news=news if isinstance(news, CareError) else _notable(news),
         is_done=consents == () and messages == (),
         is_part=False,
+        is_new=help.is_new(),
         called=_called(treatment),
     )
 

@@ -68,6 +68,7 @@ def _patient_sections() -> list[tuple[str, str, str, str]]:
         ("/care-team", _("Care team"), "people", "a"),
         ("/notifications", _("Notifications"), "bell", "n"),
         ("/notifications/settings", _("Notification settings"), "settings", "s"),
+        ("/help", _("Help"), "help", "?"),
     ]
 
 

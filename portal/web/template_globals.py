@@ -11,7 +11,7 @@ from portal.context import context, session
 from portal.i18n.locale import direction, language
 from portal.services.errors import CareError, NotOffered
 from portal.signin.flow import local_path
-from portal.web import bell, clinic_contact, filters, headers, htmx, locale_selector, templates
+from portal.web import bell, clinic_contact, filters, glossary, headers, htmx, locale_selector, templates
 from portal.web.navigation import navigation
 from portal.web.pages import Frame
 from portal.web.routing import own_address
@@ -28,6 +28,7 @@ def init_app(app: Flask) -> None:
         now=filters.now,
         today=filters.today,
         not_given=_not_given,
+        glossary_word=glossary.word,
     )
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered

@@ -93,6 +93,8 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
         ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
         ("grace", f"{EMBRYO}/end-storage?episode={GRACES}", 2),
     ],
+    "/help": [("amelia", "/help", 0)],
+    "/help/words": [("amelia", "/help/words", 0)],
     "/me": [("amelia", "/me", 1), ("nora", "/me", 0)],
     "/me/devices": [("amelia", "/me/devices", 0)],
     "/me/devices/<handle>/sign-out": [("amelia", "/me/devices/none/sign-out", 0)],

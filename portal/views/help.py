@@ -1,0 +1,56 @@
+"""Help for patients: how to reach the clinic, how the portal works, what its words mean, and the welcome on a first visit."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from portal.config.tenants import Side
+from portal.services.client import Care
+from portal.state.sessions import Person
+from portal.web.glossary import Word, glossary
+from portal.web.guard import signed_in
+from portal.web.htmx import redirect_to, render
+from portal.web.pages import Page
+
+bp = Blueprint("help", __name__, url_prefix="/help")
+
+_WELCOMED = "welcomed"
+_A_YEAR = 365 * 24 * 3600
+
+
+class HelpPage(Page, template="help/show.html"):
+    """How the portal works."""
+
+
+class WordsPage(Page, template="help/words.html"):
+    """The words of a treatment."""
+
+    words: tuple[Word, ...]
+
+
+@bp.get("")
+@signed_in(Side.PATIENT)
+def show(care: Care, person: Person) -> Response:
+    """Show how to reach the clinic and how the portal works."""
+    return render(HelpPage())
+
+
+@bp.get("/words")
+@signed_in(Side.PATIENT)
+def words(care: Care, person: Person) -> Response:
+    """Show what the words of a treatment mean."""
+    return render(WordsPage(words=glossary()))
+
+
+@bp.post("/welcome")
+@signed_in(Side.PATIENT)
+def hide_welcome(care: Care, person: Person) -> Response:
+    """Leave the welcome out of this browser's home page from now on; the cookie says nothing of who it was."""
+    response = redirect_to("/")
+    response.set_cookie(_WELCOMED, "1", max_age=_A_YEAR, path="/", secure=True, httponly=True, samesite="Lax")
+    return response
+
+
+def is_new() -> bool:
+    """Whether nobody has put the welcome away in this browser."""
+    return _WELCOMED not in request.cookies

@@ -1,0 +1,65 @@
+"""Help for patients: the clinic's contacts, the words of a treatment in every language, the welcome on a first visit."""
+
+from __future__ import annotations
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.config.tenants import LANGUAGES
+from portal.web import glossary
+from tests.support.stack import PortalThread
+from tests.support.visitor import Visitor
+
+MONITORING = f"/episodes/{sample_id('episode', 'amelia-1')}/monitoring"
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+def test_help_begins_with_how_the_clinic_is_reached_and_its_links_lead_somewhere(amelia: Visitor) -> None:
+    page = amelia.get("/help")
+    first = page.select("main section.card")[0]
+    assert first.select_one("a[href^='tel:+44']") and first.select_one("a[href^='mailto:']")
+    for link in page.select("main a[href^='/']"):
+        amelia.get(str(link["href"]))
+
+
+def test_help_is_in_the_menu_of_patients_alone(portal: PortalThread, amelia: Visitor) -> None:
+    assert amelia.get("/help").select("nav a[href='/help'][aria-current=page]")
+    nora = portal.sign_in("nora")
+    assert not nora.get("/").select("nav a[href='/help']")
+    nora.get("/help", status=403)
+
+
+def test_each_word_is_explained_in_every_language() -> None:
+    words = glossary.by_language()
+    assert set(words) == set(LANGUAGES)
+    assert len(words["en"]) >= 12
+    for code in LANGUAGES:
+        assert words[code].keys() == words["en"].keys()
+        assert all(one.term and len(one.meaning) > 30 for one in words[code].values())
+    for id_, one in words["en"].items():
+        others = [words[code][id_].meaning for code in LANGUAGES if code != "en"]
+        assert one.meaning not in others and len(set(others)) == len(others)
+
+
+def test_a_word_where_it_stands_opens_its_meaning_without_scripts(amelia: Visitor) -> None:
+    page = amelia.get(MONITORING)
+    button = page.soup.select_one("button[popovertarget=word-follicle]")
+    tip = page.soup.select_one("#word-follicle[popover]")
+    assert button.get_text() == "Follicle" and button["type"] == "button"
+    assert glossary.by_language()["en"]["follicle"].meaning in tip.get_text()
+    assert amelia.get(str(tip.select_one("a")["href"])).soup.select_one("#follicle")
+
+
+def test_the_welcome_stands_on_home_until_it_is_put_away(portal: PortalThread) -> None:
+    grace = portal.sign_in("grace")
+    page = grace.get("/")
+    assert page.soup.select_one(".welcome a[href='/help']")
+    after = page.form("/help/welcome").submit()
+    assert after.path == "/" and not after.soup.select_one(".welcome")
+    (cookie,) = [one for one in grace.http.cookies if one.name == "welcomed"]
+    assert (cookie.value, cookie.secure) == ("1", True)
+    assert not grace.get("/").soup.select_one(".welcome")
