@@ -48,6 +48,16 @@ def test_five_embryos_are_seen_within_two_windows(visit: SignIn) -> None:
     assert page.evaluate(_HEIGHT) <= 1600
 
 
+def test_the_embryos_of_a_treatment_are_rows_with_their_details_on_demand(visit: SignIn) -> None:
+    page = visit("grace", **PHONE).go(f"/episodes/{sample_id('episode', 'grace-2')}/embryos").page
+    rows = page.locator(".embryos > article")
+    assert rows.count() >= 6
+    assert page.evaluate(_HEIGHT) <= 2500
+    expect(rows.first.get_by_text("Frozen on")).to_be_hidden()
+    rows.first.locator("summary").click()
+    expect(rows.first.get_by_text("Frozen on")).to_be_visible()
+
+
 def test_a_treatment_of_today_uses_both_columns_of_a_desk(visit: SignIn) -> None:
     page = visit("amelia", width=1280, height=900).go(f"/episodes/{sample_id('episode', 'amelia-1')}").page
     assert page.evaluate(_HEIGHT) <= 1100
