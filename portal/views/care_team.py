@@ -22,13 +22,18 @@ from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
 from portal.parse import line, record_id, week_monday
 from portal.services.client import Care
+from portal.services.errors import CareError, Unavailable
+from portal.services.gather import gather
 from portal.services.physicians import list_physicians
+from portal.services.records.episodes import CareTeamMember
 from portal.services.records.physicians import Physician
 from portal.state.sessions import Person
+from portal.views.episodes.lookup import read_episodes, remembered
+from portal.web import audit
 from portal.web.drawings.week import Column, week
 from portal.web.filters import date_locale, in_a_row, now
 from portal.web.guard import signed_in
-from portal.web.htmx import render
+from portal.web.htmx import render, wants
 from portal.web.pages import Page
 
 bp = Blueprint("care_team", __name__, url_prefix="/care-team")
@@ -37,6 +42,7 @@ _MOST = 500
 _DAYS = 7
 _LONGEST_DAY = 8
 """How many letters of a day find room above its column."""
+_MOST_EPISODES = 2
 _FARTHEST = timedelta(weeks=52)
 _USUAL_DAY = (8, 18)
 _ZONES = (
@@ -49,8 +55,9 @@ _ZONES = (
 
 
 class CareTeamPage(Page, template="care_team/show.html"):
-    """The physicians' week that the query asks for."""
+    """The physicians' week that the query asks for; above it, for patients, the people who look after them."""
 
+    people: tuple[CareTeamMember, ...] | CareError
     team: Team
     query: WeekQuery
 
@@ -62,11 +69,26 @@ def show(care: Care, person: Person) -> Response:
     query = WeekQuery.of(request.args)
     # A day more on each side holds the week of every time zone, and makes the same question of all of them.
     begins = datetime.combine(query.first_day, time(), UTC)
-    found = list_physicians(
-        care, limit=_MOST, start=begins - timedelta(days=1), end=begins + timedelta(days=_DAYS + 1)
+    found, people = gather(
+        lambda: list_physicians(
+            care, limit=_MOST, start=begins - timedelta(days=1), end=begins + timedelta(days=_DAYS + 1)
+        ),
+        lambda: () if person.is_staff or wants("results") else _people(care),
     )
+    if isinstance(found, CareError):
+        raise found
     team = Team(query, found.value.items, as_of=found.as_of)
-    return render(CareTeamPage(team=team, query=query), fragment="results")
+    return render(CareTeamPage(people=people, team=team, query=query), fragment="results")
+
+
+def _people(care: Care) -> tuple[CareTeamMember, ...]:
+    """Who looks after this patient in the treatments opened last, each once."""
+    found = read_episodes(care, remembered()[:_MOST_EPISODES])
+    if found.is_incomplete and not found.episodes:
+        raise Unavailable("no episode could be read")
+    audit.shown("episode.list", "episode", [one.id for one in found.episodes])
+    members = [member for episode in found.newest_first for member in episode.care_team]
+    return tuple({(member.name, member.role): member for member in members if member.name}.values())
 
 
 @dataclass(frozen=True, slots=True)

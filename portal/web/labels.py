@@ -38,6 +38,17 @@ def role_name(role: str) -> str:
     return names.get(role.casefold(), role)
 
 
+def role_purpose(role: str) -> str:
+    """Return what a patient can ask someone of this role; empty for a role that isn't known here."""
+    purposes = {
+        "nurse": _("For medicines, injections, scans and how you feel."),
+        "physician": _("For your treatment plan, decisions and results."),
+        "embryologist": _("For your embryos and the laboratory."),
+        "coordinator": _("For dates, forms and payments."),
+    }
+    return purposes.get(role.casefold(), "")
+
+
 def route_name(route: str) -> str:
     """Return by which way a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
     names = {
@@ -290,6 +301,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "grade_in_words": grade_in_words,
     "channel": channel_name,
     "role": role_name,
+    "role_purpose": role_purpose,
     "route": route_name,
     "spaced": spaced,
 }

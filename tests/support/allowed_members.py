@@ -13,7 +13,7 @@ PATIENTS: dict[str, str] = {
         "EmbryoStorage: embryoCode; Episode: type; Medication: drug unit; Message: senderName; "
         "Notification: title; me: preferredName; other: preferredName"
     ),
-    "/care-team": "Physician: locationName name specialty title",
+    "/care-team": "CareTeamMember: name role; Physician: locationName name specialty title",
     "/consents": "ConsentForm: title version; Signer: name",
     "/consents/<record:consent_id>": (
         "Clause: heading summary text; ConsentForm: patientName title version; "

@@ -117,6 +117,19 @@ def test_patients_see_it_under_more(portal):
     assert page.select('nav a[href="/care-team"][aria-current="page"]')
 
 
+def test_patients_see_first_who_looks_after_them_for_what_and_how_to_write_to_them(portal, nora):
+    page = portal.sign_in("amelia").get("/care-team")
+    people = page.select(".people > li")
+    nurse = next(one for one in people if "Nora Lindqvist" in one.get_text())
+    assert "Nurse" in nurse.get_text() and "injections" in nurse.get_text()
+    mail = urlsplit(nurse.select_one("a.button")["href"])
+    assert (mail.scheme, mail.path) == ("mailto", "care@riverside.example")
+    assert parse_qs(mail.query) == {"subject": ["For Nora Lindqvist"]}
+    words = page.words
+    assert words.index("Nora Lindqvist") < words.index("When physicians work")
+    assert not nora.get("/care-team").select(".people")
+
+
 def test_filters_and_zones_cost_no_further_calls(nora, portal, monkeypatch):
     nora.get("/care-team")
     called: list[str] = []

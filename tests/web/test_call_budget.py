@@ -99,7 +99,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/me/devices": [("amelia", "/me/devices", 0)],
     "/me/devices/<handle>/sign-out": [("amelia", "/me/devices/none/sign-out", 0)],
     "/me/devices/sign-out": [("amelia", "/me/devices/sign-out", 0)],
-    "/care-team": [("amelia", "/care-team", 1), ("nora", "/care-team", 1)],
+    "/care-team": [("amelia", "/care-team", 2), ("nora", "/care-team", 1)],
     "/open": [("nora", "/open", 0)],
     "/find": [("nora", "/find", 0)],
     "/find/results": [("nora", "/find/results", 8)],
