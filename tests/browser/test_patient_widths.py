@@ -1,0 +1,69 @@
+"""Patients' pages on every window, with names and words longer than any line: nothing scrolls sideways."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.browser.conftest import SignIn
+from tests.support.stack import PortalProcess
+
+WIDTHS = (320, 390, 768, 1280, 1600)
+EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
+PAGES = (
+    *(
+        "/",
+        EPISODE,
+        f"{EPISODE}/medication",
+        f"{EPISODE}/monitoring",
+        f"{EPISODE}/consents",
+        f"{EPISODE}/documents",
+    ),
+    *(
+        "/consents",
+        "/conversations",
+        f"/conversations/{sample_id('conversation', 'amelia-scan')}",
+        "/notifications",
+    ),
+    *("/notifications/settings", "/care-team", "/me", "/help", "/help/words"),
+)
+LONG = "Wolfeschlegelsteinhausenbergerdorffwelchevoralternwarengewiss"
+_CHANGES = (
+    "UPDATE patients SET first_name = :long, preferred_name = :long",
+    "UPDATE messages SET body = :long || body, sender_name = :long",
+    "UPDATE conversations SET subject = :long",
+    "UPDATE notifications SET title = :long, body = :long || body",
+    "UPDATE files SET name = :long",
+    "UPDATE attachments SET name = :long",
+    "UPDATE physicians SET name = :long",
+)
+
+
+@pytest.fixture(scope="module")
+def long_words(stack: PortalProcess) -> None:
+    """People, files, subjects and messages with a word of sixty letters."""
+    with closing(sqlite3.connect(stack.plan.data / "care.db", timeout=10)) as records, records:
+        for change in _CHANGES:
+            records.execute(change, {"long": LONG})
+
+
+def test_no_page_of_a_patient_scrolls_sideways(visit: SignIn, long_words: None) -> None:
+    home = visit("amelia")
+    page = home.page
+    found: list[str] = []
+    for language, pages in (("en", PAGES), ("es", PAGES[::2]), ("ar", PAGES[1::2])):
+        if language != "en":
+            page.evaluate(
+                "(code) => document.querySelector(`button[name=language][value=${code}]`).click()", language
+            )
+            page.wait_for_selector(f"html[lang={language}]")
+        for path in pages:
+            page.goto(home.origin + path, wait_until="domcontentloaded")
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
+                    found.append(f"{language} {path}: {wide} px of {width}")
+    assert not found
