@@ -61,6 +61,7 @@ class Settings:
     limit_booking: str = "10 per minute"
     limit_printing: str = "10 per minute"
     limit_files: str = "300 per minute"
+    limit_find: str = "120 per minute"
     audit: str = "stderr"
     breaker: int = 5
     threads: int = 8
@@ -130,6 +131,7 @@ def _read(environ: _Asked) -> Settings:
             "PORTAL_LIMIT_PRINTING", "10 per minute", _rate, "a rate such as 10 per minute"
         ),
         limit_files=checked("PORTAL_LIMIT_FILES", "300 per minute", _rate, "a rate such as 300 per minute"),
+        limit_find=checked("PORTAL_LIMIT_FIND", "120 per minute", _rate, "a rate such as 120 per minute"),
         audit=environ.get("PORTAL_AUDIT") or "stderr",
         threads=checked("PORTAL_THREADS", 8, _seconds, "a number of threads, 1 or more"),
         breaker=checked("PORTAL_BREAKER", 5, _failures, "a number of failures from 0 to 100"),

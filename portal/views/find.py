@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from flask import Blueprint, Response, request, session, url_for
+from werkzeug.exceptions import TooManyRequests
 
 from portal.config.tenants import Side
 from portal.folding import folded
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, ngettext
 from portal.parse import line
 from portal.services.client import Care
 from portal.services.errors import CareError
@@ -30,6 +31,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.open_by_id import Answer, look_up, page_of_link
 from portal.views.recent import Opened, recently_opened, show_recent
 from portal.web import audit
+from portal.web.extensions import limit_find, limiter, person_or_address, seconds_to_wait
 from portal.web.filters import in_a_row, long_date
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, wants
@@ -99,6 +101,7 @@ def show(care: Care, person: Person) -> Response:
 
 
 @bp.post("")
+@limiter.limit(limit_find, key_func=person_or_address)
 @signed_in(Side.STAFF)
 def find(care: Care, person: Person) -> Response:
     """Answer with the hits alone, or go to the one record that was meant, or to the page of hits."""
@@ -112,7 +115,24 @@ def find(care: Care, person: Person) -> Response:
     return redirect_to(url_for(".results"))
 
 
+@bp.errorhandler(TooManyRequests)
+def say_too_many(error: TooManyRequests) -> Response:
+    """Say it where the hits would stand; what was typed stays in the box."""
+    audit.note(request.endpoint or "-", "too-many")
+    seconds = seconds_to_wait()
+    says = ngettext(
+        "That was a lot of looking up in a short time. Go on in %(num)s second.",
+        "That was a lot of looking up in a short time. Go on in %(num)s seconds.",
+        seconds,
+    )
+    text = line(request.form.get("q") or session.get(_SOUGHT), longest=_LONGEST)
+    response = render(FindPage(sought=Hits(text, says=says), recent=[]), fragment="found", status=429)
+    response.headers["Retry-After"] = str(seconds)
+    return response
+
+
 @bp.get("/results")
+@limiter.limit(limit_find, key_func=person_or_address)
 @signed_in(Side.STAFF)
 def results(care: Care, person: Person) -> Response:
     """Show the hits for what was sought last in this session."""

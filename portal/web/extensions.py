@@ -79,6 +79,11 @@ def limit_files() -> str:
     return context().settings.limit_files
 
 
+def limit_find() -> str:
+    """Return how often one member of staff may look people up, each pause while typing included (`PORTAL_LIMIT_FIND`)."""
+    return context().settings.limit_find
+
+
 def seconds_to_wait() -> int:
     """Return in how many seconds the limit that refused this request lets the next one through, 1 at least."""
     limit = limiter.current_limit

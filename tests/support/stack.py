@@ -47,6 +47,7 @@ GENEROUS = {
     "PORTAL_LIMIT_BOOKING": "10000 per minute",
     "PORTAL_LIMIT_PRINTING": "10000 per minute",
     "PORTAL_LIMIT_FILES": "10000 per minute",
+    "PORTAL_LIMIT_FIND": "10000 per minute",
 }
 """Tests come from one address; the ones about limits set their own."""
 

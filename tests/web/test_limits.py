@@ -94,9 +94,23 @@ def strict(service: CareService, tmp_path: Path) -> Iterator[PortalThread]:
         PORTAL_LIMIT_SIGNING="0 per hour",
         PORTAL_LIMIT_BOOKING="1 per hour",
         PORTAL_LIMIT_FILES="1 per hour",
+        PORTAL_LIMIT_FIND="2 per hour",
     )
     yield running
     running.stop()
+
+
+@pytest.mark.asvs("2.4.1")
+def test_looking_people_up_too_often_is_said_where_the_hits_stand(strict: PortalThread) -> None:
+    nora, victor = strict.sign_in("nora"), strict.sign_in("victor")
+    for _ in range(2):
+        nora.fragment("/find", "found", data={"q": "amelia"})
+    told = nora.fragment("/find", "found", data={"q": "amel"}, status=429)
+    assert told.soup.select_one("#found[data-for=amel] .hit-none")
+    assert "a lot of looking up in a short time. Go on in" in told.words
+    page = nora.post("/find", {"q": "grace ok"}, status=429)
+    assert page.soup.select_one("#find")["value"] == "grace ok"
+    assert victor.fragment("/find", "found", data={"q": "amelia"}).select(".hit")
 
 
 @pytest.mark.asvs("2.3.2", "2.4.1", "15.2.2")
