@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
@@ -16,6 +17,7 @@ from babel.dates import (
 )
 from babel.numbers import format_decimal
 from flask import Flask, g
+from markupsafe import Markup, escape
 
 from portal.context import context
 from portal.dates import in_zone
@@ -24,10 +26,14 @@ from portal.i18n.locale import is_rtl, language
 from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
 
+_LONG_WORD = re.compile(r"([^\s]{25,})")
+_PIECE = re.compile(r".{1,12}", re.DOTALL)
+
 
 def init_app(app: Flask) -> None:
     """Make the filters known to templates."""
     app.jinja_env.filters.update(
+        breakable=breakable,
         day=day,
         date=long_date,
         time=clock_time,
@@ -140,6 +146,18 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
     """
     row = (between or _comma()).join(isolate(thing) for thing in things)
     return f"\u200f{row}" if row and is_rtl() else row
+
+
+def breakable(text: str) -> Markup:
+    """The text, with places to break inside words that are too long for a column; other words stay whole.
+
+    For cells of tables: there the longest word decides how wide a column is.
+    """
+    words = _LONG_WORD.split(text)  # every second one is long
+    return Markup("").join(
+        Markup("<wbr>").join(_PIECE.findall(word)) if number % 2 else escape(word)
+        for number, word in enumerate(words)
+    )
 
 
 def isolate(text: str) -> str:

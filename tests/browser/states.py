@@ -151,6 +151,7 @@ def protocols(stage: Stage) -> None:
     ).submit(status=None)
     compared = _press(hers, "review", **{"medication-0-dose": "0.75"})
     compared.form(f"{made.path}/review").submit(status=None)
+    nora.post("/protocols/days", {f"medication-0-{column}": value for column, value in _ROW.items()})
     _press(nora.get("/protocols/new"), "review")
     _press(_press(nora.get("/protocols/new"), "add-medication"), "review", **{"medication-0-dose": "much"})
     shown = nora.get(made.path)
