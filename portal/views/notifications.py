@@ -104,7 +104,7 @@ def open_(care: Care, person: Person, notification_id: str) -> Response:
     audit.note("notification.open", "done", kind="notification", id_=notification_id)
     here = url_for(".index", page=place // _PAGE + 1, _anchor=f"notification-{notification_id}")
     page = address_of(notification.entity_type or "", notification.entity_id, data=notification.data)
-    return redirect_to(page or here)
+    return redirect_to(page or _place_of(notification.type) or here)
 
 
 @bp.post("/<record:notification_id>/read")
@@ -129,6 +129,24 @@ def read_all(care: Care, person: Person) -> Response:
     audit.note("notification.read-all", "done")
     toast(_("All notifications are marked as read."))
     return _after(care, person, counts)
+
+
+def _place_of(kind: str) -> str | None:
+    """Where a kind of notification leads that names no record, or one that has no page."""
+    places = {
+        "AccountSecurity": "devices.index",
+        "PaymentReceived": "storage.index",
+        "PaymentFailed": "storage.index",
+        "StorageReminder": "storage.index",
+        "MessageReceived": "conversations.inbox",
+        "AppointmentReminder": "episodes.index",
+        "EpisodeUpdated": "episodes.index",
+        "ResultReleased": "episodes.index",
+        "ConsentRequested": "consents.list",
+        "ConsentCompleted": "consents.list",
+        "ConsentRevoked": "consents.list",
+    }
+    return url_for(places[kind]) if kind in places else None
 
 
 def _list(care: Care, person: Person, counts: NotificationCounts | None = None) -> Response:

@@ -133,7 +133,7 @@ def outcome_name(outcome: Outcome) -> str:
         Outcome.NO_PREGNANCY: _("Not pregnant"),
         Outcome.NO_TRANSFER: _("No transfer took place"),
         Outcome.CANCELLED: _("Stopped early"),
-        Outcome.COMPLETED: _("Completed"),
+        Outcome.COMPLETED: _("Finished"),
         Outcome.ENTERED_IN_ERROR: _("Entered by mistake"),
     }
     return names.get(outcome) or _other(outcome)

@@ -11,6 +11,8 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from portal.http import transport
+from portal.services.records.notifications import Notification, NotificationCounts
+from portal.views import notifications
 from tests.support.stack import CareService, PortalThread, plan
 from tests.support.visitor import Form, Page, Visitor
 
@@ -93,13 +95,34 @@ def test_opening_one_reads_it_and_goes_to_what_it_is_about(portal: PortalThread)
     assert bell_of(opened) == before - 1
 
 
-def test_opening_one_without_a_page_of_its_own_shows_it_in_the_list(amelia: Visitor) -> None:
+def test_each_kind_opens_what_it_is_about_even_where_it_names_no_record(
+    portal: PortalThread, amelia: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about_records_alone = {"ProspectReceived", "EmrSyncFailed"}
+    forms = [open_form(one.get("/notifications"), "") for one in (amelia, portal.sign_in("nora"))]
+    monkeypatch.setattr(notifications, "set_read", lambda *_args, **_more: NotificationCounts())
+    with portal.app.test_request_context():
+        kinds = notifications._known_kinds()  # pyright: ignore[reportPrivateUsage]
+    for kind in sorted(kinds.keys() - about_records_alone):
+        given = Notification(id="n", type=kind, is_read=True)
+        monkeypatch.setattr(notifications, "_find", lambda *_args, given=given: (0, given))
+        for form in forms:
+            opened = form.submit()
+            assert opened.status == 200
+            assert opened.path != "/notifications", kind
+
+
+def test_one_of_an_unknown_kind_without_a_page_is_shown_in_the_list(
+    amelia: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = amelia.get("/notifications")
     element = row(page, "A new sign-in")
+    given = Notification(id=str(element["id"]).removeprefix("notification-"), type="SomethingElse")
+    monkeypatch.setattr(notifications, "_find", lambda *_args: (0, given))
+    monkeypatch.setattr(notifications, "set_read", lambda *_args, **_more: NotificationCounts())
     opened = open_form(page, "A new sign-in").submit()
     assert opened.path == "/notifications"
     assert opened.url.endswith(f"#{element['id']}")
-    assert opened.soup.select_one(f"[id={element['id']}]")
 
 
 def test_one_on_a_later_page_is_opened_as_well(amelia: Visitor) -> None:
