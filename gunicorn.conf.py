@@ -31,6 +31,8 @@ forwarded_allow_ips = ""
 control_socket_disable = True
 # The portal writes its own access log, with the route's template instead of the address.
 accesslog = None
+# gunicorn's own lines in the form of the portal's.
+logger_class = "portal.operate.gunicorn_logger.Logger"
 limit_request_line = 8190
 
 

@@ -238,7 +238,6 @@ def test_metrics_add_up_over_workers_that_come_and_go(service: CareService, tmp_
         PORTAL_METRICS_TOKEN=TOKEN,
         PORTAL_STORE_URL=f"sqlite:///{tmp_path}/store.db",
         PORTAL_WORKERS="2",
-        GUNICORN_CMD_ARGS="--logger-class portal.operate.gunicorn_logger.Logger",
     )
     try:
         address = f"http://127.0.0.1:{process.port}/healthz"

@@ -1,0 +1,101 @@
+"""What a machine does to a portal: workers that crash again and again, and a clock that is ten minutes off."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import requests
+from pypdf import PdfReader
+
+from portal.demo.stack import Plan
+from portal.printing import pdf
+from tests.printing.test_sealing import PAGE, signature
+from tests.support.seals import TRUSTED, VALID, Clinic, judged
+from tests.support.stack import PASSWORD, CareService, PortalProcess, PortalThread
+from tests.support.visitor import Visitor
+
+CRASHES = 12
+WAIT = 30
+
+
+def workers(portal: PortalProcess) -> set[int]:
+    pid = portal.child.pid
+    return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+
+def with_a_new_one(portal: PortalProcess, before: set[int]) -> set[int]:
+    until = time.monotonic() + WAIT
+    while len(now := workers(portal)) < len(before) or now == before:
+        assert portal.child.poll() is None, "the master gave up"
+        assert time.monotonic() < until, "no worker came in place of the one that was killed"
+        time.sleep(0.02)
+    return now
+
+
+def test_after_twelve_crashes_in_a_row_the_portal_answers_and_each_was_logged(
+    service: CareService, tmp_path: Path
+) -> None:
+    known = service.plan
+    store = f"sqlite:///{tmp_path}/store.db"
+    portal = PortalProcess(
+        Plan(known.portal_port, known.service_port, tmp_path, known.secrets),
+        PORTAL_STORE_URL=store,
+        PORTAL_LOG="json",
+    )
+    try:
+        amelia = Visitor(portal.origin(), PASSWORD)
+        amelia.sign_in("amelia")
+        for _ in range(CRASHES):
+            before = workers(portal)
+            os.kill(max(before), signal.SIGKILL)
+            with_a_new_one(portal, before)
+        assert amelia.get("/consents").status == 200, "nobody is signed out"
+        address = f"http://127.0.0.1:{portal.port}/readyz"
+        assert requests.get(address, timeout=WAIT).status_code == 200
+        lines = [json.loads(line) for line in portal.log.read_text().splitlines()]
+        said = [line for line in lines if "SIGKILL" in line["message"]]
+        assert len(said) == CRASHES
+        assert {line["level"] for line in said} <= {"error", "critical", "warning"}
+    finally:
+        portal.stop()
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_with_a_clock_that_is_off_nobody_is_let_in_wrongly_and_all_goes_on_when_it_is_right(
+    portal: PortalThread, minutes: int
+) -> None:
+    nora = portal.sign_in("nora")
+    portal.clock.advance(60 * minutes)
+    try:
+        visitor = portal.visitor()
+        page = visitor.fill_sign_in(visitor.get("/", status=None), "amelia")
+        # Behind: the ID token is of the future. Ahead: it is ten minutes old, and good for twenty.
+        assert (page.status, page.heading) == (
+            (400, "You couldn’t be signed in") if minutes < 0 else (200, page.heading)
+        )
+        assert ("__Host-sid" in visitor.http.cookies) is (minutes > 0)
+        assert nora.get("/consents").status == 200, "who is signed in stays so"
+    finally:
+        portal.clock.ahead = 0
+    assert portal.sign_in("amelia").get("/consents").status == 200
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_a_seal_made_by_a_clock_that_is_off_is_good_and_bears_that_clocks_time(
+    tmp_path: Path, minutes: int
+) -> None:
+    clinic = Clinic(tmp_path)
+    wrong = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=minutes)
+    document = pdf(PAGE.format(""), seal=clinic.seal(wrong))
+    said = judged(document, clinic.authority, tmp_path)
+    assert VALID in said
+    assert TRUSTED in said
+    assert PdfReader(io.BytesIO(document)).trailer["/Root"]["/AcroForm"]
+    assert signature(document)["/M"].startswith(f"D:{wrong:%Y%m%d%H%M%S}")
