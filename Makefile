@@ -35,9 +35,12 @@ test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
+# Besides what make test runs: pages in every theme, width and language; all of Schemathesis; each act with killed workers;
+# the large sample; a generated Python client, Spectral, TypeScript, openid-client; the API's tests on PostgreSQL; the Nu
+# HTML checker; the image. It needs npm, Java and their registries.
 test-all: $(VENV)/.dev $(VENV)/.assets  ## all tests with the long ones, and the care service's on PostgreSQL too
 	@$(RUN) -m tests.support.machine
-	@CARE_TEST_FULL=1 $(RUN) -m pytest
+	@CARE_TEST_FULL=1 $(RUN) -m pytest -n auto --dist loadfile
 	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice
 	@$(RUN) -m tests.support.html_quality
 	@$(RUN) -m tests.support.dockerfile
@@ -63,6 +66,11 @@ format: $(VENV)/.dev  ## put the code into its form
 screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's pictures from the running demo
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
+
+.PHONY: mutants
+mutants: $(VENV)/.dev $(VENV)/.assets  ## change the main modules in small ways and see the tests fail (90 minutes at most; goes on where it was)
+	@$(RUN) -m tests.support.machine
+	@$(RUN) -m tests.support.mutants
 
 .PHONY: bench bench-quick bench-load bench-slow
 bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write the README's table (some minutes)

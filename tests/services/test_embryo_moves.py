@@ -142,3 +142,37 @@ def test_forms_that_cannot_be_read_allow_nothing_that_needs_one() -> None:
     offered = {one.status for one in moves if one.is_offered}
     assert offered == {EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD}
     assert all(Gap.FORMS_UNREADABLE in gaps(one) for one in moves if not one.is_offered)
+
+
+def test_of_several_forms_the_one_with_a_second_person_is_named_and_else_the_first() -> None:
+    alone = form(ConsentKind.TREATMENT, signatures=SIGNED[:2])
+    first, second = replace(alone, id="first"), replace(alone, id="second")
+    whole = replace(TREATMENT, id="whole")
+    evidence = Evidence((first, whole), {"e": EPISODE})
+
+    def thaw(evidence: Evidence) -> Move:
+        found = moves_of(EMBRYO, EPISODE, evidence, "elif")
+        return next(one for one in found if one.status == EmbryoStatus.THAWED)
+
+    named = thaw(evidence).form
+    assert named is not None and named.id == "whole"
+    lacking = thaw(Evidence((first, second), {"e": EPISODE}))
+    assert lacking.form is not None and lacking.form.id == "first"
+    assert [one.form and one.form.id for one in lacking.missing] == ["first"]
+
+
+def test_of_several_forms_that_allow_nothing_the_first_is_named() -> None:
+    over = replace(EPISODE, status=CareStatus.FINISHED)
+    treatments = tuple(replace(TREATMENT, id=id_) for id_ in ("first", "second"))
+    found = moves_of(EMBRYO, EPISODE, Evidence(treatments, {"e": over}), "elif")
+    (missing,) = next(one for one in found if one.status == EmbryoStatus.THAWED).missing
+    assert (missing.gap, missing.form and missing.form.id) == (Gap.TREATMENT_OVER, "first")
+    grace, joseph, nora = SIGNED
+    half = (
+        replace(TREATMENT, id="first", signatures=(grace, nora)),
+        replace(TREATMENT, id="second", signatures=(joseph, nora)),
+    )
+    found = moves_of(EMBRYO, EPISODE, Evidence(half, {"e": EPISODE}), "elif")
+    (missing,) = next(one for one in found if one.status == EmbryoStatus.THAWED).missing
+    assert (missing.gap, missing.form and missing.form.id) == (Gap.PARTY_MISSING, "first")
+    assert missing.names == ("Joseph Okafor",)
