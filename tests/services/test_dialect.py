@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, urljoin, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -23,29 +22,17 @@ from portal.services.records.notifications import Notification, NotificationSett
 from portal.services.records.pgt_results import PgtResult
 from portal.services.records.physicians import Physician
 from portal.services.records.protocols import Protocol
-from tests.support.dialect import DOTNET, SECRET_WORDS, SNAKES, Dialect, DialectProxy
+from tests.support.dialect import DOTNET, SNAKES, Dialect, DialectProxy
 from tests.support.signing import NAMES, consent, fresh_form, make_form, sign, signatures
 from tests.support.stack import PASSWORD, CareService, PortalThread, free_port, plan
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page
+from tests.support.walks import ID, NOT_COMPARED, Careful, facts, walk
 
 AMELIAS = sample_id("episode", "amelia-1")
 GRACES = sample_id("episode", "grace-2")
 GRACE = sample_id("patient", "grace")
 AT_WORK = sample_id("emr-endpoint", "riverside-main")
 PEOPLE_TO_WALK = ("amelia", "grace", "nora", "elif", "maya")
-ID = r"[0-9a-f]{8}-[0-9a-f-]{27}"
-NOT_COMPARED = {"/me/devices"}
-"""What differs by itself."""
-
-
-class Careful(Visitor):
-    """Looks at every page for a fault of the portal's own and for the API's words."""
-
-    def request(self, method: str, path: str, **options: Any) -> Page:
-        page = super().request(method, path, **options)
-        assert page.status != 500, f"{method} {path}: {page.words[:300]}"
-        assert SECRET_WORDS not in page.response.content.decode("utf-8", "replace"), path
-        return page
 
 
 def sign_in(portal: PortalThread, name: str) -> Careful:
@@ -111,39 +98,6 @@ def walks(portal: PortalThread) -> Any:
     """What each person reads at the portal in front of the real service."""
     walked: dict[str, dict[str, Page]] = {}
     return lambda name: walked.get(name) or walked.setdefault(name, walk(sign_in(portal, name)))
-
-
-def walk(visitor: Visitor) -> dict[str, Page]:
-    """Follow every link from home, to at most two pages of each kind."""
-    ahead, pages, kinds = ["/"], {}, []
-    while ahead:
-        path = ahead.pop(0)
-        kind = re.sub(ID, "*", urlsplit(path).path)
-        if path in pages or kinds.count(kind) > 1:
-            continue
-        kinds.append(kind)
-        page = pages[path] = visitor.get(path, status=None)
-        links = (urljoin(page.url, str(a["href"])) for a in page.select("a[href]"))
-        ahead += [
-            kept for link in links if link.startswith(visitor.origin) and (kept := _without_query(link))
-        ]
-    return pages
-
-
-def _without_query(link: str) -> str:
-    parts, query = urlsplit(link), parse_qs(urlsplit(link).query)
-    return f"{parts.path}?episode={query['episode'][0]}" if "episode" in query else parts.path
-
-
-def facts(page: Page) -> str:
-    """The words of a page, without what differs from one moment to the next, and without how long a list is."""
-    is_calendar = page.headers["Content-Type"].startswith("text/calendar")
-    words = page.text.replace("\r\n ", "") if is_calendar else page.words
-    words = re.sub(r"DTSTAMP:\S+|the number \w+| Copy|localhost:\d+", "", words)
-    words = re.sub(
-        r"(More than )?\d+ (forms|protocols)|Page (\d+)( of \d+)?|(All Unread) \d+", r"\3 \5", words
-    )
-    return re.sub(r"\s+", " ", words)
 
 
 def only_required(_method: str, path: str, answer: Any) -> Any:

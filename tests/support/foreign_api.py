@@ -1,0 +1,476 @@
+"""The real care service behind names and forms of other APIs, each with the dialect file that an operator would write.
+
+The proxies know nothing of the portal's dialects: they turn what the service says into another API's, and back, by
+tables and patterns of their own.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+from zoneinfo import ZoneInfo
+
+from tests.support.dialect import SECRET_WORDS, SHAPES
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+INSTANTS = {"storageExpiresAt", "expiresAt", "start", "end", "From", "To"}
+DAYS = {"procedureDate", "startDate", "dateOfBirth"}
+NUMBERS = {"order", "day", "startDay", "endDay", "dose", "SkipCount", "MaxResultCount"}
+SENT_CHOICES = {
+    "signerRole": "Patient Partner GameteProvider Donor Surrogate IntendedParent Witness Interpreter Clinician",
+    "method": "TypedName Drawn Paper",
+}
+TOKYO = ZoneInfo("Asia/Tokyo")
+
+
+def snake(name: str, glue: str = "_") -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", glue, name).lower()
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """How one API differs, and the file that tells the portal so."""
+
+    name: str
+    toml: str
+    style: str = "camel"
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    codes: Mapping[str, str | int] = field(default_factory=dict[str, Any])
+    """Values of enumerations by `member.Value`."""
+    upper: bool = False
+    base_path: str = ""
+    care: str = "/api/care"
+    instants: str = "iso"
+    days: str = "iso"
+    words: tuple[str, str] | None = None
+    texts: bool = False
+    bom: bool = False
+    etag: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    paged: bool = False
+    errors: str = "abp"
+
+    def key(self, name: str) -> str:
+        if name in self.renamed:
+            return self.renamed[name]
+        match self.style:
+            case "pascal":
+                return name[:1].upper() + name[1:]
+            case "snake":
+                return snake(name)
+            case "kebab":
+                return snake(name, "-")
+            case _:
+                return name
+
+    def our_key(self, name: str) -> str:
+        for ours, theirs in self.renamed.items():
+            if theirs == name:
+                return ours
+        name = re.sub(r"[_-]([a-z0-9])", lambda found: found[1].upper(), name)
+        return name[:1].lower() + name[1:]
+
+    def code(self, member: str, value: str) -> str | int:
+        own = self.codes.get(f"{member}.{value}")
+        return own if own is not None else snake(value).upper() if self.upper else value
+
+    # ── what the service says, in the other API's words ──────────────────────────────────────────────────
+
+    def said(self, value: Any, shape: Any, member: str = "") -> Any:
+        if isinstance(value, list):
+            return [self.said(one, shape, member) for one in value]
+        if isinstance(value, dict):
+            if member == "data":
+                return {self.key(name): one for name, one in value.items()}
+            inner = shape if isinstance(shape, Mapping) else {}
+            return {self.key(name): self.said(one, inner.get(name, {}), name) for name, one in value.items()}
+        if isinstance(value, bool):
+            return self.words[not value] if self.words else value
+        if isinstance(value, int | float):
+            return str(value) if self.texts else value
+        if isinstance(value, str):
+            return self.text(value, shape, member)
+        return value
+
+    def text(self, value: str, shape: Any, member: str) -> Any:
+        if isinstance(shape, str):
+            return self.code(member, value) if value in shape.split() and member != "type" else value
+        if INSTANT.fullmatch(value) and self.instants != "iso":
+            at = datetime.fromisoformat(value)
+            return (
+                int(at.timestamp() * 1000)
+                if self.instants == "ms"
+                else f"{at.astimezone(TOKYO):%d/%m/%Y %H:%M:%S}"
+            )
+        if DAY.fullmatch(value) and self.days != "iso":
+            return f"{date.fromisoformat(value):%d/%m/%Y}"
+        return value
+
+    # ── what the portal sends, as the service wants it ───────────────────────────────────────────────────
+
+    def meant(self, value: Any, shape: Any, member: str = "") -> Any:
+        if isinstance(value, list):
+            return [self.meant(one, shape, member) for one in value]
+        if isinstance(value, dict):
+            inner = shape if isinstance(shape, Mapping) else {}
+            members = ((self.our_key(name), one) for name, one in value.items())
+            return {name: self.meant(one, inner.get(name, {}), name) for name, one in members}
+        names = shape if isinstance(shape, str) else SENT_CHOICES.get(member)
+        if names:
+            return next(
+                (
+                    name
+                    for name in names.split()
+                    if member != "type" and str(self.code(member, name)) == str(value)
+                ),
+                value,
+            )
+        return self.value(value, member)
+
+    def value(self, value: Any, member: str) -> Any:
+        if self.words and value in self.words:
+            return value == self.words[0]
+        if self.texts and member in NUMBERS and isinstance(value, str):
+            return float(value) if "." in value else int(value)
+        if member in INSTANTS and self.instants == "ms" and re.fullmatch(r"-?\d+", str(value)):
+            return datetime.fromtimestamp(int(value) / 1000, UTC).isoformat()
+        if member in INSTANTS and isinstance(value, str) and re.fullmatch(r"\d\d/\d\d/\d{4} [\d:]{8}", value):
+            return datetime.strptime(value, "%d/%m/%Y %H:%M:%S").replace(tzinfo=TOKYO).isoformat()
+        if member in DAYS and isinstance(value, str) and re.fullmatch(r"\d\d/\d\d/\d{4}", value):
+            return datetime.strptime(value, "%d/%m/%Y").date().isoformat()
+        return value
+
+    def query(self, pairs: list[tuple[str, str]], path: str) -> list[tuple[str, str]]:
+        theirs = {name: ours for ours, name in self.parameters.items()}
+        given = {theirs.get(name, name): value for name, value in pairs}
+        if unknown := {name for name, _ in pairs} - {*theirs, "id", "__tenant"} if theirs else set():
+            raise AssertionError(f"{path} knows no {unknown}")
+        shape = shape_of(path)
+        found: list[tuple[str, str]] = []
+        for name, value in given.items():
+            member = name[:1].lower() + name[1:]
+            meant = self.meant(value, shape.get(member, {}), member)
+            plain = str(self.value(meant, name))
+            found.append((name, plain.lower() if plain in ("True", "False") else plain))
+        known = dict(found)
+        if self.paged and "SkipCount" in known:
+            known["SkipCount"] = str((int(known["SkipCount"]) - 1) * int(known["MaxResultCount"]))
+        if "Sorting" in known and self.name == "kebab":
+            down = known["Sorting"].startswith("-")
+            known["Sorting"] = self.our_key(known["Sorting"].lstrip("-")) + (" desc" if down else "")
+        elif "Sorting" in known:
+            member, _, way = known["Sorting"].partition(" ")
+            known["Sorting"] = f"{self.our_key(member)} {way}".strip()
+        return list(known.items())
+
+
+def shape_of(path: str) -> Mapping[str, Any]:
+    return next((shape for pattern, shape in SHAPES if re.match(pattern, path)), {})
+
+
+PASCAL = Foreign(
+    name="pascal",
+    style="pascal",
+    renamed={"concurrencyStamp": "RowVersion", "embryos": "FrozenEmbryos"},
+    instants="ms",
+    etag=True,
+    toml="""
+concurrency = "etag"
+[names]
+members = "PascalCase"
+[members]
+concurrencyStamp = "RowVersion"
+[members.Episode]
+embryos = "FrozenEmbryos"
+[envelopes]
+answers = ["Result"]
+sent = "Input"
+[times]
+instants = "epoch_ms"
+""",
+)
+
+SNAKE = Foreign(
+    name="snake",
+    style="snake",
+    renamed={
+        "dateOfBirth": "birth_date",
+        "alerts": "warnings",
+        "holdReason": "on_hold_because",
+        "title": "label",
+    },
+    instants="text",
+    days="text",
+    words=("Y", "N"),
+    texts=True,
+    parameters={
+        "SkipCount": "page",
+        "MaxResultCount": "per_page",
+        "Sorting": "sorting",
+        "Filter": "filter",
+        "PatientId": "patient_id",
+        "CaseId": "case_id",
+        "EpisodeId": "episode_id",
+        "Status": "status",
+        "IncludeArchived": "include_archived",
+        "IsRead": "is_read",
+        "Type": "type",
+        "From": "from",
+        "To": "to",
+        "LocationId": "location_id",
+    },
+    paged=True,
+    toml="""
+[names]
+members = "snake_case"
+query = "snake_case"
+[members]
+dateOfBirth = "birth_date"
+alerts = "warnings"
+holdReason = "on_hold_because"
+[members.ConsentForm]
+title = "label"
+[members.Case]
+title = "label"
+[members.Notification]
+title = "label"
+[members.Physician]
+title = "label"
+[members.TimelineEvent]
+title = "label"
+[query]
+SkipCount = "page"
+MaxResultCount = "per_page"
+[envelopes]
+answers = ["data"]
+[lists]
+total = "meta.total"
+unread = "meta.unread"
+paging = "page"
+[times]
+instants = "dd/MM/yyyy HH:mm:ss"
+days = "dd/MM/yyyy"
+zone = "Asia/Tokyo"
+[values]
+numbers = "text"
+booleans = ["Y", "N"]
+""",
+)
+
+KEBAB = Foreign(
+    name="kebab",
+    style="kebab",
+    base_path="/fertility/v3",
+    care="/clinical",
+    codes={
+        "status.Stored": "IN_TANK",
+        "status.Signed": 40,
+        "status.Pending": 10,
+        "role.Patient": "SUBJECT",
+        "signerRole.Patient": "SUBJECT",
+    },
+    upper=True,
+    bom=True,
+    parameters={
+        "SkipCount": "offset",
+        "MaxResultCount": "limit",
+        "Sorting": "order",
+        "Filter": "q",
+        "PatientId": "patient-id",
+        "CaseId": "case-id",
+        "EpisodeId": "episode-id",
+        "Status": "status",
+        "IncludeArchived": "include-archived",
+        "IsRead": "is-read",
+        "Type": "type",
+        "From": "from",
+        "To": "to",
+        "LocationId": "location-id",
+    },
+    errors="problem",
+    toml="""
+base_path = "/fertility/v3"
+bom = true
+headers = { X-Client = "portal" }
+[addresses]
+"/api/care" = "/clinical"
+[names]
+members = "kebab-case"
+query = "kebab-case"
+enumerations = "UPPER_CASE"
+[query]
+SkipCount = "offset"
+MaxResultCount = "limit"
+Sorting = "order"
+Filter = "q"
+[lists]
+items = "rows"
+total = "count"
+unread = "unread"
+sorting = "-field"
+[enumerations.ConsentStatus]
+Signed = 40
+Pending = 10
+[enumerations.EmbryoStatus]
+Stored = "IN_TANK"
+[enumerations.SignerRole]
+Patient = ["SUBJECT", "PATIENT"]
+[errors]
+code = "rule.number"
+fields = "faults"
+name = "at"
+[errors.codes]
+E9 = "ConcurrencyConflict"
+E1 = "EndpointBusy"
+""",
+)
+
+FOREIGN = (PASCAL, SNAKE, KEBAB)
+
+
+class ForeignApi:
+    """Stands at `base_url` in front of the care service at `service`, and speaks another API's language."""
+
+    def __init__(self, service: str, foreign: Foreign) -> None:
+        self.foreign = foreign
+        self.calls: list[tuple[str, str, int]] = []
+        self.faults: list[str] = []
+        api, upstream = self, urlsplit(service).netloc
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                try:
+                    api.answer(self, upstream)
+                except Exception as error:
+                    api.faults.append(f"{self.command} {self.path}: {error!r}")
+                    raise
+
+            do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 (the names are http.server's)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Calls are noted in `calls`."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.thread.join(timeout=5)
+        self.server.server_close()
+
+    def answer(self, handler: BaseHTTPRequestHandler, upstream: str) -> None:
+        foreign = self.foreign
+        parts = urlsplit(handler.path)
+        path = parts.path.removeprefix(foreign.base_path)
+        assert parts.path.startswith(foreign.base_path), parts.path
+        if foreign.care != "/api/care":
+            assert not path.startswith("/api/care"), path
+            path = re.sub(rf"^{foreign.care}(?=/)", "/api/care", path)
+        headers = {name: value for name, value in handler.headers.items() if name.lower() in _PASSED_ON}
+        body = self._body(handler, path)
+        query = urlencode(foreign.query(parse_qsl(parts.query, keep_blank_values=True), path))
+        status, given, answer = _call(
+            upstream, handler.command, f"{path}?{query}" if query else path, headers, body
+        )
+        given = {name: value for name, value in given.items() if name in _PASSED_BACK}
+        if status >= 400:
+            given = {name: value for name, value in given.items() if name == "www-authenticate"}
+            status, given["content-type"], answer = self._failure(status, answer)
+        elif answer and "json" in given.get("content-type", ""):
+            stamp, answer = self._answer(handler.command, path, json.loads(answer))
+            given.pop("etag", None)
+            if stamp:
+                given["etag"] = f'"{stamp}"'
+        self.calls.append((handler.command, path, status))
+        handler.send_response(status)
+        for name, value in given.items():
+            handler.send_header(name, value)
+        if status not in (204, 304):
+            handler.send_header("Content-Length", str(len(answer)))
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        handler.wfile.write(answer)
+        handler.close_connection = True
+
+    def _body(self, handler: BaseHTTPRequestHandler, path: str) -> bytes | None:
+        sent = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        if self.foreign.name == "kebab":
+            assert handler.headers["X-Client"] == "portal"
+            assert not sent or sent.startswith(b"\xef\xbb\xbf")
+        if not sent:
+            return None
+        value = json.loads(sent.decode("utf-8-sig"))
+        if self.foreign.name == "pascal":
+            assert set(value) == {"Input"}, value
+            value = value["Input"]
+        meant = self.foreign.meant(value, shape_of(path))
+        if stamp := handler.headers.get("If-Match"):
+            assert self.foreign.etag
+            meant["concurrencyStamp"] = stamp.strip('"')
+        return json.dumps(meant).encode()
+
+    def _answer(self, method: str, path: str, value: Any) -> tuple[str | None, bytes]:
+        foreign, stamp = self.foreign, None
+        if foreign.etag and isinstance(value, dict) and "concurrencyStamp" in value:
+            stamp = value.pop("concurrencyStamp")
+        if isinstance(value, dict) and "totalCount" in value and "items" in value:
+            rows = [foreign.said(one, shape_of(path)) for one in value["items"]]
+            total, unread = (foreign.said(value.get(name), {}) for name in ("totalCount", "unreadCount"))
+            match foreign.name:
+                case "pascal":
+                    told: Any = {"Result": {"Items": rows, "TotalCount": total, "UnreadCount": unread}}
+                case "snake":
+                    told = {"data": rows, "meta": {"total": total, "unread": unread}}
+                case _:
+                    told = {"rows": rows, "count": total, "unread": unread}
+        else:
+            told = foreign.said(value, shape_of(path))
+            envelope = {"pascal": "Result", "snake": "data"}.get(foreign.name)
+            told = {envelope: told} if envelope else told
+        text = json.dumps(told)
+        return stamp, text.encode("utf-8-sig" if foreign.bom else "utf-8")
+
+    def _failure(self, status: int, body: bytes) -> tuple[int, str, bytes]:
+        error: dict[str, Any] = json.loads(body).get("error", {}) if body[:1] == b"{" else {}
+        code = str(error.get("code") or "").rpartition(":")[2]
+        if code == "ConcurrencyConflict" and self.foreign.etag:
+            return 412, "text/html", b"<h1>Precondition failed</h1>"
+        if self.foreign.errors != "problem":
+            told = {"error": {**error, "message": SECRET_WORDS}} if error else None
+            return status, "application/json", json.dumps(told).encode() if told else b""
+        named = [name for fault in error.get("validationErrors") or [] for name in fault.get("members", [])]
+        number = {"ConcurrencyConflict": "E9", "EndpointBusy": "E1"}.get(code, code)
+        problem: dict[str, Any] = {"type": "about:blank", "title": SECRET_WORDS, "status": status}
+        problem |= {"rule": {"number": number}} if code else {}
+        problem |= {"faults": [{"at": self.foreign.key(name)} for name in named]} if named else {}
+        return status, "application/problem+json", json.dumps(problem).encode()
+
+
+_PASSED_ON = {"authorization", "accept", "accept-language", "content-type", "x-correlation-id", "range"}
+_PASSED_BACK = {"content-type", "content-disposition", "www-authenticate", "content-range", "accept-ranges"}
+
+
+def _call(
+    upstream: str, method: str, path: str, headers: dict[str, str], body: bytes | None
+) -> tuple[int, dict[str, str], bytes]:
+    connection = http.client.HTTPConnection(upstream, timeout=30)
+    try:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+    finally:
+        connection.close()
