@@ -17,6 +17,7 @@ LARGEST = 10**18 - 1
 """The largest whole number that is read: it has 18 digits."""
 _LONGEST_HTTP_DATE = 40
 _LONGEST_TIME = 32
+_LONGEST_INSTANT = 40
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _AMOUNT = re.compile(r"[0-9]{1,9}([.,][0-9]{1,6})?")
 _WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
@@ -81,6 +82,15 @@ def calendar_date(text: str | None) -> date | None:
         return None
     try:
         return date.fromisoformat(given)
+    except ValueError:
+        return None
+
+
+def instant(text: str | None) -> datetime | None:
+    """Return the time of a date with or without one (ISO 8601), aware where a zone is written there, else None."""
+    given = (text or "").strip()
+    try:
+        return datetime.fromisoformat(given) if len(given) <= _LONGEST_INSTANT else None
     except ValueError:
         return None
 

@@ -43,6 +43,18 @@ def test_a_date_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["2026-02-30", "2026-11-22T25:00", "2026-11-22T00:00:00." + "0" * 40, *HOSTILE]
+)
+def test_what_is_no_instant_is_none(text: str) -> None:
+    assert parse.instant(text) is None
+
+
+def test_an_instant_is_aware_where_its_zone_is_written() -> None:
+    assert parse.instant(" 2026-11-22T10:00Z ") == datetime(2026, 11, 22, 10, tzinfo=UTC)
+    assert parse.instant("2026-11-22") == datetime(2026, 11, 22)
+
+
+@pytest.mark.parametrize(
     ("text", "value"), [("0,25", Decimal("0.25")), ("150", Decimal(150)), ("1.5", Decimal("1.5"))]
 )
 def test_an_amount_has_a_point_or_a_comma(text: str, value: Decimal) -> None:

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.bench import measures, visits
+from tests.bench import dialects, measures, visits
 from tests.bench.measures import QUICK, WHOLE, Row, Size
 from tests.bench.servers import Bench, bench
 
@@ -30,6 +30,7 @@ _BEGIN, _END = "<!-- bench: written by make bench -->", "<!-- end of bench -->"
 
 MEASURES: dict[str, Callable[[Bench, Size], list[Row]]] = {
     "cpu": measures.cpu_of_a_page,
+    "dialect": dialects.dialect_of_a_page,
     "bell": measures.bell_calls,
     "home": measures.slow_home,
     "visits": visits.first_and_next,

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from portal import parse
 from portal.dates import in_zone
 
 Convert: TypeAlias = Callable[[object], object]
@@ -22,15 +23,17 @@ EPOCH = {"epoch_s": 1, "epoch_ms": 1000}
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _PARTS = {
-    "yyyy": (r"(?P<year>\d{4})", "{0.year:04d}"),
-    "MM": (r"(?P<month>\d{1,2})", "{0.month:02d}"),
-    "dd": (r"(?P<day>\d{1,2})", "{0.day:02d}"),
-    "HH": (r"(?P<hour>\d{1,2})", "{0.hour:02d}"),
-    "mm": (r"(?P<minute>\d{2})", "{0.minute:02d}"),
-    "ss": (r"(?P<second>\d{2})", "{0.second:02d}"),
+    "yyyy": (r"(?P<year>[0-9]{4})", "{0.year:04d}"),
+    "MM": (r"(?P<month>[0-9]{1,2})", "{0.month:02d}"),
+    "dd": (r"(?P<day>[0-9]{1,2})", "{0.day:02d}"),
+    "HH": (r"(?P<hour>[0-9]{1,2})", "{0.hour:02d}"),
+    "mm": (r"(?P<minute>[0-9]{2})", "{0.minute:02d}"),
+    "ss": (r"(?P<second>[0-9]{2})", "{0.second:02d}"),
 }
 _TOKEN = re.compile("|".join(_PARTS) + "|.", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 _REMEMBERED = 4096
+_LONGEST = 40
 
 
 class Pattern:
@@ -79,10 +82,11 @@ def read_instant(form: str, zone: ZoneInfo) -> Convert | None:
 
     @lru_cache(_REMEMBERED)
     def read(text: str) -> datetime:
-        try:
-            at = pattern.read(text) if pattern else datetime.fromisoformat(text.strip())
-        except ValueError:
-            at = datetime.fromisoformat(text.strip())
+        at = parse.instant(text)
+        if pattern and not (at and at.tzinfo):
+            at = pattern.read(text)
+        if at is None:
+            raise ValueError(text)
         return in_zone(at if at.tzinfo else at.replace(tzinfo=zone), UTC)
 
     return _forgiving(read)
@@ -92,13 +96,11 @@ def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
     """From ISO 8601 to the API's form."""
     if form in EPOCH:
         second = EPOCH[form]
-        return _forgiving(
-            lambda text: round((datetime.fromisoformat(text) - _START).total_seconds() * second)
-        )
+        return _forgiving(lambda text: round((_written(text) - _START).total_seconds() * second))
     if form == "iso":
         return None
     pattern = Pattern(form, has_time=True)
-    return _forgiving(lambda text: pattern.write(in_zone(datetime.fromisoformat(text), zone)))
+    return _forgiving(lambda text: pattern.write(in_zone(_written(text), zone)))
 
 
 def read_day(form: str, zone: ZoneInfo) -> Convert | None:
@@ -128,24 +130,29 @@ def write_day(form: str, zone: ZoneInfo) -> Convert | None:
         second = EPOCH[form]
 
         def midnight(text: str) -> int:
-            at = datetime.fromisoformat(text).replace(tzinfo=zone)
+            at = _written(text).replace(tzinfo=zone)
             return round((at - _START).total_seconds() * second)
 
         return _forgiving(midnight)
     if form == "iso":
         return None
     pattern = Pattern(form, has_time=False)
-    return _forgiving(lambda text: pattern.write(date.fromisoformat(text)))
+    return _forgiving(lambda text: pattern.write(_written(text)))
+
+
+def _written(text: str) -> datetime:
+    """A time or a day as the portal writes it; raises ValueError."""
+    at = parse.instant(text)
+    if at is None:
+        raise ValueError(text)
+    return at
 
 
 def number_from_text(value: object) -> object:
     """A number that is given as text."""
-    if not isinstance(value, str) or len(value) > 40:
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
-    try:
-        return int(value) if re.fullmatch(r"\s*[+-]?\d+\s*", value) else float(value)
-    except ValueError:
-        return value
+    return float(value) if set(value) & set(".eE") else int(value)
 
 
 def number_as_text(value: object) -> object:
@@ -187,7 +194,7 @@ def _reader_of_epoch(second: int) -> Convert:
 
 def _forgiving(convert: Callable[[str], object]) -> Convert:
     def converted(value: object) -> object:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or len(value) > _LONGEST:
             return value
         try:
             return convert(value)
