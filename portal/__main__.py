@@ -30,6 +30,26 @@ def main() -> int:
     commands.add_parser("serve", help="run the portal under gunicorn, configured by the environment")
     check = commands.add_parser("check", help="check settings, store and upstreams, and say what to mend")
     check.add_argument("--settings", action="store_true", help="the settings alone, without the network")
+    conform = commands.add_parser(
+        "conform", help="say what a clinic's API lacks, and propose a dialect for it"
+    )
+    conform.add_argument("--clinic", required=True, help="the clinic's key in the tenants file")
+    conform.add_argument(
+        "--redirect-uri",
+        help="a registered one; a loopback address with a port is listened at (else: paste the answer)",
+    )
+    conform.add_argument(
+        "--acts", metavar="HOST", help="change records too: only against a sandbox, whose API has this host"
+    )
+    conform.add_argument("--json", type=Path, metavar="FILE", help="write the report for programs")
+    conform.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
+    conform.add_argument("--propose", type=Path, metavar="FILE", help="write a dialect file to begin with")
+    conform.add_argument(
+        "--with-values", action="store_true", help="let values stand in the report: they may be health data"
+    )
+    conform.add_argument(
+        "--no-remember", action="store_true", help="don't let the portal know which members came"
+    )
     audit = commands.add_parser("audit", help="the records of who did what")
     of_audit = audit.add_subparsers(dest="what", required=True)
     verify = of_audit.add_parser("verify", help="say whether a record was changed, added or removed")
@@ -47,6 +67,8 @@ def main() -> int:
         return _audit_actor(given.sub) if given.what == "actor" else _audit_verify(given.paths)
     if given.command == "contract":
         return _contract(as_page=given.page)
+    if given.command == "conform":
+        return _conform(given)
     return _check(settings_alone=given.settings) if given.command == "check" else _serve()
 
 
@@ -118,6 +140,29 @@ def _check(*, settings_alone: bool) -> int:
     from portal.operate.check import run
 
     return run(settings)
+
+
+def _conform(given: argparse.Namespace) -> int:
+    """Hold a clinic's API against what the portal needs (docs/conformance.md)."""
+    from portal.config.settings import Settings, SettingsError
+    from portal.operate.conform.command import Options, run
+
+    try:
+        settings = Settings.from_env()
+    except SettingsError as error:
+        print(*error.faults, sep="\n", file=sys.stderr)
+        return 2
+    options = Options(
+        clinic=given.clinic,
+        redirect_uri=given.redirect_uri,
+        acts=given.acts,
+        json=given.json,
+        html=given.html,
+        propose=given.propose,
+        with_values=given.with_values,
+        remember=not given.no_remember,
+    )
+    return run(settings, options)
 
 
 def _audit_actor(sub: str) -> int:

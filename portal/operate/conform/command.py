@@ -1,0 +1,137 @@
+"""The command: sign in, walk, judge, report, propose; what was learned seeds what the portal knows of the API."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_origin
+from urllib.parse import urlsplit
+
+from portal.config.settings import Settings
+from portal.config.tenants import Tenant
+from portal.http import transport
+from portal.operate.conform.judge import judge
+from portal.operate.conform.propose import propose
+from portal.operate.conform.report import Report
+from portal.operate.conform.sign_in import CALLBACK, HeldToken, NoSignIn, sign_in
+from portal.operate.conform.walk import Visit, act, walk
+from portal.services.answers.observer import Answers
+from portal.services.client import Care
+from portal.services.decoding import Page
+from portal.signin.flow import Finished
+from portal.store import StoreDown, open_store
+from portal.store.vault import Vault
+
+_SECONDS = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for. `acts` is the host of a sandbox whose records may be changed, None for reads alone."""
+
+    clinic: str
+    redirect_uri: str | None = None
+    acts: str | None = None
+    json: Path | None = None
+    html: Path | None = None
+    propose: Path | None = None
+    with_values: bool = False
+    remember: bool = True
+
+
+def run(
+    settings: Settings,
+    options: Options,
+    *,
+    say: Callable[[str], None] = print,
+    paste: Callable[[], str] = input,
+) -> int:
+    """Run the command; return 0 when nothing is missing, 1 when something is, 2 when a person must decide or act first."""
+    tenant = settings.tenants.by_key.get(options.clinic)
+    if tenant is None:
+        return _stop(f"There is no clinic {options.clinic}: {', '.join(settings.tenants.by_key)}.")
+    host = urlsplit(tenant.base_url).netloc
+    if options.acts is not None and options.acts != host:
+        return _stop(
+            f"--acts changes records: name the sandbox's host to allow it there. This clinic's API is at {host}."
+        )
+    if settings.ca_file:
+        transport.trust(settings.ca_file)
+    try:
+        redirect_uri = options.redirect_uri or _origin(tenant) + CALLBACK
+        finished = sign_in(settings, tenant, redirect_uri, say=say, paste=paste)
+    except NoSignIn as error:
+        return _stop(f"Nobody signed in: {error}.")
+    care = _care(settings, tenant, finished)
+    visits = _visits(care, options)
+    is_patient = finished.person.is_patient
+    report = Report(
+        clinic=tenant.key,
+        base_url=tenant.base_url,
+        side="a patient" if is_patient else "staff",
+        verdicts=judge(visits, as_patient=is_patient),
+        proposal=propose(visits, as_patient=is_patient),
+        with_values=options.with_values,
+    )
+    say(report.text())
+    for path, content in (
+        (options.json, report.json),
+        (options.html, lambda: report.html().encode()),
+        (options.propose, lambda: report.proposal.toml().encode()),
+    ):
+        if path:
+            path.write_bytes(content())
+            say(f"Written: {path}")
+    if options.remember:
+        _remember(settings, tenant, visits)
+    return report.status
+
+
+def _origin(tenant: Tenant) -> str:
+    """Where the clinic's portal is; on the machine of the demo without TLS."""
+    host = tenant.hosts[0]
+    is_local = host.partition(":")[0].endswith("localhost")
+    return f"{'http' if is_local else 'https'}://{host}"
+
+
+def _stop(why: str) -> int:
+    print(why, file=sys.stderr)
+    return 2
+
+
+def _care(settings: Settings, tenant: Tenant, finished: Finished) -> Care:
+    return Care(
+        base_url=tenant.base_url,
+        bearer=HeldToken(finished.tokens.access_token),
+        timeouts=settings.timeouts,
+        deadline=time.monotonic() + _SECONDS,
+        language=tenant.languages[0],
+        correlation_id=secrets.token_hex(8),
+        references=None,
+        partition=(finished.person.issuer, tenant.key, finished.person.sub, ""),
+    )
+
+
+def _visits(care: Care, options: Options) -> list[Visit]:
+    """All calls; where ids are called otherwise, the walk is made once more by the names that the first one taught."""
+    visits = list(walk(care))
+    names = propose(visits, as_patient=False).names()
+    if any(ours != theirs for ours, theirs in names.items()):
+        visits = list(walk(care, names))
+    return [*visits, *act(care)] if options.acts else visits
+
+
+def _remember(settings: Settings, tenant: Tenant, visits: Iterable[Visit]) -> None:
+    """Let the portal know from the first page on which members come."""
+    try:
+        vault = Vault(open_store(settings.store_url, time.time), settings.secret_keys)
+        answers = Answers(vault, time.time).of(tenant.key)
+        for visit in visits:
+            if visit.is_good and (get_origin(visit.into) is Page or visit.into not in (bytes, object)):
+                answers.decoded(visit.endpoint, visit.body, visit.into, has_unknown=True)
+    except StoreDown as error:
+        print(f"Not kept for the portal: the store doesn't work ({error}).", file=sys.stderr)

@@ -1,0 +1,209 @@
+"""Answers held against the portal's records: decoded or not, what is missing, unknown or of another type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast, get_args, get_origin
+
+import msgspec
+from msgspec import inspect
+
+from portal.operate.conform.losses import loss_of
+from portal.operate.conform.walk import Visit, json_of
+from portal.services import decoding
+from portal.services.answers.shape import Look, Member, kinds_within, look, members_of, records_in
+from portal.services.decoding import Page
+from portal.services.endpoints import ALL
+from portal.services.errors import BadResponse
+
+SOMETIMES = frozenset(
+    {
+        *("ConsentForm.embryoStorageIds", "ConsentForm.disposition", "ConsentForm.seal"),
+        *("PgtResult.sex", "PgtResult.comment", "PgtResult.condition"),
+    }
+)
+"""Members that an API leaves out where there is none, or while the sex of an embryo isn't disclosed (docs/assumptions.md)."""
+
+STAFF_ONLY = frozenset(
+    {
+        *("Case.notes", "Case.diagnosis", "EmbryoStorage.notes", "EmbryoStorage.location"),
+        *("EmbryoStorage.pgtResultId", "Patient.userId"),
+    }
+)
+"""Members that patients aren't given."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What one endpoint's answers are worth. Members are called "Episode.alerts"; counters say in how many records.
+
+    `not_tried` says why it wasn't called; `examples` are values that are unknown or don't fit, kept for who asks.
+    """
+
+    endpoint: str
+    not_tried: str = ""
+    statuses: Counter[str] = field(default_factory=Counter[str])
+    strictly: int = 0
+    forgivingly: int = 0
+    unreadable: Counter[str] = field(default_factory=Counter[str])
+    missing: list[str] = field(default_factory=list[str])
+    unknown: Counter[str] = field(default_factory=Counter[str])
+    other_type: Counter[str] = field(default_factory=Counter[str])
+    values: Counter[str] = field(default_factory=Counter[str])
+    examples: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    losses: list[str] = field(default_factory=list[str])
+    slowest: float = 0.0
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether an answer could be looked at."""
+        return bool(self.strictly or self.forgivingly or self.unreadable)
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether somebody at the portal loses something by it."""
+        bad_status = any(not name.startswith(("2", "404", "403")) for name in self.statuses)
+        return bool(bad_status or self.unreadable or self.missing or self.other_type or self.values)
+
+
+def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
+    """One verdict for each endpoint, in the specification's order."""
+    by_endpoint: dict[str, Verdict] = {}
+    looks: dict[str, Look] = {}
+    kinds: dict[str, dict[str, type[object]]] = {}
+    for visit in visits:
+        verdict = by_endpoint.setdefault(visit.name, Verdict(visit.name))
+        verdict.statuses[str(visit.status) if visit.status else visit.why] += 1
+        verdict.slowest = max(verdict.slowest, visit.seconds)
+        if not visit.is_good:
+            continue
+        if visit.into in (bytes, object):
+            verdict.strictly += 1
+            continue
+        _decode(visit, verdict)
+        answer = json_of(visit.body)
+        look(answer, visit.into, looks.setdefault(visit.name, Look()))
+        kinds.setdefault(visit.name, {}).update(kinds_within(visit.into))
+        for name, value, fit in _values(answer, visit.into):
+            if fit == "unknown":
+                verdict.values[name] += 1
+            elif fit != "strict":
+                verdict.other_type[name] += 1
+            if fit != "strict":
+                _keep(verdict.examples, name, value)
+    came = _came(looks.values())
+    excused = SOMETIMES | (STAFF_ONLY if as_patient else frozenset[str]())
+    for name, found in looks.items():
+        verdict = by_endpoint[name]
+        verdict.unknown = found.unknown
+        there = {kind for kind, _members in found.records}
+        verdict.missing = sorted(
+            f"{kind}.{member.name}"
+            for kind, record in kinds[name].items()
+            if kind in there
+            for member in members_of(record)
+            if f"{kind}.{member.name}" not in came | excused
+        )
+        verdict.losses = sorted({loss_of(member) for member in (*verdict.missing, *verdict.values)})
+    return [
+        by_endpoint.get(name) or Verdict(name, not_tried=_why_not(name))
+        for name in (f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
+    ]
+
+
+def _why_not(name: str) -> str:
+    return "nothing to read it by was reached" if name.startswith("GET ") else "an act: see --acts"
+
+
+def _decode(visit: Visit, verdict: Verdict) -> None:
+    body = visit.body.lstrip()
+    if get_origin(visit.into) is Page and body.startswith(b"["):
+        body = b'{"items":' + body + b"}"
+    try:
+        msgspec.json.decode(body, type=visit.into)
+        verdict.strictly += 1
+        return
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        record: Any = decoding.decode(visit.body, visit.into)
+        verdict.forgivingly += 1
+        for path in getattr(record, "unreadable", ()):
+            verdict.unreadable[str(path)] += 1
+    except BadResponse as error:
+        verdict.unreadable[error.field] += 1
+
+
+def _came(looks: Iterable[Look]) -> frozenset[str]:
+    return frozenset(f"{kind}.{name}" for one in looks for kind, names in one.records for name in names)
+
+
+def _keep(examples: dict[str, list[str]], name: str, value: object) -> None:
+    kept = examples.setdefault(name, [])
+    text = repr(value)[:80]
+    if len(kept) < 3 and text not in kept:
+        kept.append(text)
+
+
+def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
+    """Each single value that stands where a record has a member: its name, itself, and how it fits."""
+    if get_origin(into) is Page:
+        (record,) = get_args(into)
+        items = cast("dict[str, object]", answer).get("items") if isinstance(answer, dict) else answer
+        for one in cast("list[object]", items) if isinstance(items, list) else []:
+            yield from _values(one, record)
+        return
+    if not isinstance(answer, dict):
+        return
+    given = cast("dict[str, object]", answer)
+    for member in members_of(into):
+        value = given.get(member.name)
+        if value is None:
+            continue
+        within = next(records_in(member.type), None)
+        if within is None:
+            yield f"{into.__name__}.{member.name}", value, fit(value, member)
+            continue
+        for one in cast("list[object]", value) if isinstance(value, list) else [value]:
+            yield from _values(one, within)
+
+
+def fit(value: object, member: Member) -> str:
+    """How a value fits its member: "strict", "forgiven" where its meaning is beyond doubt, "unknown" for one outside an
+    enumeration, "unfit"."""
+    choice = choice_of(member.type)
+    if choice is not None:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            return "unfit"
+        return "strict" if choice(cast("str", value)).known else "unknown"
+    try:
+        msgspec.convert(value, member.annotation, strict=True, str_keys=True)
+        return "strict"
+    except (msgspec.ValidationError, ValueError, OverflowError):
+        pass
+    try:
+        body = msgspec.json.encode({"value": value})
+        decoding.decode(body, _holder(member.annotation))
+        return "forgiven"
+    except (BadResponse, ValueError, OverflowError):
+        return "unfit"
+
+
+def choice_of(shape: inspect.Type) -> type[decoding.Choice] | None:
+    """The enumeration that a member holds."""
+    if isinstance(shape, inspect.UnionType):
+        return next((choice for one in shape.types if (choice := choice_of(one))), None)
+    is_choice = isinstance(shape, inspect.EnumType) and issubclass(shape.cls, decoding.Choice)
+    return cast("type[decoding.Choice]", cast("inspect.EnumType", shape).cls) if is_choice else None
+
+
+_HOLDERS: dict[Any, Any] = {}
+
+
+def _holder(annotation: Any) -> Any:
+    """A record with one member of this type, to decode a single value as answers are decoded."""
+    if annotation not in _HOLDERS:
+        _HOLDERS[annotation] = msgspec.defstruct("Holder", [("value", annotation)])
+    return _HOLDERS[annotation]

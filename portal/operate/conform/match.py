@@ -1,0 +1,232 @@
+"""Which member of an API's record is which of ours: by style, by likeness of names, by the shape of what they hold.
+
+What could be two things is never chosen: it is left to a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import cast
+
+from msgspec import inspect
+
+from portal.operate.conform.judge import choice_of
+from portal.services.answers.shape import Member, members_of, records_in
+
+_ALIKE = 0.75
+"""From here on two names are taken for the same, unless another is nearly as like."""
+_MARGIN = 0.12
+_PERHAPS = 0.5
+_MOST_CANDIDATES = 4
+_SMALL_WORDS = {"for", "of", "the"}
+_SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?::\d{2})?)?")
+
+
+@dataclass(slots=True)
+class Matches:
+    """Of one kind of record: what ours are called there and why, what may be one of several, and what is nowhere."""
+
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    why: dict[str, str] = field(default_factory=dict[str, str])
+    undecided: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    absent: list[str] = field(default_factory=list[str])
+
+
+def words(name: str) -> list[str]:
+    """The words of a name in any style, in lower case."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+
+
+def folded(name: str) -> str:
+    """A name without case, hyphens and underscores."""
+    return re.sub(r"[\s_-]", "", name).casefold()
+
+
+def _camel(name: str) -> str:
+    first, *rest = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name) or [name]
+    return first.lower() + "".join(one.capitalize() for one in rest)
+
+
+def _joined(by: str) -> Callable[[str], str]:
+    return lambda name: by.join(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)).lower()
+
+
+STYLES: Mapping[str, Callable[[str], str]] = {
+    "camelCase": _camel,
+    "PascalCase": lambda name: name[:1].upper() + name[1:],
+    "snake_case": _joined("_"),
+    "kebab-case": _joined("-"),
+}
+"""A name of ours in each style."""
+
+
+def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matches:
+    """Match the members of a kind of record with those that came in some records of it."""
+    values = _values_of(given)
+    found = Matches()
+    open_, left = _same_names(members_of(record), values, found)
+    _alike_names(open_, left, values, found)
+    open_ = [member for member in open_ if member.name not in found.names]
+    left = [name for name in left if name not in found.names.values()]
+    _same_shape(open_, left, values, found)
+    open_ = [member for member in open_ if member.name not in found.names]
+    left = [name for name in left if name not in found.names.values()]
+    for member in open_:
+        candidates = _candidates(member, left, values)
+        if candidates:
+            found.undecided[member.name] = candidates
+        else:
+            found.absent.append(member.name)
+    return found
+
+
+def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]:
+    values: dict[str, list[object]] = {}
+    for one in given:
+        for name, value in one.items():
+            values.setdefault(name, [])
+            if value is not None:
+                values[name].append(value)
+    return values
+
+
+def _same_names(
+    members: Iterable[Member], values: Mapping[str, list[object]], found: Matches
+) -> tuple[list[Member], list[str]]:
+    by_folded: dict[str, list[str]] = {}
+    for name in values:
+        by_folded.setdefault(folded(name), []).append(name)
+    open_: list[Member] = []
+    for member in members:
+        same = by_folded.get(folded(member.name), [])
+        theirs = member.name if member.name in same else same[0] if len(same) == 1 else None
+        if theirs is None:
+            open_.append(member)
+        else:
+            found.names[member.name] = theirs
+    taken = set(found.names.values())
+    return open_, [name for name in values if name not in taken]
+
+
+def _alike_names(
+    open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
+) -> None:
+    """Names that are much like one another and like nothing else, whose values fit."""
+    like = {(m.name, u): likeness(m.name, u) for m in open_ for u in left if fits(m, values[u]) is not False}
+    for (ours, theirs), score in sorted(like.items(), key=lambda one: -one[1]):
+        rivals = [
+            other
+            for (m, u), other in like.items()
+            if (m == ours) is not (u == theirs) and m not in found.names and u not in found.names.values()
+        ]
+        is_free = ours not in found.names and theirs not in found.names.values()
+        if is_free and score >= _ALIKE and score - max(rivals, default=0.0) >= _MARGIN:
+            found.names[ours], found.why[ours] = theirs, "by its name"
+
+
+def _same_shape(
+    open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
+) -> None:
+    """Records, lists of records and enumerations, whose values tell what they are, where one alone fits."""
+    telling = [member for member in open_ if _is_telling(member)]
+    fitting = {m.name: [u for u in left if fits(m, values[u])] for m in telling}
+    for ours, there in fitting.items():
+        is_alone = len(there) == 1 and sum(there[0] in others for others in fitting.values()) == 1
+        if is_alone:
+            found.names[ours], found.why[ours] = there[0], "by what it holds"
+
+
+def _candidates(member: Member, left: list[str], values: Mapping[str, list[object]]) -> list[str]:
+    """Members that it may be: of a fitting type, and alike in name or of a type that few have."""
+    fitting = [u for u in left if fits(member, values[u])]
+    is_rare = is_date(member) or 1 <= len(fitting) <= 2
+    known = [u for u in fitting if is_rare or likeness(member.name, u) >= _PERHAPS]
+    empty = [u for u in left if not values[u] and likeness(member.name, u) >= _PERHAPS]
+    order = sorted((*known, *empty), key=lambda u: -likeness(member.name, u))
+    return order[:_MOST_CANDIDATES]
+
+
+def likeness(ours: str, theirs: str) -> float:
+    """How like two names are, from 0 to 1: by letters, or by the words that they share."""
+    letters = SequenceMatcher(None, folded(ours), folded(theirs)).ratio()
+    mine, other = set(words(ours)) - _SMALL_WORDS, set(words(theirs)) - _SMALL_WORDS
+    return max(letters, len(mine & other) / max(1, len(mine | other)))
+
+
+def is_date(member: Member) -> bool:
+    """Whether it holds a day or an instant."""
+    return _holds(member.type, inspect.DateTimeType, inspect.DateType)
+
+
+def fits(member: Member, values: list[object]) -> bool | None:
+    """Whether all values may be this member's; None where there are none to tell by."""
+    told = [one for one in values if one not in ("", [], {})]
+    if not told:
+        wants_list = _holds(member.type, inspect.VarTupleType)
+        if any(isinstance(one, list) is not wants_list for one in values):
+            return False
+        return None
+    return all(_fits(member, one) for one in told)
+
+
+def _fits(member: Member, value: object) -> bool:
+    record = next(records_in(member.type), None)
+    if record is not None:
+        is_list = _holds(member.type, inspect.VarTupleType)
+        if is_list is not isinstance(value, list):
+            return False
+        items = cast("list[object]", value) if isinstance(value, list) else [value]
+        return all(_is_like(one, record) for one in items)
+    choice = choice_of(member.type)
+    if choice is not None:
+        return isinstance(value, str) and choice(value).known
+    if is_date(member):
+        return date_form(value) is not None
+    if _holds(member.type, inspect.BoolType):
+        return isinstance(value, bool) or str(value).casefold() in ("true", "false", "y", "n")
+    if _holds(member.type, inspect.IntType, inspect.FloatType):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if _holds(member.type, inspect.VarTupleType):
+        return isinstance(value, list)
+    if _holds(member.type, inspect.DictType):
+        return isinstance(value, dict)
+    return isinstance(value, str) and date_form(value) is None
+
+
+def _is_like(value: object, record: type[object]) -> bool:
+    """Whether a value has what makes a record of this kind: half of its members by name, or more."""
+    if not isinstance(value, dict):
+        return False
+    there = {folded(name) for name in cast("dict[str, object]", value)}
+    return sum(name in there for name in (folded(m.name) for m in members_of(record))) * 2 > len(there)
+
+
+def _is_telling(member: Member) -> bool:
+    return next(records_in(member.type), None) is not None or choice_of(member.type) is not None
+
+
+def _holds(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:
+    if isinstance(shape, inspect.UnionType):
+        return any(_holds(one, *kinds) for one in shape.types)
+    return isinstance(shape, kinds)
+
+
+def date_form(value: object) -> str | None:
+    """How a day or an instant is written: iso, epoch_s, epoch_ms, or a pattern whose day and month may be told or not."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "epoch_ms" if 1e11 <= value < 1e13 else "epoch_s" if 1e8 <= value < 1e11 else None
+    if not isinstance(value, str):
+        return None
+    slashed = _SLASHED.fullmatch(value.strip())
+    if slashed:
+        first, second = int(slashed[1]), int(slashed[2])
+        return "dd MM" if first > 12 else "MM dd" if second > 12 else "either"
+    try:
+        datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    return "iso" if len(value.strip()) >= 10 else None

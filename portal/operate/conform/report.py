@@ -1,0 +1,160 @@
+"""What was found, as text, JSON or HTML. No value from an answer stands in it unless that is asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+from markupsafe import Markup, escape
+
+from portal.operate.conform.judge import Verdict
+from portal.operate.conform.propose import Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdicts on one clinic's API, seen as a person of one side; `with_values` lets examples stand in it."""
+
+    clinic: str
+    base_url: str
+    side: str
+    verdicts: list[Verdict]
+    proposal: Proposal
+    with_values: bool = False
+
+    @property
+    def status(self) -> int:
+        """The command's exit status: 2 while a person must decide something, 1 where something is missing, else 0."""
+        if self.proposal.undecided:
+            return 2
+        return int(any(one.has_gap for one in self.verdicts) or not self.proposal.is_empty)
+
+    def text(self) -> str:
+        """For the terminal."""
+        lines = [f"{self.clinic}: {self.base_url}, as {self.side}", ""]
+        for one in self.verdicts:
+            lines.append(f"{_word(one):5} {one.endpoint}: {_summary(one)}")
+            lines += [f"        {line}" for line in self._details(one)]
+        lines += ["", *self._ending()]
+        return "\n".join(lines) + "\n"
+
+    def json(self) -> bytes:
+        """For programs: the same, by endpoint."""
+        endpoints = [
+            {
+                "endpoint": one.endpoint,
+                "verdict": _word(one).strip().lower(),
+                "notTried": one.not_tried or None,
+                "statuses": dict(one.statuses),
+                "decodedStrictly": one.strictly,
+                "decodedForgivingly": one.forgivingly,
+                "unreadable": dict(one.unreadable),
+                "missing": one.missing,
+                "unknown": dict(one.unknown),
+                "otherType": dict(one.other_type),
+                "unknownValues": dict(one.values),
+                "losses": one.losses,
+                "examples": one.examples if self.with_values else None,
+            }
+            for one in self.verdicts
+        ]
+        whole = {
+            "clinic": self.clinic,
+            "baseUrl": self.base_url,
+            "side": self.side,
+            "exitStatus": self.status,
+            "undecided": self.proposal.undecided,
+            "endpoints": endpoints,
+        }
+        return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
+
+    def html(self) -> str:
+        """For people who weren't there: one page that needs nothing else."""
+        rows = Markup().join(
+            Markup(
+                "<tr data-verdict='{}'><th scope='row'><code>{}</code></th><td>{}</td><td>{}</td></tr>"
+            ).format(
+                _word(one).strip().lower(),
+                one.endpoint,
+                _summary(one),
+                Markup().join(Markup("<p>{}</p>").format(line) for line in self._details(one)),
+            )
+            for one in self.verdicts
+        )
+        ending = Markup().join(Markup("<p>{}</p>").format(line) for line in self._ending())
+        return _PAGE.format(
+            clinic=escape(self.clinic),
+            base_url=escape(self.base_url),
+            side=self.side,
+            rows=rows,
+            ending=ending,
+        )
+
+    def _details(self, one: Verdict) -> Iterator[str]:
+        if one.unreadable:
+            yield f"can't be read: {_counted(one.unreadable)}"
+        if one.missing:
+            yield f"never came: {', '.join(one.missing)}"
+        if one.other_type:
+            yield f"of another type: {_counted(one.other_type)}"
+        if one.values:
+            yield f"unknown values: {_counted(one.values)}"
+        if one.unknown:
+            yield f"unknown members: {', '.join(sorted(one.unknown))}"
+        yield from (f"lost: {loss}" for loss in one.losses)
+        if self.with_values:
+            yield from (
+                f"such as {name} = {', '.join(found)}" for name, found in sorted(one.examples.items())
+            )
+
+    def _ending(self) -> list[str]:
+        if self.proposal.undecided:
+            return [
+                "To be decided before a dialect can be used:",
+                *(f"  {one}" for one in self.proposal.undecided),
+            ]
+        if not self.proposal.is_empty:
+            return [
+                "This API speaks a dialect: write its file with --propose, read it, and run this again with it."
+            ]
+        if self.status:
+            return ["Something is missing: what is lost by it stands above."]
+        return ["Nothing is missing of what this person can reach."]
+
+
+def _word(one: Verdict) -> str:
+    if one.not_tried:
+        return "-"
+    return "GAP" if one.has_gap else "ok"
+
+
+def _summary(one: Verdict) -> str:
+    if one.not_tried:
+        return f"not tried ({one.not_tried})"
+    statuses = ", ".join(f"{times} × {status}" for status, times in sorted(one.statuses.items()))
+    decoded = [f"{one.strictly} read strictly"] if one.strictly else []
+    decoded += [f"{one.forgivingly} read forgivingly"] if one.forgivingly else []
+    return "; ".join([statuses, *decoded, f"slowest {one.slowest * 1000:.0f} ms"])
+
+
+def _counted(counter: Counter[str]) -> str:
+    return ", ".join(f"{name} ({times})" for name, times in sorted(counter.items()))
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Conformance of {clinic}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }}
+table {{ border-collapse: collapse }} th, td {{ text-align: start; vertical-align: top; padding: .5rem; border-top: 1px solid #ccc }}
+tr[data-verdict=gap] th {{ border-inline-start: .3rem solid #b3261e }} p {{ margin: 0 0 .25rem; overflow-wrap: anywhere }}
+</style>
+<h1>Conformance of {clinic}</h1>
+<p>{base_url}, as {side}</p>
+<table><thead><tr><th scope="col">Endpoint</th><th scope="col">Answers</th><th scope="col">What differs</th></tr></thead>
+<tbody>{rows}</tbody></table>
+<section><h2>In all</h2>{ending}</section>
+</html>
+"""

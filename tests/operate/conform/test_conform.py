@@ -1,0 +1,323 @@
+"""`conform` finds what a clinic's API lacks or calls otherwise, and nothing else; no token and no value is written down."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+from bs4 import BeautifulSoup
+
+from portal.config.settings import Settings
+from portal.demo.stack import portal_environment, tenants_file
+from portal.operate.conform import command
+from portal.operate.conform.command import Options, run
+from portal.operate.conform.judge import Verdict, judge
+from portal.operate.conform.propose import propose
+from portal.operate.conform.report import Report
+from portal.operate.conform.sign_in import HeldToken
+from portal.operate.conform.walk import Visit
+from portal.services.answers.observer import Answers
+from portal.store import open_store
+from portal.store.vault import Vault
+from tests.support.clock import Clock
+from tests.support.dialect import Dialect, DialectProxy
+from tests.support.stack import PASSWORD, CareService
+from tests.support.visitor import LocalSession
+
+EPISODE = "GET /api/patient-portal/episodes/{episodeId}"
+
+
+def sign_in_at(address: str, name: str) -> str:
+    """What a person does in their browser: the address at which it ends, with the answer in it."""
+    http = LocalSession()
+    page = http.get(address)
+    form = BeautifulSoup(page.content, "html.parser").select_one("form:has(input[name=password])")
+    assert form is not None, page.text[:300]
+    fields = {str(one["name"]): str(one.get("value", "")) for one in form.select("input[name]")}
+    fields |= {"username": name, "password": PASSWORD}
+    answer = http.post(urljoin(page.url, str(form["action"])), fields, allow_redirects=False)
+    while "state=" not in (where := urljoin(answer.url, answer.headers["Location"])):
+        answer = http.get(where, allow_redirects=False)
+    return where
+
+
+def reread(visits: list[Visit], change: Any) -> Report:
+    """What the same walk would have found before an API that answers otherwise."""
+    told = [
+        replace(one, body=json.dumps(change("GET", one.endpoint.template, json.loads(one.body))).encode())
+        if one.media_type == "application/json"
+        else one
+        for one in visits
+    ]
+    return Report("riverside", "", "staff", judge(told, as_patient=False), propose(told, as_patient=False))
+
+
+def of(report: Report, endpoint: str) -> Verdict:
+    return next(one for one in report.verdicts if one.endpoint == endpoint)
+
+
+@dataclass
+class Outcome:
+    """What a run said, wrote and ended with."""
+
+    status: int
+    text: str
+    report: dict[str, Any]
+    proposal: str
+    folder: Path
+
+    def of(self, endpoint: str) -> dict[str, Any]:
+        return next(one for one in self.report["endpoints"] if one["endpoint"] == endpoint)
+
+
+class Operator:
+    """Somebody who runs the command before a proxy, and signs in as one of the sample people."""
+
+    def __init__(self, service: CareService, folder: Path) -> None:
+        self.proxy = DialectProxy(service.base_url, Dialect())
+        self.folder = folder
+        tenants = folder / "tenants.toml"
+        told = tenants_file(service.plan).replace(
+            f'base_url = "{service.base_url}"', f'base_url = "{self.proxy.base_url}"'
+        )
+        tenants.write_text(told)
+        there = replace(service.plan, data=folder)
+        self.settings = Settings.from_env({**service.plan.secrets, **portal_environment(there, tenants)})
+
+    def conform(self, name: str = "nora", change: Any = None, **options: Any) -> Outcome:
+        said: list[str] = []
+        out, proposed = self.folder / "report.json", self.folder / "proposed.toml"
+
+        def paste() -> str:
+            return sign_in_at(
+                next(line.strip() for line in "\n".join(said).splitlines() if "http" in line), name
+            )
+
+        with self.proxy.speaking(change=change):
+            status = run(
+                self.settings,
+                Options("riverside", json=out, propose=proposed, html=self.folder / "report.html", **options),
+                say=said.append,
+                paste=paste,
+            )
+        text = "\n".join(said)
+        return Outcome(status, text, json.loads(out.read_text()), proposed.read_text(), self.folder)
+
+
+@pytest.fixture(scope="module")
+def operator(service: CareService, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
+    running = Operator(service, tmp_path_factory.mktemp("conform"))
+    yield running
+    running.proxy.stop()
+
+
+@pytest.fixture(scope="module")
+def visits(operator: Operator) -> list[Visit]:
+    """What an embryologist can reach of the service as it is."""
+    walked: list[Visit] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            command,
+            "judge",
+            lambda given, as_patient: (walked.extend(given), judge(given, as_patient=as_patient))[1],
+        )
+        found = operator.conform("elif")
+    assert found.status == 0, found.text
+    assert "Nothing is missing" in found.text
+    assert tomllib.loads(found.proposal) == {}
+    reads = [one for one in found.report["endpoints"] if one["endpoint"].startswith("GET ")]
+    assert {one["verdict"] for one in reads} == {"ok"}
+    assert all(one["notTried"] for one in found.report["endpoints"] if one not in reads)
+    return walked
+
+
+def everywhere(change: Any) -> Any:
+    """`change(record)` for every object of every answer."""
+
+    def walk(method: str, path: str, answer: Any) -> Any:
+        if isinstance(answer, list):
+            return [walk(method, path, one) for one in answer]
+        if isinstance(answer, dict):
+            return change({name: walk(method, path, one) for name, one in answer.items()})
+        return answer
+
+    return walk
+
+
+def renamed(**names: str) -> Any:
+    """An API that calls some members otherwise, wherever they stand."""
+    return everywhere(lambda record: {names.get(name, name): value for name, value in record.items()})
+
+
+def test_our_own_service_has_nothing_to_report(operator: Operator, visits: list[Visit]) -> None:
+    assert {one.status for one in visits} == {200}
+    found = operator.conform("grace")
+    assert found.status == 0, found.text
+
+
+def test_what_is_called_otherwise_is_found_and_nothing_else(visits: list[Visit]) -> None:
+    names = {"alerts": "warnings", "holdReason": "reasonForHold", "medications": "drugs"}
+    found = reread(visits, renamed(**names, statutoryLimit="statutoryLimitDate"))
+    assert found.status == 1, found.text()
+    assert of(found, EPISODE).missing == [
+        *(
+            "EmbryoStorage.holdReason",
+            "EmbryoStorage.statutoryLimit",
+            "Episode.alerts",
+            "Protocol.medications",
+        ),
+    ]
+    assert {"EmbryoStorage.reasonForHold", "Episode.warnings"} < of(found, EPISODE).unknown.keys()
+    assert any("show no warnings" in loss for loss in of(found, EPISODE).losses)
+    assert not of(found, "GET /api/messaging/getconversations").has_gap
+    assert tomllib.loads(found.proposal.toml()) == {
+        "members": {
+            "EmbryoStorage": {"holdReason": "reasonForHold", "statutoryLimit": "statutoryLimitDate"},
+            "Episode": {"alerts": "warnings"},
+            "Protocol": {"medications": "drugs"},
+        }
+    }
+
+
+def snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+
+
+def british(value: Any) -> Any:
+    if isinstance(value, str) and len(value) == 10 and value[4] == value[7] == "-" and value[:4].isdigit():
+        return f"{value[8:]}/{value[5:7]}/{value[:4]}"
+    return value
+
+
+def far(method: str, path: str, answer: Any) -> Any:
+    """Snakes in an envelope, days as they are written in Britain."""
+    told = everywhere(lambda record: {snake(name): british(value) for name, value in record.items()})(
+        method, path, answer
+    )
+    if isinstance(told, dict) and "items" in told:
+        told = {"records": told["items"], "total": told["total_count"]}
+    return {"data": told} if method == "GET" else told
+
+
+def test_a_far_dialect_is_walked_and_proposed(operator: Operator) -> None:
+    found = operator.conform("elif", change=far)
+    dialect = tomllib.loads(found.proposal)
+    assert dialect["names"] == {"members": "snake_case"}
+    assert dialect["envelopes"] == {"answers": ["data"]}
+    assert dialect["lists"] == {"items": "records", "total": "total"}
+    assert dialect["times"] == {"days": "dd/MM/yyyy"}
+    assert found.status == 1, found.proposal
+    assert found.of(EPISODE)["statuses"]["200"] > 1, "episodes were found by the names that the lists taught"
+
+
+def test_what_may_be_two_things_is_asked_and_never_chosen(visits: list[Visit]) -> None:
+    found = reread(visits, renamed(storageConsentedUntil="firstDeadline", statutoryLimit="secondDeadline"))
+    assert found.status == 2
+    proposal = found.proposal.toml()
+    assert "EmbryoStorage" not in tomllib.loads(proposal).get("members", {})
+    asked = [line for line in proposal.splitlines() if line.startswith("# decide: EmbryoStorage.")]
+    assert len(asked) == 2
+    assert all("firstDeadline" in line and "secondDeadline" in line for line in asked)
+
+
+def test_a_day_that_may_be_a_month_is_asked(visits: list[Visit]) -> None:
+    def change(record: dict[str, Any]) -> dict[str, Any]:
+        return {n: "03/04/2027" if british(v) != v else v for n, v in record.items()}
+
+    found = reread(visits, everywhere(change))
+    assert found.status == 2
+    assert "# decide: times.days: day before month, or month before day?" in found.proposal.toml()
+    assert "times" not in tomllib.loads(found.proposal.toml())
+
+
+def test_other_types_forms_and_numbers_are_found(visits: list[Visit]) -> None:
+    def change(record: dict[str, Any]) -> dict[str, Any]:
+        told = dict(record)
+        for name in ("cryopreservedAt", "storageExpiresAt"):
+            if told.get(name):
+                told[name] = int(datetime.fromisoformat(told[name]).timestamp() * 1000)
+        for name in ("isRead", "isActive", "verified", "isArchived", "sexDisclosed", "isPortalShared"):
+            if name in told:
+                told[name] = "Y" if told[name] else "N"
+        return told
+
+    found = reread(visits, everywhere(change))
+    episode = of(found, EPISODE)
+    assert {"EmbryoStorage.cryopreservedAt", "Patient.isActive"} <= episode.other_type.keys()
+    assert "Episode.startDate" not in episode.other_type
+    assert not episode.missing
+    assert 'booleans = ["Y", "N"]' in found.proposal.toml()
+
+
+def test_no_value_and_no_token_stands_in_what_is_written(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[str] = []
+    begin = HeldToken.__init__
+    monkeypatch.setattr(
+        HeldToken, "__init__", lambda self, token: (held.append(token), begin(self, token))[1]
+    )
+
+    def change(_method: str, path: str, answer: Any) -> Any:
+        if "episodes" not in path:
+            return answer
+        del answer["alerts"]
+        return {**answer, "stage": "DoloresStage"}
+
+    (operator.folder / "store.db").unlink(missing_ok=True)
+    found = operator.conform(change=change)
+    assert found.status == 1
+    assert found.of(EPISODE)["unknownValues"].keys() == {"Episode.stage"}
+    written = [
+        found.text.encode(),
+        *(one.read_bytes() for one in operator.folder.rglob("*") if one.is_file()),
+    ]
+    (token,) = held
+    for one in written:
+        assert token.encode() not in one
+        assert b"Amelia" not in one
+        assert b"Dolores" not in one
+    clock = Clock()
+    vault = Vault(open_store(operator.settings.store_url, clock), operator.settings.secret_keys, clock)
+    members = Answers(vault, clock).members
+    assert members.is_not_given("riverside", "Episode.alerts"), "the portal knows it from its first page on"
+    assert not members.is_not_given("riverside", "Episode.embryos")
+
+
+def test_values_are_said_to_who_asks_for_them(visits: list[Visit]) -> None:
+    def change(_method: str, path: str, answer: Any) -> Any:
+        return {**answer, "stage": "DoloresStage"} if "episodes" in path else answer
+
+    found = reread(visits, change)
+    assert "DoloresStage" not in found.text() + found.html() + found.json().decode()
+    loud = replace(found, with_values=True)
+    assert all("DoloresStage" in one for one in (loud.text(), loud.html(), loud.json().decode()))
+
+
+def test_acts_are_for_the_sandbox_that_is_named(
+    operator: Operator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(operator.settings, Options("riverside", acts="elsewhere.example")) == 2
+    assert "name the sandbox's host" in capsys.readouterr().err
+    host = operator.proxy.base_url.removeprefix("http://")
+    found = operator.conform("amelia", acts=host)
+    for endpoint in ("PUT /api/app/notification", "PUT /api/app/notification/settings"):
+        assert found.of(endpoint)["statuses"].keys() == {"200"}, found.text
+    assert found.of("POST /api/care/consent-forms")["notTried"]
+
+
+def test_who_does_not_sign_in_is_told_why(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(operator.settings, Options("riverside"), say=lambda _line: None, paste=lambda: "https://x/?a=1")
+        == 2
+    )
+    assert "no state in it" in capsys.readouterr().err
+    assert run(operator.settings, Options("nowhere")) == 2
+    assert "There is no clinic nowhere" in capsys.readouterr().err
