@@ -78,6 +78,10 @@ class Translator(FailureForms, Protocol):
         """Return an answer's JSON in the portal's names and forms."""
         ...
 
+    def look(self, answer: object, into: type[object]) -> object:
+        """Return the same with a null, named "? name", for each member that the portal doesn't read."""
+        ...
+
     def is_nothing(self, answer: object) -> bool:
         """Return whether an answer holds an empty envelope."""
         ...
@@ -107,12 +111,9 @@ class Observer(Protocol):
         ...
 
     def decoded(
-        self, endpoint: Endpoint, plain: Callable[[], object], into: type[object], *, has_unknown: bool
+        self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
     ) -> None:
-        """Look at an answer that could be read; `has_unknown` where a value in it is in no enumeration.
-
-        `plain` returns it as JSON's own kinds of values, under the portal's names; it raises BadResponse.
-        """
+        """Look at an answer that could be read, if need be at its JSON (`answer()`); `has_unknown` where a value in it is in no enumeration."""
         ...
 
     def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
@@ -454,7 +455,7 @@ class Care:
             forms=self.dialect,
         )
 
-    def translated(self, body: bytes, into: type[T]) -> T:
+    def decode(self, body: bytes, into: type[T]) -> T:
         """Return what a body holds, read in the API's own dialect; raise BadResponse."""
         dialect = self.dialect
         if dialect is None:
@@ -463,7 +464,7 @@ class Care:
 
     def _decoded(self, endpoint: Endpoint, answer: Answer, into: type[T]) -> T:
         try:
-            record = self.decode(endpoint, answer.body, into)
+            record = self.decode_observed(endpoint, answer.body, into)
         except BadResponse as error:
             self._log_unreadable(endpoint, answer, error.field)
             raise
@@ -472,29 +473,29 @@ class Care:
             self.on_unreadable(len(fields))
         return self.dialect.with_stamp(record, answer.headers) if self.dialect else record
 
-    def decode(self, endpoint: Endpoint, body: bytes, into: type[T]) -> T:
-        """The same, and let the observer look at it. Raises BadResponse."""
+    def decode_observed(self, endpoint: Endpoint, body: bytes, into: type[T]) -> T:
+        """Read an answer, and let the observer look at it. Raises BadResponse."""
         observer = self.observer
         if observer is None:
-            return self.translated(body, into)
+            return self.decode(body, into)
         decoding.noticed.unknown_value = False
         try:
-            record = self.translated(body, into)
+            record = self.decode(body, into)
         except BadResponse as error:
             observer.left_out(endpoint, (error.field,))
             raise
         has_unknown = decoding.noticed.unknown_value
-        observer.decoded(endpoint, lambda: self._plain(body, into), into, has_unknown=has_unknown)
+        observer.decoded(endpoint, lambda: self.json(body, into), into, has_unknown=has_unknown)
         if fields := getattr(record, "unreadable", ()):
             observer.left_out(endpoint, fields)
         return record
 
-    def _plain(self, body: bytes, into: type[object]) -> object:
-        """What a body holds as JSON's own kinds of values, under the portal's names; raise BadResponse."""
+    def json(self, body: bytes, into: type[object]) -> object:
+        """Return an answer's JSON in the portal's names and forms, members that nobody reads with it; raise BadResponse."""
         dialect = self.dialect
         if dialect is None:
             return decoding.decode(body, object)
-        return decoding.decode_translated(body, object, lambda answer: dialect.read(answer, into))
+        return decoding.decode_translated(body, object, lambda answer: dialect.look(answer, into))
 
     def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str, records: int = 0) -> None:
         """Say which member of which endpoint's answer can't be read, and of how many records; never what stood there."""

@@ -142,8 +142,8 @@ def _reference(
     metrics.reference("hit" if is_copy else "miss")
     try:
         if is_copy:
-            return Reference(care.translated(response.content, into))
-        return Reference(care.decode(endpoint, response.content, into))
+            return Reference(care.decode(response.content, into))
+        return Reference(care.decode_observed(endpoint, response.content, into))
     except BadResponse:
         session.cache.delete(getattr(response, "cache_key", ""))
         raise
@@ -155,6 +155,6 @@ def _older(care: Care, copy: CachedResponse | None, into: type[T]) -> Reference[
     if copy is None or as_of is None or as_of < datetime.now(UTC) - STALE:
         return None
     try:
-        return Reference(care.translated(copy.content, into), as_of=as_of)
+        return Reference(care.decode(copy.content, into), as_of=as_of)
     except BadResponse:
         return None

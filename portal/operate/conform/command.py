@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import get_origin
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ from portal.operate.conform.judge import judge
 from portal.operate.conform.propose import propose
 from portal.operate.conform.report import Report
 from portal.operate.conform.sign_in import CALLBACK, HeldToken, NoSignIn, sign_in
-from portal.operate.conform.walk import Visit, act, walk
+from portal.operate.conform.walk import Visit, act, json_of, walk
 from portal.services.answers.observer import Answers
 from portal.services.client import Care
 from portal.services.decoding import Page
@@ -132,6 +133,6 @@ def _remember(settings: Settings, tenant: Tenant, visits: Iterable[Visit]) -> No
         answers = Answers(vault, time.time).of(tenant.key)
         for visit in visits:
             if visit.is_good and (get_origin(visit.into) is Page or visit.into not in (bytes, object)):
-                answers.decoded(visit.endpoint, visit.body, visit.into, has_unknown=True)
+                answers.decoded(visit.endpoint, partial(json_of, visit.body), visit.into, has_unknown=True)
     except StoreDown as error:
         print(f"Not kept for the portal: the store doesn't work ({error}).", file=sys.stderr)

@@ -28,18 +28,17 @@ class ClinicObserver:
         self.figures.called(self.clinic, _name(endpoint), seconds, in_vain=in_vain)
 
     def decoded(
-        self, endpoint: Endpoint, plain: Callable[[], object], into: type[object], *, has_unknown: bool
+        self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
     ) -> None:
-        """Look at an answer that was read: now and then, and whenever it `has_unknown` values."""
+        """Look at an answer that was read: now and then, and whenever it `has_unknown` values. `answer` gives its JSON."""
         name = _name(endpoint)
         is_due = self.members.is_due(self.clinic, name)
         if not is_due and not has_unknown:
             return
         try:
-            answer = plain()
+            found = look(answer(), into)
         except BadResponse:
             return
-        found = look(answer, into)
         self.figures.unknown_values(self.clinic, name, found.values)
         self.figures.unknown_members(self.clinic, name, found.unknown)
         if is_due:
