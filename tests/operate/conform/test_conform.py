@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
+import requests
 from bs4 import BeautifulSoup
+from requests.adapters import HTTPAdapter, Retry
 
 from portal.config.settings import Settings
 from portal.demo.stack import portal_environment, tenants_file
 from portal.operate.conform import command
+from portal.operate.conform import sign_in as sign_in_module
 from portal.operate.conform.command import Options, run
 from portal.operate.conform.judge import Verdict, judge
 from portal.operate.conform.propose import propose
@@ -24,11 +28,12 @@ from portal.operate.conform.report import Report
 from portal.operate.conform.sign_in import HeldToken
 from portal.operate.conform.walk import Visit
 from portal.services.answers.observer import Answers
+from portal.signin.flow import Started
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.clock import Clock
 from tests.support.dialect import Dialect, DialectProxy
-from tests.support.stack import PASSWORD, CareService
+from tests.support.stack import PASSWORD, CareService, free_port
 from tests.support.visitor import LocalSession
 
 EPISODE = "GET /api/patient-portal/episodes/{episodeId}"
@@ -321,3 +326,40 @@ def test_who_does_not_sign_in_is_told_why(operator: Operator, capsys: pytest.Cap
     assert "no state in it" in capsys.readouterr().err
     assert run(operator.settings, Options("nowhere")) == 2
     assert "There is no clinic nowhere" in capsys.readouterr().err
+
+
+def test_the_answer_comes_back_to_a_loopback_port(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = free_port()
+    began: list[dict[str, Any]] = []
+
+    class Flow:
+        """A sign-in whose browser comes back at once, with an answer that nobody asked for."""
+
+        def __init__(self, *_parts: object) -> None:
+            pass
+
+        def start(self, _tenant: object, **given: Any) -> Started:
+            began.append(given)
+            return Started("https://id.example/authorize", "cookie")
+
+        def finish(self, _tenant: object, *, cookie: str, answer: dict[str, str]) -> None:
+            began.append(answer)
+
+    def say(line: str) -> None:
+        if line.startswith("Waiting"):
+            Thread(target=come_back, daemon=True).start()
+
+    def come_back() -> None:
+        session = requests.Session()
+        session.mount("http://", HTTPAdapter(max_retries=Retry(connect=20, backoff_factor=0.05)))
+        assert session.get(f"http://127.0.0.1:{port}/favicon.ico", timeout=5).status_code == 404
+        session.get(f"http://127.0.0.1:{port}/sign-in/callback?code=c&state=s", timeout=5)
+
+    monkeypatch.setattr(sign_in_module, "SignIn", Flow)
+    there = f"http://127.0.0.1:{port}/sign-in/callback"
+    assert run(operator.settings, Options("riverside", redirect_uri=there), say=say) == 2
+    assert began[0]["redirect_uri"] == there
+    assert began[1] == {"code": "c", "state": "s"}
+    assert "its state is another" in capsys.readouterr().err
