@@ -148,7 +148,12 @@ def propose(visits: Iterable[Visit], *, as_patient: bool) -> Proposal:
     excused = SOMETIMES | (STAFF_ONLY if as_patient else frozenset[str]())
     for kind, one in made.matches.items():
         if given[kind]:
-            made.absent += [name for ours in one.absent if (name := f"{kind}.{ours}") not in excused]
+            needed = {member.name for member in members_of(kinds[kind]) if member.is_required}
+            made.absent += [
+                name
+                for ours in one.absent
+                if (name := f"{kind}.{ours}") not in excused and ours not in needed
+            ]
             one.undecided = {o: t for o, t in one.undecided.items() if f"{kind}.{o}" not in excused}
             _learn_forms(kinds[kind], given[kind], one, made)
     made.absent.sort()

@@ -206,7 +206,7 @@ def far(method: str, path: str, answer: Any) -> Any:
     told = everywhere(lambda record: {snake(name): british(value) for name, value in record.items()})(
         method, path, answer
     )
-    if isinstance(told, dict) and "items" in told:
+    if isinstance(told, dict) and "total_count" in told:
         told = {"records": told["items"], "total": told["total_count"]}
     return {"data": told} if method == "GET" else told
 
