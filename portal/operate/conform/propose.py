@@ -164,16 +164,18 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
     """The records of an answer, out of their envelopes."""
     answer, is_page = json_of(visit.body), get_origin(visit.into) is Page
     record = cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
+    path: list[str] = []
     while isinstance(answer, dict):
         outer = cast("dict[str, object]", answer)
         if is_page and (name := _list_in(outer)):
-            if name != "items" and folded(name) != "items":
-                made.items = name
+            if folded(name) != "items":
+                made.items = ".".join([*path, name])
             totals = [n for n, v in outer.items() if isinstance(v, int) and not isinstance(v, bool)]
             if "totalCount" not in totals and (
                 near := [n for n in totals if re.search("total|count", n, re.I)]
             ):
-                made.total = near[0] if len(near) == 1 and folded(near[0]) != "totalcount" else made.total
+                is_other = len(near) == 1 and folded(near[0]) != "totalcount"
+                made.total = ".".join([*path, near[0]]) if is_other else made.total
             answer = outer[name]
             break
         inner = None if _is_it(outer, record) and not is_page else _envelope_in(outer, record, is_page)
@@ -181,6 +183,7 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
             break
         if inner not in made.envelopes:
             made.envelopes.append(inner)
+        path.append(inner)
         answer = outer[inner]
     items: list[object] = (
         cast("list[object]", answer) if isinstance(answer, list) else [cast("object", answer)]
