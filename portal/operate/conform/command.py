@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 import time
@@ -23,6 +24,8 @@ from portal.operate.conform.walk import Visit, act, json_of, walk
 from portal.services.answers.observer import Answers
 from portal.services.client import Care
 from portal.services.decoding import Page
+from portal.services.dialects.file import DialectError
+from portal.services.dialects.load import load_dialects
 from portal.signin.flow import Finished
 from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
@@ -67,7 +70,10 @@ def run(
         finished = sign_in(settings, tenant, redirect_uri, say=say, paste=paste)
     except NoSignIn as error:
         return _stop(f"Nobody signed in: {error}.")
-    care = _care(settings, tenant, finished)
+    try:
+        care = _care(settings, tenant, finished)
+    except DialectError as error:
+        return _stop("\n".join(error.faults))
     visits = _visits(care, options)
     is_patient = finished.person.is_patient
     report = Report(
@@ -113,6 +119,7 @@ def _care(settings: Settings, tenant: Tenant, finished: Finished) -> Care:
         language=tenant.languages[0],
         correlation_id=secrets.token_hex(8),
         references=None,
+        dialect=load_dialects(settings.tenants, os.environ).get(tenant.key),
         partition=(finished.person.issuer, tenant.key, finished.person.sub, ""),
     )
 

@@ -200,6 +200,8 @@ def _visit(
     try:
         answer = care.send(endpoint, query=query, ids=ids, body=sent, accepted=_ANY_STATUS)
         status, body = answer.status, answer.body
+        if into not in (bytes, object) and status in range(200, 300) and care.dialect:
+            body = msgspec.json.encode(care.json(body, into))
         media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     except NotSignedIn:
         status, why = 401, "the token isn't accepted"

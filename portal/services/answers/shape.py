@@ -15,6 +15,9 @@ from msgspec import inspect, structs
 
 from portal.services.decoding import Choice, Page
 
+UNREAD = "? "
+"""How names begin of members that an API's dialect leaves unread (`portal.services.dialects.Dialect.look`)."""
+
 _OWN = "(portal) "
 """How names begin that no API sends (`portal.services.decoding.Page`)."""
 
@@ -136,7 +139,7 @@ def _record_walk(shape: inspect.StructType) -> _Walk:
         if not is_listed:
             found.records.append((kind, names & given.keys()))
         for name in given.keys() - names:
-            found.unknown[f"{kind}.{name}"] += 1
+            found.unknown[f"{kind}.{name.removeprefix(UNREAD)}"] += 1
         for name, choice in choices:
             if (chosen := given.get(name)) is not None and not _is_known(chosen, choice):
                 found.values[f"{kind}.{name}"] += 1

@@ -18,6 +18,7 @@ from bs4 import BeautifulSoup
 from requests.adapters import HTTPAdapter, Retry
 
 from portal.config.settings import Settings
+from portal.config.tenants import load_tenants
 from portal.demo.stack import portal_environment, tenants_file
 from portal.operate.conform import command
 from portal.operate.conform import sign_in as sign_in_module
@@ -33,7 +34,7 @@ from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.clock import Clock
 from tests.support.dialect import Dialect, DialectProxy
-from tests.support.stack import PASSWORD, CareService, free_port
+from tests.support.stack import PASSWORD, SECRETS, CareService, free_port
 from tests.support.visitor import LocalSession
 
 EPISODE = "GET /api/patient-portal/episodes/{episodeId}"
@@ -363,3 +364,20 @@ def test_the_answer_comes_back_to_a_loopback_port(
     assert began[0]["redirect_uri"] == there
     assert began[1] == {"code": "c", "state": "s"}
     assert "its state is another" in capsys.readouterr().err
+
+
+def test_a_proposed_dialect_leaves_nothing_missing(operator: Operator) -> None:
+    found = operator.conform("elif", change=far)
+    (operator.folder / "far.toml").write_text(found.proposal)
+    tenants = operator.folder / "far-tenants.toml"
+    told = (operator.folder / "tenants.toml").read_text()
+    tenants.write_text(
+        told.replace("[tenants.riverside]\n", '[tenants.riverside]\ndialect = "far.toml"\n', 1)
+    )
+    usual = operator.settings
+    operator.settings = replace(usual, tenants=load_tenants(tenants, SECRETS))
+    try:
+        again = operator.conform("elif", change=far)
+    finally:
+        operator.settings = usual
+    assert again.status == 0, again.text + again.proposal
