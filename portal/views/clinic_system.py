@@ -11,8 +11,8 @@ from portal.config.tenants import Side
 from portal.context import context
 from portal.i18n.gettext import _, ngettext
 from portal.services.answers.figures import Row
+from portal.services.answers.observer import ENDPOINTS
 from portal.services.client import Care
-from portal.services.endpoints import ALL
 from portal.state.sessions import Person
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -20,8 +20,6 @@ from portal.web.pages import Page
 from portal.web.permissions import SEE_SYSTEM
 
 bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")
-
-_CALLED = tuple(f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +53,11 @@ def show(care: Care, person: Person) -> Response:
     missing = answers.members.missing(g.tenant.key)
     rows = [
         _view(name, figures.get(name), missing.get(name, []))
-        for name in _CALLED
+        for name in ENDPOINTS
         if name in figures or missing.get(name)
     ]
     since = datetime.fromtimestamp(answers.figures.since, UTC)
-    return render(SystemPage(rows=rows, not_called=len(_CALLED) - len(rows), since=since))
+    return render(SystemPage(rows=rows, not_called=len(ENDPOINTS) - len(rows), since=since))
 
 
 def _view(name: str, row: Row | None, missing: list[str]) -> EndpointView:

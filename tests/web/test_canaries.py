@@ -61,6 +61,7 @@ WHO = {
         "/",
         f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}",
         f"/episodes/{AMELIAS}",
+        "/open",
     ),
     "grace": ("/", "/storage"),
     "ada": ("/emr-endpoints/{}/remove".format(sample_id("emr-endpoint", "riverside-main")), "/"),

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from difflib import SequenceMatcher
 from typing import cast
 
 from msgspec import inspect
 
+from portal import parse
 from portal.operate.conform.judge import choice_of
 from portal.services.answers.shape import Member, members_of, records_in
 
@@ -225,8 +225,4 @@ def date_form(value: object) -> str | None:
     if slashed:
         first, second = int(slashed[1]), int(slashed[2])
         return "dd MM" if first > 12 else "MM dd" if second > 12 else "either"
-    try:
-        datetime.fromisoformat(value.strip())
-    except ValueError:
-        return None
-    return "iso" if len(value.strip()) >= 10 else None
+    return "iso" if len(value.strip()) >= 10 and parse.instant(value) else None

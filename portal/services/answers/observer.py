@@ -10,7 +10,7 @@ from portal.clock import Clock
 from portal.services.answers.figures import Figures
 from portal.services.answers.members import Members
 from portal.services.answers.shape import kinds_within, look, members_of
-from portal.services.endpoints import Endpoint
+from portal.services.endpoints import ALL, Endpoint
 from portal.services.errors import BadResponse
 from portal.store.vault import Vault
 
@@ -73,6 +73,10 @@ def _kinds(into: type[object]) -> dict[str, frozenset[str]]:
         kind: frozenset(member.name for member in members_of(record))
         for kind, record in kinds_within(into).items()
     }
+
+
+ENDPOINTS = tuple(f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
+"""The names of all endpoints, in the order of the specification."""
 
 
 @cache
