@@ -63,7 +63,7 @@ check: $(VENV)/.dev  ## style, types, layers, templates, Dockerfile
 format: $(VENV)/.dev  ## put the code into its form
 	@$(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
 
-screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's pictures from the running demo
+screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's picture from the running demo
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
 
@@ -73,7 +73,7 @@ mutants: $(VENV)/.dev $(VENV)/.assets  ## change the main modules in small ways 
 	@$(RUN) -m tests.support.mutants
 
 .PHONY: bench bench-quick bench-load bench-slow
-bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write the README's table (some minutes)
+bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write docs/performance.md (some minutes)
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.bench
 

@@ -1,4 +1,4 @@
-"""The portal for WSGI servers: `gunicorn wsgi:app`, configured by the environment (README: configuration)."""
+"""The portal for WSGI servers: `gunicorn wsgi:app`, configured by the environment (docs/configuration.md)."""
 
 from flask.cli import NoAppException
 
@@ -10,7 +10,7 @@ try:
 except SettingsError as error:
     # `flask --app wsgi` shows the message of this exception alone; gunicorn shows both.
     raise NoAppException(
-        "The portal's settings are wrong or missing (README: configuration; `make dev` sets its own):\n"
+        "The portal's settings are wrong or missing (docs/configuration.md; `make dev` sets its own):\n"
         + "\n".join(error.faults)
     ) from error
 

@@ -88,7 +88,7 @@ def test_every_target_of_make_that_a_document_names_is_one(document: Path) -> No
 
 
 def references() -> Iterator[tuple[Path, str, str]]:
-    """Each "README: how fast it is" and "docs/operations.md" in the code and the documents, with what it names."""
+    """Each "SECURITY.md: sessions" and "docs/operations.md" in the code and the documents, with what it names."""
     for path in [*CODE, *DOCUMENTS]:
         if path == Path(__file__):
             continue

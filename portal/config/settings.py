@@ -82,7 +82,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read `PORTAL_…` (README: configuration); raise SettingsError naming every fault."""
+        """Read `PORTAL_…` (docs/configuration.md); raise SettingsError naming every fault."""
         return _read(_Asked(os.environ if environ is None else environ))
 
 
@@ -230,7 +230,7 @@ def _store_url(environ: Mapping[str, str], faults: list[str]) -> str:
 def _tenants(environ: Mapping[str, str], faults: list[str]) -> Tenants:
     path = environ.get("PORTAL_TENANTS", "")
     if not path:
-        faults.append("PORTAL_TENANTS: is missing; the path of the tenants file (README: configuration)")
+        faults.append("PORTAL_TENANTS: is missing; the path of the tenants file (docs/configuration.md)")
         return Tenants({}, {})
     try:
         return load_tenants(Path(path), environ)

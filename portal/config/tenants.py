@@ -1,6 +1,6 @@
 """Clinics: which host belongs to whom, how its people sign in, and how it looks.
 
-One TOML file names every tenant (README: configuration). It is read once, at start, and every fault in it
+One TOML file names every tenant (docs/configuration.md). It is read once, at start, and every fault in it
 is named with its key, so that an operator mends the file in one go.
 """
 
@@ -43,7 +43,7 @@ SETTINGS = (
     | {"hosts", "name", "authorize_params", "tenant_claim", "tenant_id", "time_zone", "country", "languages"}
     | {"accent", "logo", "roles", "service_client", "document_seal", "contact", "protocol_choices"}
 )
-"""What a clinic's table may hold; README: configuration says what each means."""
+"""What a clinic's table may hold; docs/configuration.md says what each means."""
 
 _SCOPE = "openid profile email roles offline_access ClientelePortal"
 

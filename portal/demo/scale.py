@@ -124,7 +124,7 @@ def folder_for_all() -> Generator[Path]:
 
 
 def _redis(folder: Path, port: int) -> Process:
-    """Redis as README: configuration asks for it: it evicts nothing, and what it holds outlives a restart."""
+    """Redis as docs/configuration.md asks for it: it evicts nothing, and what it holds outlives a restart."""
     user = account("redis")
     folder = folder_of(user, folder)
     command = [

@@ -252,7 +252,7 @@ def portal_process(environment: Mapping[str, str], log: Path, port: int) -> Proc
 
 
 def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
-    """Return the portal's part of the environment (README: configuration)."""
+    """Return the portal's part of the environment (docs/configuration.md)."""
     return {
         **plan.secrets,
         "PORTAL_BIND": f"127.0.0.1:{plan.portal_port}",

@@ -1,6 +1,6 @@
 """`python -m tests.bench [--quick] [ROW …]`: measure, say what was found, keep it (make bench).
 
-The whole run writes results.json beside this file and the table in the README; a quick one only prints. With names
+The whole run writes results.json beside this file and the table in docs/performance.md; a quick one only prints. With names
 of measurements only these are made.
 """
 
@@ -25,7 +25,7 @@ from tests.bench.servers import Bench, bench
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.json")
-README = ROOT / "README.md"
+DOCUMENT = ROOT / "docs" / "performance.md"
 _BEGIN, _END = "<!-- bench: written by make bench -->", "<!-- end of bench -->"
 
 MEASURES: dict[str, Callable[[Bench, Size], list[Row]]] = {
@@ -76,10 +76,10 @@ def _keep(rows: list[Row], clients: dict[str, float]) -> None:
         "clients": clients,
     }
     RESULTS.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    text = README.read_text(encoding="utf-8")
+    text = DOCUMENT.read_text(encoding="utf-8")
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    README.write_text(f"{before}{_BEGIN}\n{_table(rows, clients)}\n{_END}{after}", encoding="utf-8")
+    DOCUMENT.write_text(f"{before}{_BEGIN}\n{_table(rows, clients)}\n{_END}{after}", encoding="utf-8")
 
 
 def _table(rows: list[Row], clients: dict[str, float]) -> str:

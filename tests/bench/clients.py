@@ -1,6 +1,6 @@
 """`python -m tests.bench.clients`: what two calls of 5.7 kB cost by several HTTP clients, in CPU of this process.
 
-This is why `portal.http.transport` stands on libcurl's multi interface (README: how fast it is).
+This is why `portal.http.transport` stands on libcurl's multi interface (docs/performance.md).
 """
 
 from __future__ import annotations

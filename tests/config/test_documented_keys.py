@@ -1,4 +1,4 @@
-"""The README shows every key of the tenants file, and none that the portal doesn't read."""
+"""docs/configuration.md shows every key of the tenants file, and none that the portal doesn't read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from portal.config.settings import Settings, SettingsError
 from tests.config.test_settings import environment
 from tests.support.stack import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLE = README.partition("The tenants file:")[2].partition("```toml\n")[2].partition("```")[0]
+DOCUMENT = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+EXAMPLE = DOCUMENT.partition("The tenants file:")[2].partition("```toml\n")[2].partition("```")[0]
 SECRETS = {"RIVERSIDE_CLIENT_SECRET": "s" * 20, "RIVERSIDE_BOOKING_SECRET": "b" * 20}
 
 
