@@ -427,4 +427,5 @@ def collect(portal: PortalThread, album: Album, language_of: Callable[[str], str
         for name, _ in people:
             stage.person(name).send_blank(stage.person(name).walk())
     for state in STATES:
+        stage.person.cache_clear()  # acts need a fresh sign-in, and the walk takes minutes on a busy machine
         state(stage)

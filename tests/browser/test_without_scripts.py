@@ -345,12 +345,15 @@ def test_an_enquirer_books_by_the_link_without_signing_in(
         context.close()
 
 
-def test_an_administrator_removes_a_connection_by_typing_its_id(person: Person) -> None:
+def test_an_administrator_removes_a_connection_by_typing_its_name(person: Person) -> None:
     page = person("ada").go(f"/emr-endpoints/{LEGACY}/remove")
-    page.page.get_by_label("Type the id of the connection").fill(LEGACY[:-1])
+    name = page.page.get_by_label("Type the name of the connection")
+    heading = page.page.get_by_role("heading", level=1).inner_text()
+    called = heading.removeprefix("Remove “").removesuffix("”?")
+    name.fill(called[:-1])
     wrong = go_on(page)
     expect(wrong.page.locator(".error-summary")).to_be_visible()
-    wrong.page.get_by_label("Type the id of the connection").fill(LEGACY)
+    wrong.page.get_by_label("Type the name of the connection").fill(called)
     removed = go_on(wrong)
     expect(removed.page.get_by_role("heading", level=1)).to_have_text("The connection is removed")
 

@@ -155,7 +155,7 @@ def test_one_that_wants_too_much_memory_is_ended_and_says_nothing_of_its_text() 
 
 def test_two_are_made_at_once_and_a_third_waits_its_turn() -> None:
     def make(number: int) -> str:
-        return words(pdf(page(f"<p>Number {number}</p>"), wait_seconds=60))
+        return words(pdf(page(f"<p>Number {number}</p>"), wait_seconds=60, seconds=90))
 
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(make, range(3))) == ["Number 0", "Number 1", "Number 2"]

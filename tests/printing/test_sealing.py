@@ -32,7 +32,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Clinic:
 
 @pytest.fixture(scope="module")
 def sealed(clinic: Clinic) -> bytes:
-    return pdf(PAGE.format("<p>Line</p>" * 200), seal=clinic.seal(NOW, "Copia de Łódź، نسخة"))
+    return pdf(PAGE.format("<p>Line</p>" * 200), seconds=90, seal=clinic.seal(NOW, "Copia de Łódź، نسخة"))
 
 
 def words(document: bytes) -> str:
@@ -116,7 +116,7 @@ def test_a_key_of_rsa_does_as_well(tmp_path: Path, clinic: Clinic) -> None:
 
 
 def test_without_a_seal_it_is_none_and_says_nothing_of_one() -> None:
-    document = pdf(PAGE)
+    document = pdf(PAGE, seconds=90)
     assert "/AcroForm" not in root(document)
     assert words(document) == "A form {}"
 
@@ -140,7 +140,7 @@ def test_the_page_says_which_it_is_and_the_log_why(
     why: str,
 ) -> None:
     key = clinic.key_file if is_readable else tmp_path / "gone.pem"
-    document = pdf(PAGE, seal=Seal(str(clinic.certificate), str(key), "Name", "Copy", made_at))
+    document = pdf(PAGE, seconds=90, seal=Seal(str(clinic.certificate), str(key), "Name", "Copy", made_at))
     assert ("It is sealed." in words(document), "It has no seal." in words(document)) == (not why, bool(why))
     assert ("/AcroForm" in root(document)) is not bool(why)
     assert why in caplog.text
