@@ -64,7 +64,9 @@ def read_contact(
     table: Mapping[str, object], where: str, country: str | None
 ) -> tuple[Contact | None, list[str]]:
     """Return the contact, or None with one fault for each thing to mend; `where` is the table's name in them."""
-    faults = [f"{where}.{name}: is no setting of a contact" for name in sorted(table.keys() - set(SETTINGS))]
+    faults = [
+        f"{where}.{name}: isn't a setting of a contact" for name in sorted(table.keys() - set(SETTINGS))
+    ]
     texts = _Texts(table, where, faults)
     telephone = texts.telephone("telephone", country)
     if "telephone" not in table:

@@ -22,7 +22,7 @@ def read_document_seal(table: Mapping[str, object], where: str) -> tuple[Documen
 
     Whether the files are there, and good, is no fault of the settings: without them documents come unsealed.
     """
-    faults = [f"{where}.{name}: is no setting of a seal" for name in sorted(table.keys() - set(SETTINGS))]
+    faults = [f"{where}.{name}: isn't a setting of a seal" for name in sorted(table.keys() - set(SETTINGS))]
     paths: list[Path] = []
     for name in SETTINGS:
         value = table.get(name)

@@ -260,7 +260,7 @@ class _Reader:
 
     def _unknown(self, table: _Table, known: AbstractSet[str], where: str, what: str) -> None:
         self.faults += [
-            f"{where}.{name}: is no setting of {what}".lstrip(".") for name in sorted(table.keys() - known)
+            f"{where}.{name}: isn't a setting of {what}".lstrip(".") for name in sorted(table.keys() - known)
         ]
 
     def _table(self, table: _Table, key: str, where: str) -> _Table:
@@ -310,7 +310,7 @@ class _Reader:
         for host in hosts:
             if not _HOST.fullmatch(host):
                 self.faults.append(
-                    f"{where}.hosts: {host!r} is no host name (with a port where it is not 80 or 443)"
+                    f"{where}.hosts: {host!r} isn't a host name (with a port where it is not 80 or 443)"
                 )
             elif (other := self._hosts.setdefault(host, key)) != key:
                 self.faults.append(f"{where}.hosts: {host!r} belongs to {other} already")
@@ -412,7 +412,7 @@ class _Reader:
         if name in time_zones():
             return ZoneInfo(name)
         if name:
-            self.faults.append(f"{where}.time_zone: {name!r} is no IANA time zone such as Europe/London")
+            self.faults.append(f"{where}.time_zone: {name!r} isn't an IANA time zone such as Europe/London")
         return ZoneInfo("UTC")
 
     def _country(self, table: _Table, where: str) -> str | None:

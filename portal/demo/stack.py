@@ -104,7 +104,7 @@ def _check_port(port: int, option: str) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OverflowError as error:
-            raise DemoError(f"{option}: {port} is no port number (1 to 65535)") from error
+            raise DemoError(f"{option}: {port} isn't a port number (1 to 65535)") from error
         except OSError as error:
             raise DemoError(
                 f"Port {port} is taken: stop what uses it, or choose another with {option}."

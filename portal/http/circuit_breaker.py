@@ -1,4 +1,4 @@
-"""Circuit breakers: what failed again and again is left in peace for a moment, instead of letting everyone wait for it.
+"""Circuit breakers: what failed again and again is not called for a moment, so that nobody waits for it.
 
 One for each upstream and group of its endpoints, so that a calendar that is down takes no consent form away. A way
 opens (nothing is sent) after so many failures in a row, or twice as many among the last four times as many calls; for

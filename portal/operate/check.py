@@ -281,7 +281,7 @@ def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> 
     answer = _get(f"{provider.auth_url}/.well-known/openid-configuration", timeouts)
     if isinstance(answer, str):
         yield Finding(
-            what, answer, "Look at auth_url, and at the way there (name, firewall, TLS)", is_fault=True
+            what, answer, "Check auth_url and the connection to it (DNS, firewall, TLS)", is_fault=True
         )
         return
     try:
@@ -342,7 +342,7 @@ def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]
     answer = _get(base_url + path, timeouts)
     if isinstance(answer, str):
         yield Finding(
-            what, answer, "Look at base_url, and at the way there (name, firewall, TLS)", is_fault=True
+            what, answer, "Check base_url and the connection to it (DNS, firewall, TLS)", is_fault=True
         )
         return
     if answer.status == 401:

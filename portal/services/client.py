@@ -132,7 +132,7 @@ class Care:
     record or list that was read, and of each file (None) that is opened. `before_act` is asked before an act is sent, and
     raises Unavailable where that must not happen. `idempotency` says that this API
     promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
-    process's own: what fails again and again is left in peace for a moment. Without `references` reference data are
+    process's own: what fails again and again is not called for a moment. Without `references` reference data are
     read anew each time. `observer` is told of every answer. `dialect` stands between the portal and an API that differs
     from what it expects.
     """
@@ -516,7 +516,7 @@ class _Begun:
 
 _ALLOWED = frozenset(ALL)
 _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
-"""The groups that a read can tell to be well again. Only they have a breaker: a person's act is no probe."""
+"""The groups that a read can tell to be well again. Only they have a breaker: a person's act isn't a probe."""
 
 
 def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list[tuple[str, str]]:

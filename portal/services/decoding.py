@@ -229,7 +229,7 @@ def _integer(digits: str) -> int | str:
 
 
 def _no_number(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} isn't JSON")
 
 
 _MOST_DIGITS = 100

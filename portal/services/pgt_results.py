@@ -90,7 +90,7 @@ _ID = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[^0-9]*[0-9])[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,18}",
     re.IGNORECASE,
 )
-"""An id that is no word: a UUID (RFC 9562), a ULID or a number."""
+"""An id that isn't a word: a UUID (RFC 9562), a ULID or a number."""
 
 _CHROMOSOME = re.compile(r"\s*(?:chr(?:omosome)?[. ]*)?([0-9]{1,2})\s*", re.IGNORECASE)
 

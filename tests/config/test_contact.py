@@ -49,7 +49,7 @@ def test_a_telephone_number_is_enough() -> None:
         ('email = "care@riverside.example"', "GB", "telephone: is missing"),
         ('telephone = "call us"', "GB", "telephone: is a telephone number (found 'call us')"),
         ('telephone = "020 7946 0120"', None, "telephone: is a telephone number, with its country code"),
-        (WHOLE.replace("telephone", "phone"), "GB", "phone: is no setting of a contact"),
+        (WHOLE.replace("telephone", "phone"), "GB", "phone: isn't a setting of a contact"),
         (WHOLE.replace("care@", "care at "), "GB", "email: is an e-mail address"),
         (WHOLE.replace("https://", "javascript:"), "GB", "map: is an https address"),
         (WHOLE.replace("Mon-Fri", "Fri-Mon"), "GB", "hours: names weekdays and times"),

@@ -70,19 +70,19 @@ def test_what_is_set_for_all_clinics_holds_where_none_says_otherwise(tmp_path: P
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("[care]", "care.surplus: is no setting of [care]"),
-        ("[tenants.riverside]", "tenants.riverside.surplus: is no setting of a tenant"),
-        ("[tenants.riverside.roles]", "tenants.riverside.roles.surplus: is no setting of roles"),
+        ("[care]", "care.surplus: isn't a setting of [care]"),
+        ("[tenants.riverside]", "tenants.riverside.surplus: isn't a setting of a tenant"),
+        ("[tenants.riverside.roles]", "tenants.riverside.roles.surplus: isn't a setting of roles"),
         (
             "[tenants.riverside.service_client]",
-            "tenants.riverside.service_client.surplus: is no setting of a client",
+            "tenants.riverside.service_client.surplus: isn't a setting of a client",
         ),
-        ("[tenants.riverside.contact]", "tenants.riverside.contact.surplus: is no setting of a contact"),
+        ("[tenants.riverside.contact]", "tenants.riverside.contact.surplus: isn't a setting of a contact"),
         (
             "[tenants.riverside.document_seal]",
-            "tenants.riverside.document_seal.surplus: is no setting of a seal",
+            "tenants.riverside.document_seal.surplus: isn't a setting of a seal",
         ),
-        ("[caer]", "caer: is no setting of the tenants file"),
+        ("[caer]", "caer: isn't a setting of the tenants file"),
     ],
 )
 def test_a_key_that_nothing_reads_is_named_wherever_it_stands(tmp_path: Path, table: str, said: str) -> None:

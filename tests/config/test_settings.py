@@ -224,7 +224,7 @@ def test_a_clinic_names_the_certificate_and_key_that_its_documents_are_sealed_wi
         ),
         (
             GOOD + SEAL.replace("key_file =", "key ="),
-            "tenants.riverside.document_seal.key: is no setting of a seal",
+            "tenants.riverside.document_seal.key: isn't a setting of a seal",
         ),
         (
             GOOD + SEAL.replace("key_file =", "key ="),

@@ -1,4 +1,4 @@
-"""The identity server's token endpoint: left in peace while it fails, tried again when its metadata can be read."""
+"""The identity server's token endpoint: not called while it fails, tried again when its metadata can be read."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def mail(body: bytes, content_type: str, receiver: str = "") -> Mail:
     names = getaddresses([_required(form, "from", 500)])
     sender_name, sender = names[0] if len(names) == 1 else ("", "")
     if not _ADDRESS.match(sender):
-        raise Invalid("This is no e-mail address.", "from")
+        raise Invalid("This isn't an e-mail address.", "from")
     envelope = _envelope(form)
     headers = _headers(form.get("headers", ""))
     results = [

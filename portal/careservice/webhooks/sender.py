@@ -164,7 +164,7 @@ _BODIES = {"sms": _sms, "email": _email, "payment": _payment}
 
 def _post(address: str, body: bytes, content_type: str, headers: dict[str, str]) -> tuple[int, str]:
     if not address.startswith(("http://", "https://")):
-        return 0, f"{address} is no http address"
+        return 0, f"{address} isn't an http address"
     request = urllib.request.Request(  # noqa: S310 - checked above
         address, data=body, headers={**headers, "Content-Type": content_type}, method="POST"
     )

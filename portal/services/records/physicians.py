@@ -19,7 +19,7 @@ class WorkingHours(Record, frozen=True, kw_only=True):
 
     @property
     def weekday(self) -> int | None:
-        """The day as Python counts it, Monday being 0; None if it is no day."""
+        """The day as Python counts it, Monday being 0; None if it isn't a day."""
         day = self.day_of_week
         if isinstance(day, str):
             day = _DAYS.index(day.casefold()) if day.casefold() in _DAYS else -1

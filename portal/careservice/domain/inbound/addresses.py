@@ -1,4 +1,4 @@
-"""Where calls are addressed to: an address that is no clinic's has no effect."""
+"""Where calls are addressed to: an address that isn't a clinic's has no effect."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Payment(Base):
 def take_payment(session: Session, event: PaymentEvent) -> str | None:
     """Note a payment's end; one for storage moves on until when its embryos are paid. Returns the payment's id.
 
-    None where the account is no clinic's, or the payment was told of before.
+    None where the account isn't a clinic's, or the payment was told of before.
     """
     paid = event.data.object
     account = event.account or str(paid.metadata.get("account", ""))

@@ -20,7 +20,7 @@ def take_text_message(
 ) -> str | None:
     """Put an SMS into its sender's newest conversation, or a new one; returns the message's id.
 
-    None where the number it was sent to is no clinic's (or none of `of_clinics`, by name), or where it came before.
+    None where the number it was sent to isn't a clinic's (or none of `of_clinics`, by name), or where it came before.
     """
     number = without_spaces(sms.to)
     tenant_id = clinic_of(session, AddressKind.SMS, [number])
