@@ -178,7 +178,7 @@ def toasts() -> list[Toast]:
 
 
 def bell_htmx(known: int | None, *, at_once: bool = False) -> Markup:
-    """Return how the bell that shows `known` refreshes itself: when portal.js says that someone is looking.
+    """Return how the bell that shows `known` refreshes itself: when scripts/look.js says that someone is looking.
 
     `at_once` asks soon after the page came, too.
     """

@@ -1,7 +1,7 @@
 """Static files under an address that changes with their content, so that browsers keep them for ever.
 
-Pages are painted with one script and one sheet, made from their sources without comments and spaces: a first visit on a
-slow network waits for each request and each kilobyte. So the clinic's colours are no sheet of their own but the end of
+Pages are painted with one script and one sheet, joined from the parts in `static/scripts` and `static/styles` without
+comments and spaces: a first visit on a slow network waits for each request and each kilobyte. So the clinic's colours are no sheet of their own but the end of
 that one, and htmx with its extensions, another file, is fetched by the script when the page is painted.
 `python -m portal.web.static` makes and compresses them when the portal is installed; a start makes again what changed
 since.
@@ -13,9 +13,11 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 from wsgiref.headers import Headers
@@ -30,8 +32,28 @@ from portal.web.compression import Encoding, packed
 FOLDER = Path(__file__).parents[2] / "static"
 _jsmin = cast("Callable[[str], str]", cast("Any", rjsmin).jsmin)
 _cssmin = cast("Callable[[str], str]", cast("Any", rcssmin).cssmin)
+_IMPORTS = re.compile(r'(?:@import "[\w/]+\.css" layer\(\w+\);\s*)+')
+_IMPORT = re.compile(r'@import "([\w/]+\.css)" layer\((\w+)\);')
 _DESCENDANT = re.compile(r"(?<=[\w)\]]) :(?=[a-z-])")
 """`.table :is(td)`: rcssmin takes the colon for a declaration's when it stands in a nested block, and drops the space."""
+
+SCRIPTS = {
+    "scripts.js": (
+        *("shared", "kept_pages", "load_later", "toasts", "title_count", "tabs", "announce", "focus"),
+        *("swap_target", "look", "busy", "send_once", "undo_place", "menus", "copy", "dialogs", "print"),
+        *("choice_on_button", "read_aloud", "unsent", "session_end"),
+    ),
+    "staff-scripts.js": ("shared", "staff/find", "staff/plan_dates", "staff/shortcuts"),
+    "conversations-scripts.js": ("shared", "conversations/read_in_sight"),
+}
+"""What each script is joined from, in this order: `static/scripts/….js`. The parts of one script share its scope."""
+
+SHEETS = {
+    "styles.css": "portal.css",
+    "staff-styles.css": "staff.css",
+    "conversations-styles.css": "conversations.css",
+}
+"""Each sheet with the file in `static/styles` that imports its parts in order."""
 
 _CLINICS = 128
 """Whose sheets are kept compressed: 11 kB each; every browser asks once a release."""
@@ -55,9 +77,10 @@ def init_app(app: Flask) -> None:
 
 def make() -> None:
     """Write the scripts and the sheets that pages load, if they aren't what their sources are now."""
-    for source, prefix in (("portal", ""), ("staff", "staff-"), ("conversations", "conversations-")):
-        _write(f"{prefix}scripts.js", short_script(_read(f"{source}.js")))
-        _write(f"{prefix}styles.css", short_sheet(_read(f"{source}.css")))
+    for name, parts in SCRIPTS.items():
+        _write(name, short_script(joined_script(parts)))
+    for name, source in SHEETS.items():
+        _write(name, short_sheet(joined_sheet(source)))
 
 
 def version() -> str:
@@ -77,6 +100,16 @@ def sheet(accent: str, on_accent: str, encoding: Encoding | None) -> bytes:
     return packed(text.encode(), encoding)
 
 
+def joined_script(parts: Iterable[str]) -> str:
+    """Return the parts of a script in one function, so that they see each other's names and the page sees none."""
+    return "(() => {\n" + "\n".join(_read(f"scripts/{part}.js") for part in parts) + "})();\n"
+
+
+def joined_sheet(name: str) -> str:
+    """Return a sheet of `static/styles` with the parts it imports in their place, each in its cascade layer."""
+    return _IMPORTS.sub(_imported, _read(f"styles/{name}"))
+
+
 def short_script(text: str) -> str:
     """Return the script without comments, and with spaces only where they mean something."""
     return _jsmin(text)
@@ -85,6 +118,14 @@ def short_script(text: str) -> str:
 def short_sheet(text: str) -> str:
     """Return the sheet without comments, and with spaces only where they mean something."""
     return _cssmin(_DESCENDANT.sub(" *:", text))
+
+
+def _imported(imports: re.Match[str]) -> str:
+    parts = _IMPORT.findall(imports[0])
+    return "".join(
+        f"@layer {layer} {{\n{''.join(_read(f'styles/{name}') for name, _layer in same)}}}\n"
+        for layer, same in groupby(parts, key=itemgetter(1))
+    )
 
 
 def _read(name: str) -> str:

@@ -38,7 +38,7 @@ _MOST = 5
 """Forms that wait for one person at a time."""
 
 ONLY_KEEP = "only-keep"
-"""A field that says: keep what was typed, and do nothing else with the form (portal.js)."""
+"""A field that says: keep what was typed, and do nothing else with the form (scripts/unsent.js)."""
 
 _LEAVE = "as-saved"
 """In a page's address: show the record as it is, not what was typed."""

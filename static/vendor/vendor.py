@@ -34,7 +34,7 @@ def htmx(package: Path) -> str:
 
 
 def symbol(name: str, svg: str) -> str:
-    """One `<symbol>`: the drawing alone; line, colour and width come from `.icon` in portal.css."""
+    """One `<symbol>`: the drawing alone; line, colour and width come from styles/base/icon.css."""
     found = re.search(r"<svg[^>]*>(.*)</svg>", svg, re.DOTALL)
     if found is None:
         raise SystemExit(f"{name}: not an SVG")

@@ -46,25 +46,18 @@ def fresh(chrome: Browser, signed_in: list[dict[str, object]]) -> Iterator[Page]
     context.close()
 
 
-@pytest.mark.parametrize(
-    ("source", "made"),
-    [
-        ("portal.css", "styles.css"),
-        ("staff.css", "staff-styles.css"),
-        ("conversations.css", "conversations-styles.css"),
-    ],
-)
+@pytest.mark.parametrize(("made", "source"), static.SHEETS.items())
 def test_the_sheet_that_pages_load_has_the_rules_of_its_source(
-    chrome: Browser, source: str, made: str
+    chrome: Browser, made: str, source: str
 ) -> None:
     page = chrome.new_page()
     rules: list[list[str]] = [
         page.evaluate(
             "(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);"
             " return [...sheet.cssRules].map((rule) => rule.cssText.replaceAll(', ', ',')); }",
-            (static.FOLDER / name).read_text(encoding="utf-8"),
+            text,
         )
-        for name in (source, made)
+        for text in (static.joined_sheet(source), (static.FOLDER / made).read_text(encoding="utf-8"))
     ]
     page.close()
     assert len(rules[0]) > 1

@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from portal.web import static
 
+SCRIPTS, STYLES = static.FOLDER / "scripts", static.FOLDER / "styles"
 
-@pytest.mark.parametrize("name", ["portal.js", "portal.css"])
-def test_what_pages_load_is_shorter_than_its_source(name: str) -> None:
-    text = (static.FOLDER / name).read_text(encoding="utf-8")
-    shorten = static.short_script if name.endswith(".js") else static.short_sheet
-    assert 0.3 * len(text) < len(shorten(text)) < 0.9 * len(text)
+
+def test_what_pages_load_is_shorter_than_its_source() -> None:
+    script, sheet = static.joined_script(static.SCRIPTS["scripts.js"]), static.joined_sheet("portal.css")
+    assert 0.3 * len(script) < len(static.short_script(script)) < 0.9 * len(script)
+    assert 0.3 * len(sheet) < len(static.short_sheet(sheet)) < 0.95 * len(sheet)
+
+
+def test_every_part_of_the_scripts_is_loaded() -> None:
+    written = {file.relative_to(SCRIPTS).with_suffix("").as_posix() for file in SCRIPTS.rglob("*.js")}
+    assert {part for parts in static.SCRIPTS.values() for part in parts} == written
+
+
+@pytest.mark.parametrize(
+    "file", sorted(SCRIPTS.rglob("*.js")), ids=lambda file: file.relative_to(SCRIPTS).as_posix()
+)
+def test_a_part_of_a_script_begins_with_what_happens_without_it(file: Path) -> None:
+    comment = re.match(r"(//.*\n)+", file.read_text(encoding="utf-8"))
+    assert comment, "begin with a comment: what it does, and what happens without it"
+    assert file.stem == "shared" or "Without it" in comment[0].replace("\n// ", " ")
+
+
+def test_every_part_of_the_sheets_is_loaded_once() -> None:
+    sheets = static.SHEETS.values()
+    imported = [
+        part for sheet in sheets for part in re.findall(r'@import "(.+)\.css"', (STYLES / sheet).read_text())
+    ]
+    written = {file.relative_to(STYLES).with_suffix("").as_posix() for file in STYLES.rglob("*.css")}
+    assert sorted(imported) == sorted(written - {Path(sheet).stem for sheet in sheets})
+    assert not [sheet for sheet in sheets if "@import" in static.joined_sheet(sheet)]
+
+
+def test_parts_of_one_layer_stand_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "styles").mkdir()
+    for name in "abc":
+        (tmp_path / "styles" / f"{name}.css").write_text(f".{name} {{ margin: 0; }}\n")
+    imports = '@import "a.css" layer(base);\n\n@import "b.css" layer(base);\n@import "c.css" layer(print);\n'
+    (tmp_path / "styles" / "sheet.css").write_text(f"@layer base, print;\n{imports}")
+    monkeypatch.setattr(static, "FOLDER", tmp_path)
+    assert static.short_sheet(static.joined_sheet("sheet.css")) == (
+        "@layer base,print;@layer base{.a{margin:0}.b{margin:0}}@layer print{.c{margin:0}}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,25 @@
+// Find: Ctrl K goes to the box, arrows to the hits, Enter opens the first: at once when the hits are for what is typed,
+// else as soon as these come. Without it: Enter leads to a page of hits.
+const find = $("#find");
+if (find) {
+  const sought = () => find.value.trim().replace(/\s+/g, " ");
+  const first = () => ($("#found")?.dataset.for === sought() ? $("#found .hit-main") : null);
+  // Of two of the same name none is opened unseen.
+  const open = () => first()?.[$("#found[data-ambiguous]") ? "focus" : "click"]();
+  let opening;
+  find.form.addEventListener("submit", (event) => {
+    opening = sought();
+    if (first()) event.preventDefault(), event.stopImmediatePropagation(), open();
+  }, true);
+  find.addEventListener("input", () => (opening = null));
+  document.addEventListener("htmx:after:swap", () => opening && opening === sought() && open());
+  document.addEventListener("keydown", (event) => {
+    const { key, code, target } = event;
+    if ((event.ctrlKey || event.metaKey) && (key === "k" || code === "KeyK")) event.preventDefault(), find.focus(), find.select();
+    if (!target.closest(".find, #found")) return;
+    const stops = [find, ...document.querySelectorAll("#found .hit-main")];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[key];
+    if (step) event.preventDefault(), stops[Math.max(0, stops.indexOf(target) + step)]?.focus();
+    else if (key === "Escape") document.activeElement.blur();
+  });
+}

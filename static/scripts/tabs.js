@@ -1,0 +1,11 @@
+// The tab in hand is in sight, where scroll-initial-target isn't known (Safari, Firefox). Without it: one scrolls there.
+const showTab = (root) => CSS.supports("scroll-initial-target", "nearest") || root.querySelectorAll(".tabs [aria-current]").forEach((tab) => {
+  const strip = tab.closest(".tabs");
+  const [{ left, right }, at] = [strip.getBoundingClientRect(), tab.getBoundingClientRect()];
+  strip.scrollLeft += (at.left + at.right - left - right) / 2;
+});
+showTab(body);
+document.addEventListener("htmx:after:swap", (event) => {
+  const region = swapped(event);
+  if (region) showTab(region);
+});

@@ -1,0 +1,29 @@
+// Toasts leave by themselves, or when they are closed. Without it: they stay until the next page; the cross isn't shown.
+//
+// They don't leave under the pointer or the focus, and never one with an Undo in under 20 s.
+const fade = (toast) => setTimeout(
+  () => (toast.matches(":hover, :focus-within") ? fade(toast) : toast.remove()),
+  $("form", toast) ? 20000 : 8000,
+);
+const toasts = $("#toasts");
+if (toasts) {
+  [...toasts.children].forEach(fade);
+  // What a page brings along isn't read out; what changes on it is.
+  const brought = $(".toast p", toasts);
+  if (brought) setTimeout(() => ($("#said").textContent = brought.innerText), 100);
+  new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach(
+    (node) => node.matches?.(".toast") && fade(node),
+  ))).observe(toasts, { childList: true });
+}
+document.addEventListener("htmx:after:swap", (event) => event.detail.ctx.sourceElement?.closest(".toast")?.remove());
+
+// The focus doesn't leave with a toast: it goes back to the content, where the act was.
+const dismiss = (toast) => {
+  const had = toast.contains(document.activeElement);
+  toast.remove();
+  if (had) focusOn($("#main h1") || $("#main"));
+};
+document.addEventListener("click", ({ target }) => {
+  const cross = target.closest("[data-dismiss]");
+  if (cross) dismiss(cross.closest(".toast"));
+});

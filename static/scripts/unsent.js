@@ -1,0 +1,19 @@
+// What was typed is handed in, to be kept and not to be taken: it is there again after signing in, and for whoever left
+// the page without sending it. Without it: what wasn't sent is lost with the page.
+//
+// A link in the form leaves it by choice; a signature is given in one go.
+let typed;
+const note = (field) => {
+  if (field?.form?.method === "post" && field.type !== "search") typed = field.form;
+};
+note($("#main [aria-invalid]"));
+document.addEventListener("htmx:after:swap", () => typed || note($("#main [aria-invalid]")));
+document.addEventListener("input", ({ target }) => note(target));
+document.addEventListener("submit", ({ target }) => target === typed && (typed = null), true);
+document.addEventListener("click", ({ target }) => typed?.contains(target.closest("a")) && (typed = null));
+addEventListener("pagehide", () => {
+  if (!typed?.isConnected || typed.matches("[action*='/sign/']")) return;
+  const text = new URLSearchParams(new FormData(typed));
+  text.append("only-keep", "");
+  fetch(typed.action, { method: "POST", body: text, keepalive: true, redirect: "manual" });
+});
