@@ -18,6 +18,7 @@ import re
 import threading
 from collections.abc import Iterable
 from functools import lru_cache
+from graphlib import TopologicalSorter
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,6 +38,9 @@ from portal.web.framework_internals import TemplateCode
 FOLDER = Path(__file__).parents[2] / "templates"
 _EXTENSION = "portal.templates"
 _WORDS = ("_", "gettext")
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_MACRO = re.compile(r"\{% macro (\w+)\(")
+_USE = re.compile(r"\bui\.(\w+)\(")
 _is_special = re.compile("[&<>'\"]").search
 _compiling = threading.Lock()
 
@@ -138,12 +142,25 @@ def _in_language(shared: Any, language: str) -> Any:
 
 def _add_macros(env: Any) -> None:
     """All macros of templates/ui as one namespace: a block that is rendered alone sees no import."""
-    # The icon first: the others have their icons compiled in.
-    for file in sorted((FOLDER / "ui").glob("*.html"), key=lambda file: (file.stem != "icon", file.stem)):
-        module = env.get_template(f"ui/{file.name}").module
-        for name, value in cast("dict[str, object]", vars(module)).items():
-            if not name.startswith("_") and callable(value):
-                setattr(env.ui, name, lru_cache(maxsize=512)(value) if name == "icon" else value)
+    for name in _components():
+        module = env.get_template(f"ui/{name}.html").module
+        for macro, value in cast("dict[str, object]", vars(module)).items():
+            if not macro.startswith("_") and callable(value):
+                setattr(env.ui, macro, lru_cache(maxsize=512)(value) if macro == "icon" else value)
+
+
+def _components() -> list[str]:
+    """Return the files of templates/ui, each after those it uses: only a known macro is called straight."""
+    sources = {
+        file.stem: _COMMENT.sub("", file.read_text(encoding="utf-8"))
+        for file in (FOLDER / "ui").glob("*.html")
+    }
+    made_in = {macro: file for file, source in sources.items() for macro in _MACRO.findall(source)}
+    uses = {
+        file: {made_in[macro] for macro in sorted(_USE.findall(source)) if macro in made_in} - {file}
+        for file, source in sorted(sources.items())
+    }
+    return list(TopologicalSorter(uses).static_order())
 
 
 class _ConstantFolding(NodeTransformer):

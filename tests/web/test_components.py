@@ -1,0 +1,107 @@
+"""Each component of templates/ui says how it is used, and what it says is true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import pytest
+from flask import Flask, g
+from markupsafe import Markup
+
+from portal.views.style_guide import SampleForm
+from portal.web import templates
+from portal.web.conflicts import Comparison, Difference
+from portal.web.templates import PortalEnvironment
+
+FILES = sorted((templates.FOLDER / "ui").glob("*.html"))
+WIDTH = 140
+"""Columns that fit a screen beside a tree of files."""
+
+
+class Component(NamedTuple):
+    """A macro: `comment` is what stands right above it."""
+
+    name: str
+    signature: str
+    comment: str
+
+
+def components() -> list[Component]:
+    found = [
+        Component(name, " ".join(signature.split()), comment or "")
+        for file in FILES
+        for comment, signature, name in re.findall(
+            r"(?:\{#((?:(?!#\}).)*)#\}\n)?\{% macro ((\w+)\(.*?\)) -%\}", file.read_text(), re.DOTALL
+        )
+    ]
+    return [Component(*one) for one in found]
+
+
+COMPONENTS = components()
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[Flask]:
+    class App(Flask):
+        jinja_environment = PortalEnvironment
+
+    app = App(__name__, template_folder=str(templates.FOLDER))
+    templates.init_app(app)
+    app.add_url_rule("/help/words", "help.words")
+    app.add_url_rule("/notifications", "notifications.index")
+    app.jinja_env.globals.update(
+        static=lambda name: f"/static/1/{name}",
+        csrf_field=lambda: Markup('<input type="hidden" name="csrf_token">'),
+        glossary_word=lambda id_: SimpleNamespace(term=id_, meaning="What it means."),
+        line_now=lambda: SimpleNamespace(is_out_of_hours=False, number="+441632960100", note=None),
+        opening_hours=lambda contact: ["Monday to Friday, 08:00 to 18:00"],
+        now=lambda: datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
+    )
+    for name in ("moment", "day", "date", "time", "ago", "telephone", "e164"):
+        app.jinja_env.filters[name] = str
+    with app.test_request_context():
+        g.language = "en"
+        yield app
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=[component.name for component in COMPONENTS])
+def test_a_component_says_how_it_is_used(app: Flask, component: Component) -> None:
+    signature, _, rest = component.comment.strip().partition(":\n")
+    assert " ".join(signature.split()) == f"ui.{component.signature}"
+    meaning, _, example = rest.partition("\n\n")
+    assert meaning.strip()
+    assert f"ui.{component.name}(" in example
+    shown = templates.environment("en").from_string(example).render(sample())
+    assert "<" in shown or component.name in {"href_with", "page_of", "field_target", "field_described_by"}
+
+
+def sample() -> dict[str, object]:
+    form = SampleForm()
+    form.reason.errors = ["Write a shorter reason."]
+    town = Difference(
+        name="town", label="Town", was="Bristol", yours="Bath", now="Cardiff", keep="mine"
+    )  # fmt: skip
+    contact = SimpleNamespace(
+        telephone="+441632960100", hours=True, out_of_hours=None, email="care@clinic.example", address=(), map=None
+    )  # fmt: skip
+    return {
+        "form": form,
+        "edit": Comparison(
+            differences=(town,), mine_alone=(), carried=(("version", "3"),), changed_at=datetime(2026, 11, 27, tzinfo=UTC)
+        ),
+        "tenant": SimpleNamespace(contact=contact, time_zone="Europe/London"),
+    }  # fmt: skip
+
+
+def test_lines_of_components_fit_a_screen() -> None:
+    wide = [
+        f"{file.name}, line {number}"
+        for file in FILES
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if len(line) > WIDTH
+    ]
+    assert not wide, f"break these lines at {WIDTH} columns: {wide}"
