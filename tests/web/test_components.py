@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from flask import Flask, g
@@ -44,6 +44,18 @@ def components() -> list[Component]:
 COMPONENTS = components()
 
 
+def static_address(name: str) -> str:
+    return f"/static/1/{name}"
+
+
+def glossary_word(id_: str) -> SimpleNamespace:
+    return SimpleNamespace(term=id_, meaning="What it means.")
+
+
+def opening_hours(_contact: object) -> list[str]:
+    return ["Monday to Friday, 08:00 to 18:00"]
+
+
 @pytest.fixture(scope="module")
 def app() -> Iterator[Flask]:
     class App(Flask):
@@ -53,12 +65,12 @@ def app() -> Iterator[Flask]:
     templates.init_app(app)
     app.add_url_rule("/help/words", "help.words")
     app.add_url_rule("/notifications", "notifications.index")
-    app.jinja_env.globals.update(
-        static=lambda name: f"/static/1/{name}",
+    cast("Any", app.jinja_env).globals.update(
+        static=static_address,
         csrf_field=lambda: Markup('<input type="hidden" name="csrf_token">'),
-        glossary_word=lambda id_: SimpleNamespace(term=id_, meaning="What it means."),
+        glossary_word=glossary_word,
         line_now=lambda: SimpleNamespace(is_out_of_hours=False, number="+441632960100", note=None),
-        opening_hours=lambda contact: ["Monday to Friday, 08:00 to 18:00"],
+        opening_hours=opening_hours,
         now=lambda: datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
     )
     for name in ("moment", "day", "date", "time", "ago", "telephone", "e164"):

@@ -1,0 +1,99 @@
+"""Sheets are made of tokens, and say nothing of what no page has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from portal.web import static, templates
+
+STYLES = static.FOLDER / "styles"
+FILES = sorted(file for file in STYLES.rglob("*.css") if file.name not in static.SHEETS.values())
+PORTAL = Path(static.__file__).parents[1]
+WIDTH = 140
+"""Columns that fit a screen beside a tree of files."""
+
+MAY_INSIST = {"utilities/print.css", "utilities/forced_colors.css", "staff/print.css"}
+"""Print and forced colours override whatever a page says."""
+
+COLOUR = re.compile(r"#[0-9a-f]{3,8}\b|\b(?:oklch|oklab|rgb|hsl|light-dark)\(|: *(?:white|black)\b")
+SPACE = re.compile(r"(?<![\w-])(?:padding|margin|gap|row-gap|column-gap|--flow)(?:-[a-z-]+)?:([^;{}]*)")
+MADE_BY_OTHERS = {"htmx-request"}
+"""Classes that htmx sets."""
+
+
+def text_of(file: Path) -> str:
+    """The sheet without comments and strings."""
+    return re.sub(r'/\*.*?\*/|"[^"]*"', "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(STYLES).as_posix()
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_colours_are_tokens(file: Path) -> None:
+    declarations = re.findall(r"(?<=[{;])\s*([\w-]+: *[^;{}]+)", text_of(file))
+    raw = [one for one in declarations if not one.startswith("--") and COLOUR.search(one)]
+    assert not raw, "name the colour in tokens.css"
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_spaces_are_tokens_where_there_is_one(file: Path) -> None:
+    spaces = re.findall(r"--s\d+: ([\d.]+rem)", (STYLES / "tokens.css").read_text(encoding="utf-8"))
+    assert len(spaces) > 9
+    used = [value for value in SPACE.findall(text_of(file)) if file.name != "tokens.css"]
+    raw = [
+        value
+        for value in used
+        if {*re.findall(r"(?<![\w.])[\d.]+rem", re.sub(r"\w+\(.*\)", "", value))} & {*spaces}
+    ]
+    assert not raw, "write the token that tokens.css has for it"
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_only_print_and_forced_colours_insist(file: Path) -> None:
+    assert name_of(file) in MAY_INSIST or "!important" not in text_of(file)
+
+
+def given_names() -> Iterator[str]:
+    """What may name a class or an id: attributes of templates, words in quotes; sentences don't."""
+    for file in templates.FOLDER.rglob("*.html"):
+        source = file.read_text(encoding="utf-8")
+        yield from re.findall(r'\b(?:class|id)="([^"]*)"', source)
+        yield from re.findall(r"(?<!_\()'([a-z][\w -]*)'", source)
+    for file in [*(PORTAL / "web").rglob("*.py"), *(PORTAL / "views").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from re.findall(r"""\b(?:class|id)=["']?([^"'>]*)""", node.value)
+                yield from re.findall(r"^[a-z0-9][\w -]*$", node.value)
+    for file in (static.FOLDER / "scripts").rglob("*.js"):
+        yield from re.findall(
+            r'"([^"\n]*)"', re.sub(r"^ *//.*", "", file.read_text(encoding="utf-8"), flags=re.M)
+        )
+
+
+def test_every_class_and_id_of_the_sheets_is_on_a_page() -> None:
+    words = {word for names in given_names() for word in re.findall(r"[a-z][\w-]*", names)} | MADE_BY_OTHERS
+    unused = {
+        f"{name_of(file)}: {selector}"
+        for file in FILES
+        for selectors in re.findall(r"([^{};]+)\{", text_of(file))
+        for selector in re.findall(r"[.#]([a-z][\w-]*)", selectors)
+        if selector not in words
+    }
+    assert not unused, f"no template, macro or script has these: {sorted(unused)}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_lines_of_sheets_fit_a_screen(file: Path) -> None:
+    wide = [
+        number
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > WIDTH
+    ]
+    assert not wide, f"break lines {wide} at {WIDTH} columns"
