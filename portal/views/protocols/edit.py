@@ -59,6 +59,7 @@ _CELL = re.compile(
     rf"(?P<what>medication|check)-(?P<number>[0-9]{{1,3}})-(?P<column>{'|'.join((*MEDICATION_COLUMNS, *CHECK_COLUMNS))})"
 )
 _MOVE = re.compile(r"(?P<verb>up|down)-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
+_REMOVE = re.compile(r"remove-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
 
 _AFTER_FORM = ("choose", "back", "save")
 """What those pages post to."""
@@ -337,8 +338,16 @@ def _within_a_sentence(label: str) -> str:
 
 
 def _focus(plan: Plan, act: str) -> str:
-    """The id of what takes the focus after a button of the rows: a new row's first field, or the button of a moved one."""
+    """The id of what takes the focus after a button of the rows.
+
+    That is a new row's first field, the button of a moved one, or the next to be removed where one was.
+    """
     moved = _MOVE.fullmatch(act)
+    removed = _REMOVE.fullmatch(act)
+    if removed:
+        what = removed["what"]
+        left = len(plan.medications if what == "medication" else plan.checks)
+        return f"remove-{what}-{min(int(removed['number']), left - 1)}" if left else f"add-{what}"
     if act == "add-medication" and plan.medications:
         return f"medication-{len(plan.medications) - 1}-drug"
     if act == "add-check" and plan.checks:
