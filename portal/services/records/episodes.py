@@ -95,6 +95,12 @@ class MonitoringDay(Record, frozen=True, kw_only=True):
         """The leading follicle, or None when there was none."""
         return next(iter(self.sizes), None)
 
+    @property
+    def cohorts(self) -> tuple[int, int, int, int]:
+        """How many follicles measure under 10 mm, from 10, from 14, and 17 mm or more; a half counts for the one below."""
+        from_10, from_14, from_17 = (self.count_from(edge) for edge in (10, 14, 17))
+        return len(self.sizes) - from_10, from_10 - from_14, from_14 - from_17, from_17
+
     def count_from(self, millimetres: float) -> int:
         """How many follicles have reached that size."""
         return sum(size >= millimetres for size in self.sizes)

@@ -98,7 +98,11 @@ class EpisodeView:
         plan = self.protocol
         if plan is None or plan.is_ended or self.episode.is_ended:
             return None
-        day = plan.day_on(today())
+        return self.plan_day(today())
+
+    def plan_day(self, on: date) -> int | None:
+        """Which day of the plan that date is; None before its first day, and without a plan that has one."""
+        day = self.protocol.day_on(on) if self.protocol else None
         return day if day is not None and day >= 1 else None
 
     @property

@@ -20,6 +20,8 @@ _STILL_SHOWN = 3
 """So many days after the last measured one the axis reaches, to show today."""
 _DATE = 74.0
 """What a date below needs, so that two never touch on a telephone."""
+_VALUE = 44.0
+"""What a value above a point needs, so that two never touch."""
 _WIDTH = 480.0
 _LEFT, _RIGHT = 64.0, 388.0
 _APART = 6.0
@@ -236,14 +238,21 @@ def _line(
             dot(x, y, 4.5, said=f"{frame.write(day.date)}: {frame.number(value)}")
             for (x, y), (day, value) in zip(places, given, strict=True)
         ),
+        *_values(frame, places, [value for _day, value in given]),
         label(
-            frame.number(given[-1][1]),
-            places[-1][0] + (-12 if frame.rtl else 12),
-            places[-1][1] + 5,
-            class_=f"chart-label {series}",
+            frame.number(given[-1][1]), frame.side(_RIGHT + 6), places[-1][1] + 5, class_=f"chart-label {series}"
         ),
         class_=series,
     )
+
+
+def _values(frame: _Frame, places: Sequence[tuple[float, float]], values: Sequence[float]) -> list[Markup]:
+    """The values above their points, those left out that would touch the next; the last one stands beside the axis."""
+    return [
+        label(frame.number(value), x, y - 10, anchor="middle")
+        for ((x, y), (after, _y)), value in zip(pairwise(places), values, strict=False)
+        if abs(after - x) >= _VALUE
+    ]
 
 
 def _gridlines(frame: _Frame, heights: Sequence[float]) -> Markup:

@@ -202,3 +202,22 @@ def test_the_last_scan_is_said_in_a_sentence_and_drawn_by_date(amelia: Any) -> N
     drawn = [text.get_text() for text in page.select(".chart svg text")]
     assert any(re.fullmatch(r"\d+ \w{3,4}", text) for text in drawn), drawn
     assert "Today" in drawn
+
+
+def test_staff_read_scans_by_the_plans_days_with_follicles_by_size(portal: PortalThread) -> None:
+    nora = portal.sign_in("nora")
+    page = nora.get(f"{AMELIA}/monitoring")
+    heading = page.soup.select_one(".lede")
+    assert heading is not None and "Day 8" in heading.get_text()
+    by_size, by_day = page.select("table")
+    rows = [[cell.get_text(" ", strip=True) for cell in row.select("th, td")] for row in by_size.select("tr")]
+    assert rows[0][1:] == ["Day", "Under 10 mm", "10–13 mm", "14–16 mm", "17 mm or more", "All"]
+    assert [row[1:] for row in rows[1:]] == [
+        ["1", "11", "0", "0", "0", "11"],
+        ["4", "11", "0", "0", "0", "11"],
+        ["6", "4", "7", "0", "0", "11"],
+        ["7", "2", "5", "4", "0", "11"],
+    ]
+    days = [row.select("td")[0].get_text(strip=True) for row in by_day.select("tbody tr")]
+    assert days == ["1", "4", "6", "7"], "yesterday is the day before the heading's"
+    assert {"LH, IU/L", "Progesterone, unit not given"} <= {head.get_text() for head in by_day.select("th")}

@@ -61,6 +61,17 @@ def test_the_chart_names_the_leading_follicle_of_each_ovary_and_the_last_values(
     )
 
 
+@pytest.mark.parametrize("rtl", [False, True])
+def test_values_stand_at_their_points_and_the_last_one_clear_of_today(rtl: bool) -> None:
+    days = [day(0, e2=141.0), day(3, e2=786.0), day(4, e2=2480.0), day(6, e2=3910.0)]
+    root = drawn(monitoring_chart(days, today=days[-1].date + timedelta(days=1), rtl=rtl))
+    places = {text.text: float(text.get("x", 0)) for text in root.iter("text")}
+    points = [float(circle.get("cx", 0)) for circle in root.iter("circle")]
+    assert places["141"] == points[0] and places["2480"] == points[2]
+    assert "786" not in places, "it would touch the next"
+    assert (places["3910"] - places["Today"]) * (-1 if rtl else 1) > 10
+
+
 def test_the_chart_says_in_words_what_its_last_day_shows() -> None:
     described = drawn(monitoring_chart(CYCLE)).findtext("desc")
     assert (
