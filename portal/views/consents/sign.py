@@ -100,11 +100,15 @@ class NamePage(StepPage, template="consents/sign/name.html"):
 
 
 class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html"):
-    """No answer came; `is_readable` says that the record was read and doesn't show the signature."""
+    """No answer came; `is_readable` says that the record was read and doesn't show the signature.
+
+    `again` is where to look again, in the same list.
+    """
 
     signing: Signing
     form: ConsentForm
     is_readable: bool
+    again: str
 
 
 def signing_step(
@@ -394,7 +398,9 @@ def _cannot_sign(care: Care, form: ConsentForm, person: Person, refusal: str) ->
 
 def _unconfirmed(signing: Signing, *, is_readable: bool, status: int) -> Response:
     """Say honestly that the answer is missing, and what the clinic's record says now."""
-    return render(UnconfirmedPage(signing=signing, form=signing.form, is_readable=is_readable), status=status)
+    again = with_queue(url_for("consents.sign.show", consent_id=signing.form.id))
+    page = UnconfirmedPage(signing=signing, form=signing.form, is_readable=is_readable, again=again)
+    return render(page, status=status)
 
 
 def _to_receipt(form: ConsentForm) -> Response:

@@ -240,7 +240,10 @@ def _line(
         ),
         *_values(frame, places, [value for _day, value in given]),
         label(
-            frame.number(given[-1][1]), frame.side(_RIGHT + 6), places[-1][1] + 5, class_=f"chart-label {series}"
+            frame.number(given[-1][1]),
+            frame.side(_RIGHT + 6),
+            places[-1][1] + 5,
+            class_=f"chart-label {series}",
         ),
         class_=series,
     )

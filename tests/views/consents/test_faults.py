@@ -161,6 +161,20 @@ def test_a_signature_that_never_arrived_is_said_honestly_and_can_be_given_again(
     portal.clock.advance(-30)
 
 
+def test_looking_again_for_a_signature_stays_in_the_list(portal: Any, line: Line, form: str) -> None:
+    victor = portal.sign_in("victor")
+    page = victor.get(f"{form}/sign?list=open")
+    line.cut("/sign", "before")
+    unknown = page.form(f"{form}/sign").submit(check_all=True, signature="Victor Castellanos", status=503)
+    line.mend()
+    portal.clock.advance(30)
+    page = unknown.follow("Look again")
+    assert page.select(".queue-place"), page.url
+    receipt = page.form(f"{form}/sign").submit(check_all=True, signature="Victor Castellanos")
+    assert "list=open" in receipt.url
+    portal.clock.advance(-30)
+
+
 def test_a_withdrawal_whose_answer_is_lost_is_found_in_the_record(
     amelia: Any, line: Line, service: Any
 ) -> None:
