@@ -57,6 +57,8 @@ class Keys:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.stops = 0
+        """How many stops the last way took."""
 
     def press(self, key: str) -> None:
         self.page.keyboard.press(key)
@@ -85,9 +87,10 @@ class Keys:
     def to(self, name: str | re.Pattern[str], *, backwards: bool = False) -> Stop:
         """Go on with Tab until an element of this name."""
         passed: list[str] = []
-        for _ in range(200):
+        for number in range(1, 201):
             self.press("Shift+Tab" if backwards else "Tab")
             stop = self.focus()
+            self.stops = number
             if stop and (stop.name == name if isinstance(name, str) else name.search(stop.name)):
                 assert stop.ring, f"the focus on {stop} can't be seen"
                 assert stop.seen, f"{stop} lies under something"

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import _listen  # pyright: ignore[reportPrivateUsage]
+from tests.browser.keys import Keys
 from tests.browser.pages import ready, sign_in
 from tests.support.stack import PortalThread
 
@@ -190,6 +191,34 @@ def test_a_consent_for_the_patient_in_hand_is_three_clicks_to_its_preview(
     expect(nora.get_by_text("Nothing is sent yet")).to_be_visible()
     expect(nora.locator("#signers")).to_contain_text("Amelia Hart")
     expect(nora.locator("#signers")).to_contain_text("Victor Castellanos")
+
+
+def test_a_nurse_finds_a_patient_and_sends_a_consent_by_keyboard_alone(
+    nora: Page, stack: PortalThread
+) -> None:
+    go(nora, stack, "/")
+    keys = Keys(nora)
+    nora.keyboard.press("Control+k")
+    nora.keyboard.type("am")
+    nora.keyboard.press("Enter")
+    expect(nora.get_by_role("heading", level=1)).to_have_text("Amelia Hart")
+    passed = 0
+    for step in ("New consent form", re.compile("^Decision about embryos"), "Preview", re.compile("^Send")):
+        passed += stops_to(keys, step)
+        before = nora.url
+        nora.keyboard.press("Enter")
+        nora.wait_for_url(lambda url, before=before: url != before)
+        ready(nora)
+    expect(nora).to_have_url(re.compile(r"/consents/[0-9a-f-]{36}"))
+    assert passed <= 60, passed
+
+
+def stops_to(keys: Keys, name: str | re.Pattern[str]) -> int:
+    """Go by the skip link and Tab to the element of this name, whose focus must be seen; how many stops it took."""
+    keys.to("Skip to the content")
+    keys.press("Enter")
+    keys.to(name)
+    return keys.stops + 1
 
 
 # ── what is under way ───────────────────────────────────────────────────────────────────────────────────
