@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import pytest
@@ -53,9 +53,9 @@ def lengthened(value: Any, member: str = "") -> Any:
     """The same answer, every name and text one word of sixty letters."""
     match value:
         case dict():
-            return {name: lengthened(one, name) for name, one in value.items()}
+            return {name: lengthened(one, name) for name, one in cast(dict[str, Any], value).items()}
         case list():
-            return [lengthened(one, member) for one in value]
+            return [lengthened(one, member) for one in cast(list[Any], value)]
         case str() if value and not _KEPT.search(member) and not _DATE.match(value):
             return WORD
         case _:
