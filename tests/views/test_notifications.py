@@ -181,14 +181,15 @@ def test_the_bell_asks_the_care_service_once_in_15_seconds_for_all_tabs(
     portal: PortalThread, calls: Callable[[], int]
 ) -> None:
     nora = portal.sign_in("nora")
+    count = bell_of(nora.get("/notifications"))
     tabs = [nora, portal.sign_in("nora")]
     portal.clock.advance(16)
     asked = calls()
     answers = [tab.get("/notifications/bell", status=200) for tab in tabs * 3]
     assert calls() - asked == 1
-    assert {bell_of(answer) for answer in answers} == {4}
+    assert {bell_of(answer) for answer in answers} == {count} != {0}
     portal.clock.advance(16)
-    assert nora.get("/notifications/bell?known=4", status=204).text == ""
+    assert nora.get(f"/notifications/bell?known={count}", status=204).text == ""
     assert calls() - asked == 2
 
 

@@ -37,11 +37,12 @@ _NAMES = (
     ("Emma", "Thompson"), ("Nadia", "Karimova"), ("Beatriz", "Conceição"), ("Charlotte", "Featherstonehaugh"),
     ("Rosa", "Marchetti"), ("Leilani", "Kealoha"), ("Dorothea", "Vassilakopoulou"), ("Ana", "Li"), ("Bo", "Ek"),
 )  # fmt: skip
+_LATE = 30
 _TEMPLATES = (texts.TREATMENT, texts.STORAGE, texts.GENETIC, texts.PARENTHOOD, texts.RESEARCH)
 
 
 def add(clinic: Clinic) -> None:
-    """Patients and a form of each, with procedures from today to two weeks ahead."""
+    """Patients and a form of each, with procedures from today to two weeks ahead; one form is late."""
     for index, (first, last) in enumerate(_NAMES):
         patient = Patient(
             id=sample_id("patient", f"background-{index}"),
@@ -181,5 +182,5 @@ def _form(clinic: Clinic, index: int, patient: Patient) -> None:
         sent=-3 - index % 12,
         signed=signed,
         order=SigningOrder.SEQUENTIAL if index % 2 else SigningOrder.ANY,
-        procedure_date=clinic.day(index % 15),
+        procedure_date=clinic.day(-1 if index == _LATE else index % 15),
     )

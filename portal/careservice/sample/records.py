@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from portal.careservice.sample import background, couple, ended, frozen, harbour, staff
+from portal.careservice.sample import background, couple, ended, frozen, harbour, morning, staff
 from portal.careservice.sample.clinic import Clinic
 
 
@@ -20,6 +20,7 @@ def add(session: Session, now: datetime) -> None:
     frozen.add(riverside)
     background.add(riverside)
     ended.add(riverside)
+    morning.add(riverside)
     riverside.add_addresses()
     pier = Clinic(session, "harbour", now, "Europe/London")
     staff.add_physicians(pier)
