@@ -54,7 +54,7 @@ def test_the_sheet_that_pages_load_has_the_rules_of_its_source(
     rules: list[list[str]] = [
         page.evaluate(
             "(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);"
-            " return [...sheet.cssRules].map((rule) => rule.cssText.replaceAll(', ', ',')); }",
+            " return [...sheet.cssRules].map((rule) => rule.cssText.replace(/,\\s+/g, ',')); }",
             text,
         )
         for text in (static.joined_sheet(source), (static.FOLDER / made).read_text(encoding="utf-8"))
