@@ -79,7 +79,7 @@ class Translator(FailureForms, Protocol):
         ...
 
     def look(self, answer: object, into: type[object]) -> object:
-        """Return the same with a null, named "? name", for each member that the portal doesn't read."""
+        """Return the same with each member that the portal doesn't read, as it came, named "? name"."""
         ...
 
     def is_nothing(self, answer: object) -> bool:
@@ -469,7 +469,6 @@ class Care:
             self._log_unreadable(endpoint, answer, error.field)
             raise
         if fields := getattr(record, "unreadable", ()):
-            self._log_unreadable(endpoint, answer, fields[0], len(fields))
             self.on_unreadable(len(fields))
         return self.dialect.with_stamp(record, answer.headers) if self.dialect else record
 
@@ -497,11 +496,9 @@ class Care:
             return decoding.decode(body, object)
         return decoding.decode_translated(body, object, lambda answer: dialect.look(answer, into))
 
-    def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str, records: int = 0) -> None:
-        """Say which member of which endpoint's answer can't be read, and of how many records; never what stood there."""
-        reason = f"{endpoint.method} {endpoint.template}: {field}" + (
-            f" and {records - 1} more" if records > 1 else ""
-        )
+    def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str) -> None:
+        """Say which member of which endpoint's answer can't be read; never what stood there."""
+        reason = f"{endpoint.method} {endpoint.template}: {field}"
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
 
 

@@ -75,7 +75,7 @@ class Figures:
             metrics.left_out(endpoint, member)
             with self._lock:
                 _count(here.left_out, member, 1)
-            self._say_once("a record can't be read", clinic, endpoint, member)
+            self._say_once("a record can't be read", clinic, endpoint, member, by_member=False)
 
     def unknown_values(self, clinic: str, endpoint: str, values: Counter[str]) -> None:
         """Count values that are in no enumeration, by member ("Episode.stage")."""
@@ -111,9 +111,11 @@ class Figures:
                 found = endpoints[endpoint] = _Endpoint()
             return found
 
-    def _say_once(self, what: str, clinic: str, endpoint: str, member: str) -> None:
-        """Write one line a process about a member; never what stood there."""
-        key = (what, endpoint, member)
+    def _say_once(
+        self, what: str, clinic: str, endpoint: str, member: str, *, by_member: bool = True
+    ) -> None:
+        """Write one line a process about a member, or about an endpoint; never what stood there."""
+        key = (what, endpoint, member if by_member else "")
         if key not in self._said and len(self._said) < 1000:
             self._said.add(key)
             log.warning(what, extra={"reason": f"{endpoint}: {member}", "tenant": clinic})

@@ -82,6 +82,7 @@ def test_the_client_tells_of_failures_and_of_what_it_could_not_read(
     assert after - before == 2
     lines = [f"{line.getMessage()} {getattr(line, 'reason', '')}" for line in dict.fromkeys(caplog.records)]
     assert len([line for line in lines if "ConsentForm.status" in line]) == 1
+    assert len([line for line in lines if f"{LIST}: " in line and "title" in line]) == 1
     assert "Dolores" not in str(lines) and "LostInThePost" not in str(lines)
 
 
