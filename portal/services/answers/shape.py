@@ -64,6 +64,7 @@ def kind_of(record: type[object]) -> str:
     return (get_origin(record) or record).__name__
 
 
+@cache
 def members_of(record: type[object]) -> tuple[Member, ...]:
     """The members of a kind of record that an API may send, in the record's order."""
     shape = inspect.type_info(record)
