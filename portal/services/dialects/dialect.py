@@ -70,7 +70,7 @@ class Dialect:
         return convert(answer)
 
     def look(self, answer: object, into: Any) -> object:
-        """The same with a null, named "? name", for each member that the portal doesn't read."""
+        """The same with each member that the portal doesn't read, as it came, named "? name"."""
         return self._looking.of(into)(answer)
 
     def is_nothing(self, answer: object) -> bool:

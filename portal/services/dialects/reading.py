@@ -19,7 +19,7 @@ from portal.services.dialects.shapes import Member, family, members_of
 
 
 class Reading:
-    """Reads answers by a dialect's rules; `keeps_unknown` lets members that nobody reads stand, as "? name": null."""
+    """Reads answers by a dialect's rules; `keeps_unknown` lets members that nobody reads stand as they came, as "? name"."""
 
     def __init__(self, rules: Rules, *, keeps_unknown: bool = False) -> None:
         self.rules = rules
@@ -74,7 +74,7 @@ class Reading:
                 entry = known.get(name)
                 if entry is None:
                     if keeps_unknown:
-                        found[f"? {name}"] = None
+                        found[f"? {name}"] = given
                     continue
                 ours, convert, keeps_null = entry
                 if given is None:
@@ -164,7 +164,7 @@ class Reading:
         unread = (rules.unread or style("unreadCount")).split(".")
         items = rules.items.split(".") if rules.items else None
         usual = style("items")
-        number = forms.number_from_text
+        number, keeps_unknown = forms.number_from_text, self.keeps_unknown
 
         def read(value: object) -> object:
             inner = self.opened(value)
@@ -172,6 +172,8 @@ class Reading:
             if given is None:
                 given = at_path(inner, [usual]) if inner.__class__ is dict else inner
             if not isinstance(given, list):
+                if given is None and keeps_unknown and inner.__class__ is dict:
+                    return {f"? {name}": one for name, one in cast("dict[str, object]", inner).items()}
                 # Without a list there is nothing to tell apart: the check after names the member.
                 return {} if given is None else {"items": given}
             page: dict[str, object] = {
@@ -182,6 +184,9 @@ class Reading:
                 count = at_path(inner, path) if count is None else count
                 if count is not None:
                     page[name] = number(count) if rules.numbers_as_text else count
+            if keeps_unknown and "totalCount" not in page and value.__class__ is dict:
+                beside = cast("dict[str, object]", value).items()
+                page |= {f"? {name}": one for name, one in beside if not isinstance(one, list)}
             return page
 
         return read

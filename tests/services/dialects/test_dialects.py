@@ -259,7 +259,7 @@ def test_a_member_whose_absence_says_none_counts_as_given() -> None:
 def test_what_nobody_reads_can_be_looked_at() -> None:
     dialect = dialect_of('[names]\nmembers = "snake_case"')
     seen = dialect.look({"id": "1", "is_read": True, "shoe_size": 41}, Notification)
-    assert seen == {"id": "1", "isRead": True, "? shoe_size": None}
+    assert seen == {"id": "1", "isRead": True, "? shoe_size": 41}
 
 
 def test_free_members_have_the_portals_names() -> None:
