@@ -50,6 +50,13 @@ def main() -> int:
     conform.add_argument(
         "--no-remember", action="store_true", help="don't let the portal know which members came"
     )
+    conform.add_argument(
+        "--base",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="where addresses may begin, such as /fertility/v3 (again for more): tried where ours aren't found",
+    )
     audit = commands.add_parser("audit", help="the records of who did what")
     of_audit = audit.add_subparsers(dest="what", required=True)
     verify = of_audit.add_parser("verify", help="say whether a record was changed, added or removed")
@@ -161,6 +168,7 @@ def _conform(given: argparse.Namespace) -> int:
         propose=given.propose,
         with_values=given.with_values,
         remember=not given.no_remember,
+        bases=tuple(path.rstrip("/") for path in given.base),
     )
     return run(settings, options)
 

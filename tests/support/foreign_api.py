@@ -149,11 +149,16 @@ class Foreign:
             return datetime.strptime(value, "%d/%m/%Y").date().isoformat()
         return value
 
-    def query(self, pairs: list[tuple[str, str]], path: str) -> list[tuple[str, str]]:
+    def query(
+        self, pairs: list[tuple[str, str]], path: str, *, is_lenient: bool = False
+    ) -> list[tuple[str, str]]:
+        """What a query means; parameters that aren't known are passed over by a lenient API."""
         theirs = {name: ours for ours, name in self.parameters.items()}
         given = {theirs.get(name, name): value for name, value in pairs}
-        if unknown := {name for name, _ in pairs} - {*theirs, "id", "__tenant"} if theirs else set():
-            raise AssertionError(f"{path} knows no {unknown}")
+        known_names = {*theirs, "id", "__tenant"}
+        if theirs and (unknown := {name for name, _ in pairs} - known_names):
+            assert is_lenient, f"{path} knows no {unknown}"
+            given = {name: value for name, value in given.items() if name not in unknown}
         shape = shape_of(path)
         found: list[tuple[str, str]] = []
         for name, value in given.items():
@@ -344,6 +349,8 @@ class ForeignApi:
         self.foreign = foreign
         self.calls: list[tuple[str, str, int]] = []
         self.faults: list[str] = []
+        self.is_lenient = False
+        """Whether wrong addresses are answered by 404, and unknown parameters passed over: the portal errs with neither."""
         api, upstream = self, urlsplit(service).netloc
 
         class Handler(BaseHTTPRequestHandler):
@@ -376,13 +383,19 @@ class ForeignApi:
         foreign = self.foreign
         parts = urlsplit(handler.path)
         path = parts.path.removeprefix(foreign.base_path)
-        assert parts.path.startswith(foreign.base_path), parts.path
+        is_known = parts.path.startswith(foreign.base_path) and (
+            foreign.care == "/api/care" or not path.startswith("/api/care")
+        )
+        if not is_known:
+            assert self.is_lenient, parts.path
+            self._end(handler, 404, {"content-type": "text/html"}, b"<h1>No such address</h1>")
+            return
         if foreign.care != "/api/care":
-            assert not path.startswith("/api/care"), path
             path = re.sub(rf"^{foreign.care}(?=/)", "/api/care", path)
         headers = {name: value for name, value in handler.headers.items() if name.lower() in _PASSED_ON}
         body = self._body(handler, path)
-        query = urlencode(foreign.query(parse_qsl(parts.query, keep_blank_values=True), path))
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+        query = urlencode(foreign.query(pairs, path, is_lenient=self.is_lenient))
         status, given, answer = _call(
             upstream, handler.command, f"{path}?{query}" if query else path, headers, body
         )
@@ -396,6 +409,10 @@ class ForeignApi:
             if stamp:
                 given["etag"] = f'"{stamp}"'
         self.calls.append((handler.command, path, status))
+        self._end(handler, status, given, answer)
+
+    @staticmethod
+    def _end(handler: BaseHTTPRequestHandler, status: int, given: Mapping[str, str], answer: bytes) -> None:
         handler.send_response(status)
         for name, value in given.items():
             handler.send_header(name, value)

@@ -16,11 +16,13 @@ from urllib.parse import urlsplit
 from portal.config.settings import Settings
 from portal.config.tenants import Tenant
 from portal.http import transport
+from portal.operate.conform.ask import ask_parameters, ask_refusal, find_addresses
 from portal.operate.conform.judge import judge
+from portal.operate.conform.proposal import Proposal
 from portal.operate.conform.propose import propose
 from portal.operate.conform.report import Report
 from portal.operate.conform.sign_in import CALLBACK, HeldToken, NoSignIn, sign_in
-from portal.operate.conform.walk import Visit, act, json_of, walk
+from portal.operate.conform.walk import Visit, act, json_of, rules_of, walk
 from portal.services.answers.observer import Answers
 from portal.services.client import Care
 from portal.services.decoding import Page
@@ -35,7 +37,10 @@ _SECONDS = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for. `acts` is the host of a sandbox whose records may be changed, None for reads alone."""
+    """What was asked for. `acts` is the host of a sandbox whose records may be changed, None for reads alone.
+
+    `bases` are paths that addresses may begin with, to be tried where the API answers the specification's own by 404.
+    """
 
     clinic: str
     redirect_uri: str | None = None
@@ -45,6 +50,7 @@ class Options:
     propose: Path | None = None
     with_values: bool = False
     remember: bool = True
+    bases: tuple[str, ...] = ()
 
 
 def run(
@@ -74,14 +80,14 @@ def run(
         care = _care(settings, tenant, finished)
     except DialectError as error:
         return _stop("\n".join(error.faults))
-    visits = _visits(care, options)
     is_patient = finished.person.is_patient
+    visits, proposal = _found(care, options, as_patient=is_patient)
     report = Report(
         clinic=tenant.key,
         base_url=tenant.base_url,
         side="a patient" if is_patient else "staff",
         verdicts=judge(visits, as_patient=is_patient),
-        proposal=propose(visits, as_patient=is_patient),
+        proposal=proposal,
         with_values=options.with_values,
     )
     say(report.text())
@@ -124,13 +130,21 @@ def _care(settings: Settings, tenant: Tenant, finished: Finished) -> Care:
     )
 
 
-def _visits(care: Care, options: Options) -> list[Visit]:
-    """All calls; where ids are called otherwise, the walk is made once more by the names that the first one taught."""
+def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visit], Proposal]:
+    """All calls, and the dialect that they speak of.
+
+    Where ids are called otherwise, the walk is made once more by the names that the first one taught.
+    """
+    care, learned = find_addresses(care, options.bases)
     visits = list(walk(care))
     names = propose(visits, as_patient=False).names()
     if any(ours != theirs for ours, theirs in names.items()):
         visits = list(walk(care, names))
-    return [*visits, *act(care)] if options.acts else visits
+    ask_parameters(care, visits, learned, names)
+    ask_refusal(care, learned)
+    if options.acts:
+        visits += act(care)
+    return visits, propose(visits, as_patient=as_patient, learned=learned, rules=rules_of(care))
 
 
 def _remember(settings: Settings, tenant: Tenant, visits: Iterable[Visit]) -> None:

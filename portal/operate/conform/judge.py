@@ -15,8 +15,10 @@ from portal.operate.conform.walk import Visit, json_of
 from portal.services import decoding
 from portal.services.answers.shape import Look, Member, kinds_within, look, members_of, records_in
 from portal.services.decoding import Page
-from portal.services.endpoints import ALL
+from portal.services.endpoints import ALL, LIST_CONSENTS, READ_CONSENT
 from portal.services.errors import BadResponse
+from portal.services.records.consents import ConsentForm, TextGap
+from portal.services.uses import use_of
 
 SOMETIMES = frozenset(
     {
@@ -25,6 +27,10 @@ SOMETIMES = frozenset(
     }
 )
 """Members that an API leaves out where there is none, or while the sex of an embryo isn't disclosed (docs/assumptions.md)."""
+
+TEXT = frozenset({"ConsentForm.body", "ConsentForm.statements"})
+LIST_OF_FORMS = f"{LIST_CONSENTS.method} {LIST_CONSENTS.template}"
+"""A form's text must be in the answer of that form alone: lists may leave it out."""
 
 STAFF_ONLY = frozenset(
     {
@@ -39,7 +45,8 @@ STAFF_ONLY = frozenset(
 class Verdict:
     """What one endpoint's answers are worth. Members are called "Episode.alerts"; counters say in how many records.
 
-    `not_tried` says why it wasn't called; `examples` are values that are unknown or don't fit, kept for who asks.
+    `not_tried` says why it wasn't called; `without_text` counts consent forms that nobody can sign, because they have neither
+    text nor file; `examples` are values that are unknown or don't fit, kept for who asks.
     """
 
     endpoint: str
@@ -52,6 +59,7 @@ class Verdict:
     unknown: Counter[str] = field(default_factory=Counter[str])
     other_type: Counter[str] = field(default_factory=Counter[str])
     values: Counter[str] = field(default_factory=Counter[str])
+    without_text: int = 0
     examples: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     losses: list[str] = field(default_factory=list[str])
     slowest: float = 0.0
@@ -65,7 +73,8 @@ class Verdict:
     def has_gap(self) -> bool:
         """Whether somebody at the portal loses something by it."""
         bad_status = any(not name.startswith(("2", "404", "403")) for name in self.statuses)
-        return bool(bad_status or self.unreadable or self.missing or self.other_type or self.values)
+        is_short = self.missing or self.without_text
+        return bool(bad_status or self.unreadable or is_short or self.other_type or self.values)
 
 
 def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
@@ -82,7 +91,9 @@ def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
         if visit.into in (bytes, object):
             verdict.strictly += 1
             continue
-        _decode(visit, verdict)
+        record = _decode(visit, verdict)
+        if visit.endpoint is READ_CONSENT and isinstance(record, ConsentForm):
+            verdict.without_text += record.text_gap in (TextGap.NOT_SENT, TextGap.EMPTY)
         answer = json_of(visit.body)
         look(answer, visit.into, looks.setdefault(visit.name, Look()))
         kinds.setdefault(visit.name, {}).update(kinds_within(visit.into))
@@ -105,8 +116,11 @@ def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
             if kind in there
             for member in members_of(record)
             if f"{kind}.{member.name}" not in came | excused
+            and (member.is_required or use_of(kind, member.name))
+            and not (f"{kind}.{member.name}" in TEXT and name == LIST_OF_FORMS)
         )
-        verdict.losses = sorted({loss_of(member) for member in (*verdict.missing, *verdict.values)})
+        losses = (loss_of(member) for member in (*verdict.missing, *verdict.values))
+        verdict.losses = sorted({one for one in losses if one})
     return [
         by_endpoint.get(name) or Verdict(name, not_tried=_why_not(name))
         for name in (f"{endpoint.method} {endpoint.template}" for endpoint in ALL)
@@ -117,14 +131,15 @@ def _why_not(name: str) -> str:
     return "nothing to read it by was reached" if name.startswith("GET ") else "an act: see --acts"
 
 
-def _decode(visit: Visit, verdict: Verdict) -> None:
+def _decode(visit: Visit, verdict: Verdict) -> object:
+    """What the answer says to the portal, None where that can't be read; counts how it was read."""
     body = visit.body.lstrip()
     if get_origin(visit.into) is Page and body.startswith(b"["):
         body = b'{"items":' + body + b"}"
     try:
-        msgspec.json.decode(body, type=visit.into)
+        strict: object = msgspec.json.decode(body, type=visit.into)
         verdict.strictly += 1
-        return
+        return strict
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
@@ -132,8 +147,10 @@ def _decode(visit: Visit, verdict: Verdict) -> None:
         verdict.forgivingly += 1
         for path in getattr(record, "unreadable", ()):
             verdict.unreadable[str(path)] += 1
+        return record
     except BadResponse as error:
         verdict.unreadable[error.field] += 1
+        return None
 
 
 def _came(looks: Iterable[Look]) -> frozenset[str]:

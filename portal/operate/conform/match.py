@@ -6,7 +6,7 @@ What could be two things is never chosen: it is left to a person.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import cast
@@ -15,7 +15,9 @@ from msgspec import inspect
 
 from portal import parse
 from portal.operate.conform.judge import choice_of
-from portal.services.answers.shape import Member, members_of, records_in
+from portal.services.answers.shape import UNREAD, Member, members_of, records_in
+from portal.services.dialects.naming import folded, words
+from portal.services.uses import use_of
 
 _ALIKE = 0.75
 """From here on two names are taken for the same, unless another is nearly as like."""
@@ -23,6 +25,7 @@ _MARGIN = 0.12
 _PERHAPS = 0.5
 _MOST_CANDIDATES = 4
 _SMALL_WORDS = {"for", "of", "the"}
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?::\d{2})?)?")
 
 
@@ -34,34 +37,6 @@ class Matches:
     why: dict[str, str] = field(default_factory=dict[str, str])
     undecided: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     absent: list[str] = field(default_factory=list[str])
-
-
-def words(name: str) -> list[str]:
-    """The words of a name in any style, in lower case."""
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
-
-
-def folded(name: str) -> str:
-    """A name without case, hyphens and underscores."""
-    return re.sub(r"[\s_-]", "", name).casefold()
-
-
-def _camel(name: str) -> str:
-    first, *rest = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name) or [name]
-    return first.lower() + "".join(one.capitalize() for one in rest)
-
-
-def _joined(by: str) -> Callable[[str], str]:
-    return lambda name: by.join(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)).lower()
-
-
-STYLES: Mapping[str, Callable[[str], str]] = {
-    "camelCase": _camel,
-    "PascalCase": lambda name: name[:1].upper() + name[1:],
-    "snake_case": _joined("_"),
-    "kebab-case": _joined("-"),
-}
-"""A name of ours in each style."""
 
 
 def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matches:
@@ -76,7 +51,7 @@ def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matche
     open_ = [member for member in open_ if member.name not in found.names]
     left = [name for name in left if name not in found.names.values()]
     for member in open_:
-        candidates = _candidates(member, left, values)
+        candidates = _candidates(member, left, values) if _is_used(record, member) else []
         if candidates:
             found.undecided[member.name] = candidates
         else:
@@ -84,10 +59,15 @@ def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matche
     return found
 
 
+def _is_used(record: type[object], member: Member) -> bool:
+    return member.is_required or use_of(record.__name__, member.name) is not None
+
+
 def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]:
     values: dict[str, list[object]] = {}
     for one in given:
-        for name, value in one.items():
+        for given_name, value in one.items():
+            name = given_name.removeprefix(UNREAD)
             values.setdefault(name, [])
             if value is not None:
                 values[name].append(value)
@@ -189,7 +169,8 @@ def _fits(member: Member, value: object) -> bool:
     if _holds(member.type, inspect.BoolType):
         return isinstance(value, bool) or str(value).casefold() in ("true", "false", "y", "n")
     if _holds(member.type, inspect.IntType, inspect.FloatType):
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        is_written = isinstance(value, str) and NUMBER.fullmatch(value)
+        return bool(is_written) or (isinstance(value, int | float) and not isinstance(value, bool))
     if _holds(member.type, inspect.VarTupleType):
         return isinstance(value, list)
     if _holds(member.type, inspect.DictType):
@@ -201,7 +182,7 @@ def _is_like(value: object, record: type[object]) -> bool:
     """Whether a value has what makes a record of this kind: half of its members by name, or more."""
     if not isinstance(value, dict):
         return False
-    there = {folded(name) for name in cast("dict[str, object]", value)}
+    there = {folded(name.removeprefix(UNREAD)) for name in cast("dict[str, object]", value)}
     return sum(name in there for name in (folded(m.name) for m in members_of(record))) * 2 > len(there)
 
 

@@ -5,139 +5,44 @@ A line that begins with "# decide:" is a question that a person answers; the por
 
 from __future__ import annotations
 
-import codecs
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast, get_args, get_origin
 
 from msgspec import inspect
 
+from portal.operate.conform.ask import Learned
 from portal.operate.conform.judge import SOMETIMES, STAFF_ONLY
-from portal.operate.conform.match import STYLES, Matches, date_form, folded, is_date, match
-from portal.operate.conform.walk import Visit, json_of
-from portal.services.answers.shape import Member, kind_of, members_of, records_in
+from portal.operate.conform.match import NUMBER, Matches, date_form, is_date, match
+from portal.operate.conform.proposal import Proposal
+from portal.operate.conform.walk import STAMP, Visit, has_stamp, json_of
+from portal.services.answers.shape import UNREAD, Member, kind_of, members_of, records_in
 from portal.services.decoding import Page
+from portal.services.dialects.naming import STYLES, folded, words
+from portal.services.dialects.rules import Rules
+from portal.services.uses import use_of
 
 _PASSES = 3
-_TRUTHS = (("true", "false"), ("Y", "N"), ("y", "n"), ("yes", "no"), ("1", "0"), ("J", "N"))
+_STYLES = {name: spell for name, spell in STYLES.items() if name != "UPPER_CASE"}
+"""The styles that members are spelt in."""
 
 
-@dataclass(slots=True)
-class Proposal:
-    """What a dialect file would say, and what a person must decide first."""
-
-    envelopes: list[str] = field(default_factory=list[str])
-    items: str | None = None
-    total: str | None = None
-    has_bom: bool = False
-    style: str = "camelCase"
-    matches: dict[str, Matches] = field(default_factory=dict[str, Matches])
-    forms: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    separators: set[str] = field(default_factory=set[str])
-    numbers_as_text: bool = False
-    truths: set[str] = field(default_factory=set[str])
-    absent: list[str] = field(default_factory=list[str])
-
-    @property
-    def undecided(self) -> list[str]:
-        """The questions, each in a line."""
-        asked = [
-            f"{kind}.{ours}: one of {', '.join(map(json.dumps, theirs))}, or none of them?"
-            for kind, one in sorted(self.matches.items())
-            for ours, theirs in sorted(one.undecided.items())
-        ]
-        for what in ("instants", "days"):
-            form = self._form(what)
-            if form is None:
-                asked.append(
-                    f"times.{what}: day before month, or month before day? No date in the answers tells"
-                )
-        return asked
-
-    def _form(self, what: str) -> str | None:
-        """The form of days or instants; None where it can't be told."""
-        forms = self.forms.get(what, set()) - {"iso"}
-        if not forms:
-            return "iso"
-        if "either" in forms and not forms & {"dd MM", "MM dd"}:
-            other = self.forms.get("days" if what == "instants" else "instants", set()) & {"dd MM", "MM dd"}
-            forms = other or forms
-        forms.discard("either")
-        if len(forms) != 1:
-            return None
-        (form,) = forms
-        if form.startswith("epoch"):
-            return form
-        by = next(iter(self.separators), "/")
-        return form.replace(" ", by) + f"{by}yyyy" + (" HH:mm:ss" if what == "instants" else "")
-
-    def renamed(self) -> dict[str, dict[str, str]]:
-        """Members whose name isn't ours in the style, by kind of record."""
-        spelled = STYLES[self.style]
-        return {
-            kind: {ours: theirs for ours, theirs in sorted(one.names.items()) if theirs != spelled(ours)}
-            for kind, one in sorted(self.matches.items())
-            if kind != "Page"
-        }
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the API speaks as the portal expects."""
-        return not any(line and not line.startswith("#") for line in self.toml().splitlines())
-
-    def names(self) -> dict[str, str]:
-        """What members are called there, of all kinds of record: to find ids by."""
-        return {ours: theirs for one in self.matches.values() for ours, theirs in one.names.items()}
-
-    def toml(self) -> str:
-        """The file's text."""
-        lines = [
-            "# A dialect file, proposed by `python -m portal conform`: read it before you use it (docs/conformance.md)."
-        ]
-        lines += [f"# decide: {question}" for question in self.undecided]
-        if self.absent:
-            lines.append("# Never came, and nothing is like it. Where that means that there is none, say so:")
-            lines.append(f"# absent_means_none = {json.dumps(self.absent)}")
-        if self.has_bom:
-            lines.append("bom = true")
-        for title, table in self._tables():
-            if table:
-                lines += ["", f"[{title}]", *table]
-        return "\n".join(lines) + "\n"
-
-    def _tables(self) -> Iterator[tuple[str, list[str]]]:
-        yield "names", [f'members = "{self.style}"'] if self.style != "camelCase" else []
-        yield "envelopes", [f"answers = {json.dumps(self.envelopes)}"] if self.envelopes else []
-        lists = [("items", self.items), ("total", self.total)]
-        yield "lists", [f"{key} = {json.dumps(name)}" for key, name in lists if name]
-        forms = [(what, self._form(what)) for what in ("instants", "days")]
-        yield "times", [f'{what} = "{form}"' for what, form in forms if form and form != "iso"]
-        truth = next((one for one in _TRUTHS if self.truths and self.truths <= set(one)), None)
-        values = ['numbers = "text"'] if self.numbers_as_text else []
-        values += [f"booleans = {json.dumps(truth)}"] if truth else []
-        yield "values", values
-        for kind, names in self.renamed().items():
-            why = self.matches[kind].why
-            yield (
-                f"members.{kind}",
-                [
-                    f"{ours} = {json.dumps(theirs)}" + (f"  # {why[ours]}" if ours in why else "")
-                    for ours, theirs in names.items()
-                ],
-            )
-
-
-def propose(visits: Iterable[Visit], *, as_patient: bool) -> Proposal:
-    """Find out how these answers differ from what the portal expects."""
-    made = Proposal()
+def propose(
+    visits: Iterable[Visit],
+    *,
+    as_patient: bool,
+    learned: Learned | None = None,
+    rules: Rules | None = None,
+) -> Proposal:
+    """Find out how these answers differ from what the portal expects, or from what the clinic's dialect (`rules`) says."""
+    made = Proposal(learned=learned or Learned(), rules=rules or Rules())
+    visits = list(visits)
     given: dict[str, list[Mapping[str, object]]] = {}
     kinds: dict[str, type[object]] = {}
     for visit in visits:
         if not visit.is_good or visit.into in (bytes, object):
             continue
-        made.has_bom = made.has_bom or visit.body.startswith(codecs.BOM_UTF8)
+        made.has_bom = made.has_bom or (visit.has_bom and not made.rules.bom)
         record, records = _opened(visit, made)
         kinds[kind_of(record)] = record
         given.setdefault(kind_of(record), []).extend(records)
@@ -145,38 +50,58 @@ def propose(visits: Iterable[Visit], *, as_patient: bool) -> Proposal:
         made.matches = {kind: match(record, given[kind]) for kind, record in kinds.items()}
         given = _with_embedded(kinds, given, made)
     made.style = _style_of(made.matches.values())
-    excused = SOMETIMES | (STAFF_ONLY if as_patient else frozenset[str]())
+    made.has_etags = _stamps_are_etags(visits, made)
+    excused = SOMETIMES | made.rules.absent_means_none | (STAFF_ONLY if as_patient else frozenset[str]())
     for kind, one in made.matches.items():
         if given[kind]:
             needed = {member.name for member in members_of(kinds[kind]) if member.is_required}
             made.absent += [
                 name
                 for ours in one.absent
-                if (name := f"{kind}.{ours}") not in excused and ours not in needed
+                if (name := f"{kind}.{ours}") not in excused
+                and ours not in needed
+                and use_of(kind, ours)
+                and not (made.has_etags and ours == STAMP)
             ]
             one.undecided = {o: t for o, t in one.undecided.items() if f"{kind}.{o}" not in excused}
             _learn_forms(kinds[kind], given[kind], one, made)
+    if made.items == ".".join(made.envelopes):
+        made.items = None  # a bare list in the envelope needs no name
     made.absent.sort()
+    made.codes.decide()
     return made
+
+
+def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
+    """Whether records that are read by themselves come with an entity tag and without any stamp."""
+    if made.rules.concurrency == "etag":
+        return False
+    found: set[bool] = set()
+    for visit in visits:
+        is_record = visit.is_good and visit.into not in (bytes, object) and get_origin(visit.into) is not Page
+        if is_record and has_stamp(visit.into):
+            record, (one, *_rest) = _opened(visit, Proposal())
+            matches = made.matches.get(kind_of(record), Matches())
+            theirs = [matches.names.get(STAMP, STAMP), *matches.undecided.get(STAMP, [])]
+            found.add(bool(visit.etag) and not any(one.get(name) for name in theirs))
+    return found == {True}
 
 
 def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[str, object]]]:
     """The records of an answer, out of their envelopes."""
-    answer, is_page = json_of(visit.body), get_origin(visit.into) is Page
+    answer, is_page = _plain(json_of(visit.body)), get_origin(visit.into) is Page
     record = cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
     path: list[str] = []
     while isinstance(answer, dict):
         outer = cast("dict[str, object]", answer)
         if is_page and (name := _list_in(outer)):
-            if folded(name) != "items":
+            rows = cast("list[object]", outer[name])
+            if folded(name) != "items" and [*path, name] != made.envelopes:
                 made.items = ".".join([*path, name])
-            totals = [n for n, v in outer.items() if isinstance(v, int) and not isinstance(v, bool)]
-            if "totalCount" not in totals and (
-                near := [n for n in totals if re.search("total|count", n, re.I)]
-            ):
-                is_other = len(near) == 1 and folded(near[0]) != "totalcount"
-                made.total = ".".join([*path, near[0]]) if is_other else made.total
-            answer = outer[name]
+            _learn_counts(
+                cast("dict[str, object]", _plain(json_of(visit.body))), path, len(rows), record, made
+            )
+            answer = rows
             break
         inner = None if _is_it(outer, record) and not is_page else _envelope_in(outer, record, is_page)
         if inner is None:
@@ -189,6 +114,51 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
         cast("list[object]", answer) if isinstance(answer, list) else [cast("object", answer)]
     )
     return record, [cast("dict[str, object]", one) for one in items if isinstance(one, dict)]
+
+
+def _plain(value: object) -> object:
+    """An answer with the API's own names of what a dialect left unread."""
+    if isinstance(value, list):
+        return [_plain(one) for one in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    given = cast("dict[str, object]", value)
+    unread = {name.removeprefix(UNREAD): one for name, one in given.items() if name.startswith(UNREAD)}
+    read = {name: one for name, one in given.items() if not name.startswith(UNREAD)}
+    return {name: _plain(one) for name, one in {**unread, **read}.items()}
+
+
+def _learn_counts(
+    answer: Mapping[str, object], path: list[str], rows: int, record: type[object], made: Proposal
+) -> None:
+    """Where a list's counts stand, from the outside."""
+    counts = list(_numbers(answer, ()))
+
+    def is_usual(where: tuple[str, ...], ours: str) -> bool:
+        return folded(where[-1]) == ours and where[:-1] in ((), tuple(path))
+
+    total = [
+        where
+        for where, count in counts
+        if count >= rows and {"total", "count"} & set(words(where[-1])) and "unread" not in words(where[-1])
+    ]
+    if not any(is_usual(where, "totalcount") for where in total):
+        made.totals = sorted({*made.totals, *(".".join(where) for where in total)})
+        made.total = made.totals[0] if len(made.totals) == 1 else None
+    unread = [where for where, _count in counts if "unread" in words(where[-1])]
+    if record.__name__ == "Notification" and len(unread) == 1 and not is_usual(unread[0], "unreadcount"):
+        made.unread = ".".join(unread[0])
+
+
+def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """The numbers in an answer outside of its list, also those that are given as text."""
+    for name, one in value.items():
+        if isinstance(one, dict):
+            yield from _numbers(cast("dict[str, object]", one), (*path, name))
+        elif isinstance(one, bool):
+            continue
+        elif isinstance(one, int) or (isinstance(one, str) and NUMBER.fullmatch(one)):
+            yield (*path, name), float(one)
 
 
 def _list_in(outer: Mapping[str, object]) -> str | None:
@@ -239,9 +209,9 @@ _MAIN = frozenset(
 def _style_of(matches: Iterable[Matches]) -> str:
     pairs = [(ours, theirs) for one in matches for ours, theirs in one.names.items() if ours not in one.why]
     telling = [
-        (ours, theirs) for ours, theirs in pairs if len({spell(ours) for spell in STYLES.values()}) > 1
+        (ours, theirs) for ours, theirs in pairs if len({spell(ours) for spell in _STYLES.values()}) > 1
     ]
-    counts = {style: sum(spell(o) == t for o, t in telling) for style, spell in STYLES.items()}
+    counts = {style: sum(spell(o) == t for o, t in telling) for style, spell in _STYLES.items()}
     return max(counts, key=lambda style: counts[style])
 
 
@@ -255,6 +225,7 @@ def _learn_forms(
         for value in (given.get(theirs) for given in records):
             if value not in (None, ""):
                 _learn_form(member, value, made)
+                made.codes.see(member, value)
 
 
 def _learn_form(member: Member, value: Any, made: Proposal) -> None:
@@ -266,7 +237,7 @@ def _learn_form(member: Member, value: Any, made: Proposal) -> None:
         if form in ("dd MM", "MM dd", "either"):
             made.separators.add(re.sub(r"\d", "", str(value)[:6])[:1])
     elif isinstance(value, str) and _is(member.type, inspect.IntType, inspect.FloatType):
-        made.numbers_as_text = made.numbers_as_text or bool(re.fullmatch(r"-?\d+(\.\d+)?", value))
+        made.numbers_as_text = made.numbers_as_text or bool(NUMBER.fullmatch(value))
     elif isinstance(value, str) and _is(member.type, inspect.BoolType):
         made.truths.add(value)
 

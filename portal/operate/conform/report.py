@@ -10,7 +10,7 @@ import msgspec
 from markupsafe import Markup, escape
 
 from portal.operate.conform.judge import Verdict
-from portal.operate.conform.propose import Proposal
+from portal.operate.conform.proposal import Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class Report:
                 "decodedForgivingly": one.forgivingly,
                 "unreadable": dict(one.unreadable),
                 "missing": one.missing,
+                "withoutText": one.without_text,
                 "unknown": dict(one.unknown),
                 "otherType": dict(one.other_type),
                 "unknownValues": dict(one.values),
@@ -65,7 +66,7 @@ class Report:
             "baseUrl": self.base_url,
             "side": self.side,
             "exitStatus": self.status,
-            "undecided": self.proposal.undecided,
+            "undecided": self._questions(),
             "endpoints": endpoints,
         }
         return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
@@ -92,11 +93,16 @@ class Report:
             ending=ending,
         )
 
+    def _questions(self) -> list[str]:
+        return self.proposal.undecided if self.with_values else self.proposal.undecided_without_values
+
     def _details(self, one: Verdict) -> Iterator[str]:
         if one.unreadable:
             yield f"can't be read: {_counted(one.unreadable)}"
         if one.missing:
             yield f"never came: {', '.join(one.missing)}"
+        if one.without_text:
+            yield f"without any text: {one.without_text}, which nobody can sign in the portal"
         if one.other_type:
             yield f"of another type: {_counted(one.other_type)}"
         if one.values:
@@ -113,7 +119,7 @@ class Report:
         if self.proposal.undecided:
             return [
                 "To be decided before a dialect can be used:",
-                *(f"  {one}" for one in self.proposal.undecided),
+                *(f"  {one}" for one in self._questions()),
             ]
         if not self.proposal.is_empty:
             return [

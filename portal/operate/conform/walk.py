@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, cast, get_origin
 
 import msgspec
 
 from portal.services import decoding, endpoints
+from portal.services.answers.shape import UNREAD, members_of
 from portal.services.client import Care
 from portal.services.decoding import Page
+from portal.services.dialects.dialect import Dialect
+from portal.services.dialects.naming import folded
+from portal.services.dialects.rules import Rules
 from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import BadResponse, CareError, CircuitOpen, NotSignedIn, Unavailable
 from portal.services.records.consents import ConsentForm
@@ -29,7 +34,11 @@ _ANY_STATUS = tuple(range(200, 600))
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One call: which, the status or why there is none, the body where it is JSON that the portal reads as `into`."""
+    """One call: which, the status or why there is none, the body where it is JSON that the portal reads as `into`.
+
+    Where the clinic has a dialect, the body is what it makes of the answer; members that it leaves unread are named "? name".
+    `etag` is the answer's entity tag; `has_bom` says that the answer began with a byte order mark.
+    """
 
     endpoint: Endpoint
     into: Any
@@ -38,6 +47,8 @@ class Visit:
     body: bytes
     media_type: str
     seconds: float
+    etag: str = ""
+    has_bom: bool = False
 
     @property
     def name(self) -> str:
@@ -65,7 +76,9 @@ def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
     """Read the lists and what they name. `names` are what the API calls members that are ours ("episodeId")."""
     ids = _Ids(names or {})
     for endpoint, into, query in LISTS:
-        visit = _visit(care, endpoint, into, query=query)
+        visit = call(care, endpoint, into, query=query)
+        if visit.status == 400 and query:
+            visit = call(care, endpoint, into)  # its paging may be called otherwise
         ids.learn(visit)
         yield visit
     for endpoint, into, wanted in (
@@ -75,40 +88,40 @@ def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
         (endpoints.READ_PGT_RESULT, PgtResult, "pgt"),
     ):
         for id_ in ids.of(wanted):
-            visit = _visit(care, endpoint, into, ids={endpoint.ids[0]: id_})
+            visit = call(care, endpoint, into, ids={endpoint.ids[0]: id_})
             ids.learn(visit)
             yield visit
     for id_ in ids.of("file")[:2]:
-        yield _visit(care, endpoints.READ_FILE_CONTENT, bytes, query={"id": id_})
+        yield call(care, endpoints.READ_FILE_CONTENT, bytes, query={"id": id_})
 
 
 def act(care: Care) -> Iterator[Visit]:
     """Acts that leave things as they were: the settings saved as they are, a notification read and unread, a message put
     away and brought back."""
-    settings = _visit(care, endpoints.READ_NOTIFICATION_SETTINGS, NotificationSettings)
+    settings = call(care, endpoints.READ_NOTIFICATION_SETTINGS, NotificationSettings)
     body = json_of(settings.body) if settings.is_good else None
     if isinstance(body, dict):
-        yield _visit(
+        yield call(
             care, endpoints.UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, sent=cast("object", body)
         )
-    news = _visit(care, endpoints.LIST_NOTIFICATIONS, Page[Notification], query=_PAGE)
-    for one in _records(news)[:1]:
+    news = call(care, endpoints.LIST_NOTIFICATIONS, Page[Notification], query=_PAGE)
+    for one in records(news)[:1]:
         was_read = bool(one.get("isRead"))
         for is_read in (not was_read, was_read):
             sent = {"ids": [one.get("id")], "isRead": is_read}
-            yield _visit(care, endpoints.UPDATE_NOTIFICATIONS, object, sent=sent)
-    talks = _visit(care, endpoints.LIST_CONVERSATIONS, Page[Conversation], query=_PAGE)
-    for talk in _records(talks)[:1]:
+            yield call(care, endpoints.UPDATE_NOTIFICATIONS, object, sent=sent)
+    talks = call(care, endpoints.LIST_CONVERSATIONS, Page[Conversation], query=_PAGE)
+    for talk in records(talks)[:1]:
         for message in _records_in(talk.get("messages"))[:1]:
             for endpoint in (endpoints.ARCHIVE_MESSAGE, endpoints.RESTORE_MESSAGE):
-                yield _visit(care, endpoint, object, ids={"messageId": str(message.get("id"))}, sent={})
+                yield call(care, endpoint, object, ids={"messageId": str(message.get("id"))}, sent={})
 
 
 class _Ids:
     """The ids that answers name, by what they are of."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = {_folded(ours): _folded(theirs) for ours, theirs in names.items()}
+        self._names = {folded(ours): folded(theirs) for ours, theirs in names.items()}
         self._found: dict[str, dict[str, None]] = {}
 
     def of(self, kind: str) -> list[str]:
@@ -119,7 +132,7 @@ class _Ids:
         answer = json_of(visit.body) if visit.is_good else None
         main = {endpoints.LIST_CONSENTS: "consent", endpoints.LIST_PROTOCOLS: "protocol"}.get(visit.endpoint)
         if main:
-            for one in _records(visit):
+            for one in records(visit):
                 self._add(main, self._member(one, "id"))
         for one in _objects(answer):
             self._add("episode", self._member(one, "episodeId"))
@@ -135,8 +148,9 @@ class _Ids:
                     self._add("pgt", self._member(cast("dict[str, object]", test), "id"))
 
     def _member(self, record: Mapping[str, object], ours: str) -> object:
-        theirs = self._names.get(_folded(ours), _folded(ours))
-        return next((value for name, value in record.items() if _folded(name) == theirs), None)
+        theirs = self._names.get(folded(ours), folded(ours))
+        given = ((name.removeprefix(UNREAD), value) for name, value in record.items())
+        return next((value for name, value in given if folded(name) == theirs), None)
 
     def _add(self, kind: str, id_: object) -> None:
         if isinstance(id_, str | int) and not isinstance(id_, bool) and str(id_):
@@ -151,7 +165,7 @@ def json_of(body: bytes) -> object:
         return None
 
 
-def _records(visit: Visit) -> list[dict[str, Any]]:
+def records(visit: Visit) -> list[dict[str, Any]]:
     """The records of a list, wherever the list stands in the answer."""
     answer = json_of(visit.body) if visit.is_good else None
     return _records_in(cast("object", answer) if isinstance(answer, list) else _longest_list(answer))
@@ -182,11 +196,7 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
             yield from _objects(one)
 
 
-def _folded(name: str) -> str:
-    return name.replace("_", "").replace("-", "").casefold()
-
-
-def _visit(
+def call(
     care: Care,
     endpoint: Endpoint,
     into: Any,
@@ -195,13 +205,15 @@ def _visit(
     ids: Mapping[str, str] | None = None,
     sent: object = None,
 ) -> Visit:
+    """Make one call and take down what came of it; nothing is raised."""
     started = time.perf_counter()
-    status, why, body, media_type = None, "", b"", ""
+    status, why, body, media_type, etag, has_bom = None, "", b"", "", "", False
     try:
         answer = care.send(endpoint, query=query, ids=ids, body=sent, accepted=_ANY_STATUS)
-        status, body = answer.status, answer.body
+        status, body, etag = answer.status, answer.body, answer.headers.get("etag", "")
+        has_bom = body.startswith(codecs.BOM_UTF8)
         if into not in (bytes, object) and status in range(200, 300) and care.dialect:
-            body = msgspec.json.encode(care.json(body, into))
+            body = msgspec.json.encode(_stamped(care.json(body, into), into, etag, rules_of(care)))
         media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     except NotSignedIn:
         status, why = 401, "the token isn't accepted"
@@ -211,4 +223,25 @@ def _visit(
         why = str(error) or "no answer"
     except (CareError, msgspec.DecodeError) as error:
         why = type(error).__name__
-    return Visit(endpoint, into, status, why, body, media_type, time.perf_counter() - started)
+    return Visit(endpoint, into, status, why, body, media_type, time.perf_counter() - started, etag, has_bom)
+
+
+def rules_of(care: Care) -> Rules:
+    """What the clinic's dialect says; without one, what changes nothing."""
+    return care.dialect.rules if isinstance(care.dialect, Dialect) else Rules()
+
+
+def _stamped(answer: object, into: Any, etag: str, rules: Rules) -> object:
+    """A record with its entity tag as stamp, where the dialect says that stamps travel so."""
+    is_record = isinstance(answer, dict) and get_origin(into) is not Page
+    if etag and is_record and rules.concurrency == "etag" and has_stamp(into):
+        return {STAMP: etag, **cast("dict[str, object]", answer)}
+    return cast("object", answer)
+
+
+STAMP = "concurrencyStamp"
+
+
+def has_stamp(record: type[object]) -> bool:
+    """Whether records of this kind have a stamp."""
+    return any(member.name == STAMP for member in members_of(record))

@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 import requests
-from bs4 import BeautifulSoup
 from requests.adapters import HTTPAdapter, Retry
 
-from portal.config.settings import Settings
-from portal.config.tenants import load_tenants
-from portal.demo.stack import portal_environment, tenants_file
 from portal.operate.conform import command
 from portal.operate.conform import sign_in as sign_in_module
 from portal.operate.conform.command import Options, run
@@ -33,25 +28,13 @@ from portal.signin.flow import Started
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.clock import Clock
+from tests.support.conforming import AtTheClinic, Outcome
 from tests.support.dialect import Dialect, DialectProxy
-from tests.support.stack import PASSWORD, SECRETS, CareService, free_port
-from tests.support.visitor import LocalSession
+from tests.support.stack import CareService, free_port
 
+FORMS = "GET /api/care/consent-forms"
+FORM = f"{FORMS}/{{id}}"
 EPISODE = "GET /api/patient-portal/episodes/{episodeId}"
-
-
-def sign_in_at(address: str, name: str) -> str:
-    """What a person does in their browser: the address at which it ends, with the answer in it."""
-    http = LocalSession()
-    page = http.get(address)
-    form = BeautifulSoup(page.content, "html.parser").select_one("form:has(input[name=password])")
-    assert form is not None, page.text[:300]
-    fields = {str(one["name"]): str(one.get("value", "")) for one in form.select("input[name]")}
-    fields |= {"username": name, "password": PASSWORD}
-    answer = http.post(urljoin(page.url, str(form["action"])), fields, allow_redirects=False)
-    while "state=" not in (where := urljoin(answer.url, answer.headers["Location"])):
-        answer = http.get(where, allow_redirects=False)
-    return where
 
 
 def reread(visits: list[Visit], change: Any) -> Report:
@@ -69,52 +52,16 @@ def of(report: Report, endpoint: str) -> Verdict:
     return next(one for one in report.verdicts if one.endpoint == endpoint)
 
 
-@dataclass
-class Outcome:
-    """What a run said, wrote and ended with."""
-
-    status: int
-    text: str
-    report: dict[str, Any]
-    proposal: str
-    folder: Path
-
-    def of(self, endpoint: str) -> dict[str, Any]:
-        return next(one for one in self.report["endpoints"] if one["endpoint"] == endpoint)
-
-
-class Operator:
-    """Somebody who runs the command before a proxy, and signs in as one of the sample people."""
+class Operator(AtTheClinic):
+    """Somebody who runs the command before a proxy that can speak otherwise."""
 
     def __init__(self, service: CareService, folder: Path) -> None:
         self.proxy = DialectProxy(service.base_url, Dialect())
-        self.folder = folder
-        tenants = folder / "tenants.toml"
-        told = tenants_file(service.plan).replace(
-            f'base_url = "{service.base_url}"', f'base_url = "{self.proxy.base_url}"'
-        )
-        tenants.write_text(told)
-        there = replace(service.plan, data=folder)
-        self.settings = Settings.from_env({**service.plan.secrets, **portal_environment(there, tenants)})
+        super().__init__(service, folder, self.proxy.base_url)
 
     def conform(self, name: str = "nora", change: Any = None, **options: Any) -> Outcome:
-        said: list[str] = []
-        out, proposed = self.folder / "report.json", self.folder / "proposed.toml"
-
-        def paste() -> str:
-            return sign_in_at(
-                next(line.strip() for line in "\n".join(said).splitlines() if "http" in line), name
-            )
-
         with self.proxy.speaking(change=change):
-            status = run(
-                self.settings,
-                Options("riverside", json=out, propose=proposed, html=self.folder / "report.html", **options),
-                say=said.append,
-                paste=paste,
-            )
-        text = "\n".join(said)
-        return Outcome(status, text, json.loads(out.read_text()), proposed.read_text(), self.folder)
+            return super().conform(name, **options)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +128,9 @@ def test_what_is_called_otherwise_is_found_and_nothing_else(visits: list[Visit])
         ),
     ]
     assert {"EmbryoStorage.reasonForHold", "Episode.warnings"} < of(found, EPISODE).unknown.keys()
-    assert any("show no warnings" in loss for loss in of(found, EPISODE).losses)
+    assert "Episode.alerts: warnings: none is shown without it (on episodes, home, storage)" in (
+        of(found, EPISODE).losses
+    )
     assert not of(found, "GET /api/messaging/getconversations").has_gap
     assert tomllib.loads(found.proposal.toml()) == {
         "members": {
@@ -275,7 +224,7 @@ def test_no_value_and_no_token_stands_in_what_is_written(
         if "episodes" not in path:
             return answer
         del answer["alerts"]
-        return {**answer, "stage": "DoloresStage"}
+        return {**answer, "stage": "Dolores said so"}
 
     (operator.folder / "store.db").unlink(missing_ok=True)
     found = operator.conform(change=change)
@@ -305,6 +254,42 @@ def test_values_are_said_to_who_asks_for_them(visits: list[Visit]) -> None:
     assert "DoloresStage" not in found.text() + found.html() + found.json().decode()
     loud = replace(found, with_values=True)
     assert all("DoloresStage" in one for one in (loud.text(), loud.html(), loud.json().decode()))
+
+
+def test_a_code_stands_in_the_proposal_alone(visits: list[Visit]) -> None:
+    def change(_method: str, path: str, answer: Any) -> Any:
+        return (
+            {**answer, "stage": "X-17", "status": "STATUS_ENTERED_IN_ERROR"} if "episodes" in path else answer
+        )
+
+    found = reread(visits, change)
+    assert found.status == 2
+    assert "# decide: enumerations.EpisodeStage: 'X-17' is one of " in found.proposal.toml()
+    assert "X-17" not in found.text() + found.html() + found.json().decode()
+    assert tomllib.loads(found.proposal.toml()) == {
+        "enumerations": {"CareStatus": {"EnteredInError": "STATUS_ENTERED_IN_ERROR"}}
+    }
+
+
+@pytest.mark.parametrize("empty", [None, []])
+def test_a_form_without_any_text_is_reported_where_it_is_read_by_itself(
+    visits: list[Visit], empty: list[object] | None
+) -> None:
+    """A list that brings the text along doesn't make up for it, and one that doesn't is as good."""
+
+    def change(is_left_out: bool) -> Any:
+        return lambda _method, path, answer: (
+            {**answer, "body": empty, "fileId": None}
+            if is_left_out and path.endswith("forms/{id}")
+            else answer
+        )
+
+    assert of(reread(visits, change(False)), FORM).without_text == 0
+    found = reread(visits, change(True))
+    assert of(found, FORM).without_text == 5
+    assert "without any text: 5" in found.text()
+    assert found.status == 1
+    assert not of(found, FORMS).has_gap
 
 
 def test_acts_are_for_the_sandbox_that_is_named(
@@ -368,16 +353,6 @@ def test_the_answer_comes_back_to_a_loopback_port(
 
 def test_a_proposed_dialect_leaves_nothing_missing(operator: Operator) -> None:
     found = operator.conform("elif", change=far)
-    (operator.folder / "far.toml").write_text(found.proposal)
-    tenants = operator.folder / "far-tenants.toml"
-    told = (operator.folder / "tenants.toml").read_text()
-    tenants.write_text(
-        told.replace("[tenants.riverside]\n", '[tenants.riverside]\ndialect = "far.toml"\n', 1)
-    )
-    usual = operator.settings
-    operator.settings = replace(usual, tenants=load_tenants(tenants, SECRETS))
-    try:
+    with operator.speaking(found.proposal):
         again = operator.conform("elif", change=far)
-    finally:
-        operator.settings = usual
     assert again.status == 0, again.text + again.proposal

@@ -1,0 +1,251 @@
+"""What an API tells only when it is asked: where its addresses begin, what parameters are called, how it refuses.
+
+Everything here reads. A parameter is learnt by what it does: it is asked for by the portal's own name first, then by likely
+ones, until an answer is narrowed as it should be.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from portal.operate.conform.walk import LISTS, Visit, call, json_of, records, rules_of
+from portal.services import endpoints
+from portal.services.answers.shape import UNREAD
+from portal.services.client import Care
+from portal.services.dialects.dialect import Dialect
+from portal.services.dialects.naming import STYLES, folded, words
+from portal.services.dialects.writing import SORTING
+from portal.services.endpoints import Endpoint
+from portal.services.records.consents import ConsentForm
+
+MOST_CALLS = 80
+_LIKELY: Mapping[str, tuple[str, ...]] = {
+    "MaxResultCount": ("limit", "per_page", "size", "page_size", "take", "top", "count", "rows"),
+    "Filter": ("q", "search", "query", "text", "keyword", "term"),
+    "Sorting": ("sort", "order", "order_by", "sort_by"),
+    "PatientId": ("patient", "subject"),
+}
+_OFFSETS = ("offset", "skip", "start", "from")
+_PAGES = ("page", "page_number", "page_no", "page_index", "p")
+_SORTED_BY = "procedureDate"
+_NOWHERE = "zqxjkv"
+"""A word that no record has."""
+
+
+@dataclass(slots=True)
+class Learned:
+    """What asking taught. `parameters` has what answered as it should, by the portal's name for it; `untold` what didn't.
+
+    `statuses` says what a status means, `code_at` where in a refusal its code may stand.
+    """
+
+    base_path: str = ""
+    addresses: dict[str, str] = field(default_factory=dict[str, str])
+    parameters: dict[str, str] = field(default_factory=dict[str, str])
+    untold: list[str] = field(default_factory=list[str])
+    paging: str = "offset"
+    first_page: int = 1
+    sorting: str = "field desc"
+    statuses: dict[int, int] = field(default_factory=dict[int, int])
+    code_at: list[str] = field(default_factory=list[str])
+    calls: int = 0
+
+    def style(self) -> str:
+        """The style of the parameters whose names tell one: filters first, paging is often called on its own."""
+        order = ("PatientId", "MaxResultCount", "SkipCount", "Filter", "Sorting")
+        for ours in order:
+            theirs = self.parameters.get(ours)
+            fitting = [
+                name for name, spell in STYLES.items() if spell(ours) == theirs and name != "UPPER_CASE"
+            ]
+            if len(fitting) == 1:
+                return fitting[0]
+        return "PascalCase"
+
+
+# ── addresses ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
+    """Find out where the API's addresses begin where it answers ours by 404: `bases` are the paths to try.
+
+    A base stands before an address, or in the place of its first two names ("/api/care"). Returns a client that calls there.
+    """
+    learned, found = Learned(), dict[str, str]()
+    if not bases:
+        return care, learned
+    for endpoint, into, _query in LISTS:
+        prefix = _prefix(endpoint)
+        if prefix in found or call(care, endpoint, into).status != 404:
+            continue
+        tried = [(one, instead) for one in bases for instead in (one + prefix, one)]
+        for one, instead in tried:
+            if call(_there(care, "", {prefix: instead}), endpoint, into).is_good:
+                found[prefix] = instead
+                if instead == one + prefix:
+                    learned.base_path = learned.base_path or one
+                break
+    if not found:
+        return care, learned
+    base = learned.base_path
+    if not all(instead.startswith(f"{base}/") for instead in found.values()):
+        base = learned.base_path = ""
+    learned.addresses = {
+        prefix: instead.removeprefix(base) for prefix, instead in found.items() if instead != base + prefix
+    }
+    return _there(care, base, learned.addresses), learned
+
+
+def _prefix(endpoint: Endpoint) -> str:
+    return "/".join(endpoint.template.split("/")[:3])
+
+
+def _there(care: Care, base_path: str, addresses: Mapping[str, str]) -> Care:
+    rules = rules_of(care)
+    told = replace(rules, base_path=base_path or rules.base_path, addresses={**rules.addresses, **addresses})
+    return replace(care, dialect=Dialect(told))
+
+
+# ── parameters ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _List:
+    """One list of the API, asked again and again with other parameters."""
+
+    def __init__(self, care: Care, visit: Visit, learned: Learned) -> None:
+        as_usual = replace(
+            rules_of(care), query={}, query_style="PascalCase", paging="offset", sorting="field desc"
+        )
+        self._care = replace(care, dialect=Dialect(as_usual)) if care.dialect else care
+        self._visit, self._learned = visit, learned
+
+    def rows(self, **query: str | int) -> list[dict[str, Any]] | None:
+        """What comes with a query as it stands; None where it is refused, or where enough was asked."""
+        if self._learned.calls >= MOST_CALLS:
+            return None
+        self._learned.calls += 1
+        answer = call(self._care, self._visit.endpoint, self._visit.into, query=query)
+        return records(answer) if answer.is_good else None
+
+
+def ask_parameters(care: Care, visits: Iterable[Visit], learned: Learned, names: Mapping[str, str]) -> None:
+    """Learn what the parameters of lists are called. `names` are what the API calls members that are ours."""
+    listed = [one for one in visits if one.is_good and one.endpoint in _ASKED]
+    if not listed:
+        return
+    first = next((one for one in listed if one.endpoint is endpoints.LIST_CONSENTS), listed[0])
+    there = _List(care, first, learned)
+    every = there.rows() or []
+    if len(every) < 4:
+        learned.untold += [*_LIKELY, "SkipCount"]
+        return
+    limit = _first(care, there, "MaxResultCount", 2, every[:2])
+    _set(learned, "MaxResultCount", limit)
+    if limit:
+        _ask_paging(care, there, every, limit, learned)
+    _set(learned, "Filter", _first(care, there, "Filter", _NOWHERE, []))
+    patients = {str(id_) for one in every if (id_ := _value(one, "patientId", names))}
+    if len(patients) > 1:
+        of_one = [one for one in every if _value(one, "patientId", names) == min(patients)]
+        _set(learned, "PatientId", _first(care, there, "PatientId", min(patients), of_one))
+    _ask_sorting(care, there, every, names, learned)
+
+
+_ASKED = (endpoints.LIST_CONSENTS, endpoints.LIST_PROTOCOLS)
+
+
+def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> None:
+    """How the records after the first two are asked for: by how many to skip, or by the number of the page."""
+    for name in _names(care, "SkipCount", (*_OFFSETS, *_PAGES)):
+        got = there.rows(**{limit: 2, name: 1})
+        if got == every[1:3]:
+            learned.parameters["SkipCount"] = name
+            return
+        is_from_nought = got == every[2:4]
+        if is_from_nought or (got == every[:2] and there.rows(**{limit: 2, name: 2}) == every[2:4]):
+            learned.parameters["SkipCount"] = name
+            learned.paging, learned.first_page = "page", 0 if is_from_nought else 1
+            return
+    learned.untold.append("SkipCount")
+
+
+def _ask_sorting(
+    care: Care, there: _List, every: list[dict[str, Any]], names: Mapping[str, str], learned: Learned
+) -> None:
+    """How an order is asked for: upwards differs from the usual order, and from downwards."""
+    member = names.get(_SORTED_BY, _SORTED_BY)
+    if member == _SORTED_BY:
+        member = rules_of(care).name_of(ConsentForm, _SORTED_BY)
+    for name in _names(care, "Sorting", _LIKELY["Sorting"]):
+        for form, (up, down) in SORTING.items():
+            rows = there.rows(**{name: up.format(member)})
+            if rows and rows != every and there.rows(**{name: down.format(member)}) not in (None, rows):
+                learned.parameters["Sorting"], learned.sorting = name, form
+                return
+    learned.untold.append("Sorting")
+
+
+def _first(
+    care: Care, there: _List, ours: str, value: str | int, narrowed: list[dict[str, Any]]
+) -> str | None:
+    """The first name of a parameter by which an answer is narrowed as it should be."""
+    names = _names(care, ours, _LIKELY[ours])
+    return next((name for name in names if there.rows(**{name: value}) == narrowed), None)
+
+
+def _set(learned: Learned, ours: str, theirs: str | None) -> None:
+    if theirs:
+        learned.parameters[ours] = theirs
+    else:
+        learned.untold.append(ours)
+
+
+def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
+    """What a parameter may be called: as the dialect says, in each style, then what others call it."""
+    usual = [rules_of(care).parameter(ours), ours]
+    styled = [spell(ours) for name, spell in STYLES.items() if name != "UPPER_CASE"]
+    other = [spell(one) for one in likely for spell in (STYLES["snake_case"], STYLES["camelCase"])]
+    return list(dict.fromkeys([*usual, *styled, *other]))
+
+
+def _value(record: Mapping[str, object], ours: str, names: Mapping[str, str]) -> object:
+    wanted = {folded(ours), folded(names.get(ours, ours))}
+    return next((v for name, v in record.items() if folded(name.removeprefix(UNREAD)) in wanted), None)
+
+
+# ── a refusal ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ask_refusal(care: Care, learned: Learned) -> None:
+    """Ask for a record that doesn't exist, and see how that is said."""
+    refused = call(care, endpoints.READ_CONSENT, ConsentForm, ids={"id": str(uuid.uuid4())})
+    learned.calls += 1
+    rules = rules_of(care)
+    if refused.status in (410, 422) and refused.status not in rules.errors.statuses:
+        learned.statuses[refused.status] = 404
+    answer = json_of(refused.body) if refused.status and refused.status >= 400 else None
+    if rules.errors.code is None and isinstance(answer, dict):
+        paths = list(_leaves(cast("dict[str, object]", answer), ()))
+        if not any(".".join(path) in _UNDERSTOOD for path, _value in paths):
+            learned.code_at = [".".join(path) for path, value in paths if _is_code(path, value)]
+
+
+_UNDERSTOOD = ("error.code", "code", "error")
+
+
+def _leaves(value: Mapping[str, object], path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], object]]:
+    for name, one in value.items():
+        if isinstance(one, dict):
+            yield from _leaves(cast("dict[str, object]", one), (*path, name))
+        else:
+            yield (*path, name), one
+
+
+def _is_code(path: tuple[str, ...], value: object) -> bool:
+    """Whether a code may stand there: by its name, and because it is no sentence."""
+    is_short = isinstance(value, str | int) and not isinstance(value, bool) and " " not in str(value)
+    named = {word for name in path for word in words(name)}
+    return is_short and bool(named & {"code", "number", "reason", "rule", "key"})

@@ -1,0 +1,122 @@
+"""Values of enumerations that an API calls otherwise: what is beyond doubt is chosen, the rest is asked.
+
+A code is taken for a value of ours when it has the same words, be it with the enumeration's own name before them or in
+another form of the same word ("CANCELED", "STATUS_SIGNED"). Likeness alone isn't enough: "Unsigned" is much like "Signed".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import cast
+
+from portal.operate.conform.judge import choice_of
+from portal.services.answers.shape import Member
+from portal.services.decoding import Choice
+from portal.services.dialects.naming import STYLES, folded, words
+from portal.services.dialects.rules import Code
+
+_CODE = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
+"""What a code looks like: anything else may be somebody's words, and isn't written down."""
+
+_SAME_WORD = 0.85
+
+
+@dataclass(slots=True)
+class Codes:
+    """What was seen of each enumeration, by its name; `chosen` and `asked` are made of that by `decide`.
+
+    `asked` has the values of ours that a code may be.
+    """
+
+    seen: dict[str, set[Code]] = field(default_factory=dict[str, set[Code]])
+    choices: dict[str, type[Choice]] = field(default_factory=dict[str, type[Choice]])
+    chosen: dict[str, dict[str, Code]] = field(default_factory=dict[str, dict[str, Code]])
+    asked: dict[str, dict[Code, list[str]]] = field(default_factory=dict[str, dict[Code, list[str]]])
+
+    def see(self, member: Member, value: object) -> None:
+        """Take down a member's value, or values."""
+        choice = choice_of(member.type)
+        if choice is None:
+            return
+        for one in cast("list[object]", value) if isinstance(value, list) else [value]:
+            if isinstance(one, str | int) and not isinstance(one, bool) and one != "":
+                self.choices[choice.__name__] = choice
+                self.seen.setdefault(choice.__name__, set()).add(one)
+
+    def decide(self) -> None:
+        """Choose for each unknown code the value that it must be, or ask."""
+        for name, codes in self.seen.items():
+            choice = self.choices[name]
+            known = {choice(code).value for code in codes if choice(code).known}  # pyright: ignore[reportArgumentType]
+            strange = sorted((code for code in codes if not choice(code).known), key=str)  # pyright: ignore[reportArgumentType]
+            meant = {code: _meant(code, choice) for code in strange}
+            for code in strange:
+                if isinstance(code, str) and not _CODE.fullmatch(code):
+                    continue
+                one = meant[code]
+                rivals = [other for other in strange if meant[other] == one]
+                if one is not None and one not in known and len(rivals) == 1:
+                    self.chosen.setdefault(name, {})[one] = code
+                else:
+                    taken = known | {found for found in meant.values() if found}
+                    left = [value.value for value in choice if value.value not in taken]
+                    self.asked.setdefault(name, {})[code] = left or [value.value for value in choice]
+
+    def style(self) -> str | None:
+        """The style that values are written in, where it isn't ours; "integers" where all are numbers."""
+        pairs = [
+            (self.choices[name](code).value, code)  # pyright: ignore[reportArgumentType]
+            for name, codes in self.seen.items()
+            for code in codes
+            if self.choices[name](code).known  # pyright: ignore[reportArgumentType]
+        ]
+        if pairs and all(isinstance(code, int) for _ours, code in pairs):
+            return "integers"
+        other = [(ours, code) for ours, code in pairs if isinstance(code, str) and ours != code]
+        fitting = [
+            name
+            for name, spell in STYLES.items()
+            if other and all(spell(ours) == code for ours, code in other)
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def first_integer(self) -> int | None:
+        """Where counting begins; None where the numbers that came don't tell."""
+        whole = {name: {c for c in codes if isinstance(c, int)} for name, codes in self.seen.items()}
+        if any(0 in codes for codes in whole.values()):
+            return 0
+        return 1 if any(len(self.choices[name]) in codes for name, codes in whole.items()) else None
+
+
+def _meant(code: Code, choice: type[Choice]) -> str | None:
+    """The one value of ours that has the code's words; None where there is none, or more than one."""
+    if not isinstance(code, str):
+        return None
+    own = set(words(choice.__name__))
+    theirs = words(code)
+    bare = [word for word in theirs if word not in own] or theirs
+    found = [value.value for value in choice if _are_same(words(value.value), theirs, bare)]
+    return found[0] if len(found) == 1 else None
+
+
+def _are_same(ours: list[str], *others: list[str]) -> bool:
+    return any(len(ours) == len(one) and all(map(_is_same_word, ours, one)) for one in others)
+
+
+def _is_same_word(ours: str, theirs: str) -> bool:
+    if ours == theirs:
+        return True
+    alike = SequenceMatcher(None, folded(ours), folded(theirs)).ratio() >= _SAME_WORD
+    return alike and len(ours) > 4 and ours[:4] == theirs[:4]
+
+
+def questions(asked: Mapping[str, Mapping[Code, Iterable[str]]]) -> list[tuple[str, str]]:
+    """The questions about codes: the enumeration, and the question itself."""
+    return [
+        (name, f"enumerations.{name}: {code!r} is one of {', '.join(values)}, or of another meaning?")
+        for name, codes in sorted(asked.items())
+        for code, values in codes.items()
+    ]
