@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from portal.config.tenants import read_secret, time_zones
 from portal.services.decoding import Choice
 from portal.services.dialects.forms import EPOCH, Pattern
+from portal.services.dialects.lines import lines_of
 from portal.services.dialects.naming import STYLES, folded
 from portal.services.dialects.rules import Code, ErrorRules, Rules
 from portal.services.dialects.shapes import choices, members_of, query_names, records
@@ -73,7 +74,7 @@ def parse_dialect(text: str, environ: Mapping[str, str] | None = None, *, name: 
         document = cast("Table", tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise DialectError([f"{name}: is not TOML ({error})"]) from error
-    reader = _Reader(_lines(text), name, environ or {})
+    reader = _Reader(lines_of(text), name, environ or {})
     rules = reader.read(document)
     if reader.faults:
         raise DialectError([fault for _line, fault in sorted(reader.faults, key=lambda one: one[0])])
@@ -409,25 +410,3 @@ def _near(word: str, known: Iterable[str]) -> str:
     folded_names = {folded(one): one for one in known}
     found = get_close_matches(folded(word), folded_names, 1, 0.7)
     return f": is {folded_names[found[0]]} meant?" if found else ""
-
-
-_TABLE_LINE = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?$")
-_KEY_LINE = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
-_KEY = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
-
-
-def _lines(text: str) -> dict[tuple[str, ...], int]:
-    """The line of each table and key; those within an inline table have its own."""
-    found: dict[tuple[str, ...], int] = {}
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := _TABLE_LINE.match(line):
-            table = _parts(header[1])
-            found.setdefault(table, number)
-        elif key := _KEY_LINE.match(line):
-            found.setdefault((*table, *_parts(key[1])), number)
-    return found
-
-
-def _parts(key: str) -> tuple[str, ...]:
-    return tuple(part.strip("\"'") for part in _KEY.findall(key))
