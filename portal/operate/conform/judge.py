@@ -11,7 +11,7 @@ import msgspec
 from msgspec import inspect
 
 from portal.operate.conform.losses import loss_of
-from portal.operate.conform.walk import Visit, json_of
+from portal.operate.conform.walk import LISTS, Visit, json_of
 from portal.services import decoding
 from portal.services.answers.shape import Look, Member, kinds_within, look, members_of, records_in
 from portal.services.decoding import Page
@@ -27,6 +27,8 @@ SOMETIMES = frozenset(
     }
 )
 """Members that an API leaves out where there is none, or while the sex of an embryo isn't disclosed (docs/assumptions.md)."""
+
+_LISTS = frozenset(f"{endpoint.method} {endpoint.template}" for endpoint, _into, _query in LISTS)
 
 TEXT = frozenset({"ConsentForm.body", "ConsentForm.statements"})
 LIST_OF_FORMS = f"{LIST_CONSENTS.method} {LIST_CONSENTS.template}"
@@ -70,10 +72,15 @@ class Verdict:
         return bool(self.strictly or self.forgivingly or self.unreadable)
 
     @property
+    def is_nowhere(self) -> bool:
+        """Whether a list isn't there: it has no id that could be wrong, so its address is."""
+        return self.endpoint in _LISTS and "404" in self.statuses
+
+    @property
     def has_gap(self) -> bool:
         """Whether somebody at the portal loses something by it."""
         bad_status = any(not name.startswith(("2", "404", "403")) for name in self.statuses)
-        is_short = self.missing or self.without_text
+        is_short = self.missing or self.without_text or self.is_nowhere
         return bool(bad_status or self.unreadable or is_short or self.other_type or self.values)
 
 

@@ -97,6 +97,8 @@ class Report:
         return self.proposal.undecided if self.with_values else self.proposal.undecided_without_values
 
     def _details(self, one: Verdict) -> Iterator[str]:
+        if one.is_nowhere:
+            yield "nothing is at this address: see --base"
         if one.unreadable:
             yield f"can't be read: {_counted(one.unreadable)}"
         if one.missing:

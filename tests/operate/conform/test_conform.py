@@ -292,6 +292,13 @@ def test_a_form_without_any_text_is_reported_where_it_is_read_by_itself(
     assert not of(found, FORMS).has_gap
 
 
+def test_a_list_that_is_not_there_is_a_gap(visits: list[Visit]) -> None:
+    there = [replace(one, status=404, body=b"") if one.name == FORMS else one for one in visits]
+    verdict = next(one for one in judge(there, as_patient=False) if one.endpoint == FORMS)
+    assert verdict.is_nowhere
+    assert verdict.has_gap
+
+
 def test_acts_are_for_the_sandbox_that_is_named(
     operator: Operator, capsys: pytest.CaptureFixture[str]
 ) -> None:
