@@ -100,11 +100,15 @@ class NearDate:
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What home shows of the episodes: those that go on, else the last one; and storage dates that are near."""
+    """What home shows of the episodes: those that go on, else the last one; and storage dates that are near.
+
+    `has_embryos` says whether any embryo is stored, near its dates or not.
+    """
 
     views: tuple[EpisodeView, ...]
     storage: tuple[NearDate, ...]
     is_incomplete: bool
+    has_embryos: bool
 
     @property
     def episode_ids(self) -> list[str]:
@@ -222,7 +226,10 @@ def _treatment(found: Found, person: Person) -> Treatment:
     live = [view for view in views if not view.episode.is_ended]
     near = [one for episode in found.episodes for one in storage_dates(episode, today())]
     return Treatment(
-        tuple(live or views[:1]), tuple(sorted(near, key=lambda one: one.on)), found.is_incomplete
+        tuple(live or views[:1]),
+        tuple(sorted(near, key=lambda one: one.on)),
+        found.is_incomplete,
+        any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
     )
 
 

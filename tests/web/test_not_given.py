@@ -77,6 +77,7 @@ def test_parts_that_are_called_otherwise_are_said_not_to_be_given(person: Callab
         page = person(who).get(f"/episodes/{GRACES}/embryos").words
         assert "Not given by the clinic’s system" in page
         assert REASON in page
+    assert "hasn’t given the portal all dates of your stored embryos" in person("grace").get("/").words
     storage = person("grace").get("/storage").words
     assert REASON in storage
     assert storage.count("Not given by the clinic’s system") > 2
