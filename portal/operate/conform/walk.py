@@ -218,7 +218,7 @@ def call(
     except NotSignedIn:
         status, why = 401, "the token isn't accepted"
     except CircuitOpen:
-        why = "left in peace after several failures"
+        why = "not called after several failures"
     except Unavailable as error:
         why = str(error) or "no answer"
     except (CareError, msgspec.DecodeError) as error:

@@ -69,7 +69,7 @@ def members_of(record: type[object]) -> tuple[Member, ...]:
     """The members of a kind of record that an API may send, in the record's order."""
     shape = inspect.type_info(record)
     if not isinstance(shape, inspect.StructType):
-        raise TypeError(f"{record} is no record")
+        raise TypeError(f"{record} isn't a record")
     annotations = {one.encode_name: one.type for one in structs.fields(shape.cls)}
     return tuple(
         Member(one.encode_name, one.required, one.type, annotations[one.encode_name])
@@ -79,7 +79,7 @@ def members_of(record: type[object]) -> tuple[Member, ...]:
 
 
 def kinds_within(record: type[object]) -> dict[str, type[object]]:
-    """The kinds of record that stand in an answer, itself first; a `Page` is no kind, what it lists is."""
+    """The kinds of record that stand in an answer, itself first; a `Page` isn't a kind, what it lists is."""
     found: dict[str, type[object]] = {}
     _collect(get_args(record)[0] if get_origin(record) is Page else record, found)
     return found

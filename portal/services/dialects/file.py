@@ -157,7 +157,7 @@ class _Reader:
         for key in table:
             if key not in KEYS[where]:
                 path = (where, key) if where else (key,)
-                self.fault(path, f"is no setting of a dialect{_near(key, KEYS[where])}")
+                self.fault(path, f"isn't a setting of a dialect{_near(key, KEYS[where])}")
 
     def _one_of(self, table: Table, where: str, key: str, default: str, words: Iterable[str]) -> str:
         value = table.get(key, default)
@@ -235,12 +235,12 @@ class _Reader:
         for key, value in table.items():
             if not isinstance(value, dict):
                 if key not in every:
-                    self.fault(("members", key), f"is no member of any record{_near(key, every)}")
+                    self.fault(("members", key), f"isn't a member of any record{_near(key, every)}")
                 everywhere |= self._renamed(("members", key), key, value)
             elif key == FREE_MEMBERS or key in records():
                 by_record[key] = self._members_of(key, cast("Table", value))
             else:
-                self.fault(("members", key), f"is no record{_near(key, records())}")
+                self.fault(("members", key), f"isn't a record{_near(key, records())}")
         return everywhere, by_record
 
     def _members_of(self, record: str, table: Table) -> dict[str, str]:
@@ -249,7 +249,7 @@ class _Reader:
         for ours, theirs in table.items():
             where = ("members", record, ours)
             if record != FREE_MEMBERS and ours not in names:
-                self.fault(where, f"is no member of {record}{_near(ours, names)}")
+                self.fault(where, f"isn't a member of {record}{_near(ours, names)}")
             found |= self._renamed(where, ours, theirs)
         return found
 
@@ -263,7 +263,7 @@ class _Reader:
         found: dict[str, str] = {}
         for ours, theirs in table.items():
             if ours not in query_names():
-                self.fault(("query", ours), f"is no parameter of a query{_near(ours, query_names())}")
+                self.fault(("query", ours), f"isn't a parameter of a query{_near(ours, query_names())}")
             elif isinstance(theirs, str) and theirs:
                 found[ours] = theirs
             else:
@@ -274,7 +274,7 @@ class _Reader:
         name = table.get("zone", "UTC")
         if isinstance(name, str) and name in time_zones():
             return ZoneInfo(name)
-        self.fault(("times", "zone"), f"{name!r} is no IANA time zone such as Europe/London")
+        self.fault(("times", "zone"), f"{name!r} isn't an IANA time zone such as Europe/London")
         return ZoneInfo("UTC")
 
     def _form(self, table: Table, key: str, *, has_time: bool) -> str:
@@ -346,7 +346,7 @@ class _Reader:
             else:
                 self.fault(
                     ("absent_means_none",),
-                    f"{name} is no member that may be missing{_near(name, known.values())}",
+                    f"{name} isn't a member that may be missing{_near(name, known.values())}",
                 )
         return frozenset(found)
 
@@ -367,7 +367,9 @@ class _Reader:
                 found[key] = self._codes(key, cast("Table", value), values, rules)
             else:
                 near = _near(key, [*choices(), *texts])
-                self.fault(("enumerations", key), f"is no enumeration, and no member that holds text{near}")
+                self.fault(
+                    ("enumerations", key), f"is neither an enumeration nor a member that holds text{near}"
+                )
         return found
 
     def _choice_of(self, key: str) -> type[Choice] | None:
@@ -383,7 +385,7 @@ class _Reader:
             where = ("enumerations", key, ours)
             codes = cast("list[object]", given) if isinstance(given, list) else [given]
             if values is not None and ours not in values:
-                self.fault(where, f"is no value of {key}{_near(ours, values)}")
+                self.fault(where, f"isn't a value of {key}{_near(ours, values)}")
             elif not codes or not all(_is_code(code) for code in codes):
                 self.fault(where, "is a text or a whole number, or a list of such: the first is sent")
             else:

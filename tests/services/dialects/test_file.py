@@ -49,7 +49,7 @@ Authorization = "x"
     assert lines == sorted(lines)
     for line, words in (
         (2, "base_path: is a path"),
-        (3, "colour: is no setting"),
+        (3, "colour: isn't a setting"),
         (4, "is Episode.alerts meant?"),
         (6, "names.members: is one of camelCase"),
         (8, "is concurrencyStamp meant?"),

@@ -63,7 +63,7 @@ def test_check_names_every_fault_before_anything_starts(
     assert __main__.main() == 2
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith(
-        f"{path}:2: members.Patient.firstNam: is no member of Patient: is firstName meant?"
+        f"{path}:2: members.Patient.firstNam: isn't a member of Patient: is firstName meant?"
     )
     assert told[1].startswith(f"{path}:4: times.days:")
     path.write_text("bom = true")
