@@ -54,7 +54,7 @@ def test_no_page_of_a_patient_scrolls_sideways(visit: SignIn, long_words: None) 
     home = visit("amelia")
     page = home.page
     found: list[str] = []
-    for language, pages in (("en", PAGES), ("es", PAGES[:10:2]), ("ar", PAGES[1::2])):
+    for language, pages in (("en", PAGES), ("es", PAGES[::2]), ("ar", PAGES[1::2])):
         if language != "en":
             page.evaluate(
                 "(code) => document.querySelector(`button[name=language][value=${code}]`).click()", language
