@@ -347,13 +347,12 @@ def test_an_enquirer_books_by_the_link_without_signing_in(
 
 def test_an_administrator_removes_a_connection_by_typing_its_name(person: Person) -> None:
     page = person("ada").go(f"/emr-endpoints/{LEGACY}/remove")
-    name = page.page.get_by_label("Type the name of the connection")
-    heading = page.page.get_by_role("heading", level=1).inner_text()
-    called = heading.removeprefix("Remove “").removesuffix("”?")
-    name.fill(called[:-1])
+    typed = "Type the name of the connection"
+    name = page.page.locator("main dd bdi").first.inner_text()
+    page.page.get_by_label(typed).fill(name[:-1])
     wrong = go_on(page)
     expect(wrong.page.locator(".error-summary")).to_be_visible()
-    wrong.page.get_by_label("Type the name of the connection").fill(called)
+    wrong.page.get_by_label(typed).fill(name)
     removed = go_on(wrong)
     expect(removed.page.get_by_role("heading", level=1)).to_have_text("The connection is removed")
 
