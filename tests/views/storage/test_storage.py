@@ -111,7 +111,7 @@ def test_each_embryo_has_its_three_dates_and_near_ones_come_first(grace: Visitor
     assert "5 embryos in storage. Next date:" in page.words and "payment for GO-3." in page.words
     assert "In 18 days" not in cards[1].get_text()
     assert "On hold" in cards[-1].get_text()
-    assert "Embryo GO-5" in page.words.partition("Not in storage any more")[2]
+    assert "Embryo GO-5" in page.words.partition("No longer in storage")[2]
 
 
 @pytest.mark.parametrize("path", ["/storage", f"/storage/{embryo('GO-3')}?episode={EPISODE}"])
