@@ -34,7 +34,7 @@ from portal.views.episodes.lookup import Found, mentioned, read_episodes, rememb
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import Opened, show_recent
 from portal.views.storage.view import nearness, paid_until
-from portal.web import audit, bell
+from portal.web import audit, bell, preferred_name
 from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
@@ -119,8 +119,7 @@ class Treatment:
 class NeedsPage(Page, template="home/needs.html"):
     """What needs a patient, by region; a region that couldn't be read is its error.
 
-    `is_part` when htmx asked for one region: the others are None then. `called` is how their record says that they want
-    to be called.
+    `is_part` when htmx asked for one region: the others are None then.
     """
 
     consents: tuple[Item, ...] | CareError | None = None
@@ -129,7 +128,6 @@ class NeedsPage(Page, template="home/needs.html"):
     news: tuple[Notification, ...] | CareError | None = None
     is_done: bool = False
     is_part: bool = True
-    called: str = ""
     is_new: bool = False
 
     def shown(self) -> dict[str, list[str]]:
@@ -155,6 +153,8 @@ def _needs(care: Care, person: Person) -> NeedsPage:
     consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
     messages = talks if isinstance(talks, CareError) else _unread(talks)
     treatment = found if isinstance(found, CareError) else _treatment(found, person)
+    if isinstance(found, Found) and (record := found.record_of(person.sub)):
+        preferred_name.learn(record)
     if not isinstance(news, CareError):
         bell.learn(person, unread_among(news))
     return NeedsPage(
@@ -165,14 +165,7 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         is_done=consents == () and messages == (),
         is_part=False,
         is_new=help.is_new(),
-        called=_called(treatment),
     )
-
-
-def _called(treatment: Treatment | CareError) -> str:
-    """The name that one's own treatment calls one by; empty where none was read."""
-    views = () if isinstance(treatment, CareError) else treatment.views
-    return next((view.patient_called for view in views if view.is_own), "")
 
 
 def _with_mentioned(

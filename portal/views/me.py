@@ -25,7 +25,7 @@ from portal.views.patients import (
     tidy_contact,
     with_contact,
 )
-from portal.web import audit
+from portal.web import audit, preferred_name
 from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
@@ -57,6 +57,7 @@ def save(care: Care, person: Person) -> Response:
     result = save_edit(_editing(care, person), mine.patient)
     if not isinstance(result, Saved):
         return _page(mine, result)
+    preferred_name.learn(result.record)
     toast(_("Your details are saved.") if result.is_changed else _("Nothing was changed."))
     if wants("details"):
         return _page(mine, open_form(_editing(care, person), result.record))
@@ -86,6 +87,7 @@ def _mine(care: Care, person: Person) -> Mine:
     if not held:
         raise Unavailable("an episode can't be read") if found.is_incomplete else NotFound
     patient = held[0][1]
+    preferred_name.learn(patient)
     related = {
         one.id: Related(one, episode.id)
         for episode, _patient in held

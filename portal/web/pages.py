@@ -25,11 +25,13 @@ from portal.state.sessions import Person
 class Frame:
     """What the frame around every page is made of (templates/base.html).
 
-    `unreadable` is how many records of lists were left out of the page, because they couldn't be read.
+    `called` is what the person likes to be called; `unreadable` how many records of lists were left out of the page,
+    because they couldn't be read.
     """
 
     tenant: Tenant | None
     person: Person | None
+    called: str
     locale: str
     here: str
     direction: str

@@ -14,6 +14,7 @@ from portal.signin.flow import local_path
 from portal.web import bell, clinic_contact, filters, glossary, headers, htmx, locale_selector, templates
 from portal.web.navigation import navigation
 from portal.web.pages import Frame
+from portal.web.preferred_name import preferred_name
 from portal.web.routing import own_address
 
 
@@ -59,6 +60,7 @@ def _context() -> dict[str, object]:
     frame = Frame(
         tenant=tenant,
         person=person,
+        called=preferred_name(person) if person else "",
         locale=language(),
         # Where to come back to; an address with control characters in it leads home instead.
         here=local_path(own_address()),

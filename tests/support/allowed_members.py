@@ -7,6 +7,9 @@ when a page should show it, and none because a test asks for it.
 
 from __future__ import annotations
 
+PATIENTS_FRAME: str = "me: firstName preferredName"
+"""What the person's menu says on each of a patient's pages; no PDF and no calendar has one."""
+
 PATIENTS: dict[str, str] = {
     "/": (
         "Alert: text; Appointment: kind location; ConsentForm: title; Conversation: subject; "

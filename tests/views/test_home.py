@@ -138,7 +138,7 @@ def stopped(tmp_path: Path) -> Iterator[Any]:
 
 def test_what_cannot_be_shown_is_said_and_offered_again(stopped: Any) -> None:
     page = stopped.get("/")
-    assert page.heading == "Hello, Amelia", "the record's own name for her can't be read"
+    assert page.heading == "Hello, Millie", "the session keeps what her record calls her"
     for region in ("consents", "messages", "treatment", "news"):
         failed = page.soup.select_one(f"#{region} [data-state=failed]")
         assert failed is not None and "can’t be shown right now" in failed.get_text(" ")

@@ -50,6 +50,8 @@ def test_i_see_what_the_clinic_keeps_and_change_how_it_reaches_me(
     assert "Your details are saved." in saved.text
     assert dict(saved.form("/me").fields())["phone_number"] == "07700 900999"
     assert (stored(service, "phone_number"), stored(service, "preferred_name")) == ("+447700900999", "Mel")
+    for page in (saved, amelia.get("/help")):
+        assert [one.get_text(strip=True) for one in page.select(".menu-name")] == ["Mel"]
 
 
 @pytest.mark.asvs("8.2.3", "8.3.1", "15.3.3")

@@ -31,6 +31,7 @@ from portal.services.records.consents import ConsentForm
 from portal.services.records.conversations import Conversation
 from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
+from portal.services.records.patients import Patient
 from portal.state.sessions import Person
 
 T = TypeVar("T")
@@ -52,6 +53,10 @@ class Found:
         """Those that go on first, then by their start, the newest first."""
         by_start = sorted(self.episodes, key=lambda e: e.start_date or date.min, reverse=True)
         return sorted(by_start, key=lambda e: e.is_ended)
+
+    def record_of(self, sub: str) -> Patient | None:
+        """The record of the person `sub`, out of the newest episode that holds it; else None."""
+        return next((patient for e in self.newest_first if (patient := e.patient_of(sub))), None)
 
 
 def remembered() -> list[str]:

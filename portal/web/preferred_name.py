@@ -1,0 +1,24 @@
+"""What the person likes to be called: as their own record says, else as they signed in.
+
+A patient's record is read on few pages; the name that it gives is kept in the session, so that all pages say the same.
+"""
+
+from __future__ import annotations
+
+from portal.context import session
+from portal.services.records.patients import Patient
+from portal.state.sessions import Person
+
+_CALLED = "called"
+
+
+def learn(record: Patient) -> None:
+    """Keep what the person's own record says; the session is written when that has changed alone."""
+    here = session()
+    if here.get(_CALLED) != record.called:
+        here[_CALLED] = record.called
+
+
+def preferred_name(person: Person) -> str:
+    """Return what to call this person, whose session this is."""
+    return session().get(_CALLED) or person.given_name or person.name
