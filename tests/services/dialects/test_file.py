@@ -58,7 +58,7 @@ Authorization = "x"
         (16, "lists.first_page: is a whole number"),
         (18, "is Pending meant?"),
         (20, "times.days: is iso, epoch_s"),
-        (21, "no IANA time zone"),
+        (21, "isn't an IANA time zone"),
         (23, "values.booleans"),
         (25, "headers.Authorization"),
         (27, "no address of the specification"),
