@@ -42,6 +42,7 @@ def make_app(name: str) -> Flask:
     prepare(app.jinja_env, nonce=_nonce, gettext=gettext, format_date=format_date)
     app.context_processor(_flasks_frame)
     app.add_url_rule("/episodes", "episodes.index", lambda: "")
+    app.add_url_rule("/notifications", "notifications.index", lambda: "")
     for tab in TABS:
         if tab != "consents":
             app.add_url_rule(f"/episodes/<episode_id>/{tab}", tab, lambda episode_id: "")

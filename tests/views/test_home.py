@@ -104,7 +104,7 @@ def test_staff_see_the_consents_needed_first_with_words_for_their_dates(nora: An
     assert page.heading == "Worklist"
     rows = [row.get_text(" ") for row in page.select("#consents tbody tr")]
     assert len(rows) > 3
-    assert any(word in rows[0] for word in ("Needed today", "Procedure date has passed", "Needed tomorrow"))
+    assert any(word in rows[0] for word in ("Needed today", "Date has passed", "Needed tomorrow"))
     counts = [link.get_text(" ", strip=True) for link in page.select("#consents .chips a")]
     assert [re.sub(r"[0-9]+", "n", one) for one in counts] == [
         *("Mine n", "Late or today n", "This week n", "No date n", "All that wait n", "All forms")

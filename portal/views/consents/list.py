@@ -101,7 +101,7 @@ def due(form: ConsentForm) -> Due | None:
         return None
     days = (form.procedure_date - today()).days
     if days < 0:
-        return Due(_("Procedure date has passed"), "urgent")
+        return Due(_("Date has passed"), "urgent")
     if days == 0:
         return Due(_("Needed today"), "urgent")
     if days == 1:
