@@ -44,6 +44,9 @@ def ada(portal: PortalThread) -> Visitor:
 def row_of(visitor: Visitor, endpoint: str) -> str:
     page = visitor.get("/clinic-system")
     assert page.heading == "How the clinic’s system answers"
+    for place in page.select("wbr"):  # where a long word may break
+        place.decompose()
+    page.soup.smooth()
     rows = [" ".join(row.get_text(" ").split()) for row in page.select("tbody tr")]
     return next((row for row in rows if row.startswith(endpoint + " ")), "")
 
