@@ -220,7 +220,9 @@ STAFF: dict[str, str] = {
         "dateOfBirth email emergencyContact.name emergencyContact.phoneNumber "
         "emergencyContact.relation firstName lastName mrn phoneNumber preferredName"
     ),
-    "/prospects/<record:prospect_id>/book": "Physician: locationName name specialty title",
+    "/prospects/<record:prospect_id>/book": (
+        "Notification: data.firstName data.lastName; Physician: locationName name specialty title"
+    ),
     "/prospects/<record:prospect_id>/merge": (
         "Conversation: subject; Message: senderName; "
         "Notification: body data.email data.firstName data.interest data.lastName data.phoneNumber "
