@@ -17,10 +17,9 @@ from playwright.sync_api import Browser
 from werkzeug.exceptions import HTTPException
 
 from portal.careservice.ids import sample_id
-from portal.demo.stack import tenants_file
 from tests.browser.album import LANGUAGES, Leaf
 from tests.browser.looking import Looker, looker
-from tests.support.dialect import Dialect, DialectProxy
+from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
 from tests.web.test_call_budget import route_of
@@ -67,10 +66,7 @@ def portal(service: CareService) -> Iterator[PortalThread]:
     """The portal, before an API whose every word is long."""
     change = Dialect(change=lambda method, _path, answer: lengthened(answer) if method == "GET" else answer)
     proxy = DialectProxy(service.base_url, change)
-    tenants = service.plan.data / "long.toml"
-    base_url = f'base_url = "{service.base_url}"'
-    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
-    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    running = portal_behind(service, proxy)
     yield running
     running.stop()
     proxy.stop()

@@ -19,6 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from portal.demo.stack import tenants_file
+from tests.support.stack import CareService, PortalThread
+
 SECRET_WORDS = "Zugriff verweigert durch Regel 4711 in Modul Kern"
 """In the message of every failure: no page may ever show it."""
 
@@ -239,6 +242,14 @@ class DialectProxy:
 
 
 _OF_ONE_HOP = {"connection", "content-length", "transfer-encoding", "server", "date", "keep-alive", "host"}
+
+
+def portal_behind(service: CareService, proxy: DialectProxy) -> PortalThread:
+    """The portal, whose care API is the proxy; people sign in at the service itself."""
+    tenants = service.plan.data / f"behind-{proxy.server.server_port}.toml"
+    own, others = (f'base_url = "{address}"' for address in (service.base_url, proxy.base_url))
+    tenants.write_text(tenants_file(service.plan).replace(own, others))
+    return PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
 
 
 def _forward(

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from portal.demo.stack import tenants_file
-from tests.support.dialect import Dialect, DialectProxy
+from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
@@ -27,10 +26,7 @@ def change(_method: str, path: str, answer: Any) -> Any:
 def portal(service: CareService) -> Iterator[PortalThread]:
     """The portal, before an API that calls warnings otherwise and has a stage of its own."""
     proxy = DialectProxy(service.base_url, Dialect(change=change))
-    tenants = service.plan.data / "changed.toml"
-    base_url = f'base_url = "{service.base_url}"'
-    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
-    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    running = portal_behind(service, proxy)
     yield running
     running.stop()
     proxy.stop()

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from portal.demo.stack import tenants_file
-from tests.support.dialect import Dialect, DialectProxy
+from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.marks import source_of
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
@@ -41,10 +40,7 @@ def without(_method: str, _path: str, answer: Any) -> Any:
 def portal(service: CareService) -> Iterator[PortalThread]:
     """The portal, before an API that leaves all this out for everybody."""
     proxy = DialectProxy(service.base_url, Dialect(change=without))
-    tenants = service.plan.data / "bare.toml"
-    base_url = f'base_url = "{service.base_url}"'
-    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
-    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    running = portal_behind(service, proxy)
     yield running
     running.stop()
     proxy.stop()

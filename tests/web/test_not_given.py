@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.demo.stack import tenants_file
 from portal.services.answers.shape import kinds_within, members_of
 from portal.services.records.episodes import Episode
-from tests.support.dialect import Dialect, DialectProxy
+from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
@@ -51,10 +50,7 @@ def proxy(service: CareService) -> Iterator[DialectProxy]:
 
 @pytest.fixture(scope="module")
 def portal(service: CareService, proxy: DialectProxy) -> Iterator[PortalThread]:
-    tenants = service.plan.data / "renamed.toml"
-    base_url = f'base_url = "{service.base_url}"'
-    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
-    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    running = portal_behind(service, proxy)
     yield running
     running.stop()
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from portal.demo.stack import tenants_file
-from tests.support.dialect import Dialect, DialectProxy
+from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.marks import source_of
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
@@ -88,10 +87,7 @@ oddity = Oddity()
 @pytest.fixture(scope="module")
 def portal(service: CareService) -> Iterator[PortalThread]:
     proxy = DialectProxy(service.base_url, Dialect(change=oddity))
-    tenants = service.plan.data / "odd.toml"
-    base_url = f'base_url = "{service.base_url}"'
-    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
-    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    running = portal_behind(service, proxy)
     yield running
     running.stop()
     proxy.stop()

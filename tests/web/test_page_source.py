@@ -12,9 +12,8 @@ import pytest
 from werkzeug.exceptions import HTTPException
 
 from portal.careservice.sample.people import PEOPLE, SamplePerson
-from portal.demo.stack import tenants_file
 from tests.support.allowed_members import NO_TEXT, PATIENTS, PATIENTS_FRAME, ROLES_ALONE, STAFF, members
-from tests.support.dialect import Dialect, DialectProxy
+from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.drafts import drafts
 from tests.support.marks import UNKNOWN, Marks, source_of, unmarked
 from tests.support.stack import CareService, PortalThread
@@ -38,10 +37,7 @@ def portal(service: CareService, marks: Marks) -> Iterator[PortalThread]:
     proxy = DialectProxy(
         service.base_url, Dialect(change=marks.answer, file_name=f"{marks.of('Content.name')}.pdf")
     )
-    tenants = service.plan.data / "marked.toml"
-    base_url = f'base_url = "{service.base_url}"'
-    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
-    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    running = portal_behind(service, proxy)
     yield running
     running.stop()
     proxy.stop()

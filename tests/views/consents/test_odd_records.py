@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from portal.demo.stack import tenants_file
-from tests.support.dialect import Dialect, DialectProxy
+from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import fresh_form, signatures, to_step
 from tests.support.stack import CareService, PortalThread
 
@@ -28,10 +27,7 @@ def proxy(service: CareService) -> Iterator[DialectProxy]:
 @pytest.fixture(scope="module")
 def portal(service: CareService, proxy: DialectProxy) -> Iterator[PortalThread]:
     """The portal, whose care API is the proxy; people sign in at the service itself."""
-    tenants = service.plan.data / "behind-a-proxy.toml"
-    base_url = f'base_url = "{service.base_url}"'
-    tenants.write_text(tenants_file(service.plan).replace(base_url, f'base_url = "{proxy.base_url}"'))
-    running = PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
+    running = portal_behind(service, proxy)
     yield running
     running.stop()
 
