@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,7 @@ from portal.careservice.identity.tables import Client, Grant, Person
 from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import new_id, sample_id
 from portal.careservice.settings import Settings
-from tests.support.postgres import database_url
+from tests.support.postgres import copy_of, database_url
 
 
 class Clinic:
@@ -93,10 +97,20 @@ def settings_for(url: str, **more: Any) -> Settings:
 
 def new_clinic(folder: Path) -> Clinic:
     """A service with the sample records, at the present moment."""
+    settings = settings_for(copy_of(_sample(), folder / "care.db"))
+    return clinic_of(settings, database.connect(settings.database_url))
+
+
+@cache
+def _sample() -> str:
+    """The URL of a database with the sample records, filled once for this process and copied for each clinic."""
+    folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = settings_for(database_url(folder / "care.db"))
     engine = database.connect(settings.database_url)
     bootstrap(engine, settings)
-    return clinic_of(settings, engine)
+    engine.dispose()
+    return settings.database_url
 
 
 def clinic_of(settings: Settings, engine: Engine) -> Clinic:
