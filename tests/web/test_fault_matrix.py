@@ -50,6 +50,8 @@ from tests.web.test_call_budget import (
 )
 
 PAGE_SECONDS = 3.0
+SLACK_SECONDS = 5.0
+"""For a machine that is busy with other tests; a page that waited for its calls in turn would take longer still."""
 FULL = bool(os.environ.get("CARE_TEST_FULL"))
 
 PATIENT_EDIT = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}"
@@ -208,7 +210,7 @@ def test_a_page_says_what_it_cannot_show(
         began = time.monotonic()
         page = visitor.request("GET", path, status=None, follow=False)
         took = time.monotonic() - began
-    assert took < PAGE_SECONDS + 1.5, f"{took:.1f} s"
+    assert took < PAGE_SECONDS + SLACK_SECONDS, f"{took:.1f} s"
     assert_honest(page, fault)
     if not needed:
         assert page.status == (303 if path == "/find/results" else 200), "needs nothing of the API"
@@ -319,7 +321,7 @@ def test_an_act_that_fails_is_never_said_to_be_done(
             tried = [call for call in board.calls[before:] if call[2]]
             if tried or page.status >= 400:
                 break
-    assert time.monotonic() - began < (PAGE_SECONDS + 1.5) * one.steps
+    assert time.monotonic() - began < (PAGE_SECONDS + SLACK_SECONDS) * one.steps
     assert tried or fault in LINE_FAULTS, f"the act was never tried: {page.url} {page.words[:500]}"
     # A refused token is renewed; a change of other fields meanwhile is no conflict with this one.
     once = fault not in ("401", "409", "412")
