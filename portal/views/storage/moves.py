@@ -14,7 +14,7 @@ from portal.services.episodes import get_episode
 from portal.services.gather import gather, gather_all, known
 from portal.services.records.consents import ConsentForm, ConsentKind
 from portal.services.records.episodes import Episode
-from portal.services.records.storage import EmbryoStatus, EmbryoStorage
+from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.state.sessions import Person
 from portal.views.consents.labels import listed
 from portal.views.storage.view import EmbryoView
@@ -129,6 +129,8 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
         case Gap.TREATMENT_OVER:
             return _("The treatment that the form is for isn’t under way.")
         case Gap.WISH_DIFFERS:
+            if embryo.disposition is Disposition.UNDECIDED:
+                return _("The patient hasn’t decided what happens to this embryo.")
             return _(
                 "The wish on record is another: %(wish)s.", wish=labels.disposition_name(embryo.disposition)
             )

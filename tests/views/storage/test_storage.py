@@ -305,6 +305,11 @@ def test_staff_reach_the_inventory_and_only_moves_that_nothing_is_missing_for_ar
     assert "GO-2" in elif_.get("/storage").words
 
 
+def test_an_embryo_of_which_nothing_is_decided_says_so(elif_: Visitor) -> None:
+    page = elif_.get(f"/episodes/{sample_id('episode', 'zofia-1')}/embryos").follow("ZW-1")
+    assert "The patient hasn’t decided what happens to this embryo." in withheld(page)["Discarded (final)"]
+
+
 def test_each_thing_that_is_missing_for_a_thaw_is_named(
     elif_: Visitor, victor: Visitor, service: CareService
 ) -> None:
