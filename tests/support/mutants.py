@@ -8,6 +8,9 @@ Not mutmut: it runs the tests in forks of one process that has run them before, 
 libcurl that they left, and it changes no function that has a decorator, as every page and endpoint has. Starting Python and
 what the tests import takes longer than most tests here, so the tests run in forks of a process that has imported the
 libraries, and nothing of the project.
+
+Where a module has more mutants than its tests can try in good time, `sample` in `mutants.toml` is how many are tried: the
+first ones of an order that its path alone decides, so that nobody picks them and a larger sample holds the smaller one.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import hashlib
 import importlib
 import json
 import os
+import random
 import select
 import shutil
 import signal
@@ -78,21 +82,27 @@ asked.connect(sys.argv[1])
 asked.sendall(" ".join(sys.argv[2:]).encode() + b"\\n")
 sys.exit(asked.recv(1)[0])
 """
+_LEFT_OUT = "not in the sample"
 _HEAD = """# Evidence: mutation testing
 
 Written by `make mutants`: each mutant is one small change of a module named in `tests/support/mutants.toml`, and the unit
 and API tests named there ran against it. *Killed*: a test failed, or ran for more than its time. *Equivalent*: the change
 changes nothing that could be seen, for the reason given below. The rate asked for is 90 % of those that aren't equivalent.
+*Sampled N of M*: N of its M mutants are meant to be tried, chosen by a seed and not by what they change.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A module, by its path in the project, and the tests that hold it; `about` is what it is for."""
+    """A module, by its path in the project, and the tests that hold it; `about` is what it is for.
+
+    `sample` is how many of its mutants are tried, None for all.
+    """
 
     about: str
     module: str
     tests: tuple[str, ...]
+    sample: int | None = None
 
     @property
     def session(self) -> Path:
@@ -122,7 +132,10 @@ class Mutant:
 
 def targets() -> list[Target]:
     """Return what `mutants.toml` names, in its order."""
-    return [Target(one["about"], one["module"], tuple(one["tests"])) for one in _listed()["target"]]
+    return [
+        Target(one["about"], one["module"], tuple(one["tests"]), one.get("sample"))
+        for one in _listed()["target"]
+    ]
 
 
 def equivalents() -> list[Equivalent]:
@@ -210,7 +223,24 @@ def _prepare(program: Path, tree: Path, target: Target) -> None:
     elif seen.get("tests") != tests:
         with closing(sqlite3.connect(target.session)) as session, session:
             session.execute("DELETE FROM work_results WHERE test_outcome = 'SURVIVED'")
+    _leave_out(target)
     marks.write_text(json.dumps({"source": source, "tests": tests}))
+
+
+def _leave_out(target: Target) -> None:
+    """Mark what isn't in the sample as if it were tried; cosmic-ray tries whatever has no result."""
+    with closing(sqlite3.connect(target.session)) as session, session:
+        session.execute("DELETE FROM work_results WHERE output = ?", (_LEFT_OUT,))
+        rows = session.execute(
+            "SELECT m.job_id, r.test_outcome FROM mutation_specs m LEFT JOIN work_results r ON r.job_id = m.job_id"
+            " WHERE r.worker_outcome IS NULL OR r.worker_outcome != 'SKIPPED'"
+            " ORDER BY m.start_pos_row, m.start_pos_col, m.operator_name, m.occurrence"
+        ).fetchall()
+        random.Random(target.module).shuffle(rows)  # a choice that anybody can make again
+        session.executemany(
+            "INSERT INTO work_results (worker_outcome, output, job_id) VALUES ('SKIPPED', ?, ?)",
+            [(_LEFT_OUT, id_) for id_, outcome in rows[target.sample :] if target.sample and outcome is None],
+        )
 
 
 def _config(target: Target) -> Path:
@@ -346,6 +376,14 @@ def mutants(target: Target) -> list[Mutant]:
     ]
 
 
+def _left_out(target: Target) -> int:
+    """How many mutants aren't in the sample."""
+    with closing(sqlite3.connect(target.session)) as session:
+        return int(
+            session.execute("SELECT count(*) FROM work_results WHERE output = ?", (_LEFT_OUT,)).fetchone()[0]
+        )
+
+
 def survivors(target: Target) -> list[tuple[Mutant, str, Equivalent | None]]:
     """Return the mutants that no test noticed, each with its line and, where that is known, why none could."""
     lines = (ROOT / target.module).read_text(encoding="utf-8").splitlines()
@@ -371,6 +409,8 @@ def _row(target: Target) -> str:
         said = "not yet run | | | |"
     else:
         part = "" if len(tried) == len(found) else f" of {len(found)}"
+        if left_out := _left_out(target):
+            part += f" (sampled {len(found)} of {len(found) + left_out})"
         said = f"{len(tried)}{part} | {killed} | {same} | {killed / counted if counted else 1:.0%} |"
     tests = ", ".join(f"`{one}`" for one in target.tests)
     return f"| {target.about} | `{target.module}` | {said} {tests} |"

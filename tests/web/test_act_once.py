@@ -26,7 +26,7 @@ from portal.services.errors import (
 )
 from portal.services.errors import Refused as RefusedByApi
 from portal.state.operations import Operation, Operations, State
-from portal.store import open_store
+from portal.store import StoreDown, open_store
 from portal.store.vault import Vault
 from portal.web import act_once as module
 from portal.web.act_once import (
@@ -38,9 +38,12 @@ from portal.web.act_once import (
     Unknown,
     act_once,
     begin,
+    begin_edit,
     earlier,
     give_up,
+    is_lost,
     is_unconfirmed,
+    settled,
 )
 
 OWNER, PURPOSE = "amelia", "sign:form-1"
@@ -56,6 +59,7 @@ class Stage:
         self.operations = Operations(Vault(open_store(f"sqlite:///{path}", clock), ("k" * 32,)), clock)
         self.clock = clock
         self.noted: list[str] = []
+        self.about: list[tuple[str | None, str | None]] = []
         self.attempt = Attempt(OWNER, self.operations.begin(OWNER, PURPOSE), ("typed",))
 
     def operation(self) -> Operation:
@@ -76,9 +80,36 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     monkeypatch.setattr(
         module, "context", lambda: SimpleNamespace(operations=made.operations, clock=made.clock)
     )
-    monkeypatch.setattr(module.audit, "note", lambda event, outcome, **more: made.noted.append(outcome))
-    monkeypatch.setattr(module, "_WAIT_SECONDS", 0.2)
+
+    def note(_event: str, outcome: str, *, kind: str | None, id_: str | None) -> None:
+        made.noted.append(outcome)
+        made.about.append((kind, id_))
+
+    monkeypatch.setattr(module.audit, "note", note)
     yield made
+
+
+class FakeTime:
+    """The time of the process for `act_once`, where each wait takes a sixteenth of a second, whatever is asked for."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+        self.waits: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.passed += 1 / 16
+        assert self.passed < 60, "it waits for ever"
+
+
+@pytest.fixture
+def time_(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    made = FakeTime()
+    monkeypatch.setattr(module, "time", made)
+    return made
 
 
 def fails(error: BaseException) -> Callable[[str], object]:
@@ -180,7 +211,9 @@ def test_a_harmless_repeat_is_open_at_once_even_where_nothing_can_be_read(
     assert stage.state() is State.OPEN
 
 
-def test_a_harmless_repeat_stays_closed_while_another_post_is_being_sent(stage: Stage) -> None:
+def test_a_harmless_repeat_stays_closed_while_another_post_is_being_sent(
+    stage: Stage, time_: FakeTime
+) -> None:
     assert stage.operations.claim(OWNER, stage.attempt.operation.id)
     repeat = stage.act(fails(AssertionError("sent twice")), look=lambda: None, is_repeatable=True)
     assert repeat == Unknown(True, 202)
@@ -299,3 +332,81 @@ def test_whoever_looked_elsewhere_gives_up_what_is_unconfirmed_and_nothing_else(
     assert give_up(OWNER, stage.operation())
     held, _was_lost = begin(OWNER, PURPOSE, reopens=False)
     assert (held.state, held.id == stage.attempt.operation.id) == (State.OPEN, False)
+
+
+def test_another_post_is_waited_for_for_four_seconds(stage: Stage, time_: FakeTime) -> None:
+    stage.operations.claim(OWNER, stage.attempt.operation.id)
+    assert settled(OWNER, stage.attempt.operation).state is State.PENDING
+    assert time_.waits == [0.05] * (4 * 16 + 1)
+
+
+@pytest.mark.parametrize("how", ["done", "without an answer", "open", "lost"])
+def test_what_has_ended_is_not_waited_for(stage: Stage, time_: FakeTime, how: str) -> None:
+    if how != "open":
+        stage.operations.claim(OWNER, stage.attempt.operation.id)
+    if how == "done":
+        stage.operations.finish(OWNER, stage.attempt.operation.id)
+    if how == "without an answer":
+        stage.operations.lose(OWNER, stage.attempt.operation.id)
+    if how == "lost":
+        stage.now += 21
+    assert settled(OWNER, stage.attempt.operation) == stage.operation()
+    assert time_.waits == []
+
+
+def test_what_was_sent_is_lost_after_twenty_seconds_and_not_before(stage: Stage) -> None:
+    stage.operations.claim(OWNER, stage.attempt.operation.id)
+    stage.now += 20
+    assert not is_lost(stage.operation())
+    stage.now += 0.5
+    assert is_lost(stage.operation())
+    stage.operations.reopen(OWNER, stage.attempt.operation.id)
+    stage.now += 100
+    assert not is_lost(stage.operation()), "it isn't sent"
+
+
+def test_an_edit_is_known_for_a_minute(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "g", SimpleNamespace(started=0.0))
+    edit = begin_edit(OWNER, "edit:1", "new")
+    stage.now += 59.5
+    assert stage.operations.find(OWNER, edit.id, "edit:1") == edit
+    stage.now += 1
+    assert stage.operations.find(OWNER, edit.id, "edit:1") is None
+
+
+@pytest.mark.parametrize(("ago", "state"), [(4, State.DONE), (5, State.DONE), (5.5, State.OPEN)])
+def test_an_edit_is_open_again_only_if_it_was_done_before_this_request_began(
+    stage: Stage, time_: FakeTime, monkeypatch: pytest.MonkeyPatch, ago: float, state: State
+) -> None:
+    monkeypatch.setattr(module, "g", SimpleNamespace(started=10.0))
+    time_.passed = 15.0
+    edit = begin_edit(OWNER, "edit:1", "new")
+    stage.operations.claim(OWNER, edit.id)
+    stage.operations.finish(OWNER, edit.id)
+    stage.now += ago
+    assert begin_edit(OWNER, "edit:1", "new").state is state
+
+
+def test_the_idempotency_key_is_of_one_length(stage: Stage) -> None:
+    """Servers cut or refuse long ones, and two that were cut might be the same."""
+    assert len(stage.attempt.key) == 40
+
+
+def test_what_happened_is_told_though_the_store_can_not_take_it_down(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def finish(*_: object, **__: object) -> bool:
+        raise StoreDown("away")
+
+    monkeypatch.setattr(stage.operations, "finish", finish)
+    assert stage.act(lambda key: "form", receipt=str) == Done("form", "form", True)
+    assert stage.noted == ["done"]
+
+
+def test_the_audit_names_the_record_that_was_there_or_that_was_made(stage: Stage) -> None:
+    stage.act(lambda key: "receipt", receipt=str)
+    made = Attempt(OWNER, stage.operations.begin(OWNER, "create"))
+    act_once(made, lambda key: "form-2", event="consent.create", kind="consent", receipt=str)
+    failed = Attempt(OWNER, stage.operations.begin(OWNER, "create"))
+    act_once(failed, fails(Conflict()), event="consent.create", kind="consent")
+    assert stage.about == [("consent", "form-1"), ("consent", "form-2"), (None, None)]
