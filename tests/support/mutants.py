@@ -111,7 +111,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """A change that no test can see: the module or a folder, the line as it stands, a part of the operator's name, and why."""
+    """A change that no test can see: the module or a folder, the line or a part of it, a part of the operator's name, and why."""
 
     module: str
     line: str
@@ -392,7 +392,7 @@ def survivors(target: Target) -> list[tuple[Mutant, str, Equivalent | None]]:
         (
             mutant,
             line := lines[mutant.row - 1].strip(),
-            next((one for one in known if one.line == line and one.operator in mutant.operator), None),
+            next((one for one in known if one.line in line and one.operator in mutant.operator), None),
         )
         for mutant in mutants(target)
         if mutant.outcome == "survived"

@@ -1,0 +1,211 @@
+"""What a session holds, how long it is known, and what the browser is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask, Request, Response
+from werkzeug.test import EnvironBuilder
+
+from portal.config.settings import SessionLimits
+from portal.config.tenants import Side, Tenants
+from portal.operate import metrics
+from portal.state.sessions import Session, SessionRecord, Sessions, Tokens, record_name
+from portal.store import open_store
+from portal.store.vault import Vault
+from tests.state.test_sessions import HOUR, MINUTE, again, begun
+from tests.support.builders import person
+from tests.support.clock import Clock
+
+DAY = 24 * HOUR
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, clock: Clock) -> Sessions:
+    """Over one kind of store: what is tried here is above it."""
+    limits = {side: SessionLimits(30 * MINUTE, 12 * HOUR) for side in Side}
+    vault = Vault(open_store(f"sqlite:///{tmp_path}/store.db", clock), ("k" * 40,))
+    return Sessions(vault, Tenants({}, {}), limits, clock)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the metrics were told."""
+    told: list[str] = []
+    monkeypatch.setattr(metrics, "session", told.append)
+    return told
+
+
+def version(sessions: Sessions, cookie: str) -> int:
+    held = sessions._vault.get(record_name(cookie), SessionRecord)
+    assert held is not None
+    return held.version
+
+
+def test_each_is_of_one_side() -> None:
+    assert (person(side=Side.STAFF).is_staff, person(side=Side.STAFF).is_patient) == (True, False)
+    assert (person(side=Side.PATIENT).is_staff, person(side=Side.PATIENT).is_patient) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("moved", "is_written"), [(59.5, False), (60, True), (-299.5, False), (-300, True), (-1000, True)]
+)
+def test_use_is_written_after_a_minute_or_when_the_clock_went_back_by_five(
+    sessions: Sessions, clock: Clock, moved: float, is_written: bool
+) -> None:
+    cookie = begun(sessions, person())
+    clock.now += moved
+    here = again(sessions, cookie)
+    assert here.person is not None
+    here.use()
+    assert version(sessions, cookie) == (2 if is_written else 1)
+
+
+@pytest.mark.parametrize(
+    ("end", "known"),
+    [
+        (lambda all_, name: all_.end_unasked(name, elsewhere=True), 14 * DAY),
+        (lambda all_, name: all_.end_unasked(name), HOUR),
+        (lambda all_, name: None, 30 * MINUTE + HOUR),
+    ],
+    ids=["elsewhere", "refused", "unused"],
+)
+def test_whose_it_was_is_known_for_so_long_and_no_longer(
+    sessions: Sessions, clock: Clock, end: Callable[[Sessions, str], None], known: float
+) -> None:
+    cookie = begun(sessions, person())
+    end(sessions, record_name(cookie))
+    clock.now += known - 0.5
+    assert again(sessions, cookie).whose() == ("https://id.example", "amelia")
+    clock.now += 1
+    assert again(sessions, cookie).whose() is None
+
+
+def test_what_is_removed_from_a_session_is_gone_and_the_rest_stays(sessions: Sessions) -> None:
+    cookie = begun(sessions, person())
+    here = again(sessions, cookie)
+    here["kept"], here["removed"], here["put back"] = 1, 2, 3
+    here.save()
+    here = again(sessions, cookie)
+    del here["removed"]
+    del here["put back"]
+    here["put back"] = 4
+    with pytest.raises(KeyError):
+        del here["removed"]
+    with pytest.raises(KeyError):
+        here["removed"]
+    assert sorted(here) == ["kept", "put back"] and len(here) == 2
+    here.save()
+    assert dict(again(sessions, cookie)) == {"kept": 1, "put back": 4}
+
+
+def test_nothing_is_written_for_a_session_that_nobody_changed(sessions: Sessions) -> None:
+    cookie = begun(sessions, person())
+    here = again(sessions, cookie)
+    assert here.get("toast") is None
+    assert here.accessed
+    here.save()
+    assert version(sessions, cookie) == 1
+
+
+def test_the_ids_of_episodes_are_written_when_they_are_others(sessions: Sessions) -> None:
+    cookie = begun(sessions, person())
+    for ids, expected in (([], 1), (["e1"], 2), (["e1"], 2), (["e1", "e2"], 3)):
+        here = again(sessions, cookie)
+        here.remember_episodes(ids)
+        assert version(sessions, cookie) == expected
+        assert here.record is not None and here.record.episode_ids == ids
+
+
+def test_signing_in_anew_keeps_what_the_same_person_held_and_no_other(sessions: Sessions) -> None:
+    tokens = Tokens(access_token="b", expires_at=9e9, refresh_at=9e9)
+    for who, kept in ((person(), {"opened": "1"}), (person("daniel"), {}), (person(issuer="https://b"), {})):
+        here = again(sessions, begun(sessions, person()))
+        here["opened"] = "1"
+        here.sign_in(who, tokens, device="phone")
+        assert here.fresh_cookie is not None
+        after = again(sessions, here.fresh_cookie)
+        assert dict(after) == kept
+        assert (after.person, after.tokens) == (who, tokens)
+        assert after.record is not None and after.record.device == "phone"
+
+
+def test_a_visitor_has_neither_tokens_nor_an_end(sessions: Sessions, clock: Clock) -> None:
+    visitor = Session(sessions, None, "riverside", "riverside.localhost")
+    assert (visitor.name, visitor.tokens, visitor.expires_at) == (None, None, 0.0)
+    assert again(sessions, begun(sessions, person())).expires_at == clock.now + 30 * MINUTE
+
+
+def test_new_tokens_replace_those_that_were_read_and_no_others(sessions: Sessions) -> None:
+    name = record_name(begun(sessions, person()))
+    before = sessions.tokens_of(name)
+    assert before is not None
+    after = Tokens(access_token="b", expires_at=9e9, refresh_at=9e9)
+    assert sessions.replace_tokens(name, before, after)
+    assert not sessions.replace_tokens(name, before, before)
+    assert sessions.tokens_of(name) == after
+
+
+def test_roles_are_replaced_when_they_are_others(sessions: Sessions) -> None:
+    cookie = begun(sessions, person(roles=frozenset({"nurse"})))
+    sessions.replace_roles(record_name(cookie), frozenset({"nurse"}))
+    assert version(sessions, cookie) == 1
+    sessions.replace_roles(record_name(cookie), frozenset({"admin"}))
+    held = sessions.person_of(record_name(cookie))
+    assert held is not None and held.roles == {"admin"}
+    assert sessions.person_of(record_name("nobody's")) is None
+
+
+def test_a_session_is_counted_when_it_begins_and_once_when_it_ends(
+    sessions: Sessions, counted: list[str]
+) -> None:
+    cookie = begun(sessions, person())
+    sessions.end_unasked(record_name(cookie))
+    assert counted == ["begun", "ended"]
+    again(sessions, cookie).end()  # what is left of it is whose it was
+    assert counted == ["begun", "ended"]
+
+
+def test_sessions_that_are_over_are_not_among_a_persons(sessions: Sessions, clock: Clock) -> None:
+    older = begun(sessions, person())
+    clock.now += 15 * MINUTE
+    newer = begun(sessions, person(sid=None))
+    listed = {name for name, _record in sessions.of_person(person(), "riverside")}
+    assert listed == {record_name(older), record_name(newer)}
+    clock.now += 15 * MINUTE
+    assert [name for name, _record in sessions.of_person(person(), "riverside")] == [record_name(newer)]
+
+
+def test_who_has_no_session_at_the_identity_server_is_signed_out_by_name(sessions: Sessions) -> None:
+    mine, other = begun(sessions, person(sid=None)), begun(sessions, person("daniel"))
+    assert sessions.end_tagged(issuer="https://id.example", tenant="riverside", sub="amelia", sid=None) == 1
+    assert again(sessions, mine).person is None
+    assert again(sessions, other).person is not None
+
+
+@pytest.mark.parametrize(
+    ("act", "cookies"),
+    [
+        (lambda here: None, []),
+        (
+            lambda here: here.sign_in(
+                person(), Tokens(access_token="b", expires_at=9e9, refresh_at=9e9), device=""
+            ),
+            ["__Host-sid={cookie}; Path=/; Secure; HttpOnly; SameSite=Lax"],
+        ),
+        (lambda here: here.end(), ["__Host-sid=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"]),
+    ],
+    ids=["nothing", "sign in", "sign out"],
+)
+def test_the_cookie_is_set_when_the_session_is_another(
+    sessions: Sessions, act: Callable[[Session], None], cookies: list[str]
+) -> None:
+    app, response = Flask(__name__), Response()
+    builder = EnvironBuilder(headers={"Cookie": f"__Host-sid={begun(sessions, person())}"})
+    here = sessions.open_session(app, Request(builder.get_environ()))
+    act(here)
+    sessions.save_session(app, here, response)
+    expected = [line.format(cookie=here.fresh_cookie) for line in cookies]
+    assert response.headers.getlist("Set-Cookie") == expected
