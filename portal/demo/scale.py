@@ -7,6 +7,7 @@ to either of them, without stickiness. Everything listens on 127.0.0.1 alone and
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import tempfile
 from collections.abc import Generator, Mapping
@@ -30,6 +31,7 @@ from portal.demo.stack import (
 
 SERVERS = (POSTGRESQL, program("nginx"), program("redis-server"))
 _NGINX = Path(__file__).with_name("nginx.conf")
+_PAGES = Path(__file__).parents[2] / "docs" / "nginx"
 
 
 class Scale:
@@ -146,6 +148,7 @@ def _redis(folder: Path, port: int) -> Process:
 def _nginx(folder: Path, port: int, machines: tuple[int, int]) -> Process:
     user = account("www-data")
     folder = folder_of(user, folder)
+    shutil.copytree(_PAGES, folder / "nginx", dirs_exist_ok=True)  # where its user can read them
     words = {"FOLDER": folder, "PORT": port, "ONE": machines[0], "OTHER": machines[1]}
     text = _NGINX.read_text(encoding="utf-8")
     for word, value in words.items():

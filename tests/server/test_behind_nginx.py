@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
+from pathlib import Path
 
 import pytest
 
+from portal.server.headers import FIXED, OVER_TLS
 from tests.server.conftest import Served
 from tests.server.small_app import ALL_OF_IT
 from tests.server.test_slow_clients import workers
@@ -96,3 +99,44 @@ def test_a_worker_that_crashes_takes_the_server_out_for_nobody(nginx: Nginx, run
         for worker in workers(running):
             os.kill(worker, signal.SIGKILL)
         assert get(nginx, "/")[0] == 200
+
+
+def refused(nginx: Nginx, sent: bytes, *, secure: bool = True) -> int:
+    """The status of nginx's own answer, which carries what the portal's do and says what to do in three languages."""
+    with closing(socket.create_connection(("127.0.0.1", nginx.port), timeout=20)) as plain:
+        connection = nginx.trust().wrap_socket(plain, server_hostname="localhost") if secure else plain
+        connection.sendall(sent)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        body = answer.read().decode()
+        connection.close()
+    for name, value in {**FIXED, **OVER_TLS, "Content-Type": "text/html; charset=utf-8"}.items():
+        assert answer.headers.get_all(name) == [value], f"{answer.status}: {name}"
+    assert "camera=()" in answer.headers["Permissions-Policy"]
+    assert "nginx" not in body
+    assert re.search("<h1>.+</h1>\n<p>", body) and 'lang="es"' in body and 'lang="ar" dir="rtl"' in body
+    assert (answer.headers["Retry-After"] == "10") == (answer.status >= 500)
+    return answer.status
+
+
+@pytest.mark.asvs("3.4.1", "3.4.4", "3.4.6", "14.3.2", "16.5.2")
+def test_what_nginx_says_itself_carries_the_headers_and_what_to_do(tmp_path: Path) -> None:
+    request = b"%s /x HTTP/1.1\r\nHost: clinic.test\r\n%s\r\n"
+    with ExitStack() as held:
+        portal = held.enter_context(socket.socket())
+        portal.bind(("127.0.0.1", 0))
+        port = portal.getsockname()[1]
+        nginx = Nginx(tmp_path / "nginx", port)
+        held.callback(nginx.stop)
+        assert refused(nginx, request % (b"GET", b"")) == 502
+        assert refused(nginx, request % (b"POST", b"Content-Length: 3\r\n") + b"a=b") == 502
+        portal.listen(0)
+        held.enter_context(socket.create_connection(("127.0.0.1", port)))  # nobody accepts more
+        assert refused(nginx, request % (b"GET", b"")) == 504
+        assert refused(nginx, request % (b"POST", b"Content-Length: 3000000\r\n")) == 413
+        assert refused(nginx, request % (b"GET", b"X-Large: %s\r\n" % (b"a" * 9000))) == 400
+        assert refused(nginx, b"GET /%s HTTP/1.1\r\nHost: clinic.test\r\n\r\n" % (b"a" * 9000)) == 414
+        assert refused(nginx, b"GET /x HTTP/1.1\r\n\r\n") == 400
+        assert refused(nginx, b"what is this\r\n\r\n") == 400
+        assert refused(nginx, request % (b"GET", b""), secure=False) == 400
+        assert refused(nginx, request % (b"TRACE", b"")) == 405

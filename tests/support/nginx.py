@@ -17,6 +17,7 @@ from tests.support.stack import ROOT, Process, free_port
 _DOCUMENT = ROOT / "docs" / "operations.md"
 _MAIN = """
 daemon off;
+{user}
 pid {folder}/nginx.pid;
 worker_processes 2;
 worker_rlimit_nofile 16384;
@@ -30,7 +31,10 @@ http {{
     include {folder}/portal.conf;
 }}
 """
-"""What Debian's nginx.conf is around the document's file, with what the document says to set there."""
+"""What Debian's nginx.conf is around the document's file, with what the document says to set there.
+
+Run by root, nginx stays root: the folders of tests are for nobody else.
+"""
 
 
 class Nginx(Process):
@@ -45,11 +49,10 @@ class Nginx(Process):
         (folder / "fullchain.pem").write_bytes(certificate)
         (folder / "key.pem").write_bytes(key)
         (folder / "portal.conf").write_text(self._documented(portal_port))
-        (folder / "nginx.conf").write_text(_MAIN.format(folder=folder))
+        shutil.copytree(ROOT / "docs" / "nginx", folder / "nginx")
+        user = "user root;" if os.geteuid() == 0 else ""
+        (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, user=user))
         program = path_of("nginx")
-        if os.geteuid() == 0:
-            for one in (folder, self.temp):
-                shutil.chown(one, "www-data")
         super().__init__(
             [program, "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", "stderr"], {}, folder / "log"
         )
@@ -70,6 +73,7 @@ class Nginx(Process):
             "listen 80 ": f"listen 127.0.0.1:{self.plain_port} ",
             "listen 443 ": f"listen 127.0.0.1:{self.port} ",
             "/etc/portal/tls/": f"{self.folder}/",
+            "/srv/portal/docs;": f"{self.folder};",
             "http://127.0.0.1:8000;": f"http://127.0.0.1:{portal_port};",
         }.items():
             assert theirs in given, f"docs/operations.md: {theirs}"
