@@ -6,8 +6,11 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http.cookies import SimpleCookie
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -39,8 +42,19 @@ class Site:
 
     def logged(self) -> str:
         """Everything that nginx, gunicorn and the audit wrote."""
-        files = [self.nginx.log, self.nginx.folder / "error.log", self.portal.log]
-        return "".join(file.read_text() for file in [*files, *self.folder.glob("audit/*.jsonl")])
+        files = [self.nginx.log, self.nginx.folder / "error.log"]
+        return "".join(file.read_text() for file in files) + self.written()
+
+    def written(self) -> str:
+        """What the portal wrote: log and audit."""
+        files = [self.portal.log, *self.folder.glob("audit/*.jsonl")]
+        return "".join(file.read_text() for file in files)
+
+    def audited(self, answer: requests.Response) -> list[dict[str, Any]]:
+        """The audit's lines about the request that got this answer."""
+        text = "".join(file.read_text() for file in self.folder.glob("audit/*.jsonl"))
+        lines = [json.loads(line) for line in text.splitlines()]
+        return [line for line in lines if line["request"] == answer.headers["X-Request-Id"]]
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +178,49 @@ def test_no_address_reaches_a_log(site: Site, amelia: Visitor) -> None:
     logged = site.logged()
     assert CANARY not in logged
     assert '"route"' in logged, "there are lines, and they name routes"
+
+
+@pytest.mark.asvs("16.2.1")
+def test_a_line_of_audit_says_when_where_who_and_what(site: Site, amelia: Visitor) -> None:
+    href = str(amelia.get("/consents").select("a[href^='/consents/']")[0]["href"])
+    id_ = href.split("/")[2].partition("?")[0]
+    grace = site.visitor()
+    grace.sign_in("grace")
+    began = datetime.now(UTC) - timedelta(milliseconds=1)
+    (read,) = site.audited(ask(amelia, "GET", f"/consents/{id_}"))
+    (refused,) = site.audited(ask(grace, "GET", f"/consents/{id_}"))
+    (list_,) = site.audited(ask(amelia, "GET", "/consents"))
+    for line, what, outcome in (
+        (read, "consent.read", "done"),
+        (refused, "consents.show", "NotFound"),
+        (list_, "consent.list", "done"),
+    ):
+        assert (line["audit"], line["outcome"]) == (what, outcome)
+        assert began <= datetime.fromisoformat(line["at"]) <= datetime.now(UTC)
+        assert (line["tenant"], line["role"]) == ("riverside", "patient")
+    assert (read["kind"], read["id"]) == ("consent", id_)
+    assert id_ in list_["ids"]
+    assert read["actor"] == list_["actor"] != refused["actor"]
+    logged = [json.loads(line) for line in site.portal.log.read_text().splitlines()]
+    of_it = [line for line in logged if line.get("request") == read["request"]]
+    assert {line.get("route") for line in of_it} == {"/consents/<record:consent_id>"}
+
+
+@pytest.mark.asvs("16.4.1")
+def test_nothing_that_is_sent_makes_a_line_of_its_own(site: Site) -> None:
+    """Through nginx in addresses and forms, and past it in the fields that it would have set itself."""
+    forged = '\n{"audit":"forged","level":"forged","message":"forged"}\r\n\u2028\x85'
+    visitor = site.visitor()
+    for path in (f"/{quote(forged)}", f"/consents/{quote(forged)}", f"/sign-in?next={quote(forged)}"):
+        ask(visitor, "GET", path)
+    ask(visitor, "GET", f"/sign-in/callback?state={quote(forged)}&error={quote(forged)}")
+    ask(visitor, "POST", "/language", data={"language": forged, "next": forged, "csrf_token": forged})
+    one_line = "x" + forged.replace("\r", "").replace("\n", "\t").replace("\u2028", "")
+    straight = f"http://127.0.0.1:{site.portal.port}/"
+    for header in ("X-Request-Id", "User-Agent", "X-Forwarded-For", "Cookie", "Referer", "HX-Target"):
+        requests.get(straight, headers={header: one_line}, timeout=30)
+    lines = [json.loads(line) for line in site.written().splitlines()]
+    assert len(lines) > 10
+    for line in lines:
+        assert isinstance(line, dict) and "at" in line, line
+        assert "forged" not in json.dumps(line), line

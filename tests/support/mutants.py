@@ -252,7 +252,7 @@ def _configure(tree: Path, target: Target) -> None:
     client.write_text(_CLIENT)
     command = f"{sys.executable} -S -E {client} {_WORK / 'socket'} {' '.join(target.tests)}"
     _config(target).write_text(
-        f'[cosmic-ray]\nmodule-path = ["{target.module}"]\ntimeout = 120.0\nexcluded-modules = []\n'
+        f'[cosmic-ray]\nmodule-path = ["{target.module}"]\ntimeout = 60.0\nexcluded-modules = []\n'
         f'test-command = "{command}"\n[cosmic-ray.distributor]\nname = "local"\n'
         f"[cosmic-ray.filters.operators-filter]{_OPERATORS}"
     )

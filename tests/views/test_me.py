@@ -72,7 +72,7 @@ def test_the_partner_has_a_record_of_their_own(portal: PortalThread) -> None:
     assert "RF-10482" not in page.words
 
 
-@pytest.mark.asvs("2.2.1", "2.2.2", "2.2.3")
+@pytest.mark.asvs("2.2.3")
 def test_what_is_wrong_is_listed_and_what_was_typed_is_kept(amelia: Visitor) -> None:
     page = (
         amelia.get("/me")

@@ -131,7 +131,6 @@ def test_what_the_episode_does_not_hold_is_not_there(nora: Visitor, address: str
     nora.post(address, {}, status=404)
 
 
-@pytest.mark.asvs("2.2.1", "2.2.2")
 def test_what_is_wrong_is_listed_with_links_and_what_was_typed_is_kept(
     nora: Visitor, service: CareService
 ) -> None:

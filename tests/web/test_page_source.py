@@ -67,6 +67,7 @@ def walk(visitor: Visitor, portal: PortalThread, starts: list[str]) -> Iterator[
 
 
 @pytest.mark.parametrize("one", PEOPLE, ids=lambda one: one.username)
+@pytest.mark.asvs("15.3.1")
 def test_a_page_holds_no_member_that_is_not_on_its_list(
     portal: PortalThread, marks: Marks, one: SamplePerson
 ) -> None:

@@ -90,7 +90,6 @@ def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: A
     assert "newer version" in amelia.get(f"{form}/sign", status=403).words
 
 
-@pytest.mark.asvs("2.2.1", "2.2.2")
 def test_what_is_wrong_with_a_new_form_is_linked_and_everything_typed_is_kept(nora: Any) -> None:
     page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
     wrong = page.form("/consents/new/fill").submit(

@@ -205,7 +205,6 @@ def test_a_time_may_be_typed_without_its_zero(nora):
     assert "08:00" in page.words
 
 
-@pytest.mark.asvs("2.2.1", "2.2.2")
 def test_what_is_wrong_is_said_per_row_and_linked(nora):
     page = press(press(nora.get("/protocols/new"), "add-medication"), "add-check")
     page = press(
