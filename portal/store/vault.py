@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
@@ -63,13 +63,8 @@ class Vault:
     def open(self, name: str, record: Record, into: type[T]) -> Versioned[T] | None:
         """Decrypt and decode one record."""
         plain = self._sealer.open(record.value, name.encode())
-        if plain is None:
-            return None
-        try:
-            value = self._decoder(into).decode(plain)
-        except msgspec.DecodeError:
-            return None
-        return Versioned(value, record.version, record.expires_at)
+        value = None if plain is None else self._read(plain, into)
+        return None if value is None else Versioned(value, record.version, record.expires_at)
 
     def insert(self, name: str, value: object, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
         """Create the record; False when one of that name exists."""
@@ -91,14 +86,16 @@ class Vault:
         (compare-and-set), so it must not do anything but return the new value, not alter the one that it is given.
         Where there is no record, or none that opens, `change` is given `initial`, and `tags` are those of the new one;
         without `initial` nothing is written. `expires_at` (seconds since 1970) may depend on the new value; left out,
-        it stays as it was.
+        it stays as it was. Members that this version doesn't know stay: a newer one has written them, and will look.
         """
         written: T | None = None
 
         def change_sealed(record: Record | None) -> tuple[bytes, float] | None:
             nonlocal written
-            held = self.open(name, record, into) if record else None
-            before = held.value if held else initial
+            plain = self._sealer.open(record.value, name.encode()) if record else None
+            read = None if plain is None else self._read(plain, into)
+            before = initial if read is None else read
+            known = b"" if read is None else self._encoder.encode(read)  # before `change`, which may alter it
             written = None if before is None else change(before)
             if written is None:
                 return None
@@ -107,7 +104,10 @@ class Vault:
                 if record is None:
                     raise ValueError(f"when does a new record of {name.partition(':')[0]} expire?")
                 until = record.expires_at
-            return self._seal(name, written), until
+            after = self._encoder.encode(written)
+            if plain is not None and read is not None and known != plain:
+                after = self._encoder.encode(_with_unknown(*map(msgspec.msgpack.decode, (plain, known, after))))
+            return self._sealer.seal(after, name.encode()), until
 
         update(self.store, name, change_sealed, tags=tags)
         return written
@@ -122,6 +122,12 @@ class Vault:
         """Remove the records; return how many existed."""
         return self.store.delete(*names)
 
+    def _read(self, plain: bytes, into: type[T]) -> T | None:
+        try:
+            return self._decoder(into).decode(plain)
+        except msgspec.DecodeError:
+            return None
+
     def _seal(self, name: str, value: object) -> bytes:
         return self._sealer.seal(self._encoder.encode(value), name.encode())
 
@@ -131,3 +137,16 @@ class Vault:
             with decoders.creation_lock:
                 decoder = self._decoders[into] = msgspec.msgpack.Decoder(into)
         return decoder  # pyright: ignore[reportReturnType]  # keyed by its own type
+
+
+def _with_unknown(stored: object, known: object, after: object) -> object:
+    """`after` with the members of `stored` that aren't in `known`, which is what this version reads of it."""
+    if not (isinstance(stored, dict) and isinstance(known, dict) and isinstance(after, dict)):
+        return after
+    merged = cast("dict[object, object]", after)
+    for name, value in cast("dict[object, object]", stored).items():
+        if name not in known:
+            merged.setdefault(name, value)
+        elif name in merged:
+            merged[name] = _with_unknown(value, known[name], merged[name])
+    return merged

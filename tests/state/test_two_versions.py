@@ -10,7 +10,7 @@ from msgspec.inspect import StructType, type_info
 
 from portal.services.capabilities import _Missing
 from portal.signin.flow import Browser
-from portal.state.operations import Operation
+from portal.state.operations import Operation, Operations
 from portal.state.sessions import Ended, Person, SessionRecord, Sessions, Tokens, record_name
 from portal.store.names import SealedNamingKey, hashed_name
 from portal.web.bell import LastCount
@@ -40,6 +40,113 @@ def test_a_record_with_a_newer_field_opens() -> None:
     newer = msgspec.msgpack.encode({"version": 2, "at": 1.5})
     older = msgspec.defstruct("Older", [("at", float)])
     assert msgspec.msgpack.decode(newer, type=older).at == 1.5
+
+
+NewerPerson = msgspec.defstruct(
+    "NewerPerson", [("assurance", str, "")], bases=(Person,), frozen=True, kw_only=True
+)
+NewerSession = msgspec.defstruct(
+    "NewerSession",
+    [("person", NewerPerson), ("place", dict[str, str], msgspec.field(default_factory=dict))],
+    bases=(SessionRecord,),
+    kw_only=True,
+)
+NewerOperation = msgspec.defstruct(
+    "NewerOperation", [("state", str), ("witness", str, "")], bases=(Operation,), frozen=True, kw_only=True
+)
+"""What a later version may write: members and values that this one has never heard of."""
+
+
+@pytest.fixture
+def newer_session(sessions: Sessions, clock: Clock) -> str:
+    """The cookie of a session that a newer version began."""
+    who = NewerPerson(**msgspec.structs.asdict(person()), assurance="high")
+    record = NewerSession(
+        tenant=CLINIC,
+        host="riverside.localhost",
+        created_at=clock.now,
+        used_at=clock.now,
+        epoch="",
+        person=who,
+        place={"city": "Leeds"},
+        data={"opened": "1", "toast": "x"},
+    )
+    sessions._vault.insert(record_name("newer"), record, expires_at=clock.now + HOUR)
+    return "newer"
+
+
+def test_what_a_newer_version_keeps_with_a_session_outlives_what_this_one_writes(
+    sessions: Sessions, newer_session: str, clock: Clock
+) -> None:
+    clock.advance(120)
+    here = again(sessions, newer_session)
+    assert here.person is not None and here.person.sub == "amelia"
+    here.use()
+    here["opened"] = "2"
+    del here["toast"]
+    here.save()
+    sessions.replace_roles(record_name(newer_session), frozenset({"nurse"}))
+    held = sessions._vault.get(record_name(newer_session), NewerSession)
+    assert held is not None
+    assert (held.value.place, held.value.person.assurance) == ({"city": "Leeds"}, "high")
+    assert (held.value.used_at, held.value.data) == (clock.now, {"opened": "2"})
+    assert held.value.person.roles == {"nurse"}
+
+
+def test_a_newer_version_reads_what_this_one_wrote(sessions: Sessions) -> None:
+    held = sessions._vault.get(record_name(begun(sessions, person())), NewerSession)
+    assert held is not None
+    assert (held.value.place, held.value.person.assurance) == ({}, "")
+
+
+def newer_operation(sessions: Sessions, state: str, clock: Clock) -> str:
+    record = NewerOperation(
+        id="1", purpose="sign:1", state=state, data={}, changed_at=clock.now, witness="nora"
+    )
+    name = hashed_name("operation", "amelia", "1")
+    sessions._vault.insert(name, record, expires_at=clock.now + HOUR)
+    return name
+
+
+def test_an_act_that_a_newer_version_began_is_done_by_this_one_and_keeps_what_it_holds(
+    sessions: Sessions, clock: Clock
+) -> None:
+    name = newer_operation(sessions, "open", clock)
+    operations = Operations(sessions._vault, clock)
+    assert operations.claim("amelia", "1", {"typed": "x"})
+    assert operations.finish("amelia", "1", "receipt")
+    held = sessions._vault.get(name, NewerOperation)
+    assert held is not None
+    assert (held.value.witness, held.value.state, held.value.outcome) == ("nora", "done", "receipt")
+
+
+def test_an_act_in_a_state_that_only_a_newer_version_knows_is_left_alone(
+    sessions: Sessions, clock: Clock
+) -> None:
+    name = newer_operation(sessions, "countersigned", clock)
+    operations = Operations(sessions._vault, clock)
+    before = sessions._vault.store.get(name)
+    assert operations.find("amelia", "1", "sign:1") is None
+    for change in (operations.claim, operations.reopen, operations.finish, operations.lose):
+        assert not change("amelia", "1")
+    assert operations.newest("amelia", "sign:1") is None
+    assert sessions._vault.store.get(name) == before
+
+
+def test_a_session_that_this_version_can_not_read_is_none_and_stays(sessions: Sessions, clock: Clock) -> None:
+    """Of a side that isn't known here: whoever it is signs in, rather than being taken for somebody."""
+    name = record_name("newer")
+    sides = {**msgspec.to_builtins(person()), "side": "auditor"}
+    record = {"tenant": CLINIC, "host": "riverside.localhost", "created_at": clock.now, "used_at": clock.now}
+    sessions._vault.insert(name, {**record, "epoch": "", "person": sides}, expires_at=clock.now + HOUR)
+    before = sessions._vault.store.get(name)
+    here = again(sessions, "newer")
+    assert here.person is None and here.tokens is None
+    here.use()
+    here["opened"] = "1"
+    here.save()
+    sessions.replace_roles(name, frozenset({"nurse"}))
+    assert sessions._vault.store.get(name) == before
 
 
 OLDER_SUB_TAG = hashed_name("sub", ISSUER, CLINIC, "amelia")

@@ -173,7 +173,15 @@ def test_treatment_withdrawn_ends_what_it_allowed(alone: Case) -> None:
     assert (frozen["status"], frozen["holdReason"]) == ("Stored", None)
 
 
+def test_a_decision_counts_by_its_own_second_person_alone(alone: Case) -> None:
+    alone.signed("Donation", "Witness:nora", disposition="DonatePatient")
+    alone.signed("Disposition", "Interpreter:nora", disposition="DonateResearch")
+    assert alone.embryo["disposition"] == "DonateResearch"
+    assert alone.refused(status="Donated") == "SecondPersonMissing"
+
+
 def test_what_a_thaw_did_not_leave_is_told(alone: Case) -> None:
+    alone.signed("Storage", "Witness:nora")  # allows no thaw
     alone.signed("Treatment", "Clinician:victor")
     assert alone.put("elif", status="Thawed").status_code == 200
     assert members(alone.put("elif", status="Discarded")) == ["notes"]
