@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from portal.store.names import Names
 from portal.store.sealer import Sealer
 
 T = TypeVar("T")
+_Members: TypeAlias = dict[object, object]
 
 
 class Versioned(msgspec.Struct, Generic[T], frozen=True):
@@ -106,7 +107,8 @@ class Vault:
                 until = record.expires_at
             after = self._encoder.encode(written)
             if plain is not None and read is not None and known != plain:
-                after = self._encoder.encode(_with_unknown(*map(msgspec.msgpack.decode, (plain, known, after))))
+                stored, ours, ours_now = map(msgspec.msgpack.decode, (plain, known, after))
+                after = self._encoder.encode(_with_unknown(stored, ours, ours_now))
             return self._sealer.seal(after, name.encode()), until
 
         update(self.store, name, change_sealed, tags=tags)
@@ -143,10 +145,10 @@ def _with_unknown(stored: object, known: object, after: object) -> object:
     """`after` with the members of `stored` that aren't in `known`, which is what this version reads of it."""
     if not (isinstance(stored, dict) and isinstance(known, dict) and isinstance(after, dict)):
         return after
-    merged = cast("dict[object, object]", after)
-    for name, value in cast("dict[object, object]", stored).items():
-        if name not in known:
+    merged, was_known = cast("_Members", after), cast("_Members", known)
+    for name, value in cast("_Members", stored).items():
+        if name not in was_known:
             merged.setdefault(name, value)
         elif name in merged:
-            merged[name] = _with_unknown(value, known[name], merged[name])
+            merged[name] = _with_unknown(value, was_known[name], merged[name])
     return merged
