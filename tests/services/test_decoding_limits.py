@@ -1,0 +1,227 @@
+"""Where decoding draws its lines: the largest number, the longest, what is noticed, what counts as received."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from portal.services.decoding import (
+    Choice,
+    Day,
+    Measure,
+    Page,
+    Record,
+    Timed,
+    Whole,
+    decode,
+    decode_translated,
+    encode,
+    fields_of,
+    in_utc,
+    noticed,
+)
+from portal.services.errors import BadResponse
+
+
+class Colour(Choice):
+    RED = "Red"
+    DARK_BLUE = "DarkBlue"
+
+
+class Inner(Record, frozen=True, kw_only=True):
+    id: str
+
+
+class Thing(Timed, frozen=True, kw_only=True):
+    """One member of each kind."""
+
+    id: str
+    colour: Colour | None = None
+    count: Whole | None = None
+    day: Day | None = None
+    measure: Measure | None = None
+    at: datetime | None = None
+    on: date | None = None
+    names: tuple[str, ...] = ()
+    inner: Inner | None = None
+
+
+class Plain(Record, frozen=True, kw_only=True):
+    long_name: str
+    other: int = 1
+
+
+def thing(**members: Any) -> Thing:
+    return decode(json.dumps({"id": "1", **members}).encode(), Thing)
+
+
+@pytest.mark.parametrize(
+    ("member", "fits", "beyond"),
+    [
+        ("count", 2**53, 2**53 + 1),
+        ("count", -(2**53), -(2**53) - 1),
+        ("day", 10_000, 10_001),
+        ("day", -10_000, -10_001),
+        ("measure", 1e12, 1.1e12),
+        ("measure", -1e12, -1.1e12),
+    ],
+)
+def test_numbers_have_bounds(member: str, fits: float, beyond: float) -> None:
+    assert getattr(thing(**{member: fits}), member) == fits
+    with pytest.raises(BadResponse) as caught:
+        thing(**{member: beyond})
+    assert caught.value.field == f"$.{member}"
+
+
+@pytest.mark.parametrize(
+    ("given", "read", "is_known"),
+    [
+        (0, Colour.RED, True),
+        ("1", Colour.DARK_BLUE, True),
+        (" dark-BLUE ", Colour.DARK_BLUE, True),
+        ("dark blue", Colour.DARK_BLUE, True),
+        ("001", Colour.DARK_BLUE, True),
+        (2, "2", False),
+        ("0001", "0001", False),
+        ("green", "green", False),
+    ],
+)
+def test_a_value_of_no_enumeration_is_noticed(given: object, read: str, is_known: bool) -> None:
+    noticed.unknown_value = False
+    colour = thing(colour=given).colour
+    assert colour is not None and (colour, colour.known) == (read, is_known)
+    assert noticed.unknown_value is not is_known
+    if not is_known:
+        assert (colour.name, colour.value) == (f"unknown:{read}", read)
+
+
+@pytest.mark.parametrize("member", ["colour", "id", "count"])
+def test_true_is_no_number(member: str) -> None:
+    with pytest.raises(BadResponse) as caught:
+        thing(**{member: True})
+    assert caught.value.field == f"$.{member}"
+
+
+def test_a_number_that_is_longer_than_can_be_is_passed_over_where_it_is_not_asked_for() -> None:
+    for digits in (100, 101, 5000):
+        assert decode(b'{"id":"1","x":' + b"9" * digits + b"}", Thing).id == "1"
+    held: Any = decode(b'{"count":1e400,"x":' + b"9" * 100 + b',"y":' + b"9" * 101 + b"}", object)
+    assert (type(held["x"]), type(held["y"])) == (int, str)
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_what_only_python_calls_a_number_breaks_the_answer(word: str) -> None:
+    with pytest.raises(BadResponse) as caught:
+        decode(f'{{"id":"1","y":1e400,"x":{word}}}'.encode(), Thing)
+    assert caught.value.field == "$"
+
+
+def test_a_page_counts_what_came_whether_it_can_be_read_or_not() -> None:
+    page = decode(b'{"items":[{"id":"1"},null,{"id":"2","day":99999},{"name":"?"}]}', Page[Thing])
+    assert [one.id for one in page.items] == ["1"]
+    assert page.unreadable == ("$.items[2].day", "$.items[3].id")
+    assert (page.received, page.total, page.unread, page.is_counted) == (3, 3, None, True)
+    counted = decode(b'{"totalCount":0,"unreadCount":0,"items":[{"id":1}]}', Page[Thing])
+    assert (counted.received, counted.total, counted.unread) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b'{"items":[{"day":1}]}', "$.items[0].id"),
+        (b'{"items":7}', "$.items"),
+        (b'{"total":7}', "$.items"),
+        (b"{}", "$.items"),
+        (b"7", "$"),
+        (b'{"items":[{"id":"1","inner":{"day":1}}]}', "$.items[0].inner.id"),
+    ],
+)
+def test_a_list_that_is_none_says_where(body: bytes, field: str) -> None:
+    with pytest.raises(BadResponse) as caught:
+        decode(body, Page[Thing])
+    assert caught.value.field == field
+
+
+def test_a_bare_list_is_found_behind_sixty_three_blanks() -> None:
+    assert decode(b" " * 63 + b'[{"id":"1"}]', Page[Thing]).received == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("2026-05-03T10:00:00+02:00", datetime(2026, 5, 3, 8, tzinfo=UTC)),
+        (" 2026-05-03T10:00:00 ", datetime(2026, 5, 3, 10, tzinfo=UTC)),
+        ("2026-05-03", datetime(2026, 5, 3, tzinfo=UTC)),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_instants(given: str | None, read: datetime | None) -> None:
+    at = thing(at=given).at
+    assert at == read
+    assert at is None or at.tzinfo is UTC
+
+
+@pytest.mark.parametrize("member", ["at", "on"])
+@pytest.mark.parametrize("given", ["soon", "2026-13-01"])
+def test_what_is_no_time_names_its_member(member: str, given: object) -> None:
+    with pytest.raises(BadResponse) as caught:
+        thing(**{member: given})
+    assert caught.value.field == f"$.{member}"
+
+
+def test_a_day_may_be_written_as_an_instant() -> None:
+    assert thing(on="2026-05-03T23:30:00-05:00").on == date(2026, 5, 3)
+
+
+def test_lists_within_a_record() -> None:
+    assert thing(names=["a", None, 7]).names == ("a", "7")
+    assert thing(names=None).names == ()
+    with pytest.raises(BadResponse) as caught:
+        thing(names="a")
+    assert caught.value.field == "$.names"
+
+
+def test_an_instant_made_here_is_in_utc() -> None:
+    east = timezone(timedelta(hours=2))
+    assert Thing(id="1", at=datetime(2026, 1, 1, 2, tzinfo=east)).at == datetime(2026, 1, 1, tzinfo=UTC)
+    assert in_utc(datetime(2026, 1, 1)) == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_what_is_sent_is_named_as_outside() -> None:
+    plain = Plain(long_name="x")
+    assert encode(plain) == b'{"longName":"x","other":1}'
+    assert fields_of(plain, without=frozenset({"other"})) == {"longName": "x"}
+
+
+def same(answer: object) -> object:
+    return answer
+
+
+def fails(_answer: object) -> object:
+    raise ValueError
+
+
+def test_an_answer_in_a_dialect_is_translated_first() -> None:
+    assert decode_translated(b'\xef\xbb\xbf{"id":"1"}', Thing, same).id == "1"
+    assert decode_translated(b'{"id":1,"count":2.0}', Thing, same) == Thing(id="1", count=2)
+    assert decode_translated(b'{"ID":1}', Thing, lambda _answer: {"id": 1}).id == "1"
+    assert decode_translated(b"[1]", object, same) == [1]
+    page = decode_translated(b'{"items":[{"id":"1"},{}]}', Page[Thing], same)
+    assert (page.received, page.unreadable) == (2, ("$.items[1].id",))
+
+
+@pytest.mark.parametrize(("body", "translate"), [(b"{", same), (b"{}", fails)])
+def test_what_can_not_be_translated_is_no_answer(body: bytes, translate: Callable[[object], object]) -> None:
+    with pytest.raises(BadResponse) as caught:
+        decode_translated(body, Thing, translate)
+    assert caught.value.field == "$"
+
+
+def test_records_can_not_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        thing().id = "2"  # pyright: ignore[reportAttributeAccessIssue]
