@@ -1,0 +1,250 @@
+"""Who is admitted, and where who isn't is sent: the guard by itself, in an application without pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask, Response, g
+
+from portal.config.tenants import Side
+from portal.services.errors import NotAllowed, NotSignedIn
+from portal.services.sign_in_age import FRESH
+from portal.state.sessions import Person
+from portal.web import guard
+from portal.web.guard import (
+    Access,
+    access_of,
+    admit,
+    is_background,
+    is_fresh,
+    page_behind,
+    signed_in,
+    to_sign_in,
+)
+from tests.support.builders import person
+from tests.support.clock import Clock
+
+BOTH = frozenset(Side)
+NURSE = person("nora", Side.STAFF, roles=frozenset({"nurse"}))
+HOST = "http://riverside.localhost"
+
+
+class Here:
+    """The session of a request."""
+
+    def __init__(self, who: Person | None) -> None:
+        self.person = who
+        self.uses = 0
+        self.expires_at = 1_000_000.0
+
+    def use(self) -> None:
+        self.uses += 1
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Here:
+    made = Here(NURSE)
+    monkeypatch.setattr(guard, "session", lambda: made)
+    monkeypatch.setattr(guard, "care_of", lambda who: f"care of {who.sub}")
+    return made
+
+
+@pytest.fixture
+def site(app: Flask, here: Here) -> Iterator[Flask]:
+    @signed_in(Side.STAFF)
+    def index(care: Any, who: Person) -> str:
+        return f"{care} for {who.sub}"
+
+    @signed_in(Side.STAFF, background=True)
+    def bell(care: Any, who: Person) -> str:
+        return "background" if is_background() else "not"
+
+    @signed_in(Side.STAFF)
+    def send(care: Any, who: Person) -> str:
+        return page_behind()
+
+    app.add_url_rule("/", "index", index)
+    app.add_url_rule("/list", "list", index)
+    app.add_url_rule("/bell", "bell", bell)
+    app.add_url_rule("/send", "send", send, methods=["POST"])
+    app.add_url_rule("/unmarked", "unmarked", lambda: "never")
+    app.add_url_rule("/signed-out", "sign_in.signed_out", lambda: "public")
+    guard.init_app(app)
+    app.register_error_handler(NotSignedIn, lambda _: ("sign in", 401))
+    app.register_error_handler(NotAllowed, lambda _: ("not for you", 403))
+    yield app
+
+
+@pytest.mark.parametrize(
+    ("who", "access", "error"),
+    [
+        (NURSE, Access(BOTH, None, background=False), None),
+        (NURSE, Access(frozenset({Side.STAFF}), frozenset({"nurse", "admin"}), background=False), None),
+        (NURSE, Access(frozenset({Side.PATIENT}), None, background=False), NotAllowed),
+        (NURSE, Access(BOTH, frozenset({"admin"}), background=False), NotAllowed),
+        (NURSE, Access(frozenset({Side.PATIENT}), frozenset({"nurse"}), background=False), NotAllowed),
+        (person(), Access(frozenset({Side.STAFF}), None, background=False), NotAllowed),
+        (person(), Access(BOTH, frozenset({"nurse"}), background=False), NotAllowed),
+        (None, Access(BOTH, None, background=False), NotSignedIn),
+        (None, Access(BOTH, None, background=True), NotSignedIn),
+    ],
+)
+def test_sides_and_roles_are_admitted_as_marked(
+    app: Flask, here: Here, who: Person | None, access: Access, error: type[Exception] | None
+) -> None:
+    here.person = who
+    with app.test_request_context():
+        if error:
+            with pytest.raises(error):
+                admit(access)
+            assert "person" not in g and here.uses == 0
+        else:
+            assert admit(access) is who
+            assert g.person is who and here.uses == 1
+
+
+def test_a_handler_gets_the_care_api_and_the_person(site: Flask, here: Here) -> None:
+    answer = site.test_client().get("/")
+    assert (answer.status_code, answer.text, here.uses) == (200, "care of nora for nora", 1)
+    assert answer.headers["Session-Expires-At"] == "1970-01-12T13:46:40+00:00"
+    here.person = None
+    answer = site.test_client().get("/")
+    assert (answer.status_code, "Session-Expires-At" in answer.headers) == (401, False)
+
+
+def test_what_a_page_asks_for_by_itself_is_no_use(site: Flask, here: Here) -> None:
+    assert site.test_client().get("/bell").text == "background"
+    assert here.uses == 0
+
+
+def test_what_has_no_mark_is_not_there_unless_it_is_public(site: Flask, here: Here) -> None:
+    here.person = None
+    assert site.test_client().get("/unmarked").status_code == 404
+    assert site.test_client().get("/signed-out").text == "public"
+    assert site.test_client().get("/nowhere").status_code == 404
+    with site.test_request_context("/signed-out"):
+        assert not is_background()
+        assert access_of(site.view_functions["index"]) == Access(
+            frozenset({Side.STAFF}), None, background=False
+        )
+        assert access_of(site.view_functions["unmarked"]) is None
+
+
+@pytest.mark.parametrize(("age", "fresh"), [(0, True), (FRESH, True), (FRESH + 1, False)])
+def test_a_sign_in_is_fresh_for_so_long(
+    app: Flask, clock: Clock, monkeypatch: pytest.MonkeyPatch, age: int, fresh: bool
+) -> None:
+    monkeypatch.setattr(guard, "context", lambda: SimpleNamespace(clock=clock))
+    assert is_fresh(person(auth_time=clock.now - age)) is fresh
+    assert is_fresh(person(auth_time=clock.now - age), max_age=age)
+    assert not is_fresh(person(auth_time=clock.now - age), max_age=age - 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "location"),
+    [
+        ({}, "/sign-in?next=%2Flist%3Fpage%3D2"),
+        ({"fresh": True}, "/sign-in?next=%2Flist%3Fpage%3D2&fresh=1"),
+        ({"next_path": "/bell", "fresh": True}, "/sign-in?next=%2Fbell&fresh=1"),
+    ],
+)
+def test_signing_in_leads_back(site: Flask, given: dict[str, Any], location: str) -> None:
+    with site.test_request_context("/list?page=2"):
+        answer: Response = to_sign_in(**given)
+        assert (answer.status_code, answer.headers["Location"]) == (303, location)
+
+
+@pytest.mark.parametrize(
+    ("headers", "page"),
+    [
+        ({"Referer": f"{HOST}/list?page=2"}, "/list?page=2"),
+        ({"Referer": f"{HOST}/list"}, "/list"),
+        ({"Referer": "http://elsewhere.test/list"}, "/"),
+        ({"Referer": f"{HOST}/nowhere"}, "/"),
+        ({"Referer": f"{HOST}/send"}, "/"),
+        ({}, "/"),
+        ({"HX-Request": "true", "HX-Current-URL": f"{HOST}/list?page=3"}, "/list?page=3"),
+        (
+            {"HX-Request": "true", "HX-Current-URL": f"{HOST}/list", "Referer": f"{HOST}/bell"},
+            "/list",
+        ),
+        ({"HX-Request": "true", "HX-Current-URL": "http://elsewhere.test/list"}, "/"),
+    ],
+)
+def test_a_form_leads_back_to_the_page_that_it_stands_on(
+    site: Flask, headers: dict[str, str], page: str
+) -> None:
+    with site.test_request_context("/send", method="POST", headers=headers, base_url=HOST):
+        assert page_behind() == page
+
+
+def test_a_fragment_leads_back_to_its_page_and_a_page_to_itself(site: Flask) -> None:
+    htmx = {"HX-Request": "true", "HX-Current-URL": f"{HOST}/list"}
+    with site.test_request_context("/bell", headers=htmx, base_url=HOST):
+        assert page_behind() == "/list"
+    with site.test_request_context("/bell?x=1", headers={"Referer": f"{HOST}/list"}, base_url=HOST):
+        assert page_behind() == "/bell?x=1"
+
+
+@pytest.mark.parametrize(("who", "location"), [(NURSE, "/list"), (None, "/sign-in?next=%2Flist")])
+def test_a_page_whose_session_has_ended_hands_in_its_form_to_be_kept_and_nothing_else(
+    site: Flask, here: Here, monkeypatch: pytest.MonkeyPatch, who: Person | None, location: str
+) -> None:
+    kept: list[bool] = []
+    monkeypatch.setattr(guard.unsent, "keep", lambda: kept.append(True))
+    here.person = who
+    client, headers = site.test_client(), {"Referer": f"{HOST}/list"}
+    answer = client.post("/send", data={"only-keep": "1"}, headers=headers, base_url=HOST)
+    assert (answer.status_code, answer.headers["Location"], kept) == (303, location, [True])
+    assert here.uses == 0
+    client.post("/send", data={}, headers=headers, base_url=HOST)
+    client.get("/?only-keep=1", base_url=HOST)
+    assert kept == [True]
+
+
+def test_records_that_can_not_be_shown_are_counted_together(app: Flask) -> None:
+    with app.test_request_context():
+        for records in (2, 3):
+            guard._count_unreadable(records)
+        assert g.unreadable == 5
+
+
+@pytest.mark.parametrize("is_by_itself", [False, True])
+def test_calls_are_made_as_this_person_within_the_pages_time(
+    app: Flask, clock: Clock, monkeypatch: pytest.MonkeyPatch, is_by_itself: bool
+) -> None:
+    missing: list[tuple[str, str]] = []
+    the = SimpleNamespace(
+        clock=clock,
+        settings=SimpleNamespace(timeouts=SimpleNamespace(page=10.0)),
+        refresher="refresher",
+        sign_in=SimpleNamespace(provider=lambda tenant: f"provider of {tenant.key}"),
+        references="references",
+        capabilities=SimpleNamespace(note_missing=lambda key, endpoint: missing.append((key, endpoint))),
+        breakers="breakers",
+        answers=SimpleNamespace(of=lambda key: f"answers of {key}"),
+        dialects={"riverside": "dialect"},
+    )
+    session = SimpleNamespace(record=None if is_by_itself else SimpleNamespace(epoch="e1"))
+    monkeypatch.setattr(guard, "context", lambda: the)
+    monkeypatch.setattr(guard, "session", lambda: session)
+    monkeypatch.setattr(guard, "SessionBearer", lambda *parts: parts)
+    monkeypatch.setattr(guard, "is_background", lambda: is_by_itself)
+    who = person(auth_time=clock.now) if is_by_itself else NURSE
+    tenant = SimpleNamespace(key="riverside", base_url="https://api.test", idempotency=True)
+    with app.test_request_context():
+        g.tenant = tenant
+        g.started, g.request_id = 5.0, "r1"
+        care = guard.care_of(who)
+    assert care.bearer == (session, "refresher", tenant, "provider of riverside", clock)
+    assert (care.base_url, care.correlation_id, care.deadline) == ("https://api.test", "r1", 15.0)
+    epoch = "" if is_by_itself else "e1"
+    assert care.partition == ("https://id.example", "riverside", who.sub, epoch)
+    assert (care.by_patient, care.idempotency, care.is_fresh(60)) == (is_by_itself, True, is_by_itself)
+    assert (care.observer, care.dialect) == ("answers of riverside", "dialect")
+    assert (care.on_read is guard.audit.has_read) is not is_by_itself
+    care.on_not_offered("endpoint")  # pyright: ignore[reportArgumentType]
+    assert missing == [("riverside", "endpoint")]
