@@ -16,6 +16,7 @@ first ones of an order that its path alone decides, so that nobody picks them an
 from __future__ import annotations
 
 import argparse
+import ctypes
 import hashlib
 import importlib
 import json
@@ -82,6 +83,8 @@ asked.connect(sys.argv[1])
 asked.sendall(" ".join(sys.argv[2:]).encode() + b"\\n")
 sys.exit(asked.recv(1)[0])
 """
+_SUBREAPER = 36
+"""prctl(2): whoever loses its parent becomes a child of this process."""
 _LEFT_OUT = "not in the sample"
 _HEAD = """# Evidence: mutation testing
 
@@ -306,6 +309,7 @@ def _fork_server(tree: Path) -> Iterator[None]:
 
 def _serve(listener: socket.socket, tree: Path) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     os.chdir(tree)
     sys.path[:] = [str(tree), *(one for one in sys.path if Path(one or ".").resolve() not in (ROOT, tree))]
     sys.dont_write_bytecode = True
@@ -356,8 +360,11 @@ def _ended(child: int, asking: socket.socket) -> int | None:
     finally:
         with suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(child, 0)
+        while left := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+            for one in left:  # servers that it left running, now children of this process
+                with suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(int(one), signal.SIGKILL)
+                    os.waitpid(int(one), 0)
 
 
 def mutants(target: Target) -> list[Mutant]:
