@@ -129,6 +129,10 @@ class FailureForms(Protocol):
         """Return the rule that the API calls `code`."""
         ...
 
+    def is_rule(self, answer: object) -> bool:
+        """Return whether the answer's code is a rule's, whatever its status says."""
+        ...
+
     def fields_of(self, answer: object) -> list[str] | None:
         """Return the members found fault with, None where it isn't known where they stand."""
         ...
@@ -159,6 +163,8 @@ def from_answer(
     if status in (408, 425, 429) or (status >= 500 and status != 501):
         outcome_known = endpoint.is_safe or status in (425, 429)
         return Unavailable(f"status {status}", retry_seconds(retry_after), outcome_known)
+    if forms and status in (400, 403, 409, 410, 412, 422) and forms.is_rule(answer):
+        return _forbidden(answer, forms)
     match status:
         case 400 | 422:
             return _invalid(answer, endpoint, forms)
@@ -207,10 +213,19 @@ def _forbidden(answer: object, forms: FailureForms | None) -> CareError:
     code = forms.rule_of(code) if forms and code else code
     if not code or _PERMISSION_CODES.fullmatch(code):
         return NotAllowed()
-    rule = code.rpartition(":")[2]
+    rule = rule_named(code)
     if rule.lower().endswith("concurrencyconflict"):
         return Conflict()
     return Refused(rule)
+
+
+def rule_named(code: str) -> str:
+    """A rule's name from a code such as "ClientelePortal:OutOfOrder", or OUT_OF_ORDER."""
+    name = code.rpartition(":")[2]
+    return "".join(map(str.capitalize, name.split("_"))) if _UPPER_CASE.fullmatch(name) else name
+
+
+_UPPER_CASE = re.compile(r"[A-Z]+(_[A-Z0-9]+)+")
 
 
 def _invalid(answer: object, endpoint: Endpoint, forms: FailureForms | None) -> CareError:

@@ -335,7 +335,7 @@ fields = "faults"
 name = "at"
 [errors.codes]
 E9 = "ConcurrencyConflict"
-E1 = "EndpointBusy"
+E1 = "SyncRunning"
 """,
 )
 
@@ -470,7 +470,7 @@ class ForeignApi:
             told = {"error": {**error, "message": SECRET_WORDS}} if error else None
             return status, "application/json", json.dumps(told).encode() if told else b""
         named = [name for fault in error.get("validationErrors") or [] for name in fault.get("members", [])]
-        number = {"ConcurrencyConflict": "E9", "EndpointBusy": "E1"}.get(code, code)
+        number = {"ConcurrencyConflict": "E9", "SyncRunning": "E1"}.get(code, code)
         problem: dict[str, Any] = {"type": "about:blank", "title": SECRET_WORDS, "status": status}
         problem |= {"rule": {"number": number}} if code else {}
         problem |= {"faults": [{"at": self.foreign.key(name)} for name in named]} if named else {}

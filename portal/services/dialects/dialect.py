@@ -17,7 +17,9 @@ from portal.services.dialects.rules import Rules
 from portal.services.dialects.shapes import Member, members_of
 from portal.services.dialects.writing import Writing
 from portal.services.endpoints import Endpoint, Query
+from portal.services.errors import rule_named
 from portal.services.exchanges import EXCHANGES
+from portal.services.refusal_codes import RULES
 
 T = TypeVar("T")
 
@@ -97,6 +99,14 @@ class Dialect:
     def rule_of(self, code: str) -> str:
         """The rule that the API calls `code`."""
         return self.rules.errors.codes.get(code, code)
+
+    def is_rule(self, answer: object) -> bool:
+        """Whether a failure's code is one of a rule, which holds whatever its status is."""
+        path = self.rules.errors.code
+        code = at_path(answer, path.split(".")) if path else None
+        return isinstance(code, str | int) and (
+            str(code) in self.rules.errors.codes or rule_named(str(code)) in RULES
+        )
 
     def fields_of(self, answer: object) -> list[str] | None:
         """The members that a failure's answer finds fault with; None where it isn't said, or none are there."""

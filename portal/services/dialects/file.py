@@ -21,6 +21,7 @@ from portal.services.dialects.shapes import choices, members_of, query_names, re
 from portal.services.dialects.visibility import disclosures, name_clashes
 from portal.services.dialects.writing import SORTING
 from portal.services.endpoints import ALL
+from portal.services.refusal_codes import RULES
 
 Table = Mapping[str, object]
 
@@ -304,10 +305,13 @@ class _Reader:
     def _errors(self, table: Table) -> ErrorRules:
         codes: dict[str, str] = {}
         for theirs, rule in self._within(table, "errors", "codes").items():
-            if isinstance(rule, str) and re.fullmatch(r"\w+", rule):
+            if isinstance(rule, str) and rule in RULES:
                 codes[theirs] = rule
             else:
-                self.fault(("errors", "codes", theirs), "is a rule's name, such as ConcurrencyConflict")
+                self.fault(
+                    ("errors", "codes", theirs),
+                    f"is a rule's name, such as ConcurrencyConflict{_near(str(rule), RULES)}",
+                )
         statuses: dict[int, int] = {}
         for theirs, meant in self._within(table, "errors", "statuses").items():
             if re.fullmatch(r"[45]\d\d", theirs) and meant in (400, 401, 403, 404, 409, 500, 501):

@@ -169,6 +169,8 @@ class Reading:
         def read(value: object) -> object:
             inner = self.opened(value)
             given = at_path(value, items) if items else None
+            if given is None and items:
+                given = at_path(inner, items)
             if given is None:
                 given = at_path(inner, [usual]) if inner.__class__ is dict else inner
             if not isinstance(given, list):
@@ -211,21 +213,35 @@ def usual_codes(rules: Rules, name: str, place: int) -> tuple[Code, ...]:
 
 
 def at_path(value: object, path: list[str]) -> object:
-    """What lies at a path of members, None where there is nothing."""
+    """What lies at a path of members, None where there is nothing. In a list, a number is a place in it."""
     for name in path:
-        if value.__class__ is not dict:
+        if value.__class__ is dict:
+            value = cast("dict[str, object]", value).get(name)
+        elif value.__class__ is list and name.isdecimal():
+            items = cast("list[object]", value)
+            value = items[int(name)] if int(name) < len(items) else None
+        else:
             return None
-        value = cast("dict[str, object]", value).get(name)
     return value
 
 
 def _by_table(table: dict[Code, str]) -> Convert:
-    loose = {folded(code): ours for code, ours in table.items() if isinstance(code, str)}
+    """By the codes, in any case, be a number given as text or not. Where some are numbers, others aren't ours by place."""
+    loose = {folded(str(code)): ours for code, ours in table.items()}
+    has_numbers = any(code.isdecimal() for code in loose)
 
     def read(value: object) -> object:
-        if value.__class__ is str:
-            found = table.get(cast("str", value))
-            return found if found is not None else loose.get(folded(cast("str", value)), value)
-        return table.get(cast("int", value), value) if value.__class__ is int else value
+        if value.__class__ is not str and value.__class__ is not int:
+            return value
+        found = table.get(cast("Code", value))
+        if found is None:
+            found = loose.get(folded(str(value)))
+        if found is None:
+            return f"{UNLISTED}{value}" if has_numbers and str(value).isdecimal() else value
+        return found
 
     return read
+
+
+UNLISTED = "#"
+"""How a number reads that a dialect doesn't list: the portal would take a bare one for a place in its own order."""

@@ -12,7 +12,7 @@ from portal.services.decoding import Choice
 from portal.services.dialects import forms
 from portal.services.dialects.forms import Convert
 from portal.services.dialects.naming import STYLES
-from portal.services.dialects.reading import usual_codes
+from portal.services.dialects.reading import UNLISTED, usual_codes
 from portal.services.dialects.rules import Code, Rules
 from portal.services.dialects.shapes import Member, family, members_of, record_of
 from portal.services.endpoints import Endpoint, Query
@@ -155,4 +155,10 @@ def _each(convert: Convert) -> Convert:
 
 
 def _by_table(table: Mapping[str, Code]) -> Convert:
-    return lambda value: table.get(value, value) if isinstance(value, str) else value
+    def write(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        number = value.removeprefix(UNLISTED)
+        return int(number) if number != value and number.isdecimal() else table.get(value, value)
+
+    return write

@@ -31,7 +31,7 @@ from portal.services.endpoints import (
     UPDATE_CASE,
     UPDATE_NOTIFICATIONS,
 )
-from portal.services.errors import BadResponse, Conflict, Invalid, Refused, from_answer
+from portal.services.errors import BadResponse, Conflict, Invalid, NotFound, Refused, from_answer
 from portal.services.exchanges import EXCHANGES
 from portal.services.paging import page_query
 from portal.services.records.consents import ConsentForm
@@ -329,3 +329,62 @@ def test_failures_are_understood_where_the_file_says() -> None:
     assert set(invalid.fields) == {"physician_id", "closed_reason"}
     usual = told(400, {"errors": {"coordinator_id": ["no"]}})
     assert set(cast("Invalid", usual).fields) == {"coordinator_id"}
+
+
+def test_a_rule_is_told_by_its_code_whatever_the_status() -> None:
+    dialect = dialect_of(
+        '[errors]\ncode = "errors.0.code"\nfields = "errors"\nname = "source"\n'
+        '[errors.codes]\nSTALE = "ConcurrencyConflict"\n17 = "SlotTaken"'
+    )
+
+    def told(status: int, *errors: Any) -> Any:
+        answer = json.dumps({"errors": errors}).encode()
+        return from_answer(status, answer, "application/json", endpoint=UPDATE_CASE, forms=dialect)
+
+    for status in (400, 403, 409, 410, 412, 422):
+        assert cast("Refused", told(status, {"code": "OUT_OF_ORDER"})).code == "OutOfOrder", status
+        assert cast("Refused", told(status, {"code": 17})).code == "SlotTaken", status
+        assert isinstance(told(status, {"code": "STALE"}), Conflict), status
+    assert isinstance(told(404, {"code": "OUT_OF_ORDER"}), NotFound)
+    assert isinstance(told(410, {"code": "GONE"}), NotFound)
+    assert isinstance(told(422), Invalid)
+    faults = [{"code": "BAD", "source": "title"}, {"code": "BAD", "source": "notes"}]
+    assert set(cast("Invalid", told(422, *faults)).fields) == {"title", "notes"}
+
+
+def test_a_number_that_is_not_listed_is_never_taken_for_ours() -> None:
+    dialect = dialect_of("[enumerations.ConsentStatus]\nSigned = 1\nDraft = 40")
+
+    def status_of(code: object) -> str:
+        return read(dialect, {"id": "1", "title": "t", "status": code}, ConsentForm).status
+
+    assert [status_of(code) for code in (1, "1", 40, 3, "0")] == ["Signed", "Signed", "Draft", "#3", "#0"]
+    assert not read(dialect, {"id": "1", "title": "t", "status": 3}, ConsentForm).status.known
+    assert dialect.query(LIST_CONSENTS, {"Status": "#3"}) == {"Status": 3}
+    counted = dialect_of('[names]\nenumerations = "integers"\nfirst_integer = 1')
+    assert read(counted, {"id": "1", "title": "t", "status": 1}, ConsentForm).status == "Draft"
+    assert read(counted, {"id": "1", "title": "t", "status": 0}, ConsentForm).status == "#0"
+
+
+def test_records_are_found_within_the_envelope_too() -> None:
+    dialect = dialect_of('[envelopes]\nanswers = ["payload"]\n[lists]\nitems = "content"\ntotal = "count"')
+    rows = {"content": [{"id": "1", "name": "Dr A"}], "count": 3}
+    for answer in (rows, {"payload": rows}):
+        page = read(dialect, answer, Page[Physician])
+        assert (len(page.items), page.total) == (1, 3)
+
+
+def test_pages_from_nought_and_of_a_size() -> None:
+    dialect = dialect_of(
+        '[lists]\npaging = "page"\nfirst_page = 0\nlargest_page = 100\nsorting = "field:desc"\n'
+        '[query]\nSkipCount = "page"\nMaxResultCount = "size"\nSorting = "sort"\nStatus = "state"\n'
+        '[members.ConsentForm]\nprocedureDate = "dueDate"\n[enumerations.ConsentStatus]\nSigned = 6'
+    )
+    query = page_query(200, 100, Sorting="procedureDate desc", Status="Signed")
+    assert dialect.query(LIST_CONSENTS, query) == {
+        "page": 2,
+        "size": 100,
+        "sort": "dueDate:desc",
+        "state": 6,
+    }
+    assert dialect.query(LIST_CONSENTS, page_query(0, 1000))["size"] == 100

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from portal.careservice.domain.rules import Rule
 from portal.services import decoding
 from portal.services.decoding import Page
 from portal.services.dialects.dialect import Dialect
@@ -13,6 +14,8 @@ from portal.services.dialects.file import KEYS, parse_dialect
 from portal.services.endpoints import LIST_CONSENTS
 from portal.services.paging import page_query
 from portal.services.records.consents import ConsentForm, ConsentStatus, SignerRole
+from portal.services.refusal_codes import RULES
+from portal.web.refusals import refusal_message
 
 PAGE = (Path(__file__).parents[3] / "docs/dialects.md").read_text(encoding="utf-8")
 WITH_KEYS_OF_THEIR_OWN = ("names", "envelopes", "lists", "times", "values", "errors")
@@ -21,7 +24,20 @@ WITH_KEYS_OF_THEIR_OWN = ("names", "envelopes", "lists", "times", "values", "err
 def test_the_table_names_every_key() -> None:
     known = {key for key in KEYS[""] if key not in WITH_KEYS_OF_THEIR_OWN}
     known |= {f"{table}.{key}" for table in WITH_KEYS_OF_THEIR_OWN for key in KEYS[table]}
-    assert set(re.findall(r"^\| `([\w.]+)` \|", PAGE, re.MULTILINE)) == known
+    assert named_in("What stands in the file") == known
+
+
+def test_the_rules_that_codes_may_mean_are_listed_and_have_words() -> None:
+    assert named_in("Codes of refusals") == set(RULES)
+    assert set(Rule) <= set(RULES)
+    unknown = refusal_message("NoSuchRule")
+    assert {rule for rule in RULES if refusal_message(rule) == unknown} == {"ConcurrencyConflict"}
+
+
+def named_in(heading: str) -> set[str]:
+    """What a chapter's table names."""
+    chapter = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| `([\w.]+)` \|", chapter, re.MULTILINE))
 
 
 def test_the_example_is_read_by_its_dialect() -> None:

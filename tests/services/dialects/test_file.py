@@ -43,6 +43,8 @@ Authorization = "x"
 "/api/nothing" = "/x"
 [errors.statuses]
 404 = 418
+[errors.codes]
+E7 = "OutOfOder"
 """
     told = faults_of(text)
     lines = [int(fault.split(":")[1]) for fault in told]
@@ -63,6 +65,7 @@ Authorization = "x"
         (25, "headers.Authorization"),
         (27, "no address of the specification"),
         (29, "errors.statuses.404"),
+        (31, "is OutOfOrder meant?"),
     ):
         assert any(f":{line}: " in one and words in one for one in told), (line, words, told)
 
