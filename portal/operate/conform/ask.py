@@ -21,13 +21,20 @@ from portal.services.dialects.writing import SORTING
 from portal.services.endpoints import Endpoint
 from portal.services.records.consents import ConsentForm
 
-MOST_CALLS = 80
+MOST_CALLS = 120
 _LIKELY: Mapping[str, tuple[str, ...]] = {
     "MaxResultCount": ("limit", "per_page", "size", "page_size", "take", "top", "count", "rows"),
     "Filter": ("q", "search", "query", "text", "keyword", "term"),
     "Sorting": ("sort", "order", "order_by", "sort_by"),
     "PatientId": ("patient", "subject"),
+    "CaseId": ("case",),
+    "EpisodeId": ("treatment_id", "cycle_id", "episode", "treatment", "cycle"),
+    "Status": ("state",),
+    "IsRead": ("read", "seen"),
 }
+_BY_MEMBER = {"PatientId": "patientId", "CaseId": "caseId", "EpisodeId": "episodeId", "Status": "status"}
+"""Parameters that narrow the list of consent forms to those with a value of a member."""
+_PAGE_SIZES = (1000, 500, 200, 100, 50)
 _OFFSETS = ("offset", "skip", "start", "from")
 _PAGES = ("page", "page_number", "page_no", "page_index", "p")
 _SORTED_BY = "procedureDate"
@@ -48,12 +55,13 @@ class Learned:
     untold: list[str] = field(default_factory=list[str])
     paging: str = "offset"
     first_page: int = 1
+    largest_page: int | None = None
     sorting: str = "field desc"
     statuses: dict[int, int] = field(default_factory=dict[int, int])
     code_at: list[str] = field(default_factory=list[str])
     calls: int = 0
 
-    def style(self) -> str:
+    def style(self) -> str | None:
         """The style of the parameters whose names tell one: filters first, paging is often called on its own."""
         order = ("PatientId", "MaxResultCount", "SkipCount", "Filter", "Sorting")
         for ours in order:
@@ -63,7 +71,7 @@ class Learned:
             ]
             if len(fitting) == 1:
                 return fitting[0]
-        return "PascalCase"
+        return None
 
 
 # ── addresses ───────────────────────────────────────────────────────────────────────────────────────────
@@ -130,8 +138,15 @@ class _List:
         answer = call(self._care, self._visit.endpoint, self._visit.into, query=query)
         return records(answer) if answer.is_good else None
 
+    def written(self, parameter: str, value: object) -> Any:
+        """A parameter's value as the API writes it."""
+        query = {parameter: cast("Any", value)}
+        dialect = self._care.dialect
+        written = dialect.query(self._visit.endpoint, query) if dialect else query
+        return next(iter(written.values()))
 
-def ask_parameters(care: Care, visits: Iterable[Visit], learned: Learned, names: Mapping[str, str]) -> None:
+
+def ask_parameters(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
     """Learn what the parameters of lists are called. `names` are what the API calls members that are ours."""
     listed = [one for one in visits if one.is_good and one.endpoint in _ASKED]
     if not listed:
@@ -146,12 +161,17 @@ def ask_parameters(care: Care, visits: Iterable[Visit], learned: Learned, names:
     _set(learned, "MaxResultCount", limit)
     if limit:
         _ask_paging(care, there, every, limit, learned)
+        if rules_of(care).largest_page is None:
+            learned.largest_page = _largest_page(there, limit)
     _set(learned, "Filter", _first(care, there, "Filter", _NOWHERE, []))
-    patients = {str(id_) for one in every if (id_ := _value(one, "patientId", names))}
-    if len(patients) > 1:
-        of_one = [one for one in every if _value(one, "patientId", names) == min(patients)]
-        _set(learned, "PatientId", _first(care, there, "PatientId", min(patients), of_one))
+    if first.endpoint is endpoints.LIST_CONSENTS:
+        for ours, member in _BY_MEMBER.items():
+            _ask_filter(care, there, every, ours, member, names, learned)
     _ask_sorting(care, there, every, names, learned)
+    news = next((one for one in visits if one.is_good and one.endpoint is endpoints.LIST_NOTIFICATIONS), None)
+    if news:
+        there = _List(care, news, learned)
+        _ask_filter(care, there, there.rows() or [], "IsRead", "isRead", names, learned)
 
 
 _ASKED = (endpoints.LIST_CONSENTS, endpoints.LIST_PROTOCOLS)
@@ -172,17 +192,59 @@ def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: st
     learned.untold.append("SkipCount")
 
 
+def _largest_page(there: _List, limit: str) -> int | None:
+    """The most records that the API gives at a time, as far as it refuses more; None where it gives what pages ask for."""
+    for size in _PAGE_SIZES:
+        if there.rows(**{limit: size}) is not None:
+            return None if size == _PAGE_SIZES[0] else size
+    return None
+
+
+def _ask_filter(
+    care: Care,
+    there: _List,
+    every: list[dict[str, Any]],
+    ours: str,
+    member: str,
+    names: Mapping[str, str],
+    learned: Learned,
+) -> None:
+    """What a parameter is called that narrows a list to the records with one value of a member."""
+    values = [value for one in every if (value := _value(one, member, names)) is not None]
+    rarest = min(values, key=values.count, default=None)
+    if rarest is None or values.count(rarest) == len(every):
+        return
+    theirs = names.get(member, member)
+    if theirs == member:
+        theirs = rules_of(care).name_of(ConsentForm, member)
+    for name in dict.fromkeys([rules_of(care).parameter(ours), theirs, *_names(care, ours, _LIKELY[ours])]):
+        rows = there.rows(**{name: there.written(ours, rarest)})
+        if rows and rows != every and all(_value(one, member, names) == rarest for one in rows):
+            learned.parameters[ours] = name
+            return
+    learned.untold.append(ours)
+
+
 def _ask_sorting(
     care: Care, there: _List, every: list[dict[str, Any]], names: Mapping[str, str], learned: Learned
 ) -> None:
-    """How an order is asked for: upwards differs from the usual order, and from downwards."""
+    """How an order is asked for: upwards differs from the usual order, and downwards is the reverse, or ends elsewhere."""
     member = names.get(_SORTED_BY, _SORTED_BY)
     if member == _SORTED_BY:
         member = rules_of(care).name_of(ConsentForm, _SORTED_BY)
     for name in _names(care, "Sorting", _LIKELY["Sorting"]):
         for form, (up, down) in SORTING.items():
             rows = there.rows(**{name: up.format(member)})
-            if rows and rows != every and there.rows(**{name: down.format(member)}) not in (None, rows):
+            if not rows or rows == every:
+                continue
+            down_rows = there.rows(**{name: down.format(member)}) or []
+            keys, down_keys = (
+                [key for one in each if (key := _value(one, _SORTED_BY, names)) is not None]
+                for each in (rows, down_rows)
+            )
+            is_reversed = keys == down_keys[::-1]
+            is_part = len(rows) == len(down_rows) and not all(one in rows for one in down_rows)
+            if down_rows != rows and (is_reversed or (is_part and down_rows != every)):
                 learned.parameters["Sorting"], learned.sorting = name, form
                 return
     learned.untold.append("Sorting")
@@ -238,7 +300,10 @@ _UNDERSTOOD = ("error.code", "code", "error")
 
 def _leaves(value: Mapping[str, object], path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], object]]:
     for name, one in value.items():
-        if isinstance(one, dict):
+        if isinstance(one, list):
+            first = dict(zip("0", cast("list[object]", one), strict=False))
+            yield from _leaves(first, (*path, name))
+        elif isinstance(one, dict):
             yield from _leaves(cast("dict[str, object]", one), (*path, name))
         else:
             yield (*path, name), one

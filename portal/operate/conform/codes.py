@@ -16,7 +16,8 @@ from portal.operate.conform.judge import choice_of
 from portal.services.answers.shape import Member
 from portal.services.decoding import Choice
 from portal.services.dialects.naming import STYLES, folded, words
-from portal.services.dialects.rules import Code
+from portal.services.dialects.reading import UNLISTED, codes_read
+from portal.services.dialects.rules import Code, Rules
 
 _CODE = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
 """What a code looks like: anything else may be somebody's words, and isn't written down."""
@@ -28,10 +29,11 @@ _SAME_WORD = 0.85
 class Codes:
     """What was seen of each enumeration, by its name; `chosen` and `asked` are made of that by `decide`.
 
-    `asked` has the values of ours that a code may be.
+    `asked` has the values of ours that a code may be; `numbered` what came of enumerations that are numbers alone.
     """
 
     seen: dict[str, set[Code]] = field(default_factory=dict[str, set[Code]])
+    numbered: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     choices: dict[str, type[Choice]] = field(default_factory=dict[str, type[Choice]])
     chosen: dict[str, dict[str, Code]] = field(default_factory=dict[str, dict[str, Code]])
     asked: dict[str, dict[Code, list[str]]] = field(default_factory=dict[str, dict[Code, list[str]]])
@@ -44,14 +46,25 @@ class Codes:
         for one in cast("list[object]", value) if isinstance(value, list) else [value]:
             if isinstance(one, str | int) and not isinstance(one, bool) and one != "":
                 self.choices[choice.__name__] = choice
-                self.seen.setdefault(choice.__name__, set()).add(one)
+                code = str(one).removeprefix(UNLISTED)
+                self.seen.setdefault(choice.__name__, set()).add(
+                    int(code) if code.isdecimal() and code.isascii() and len(code) < 10 else one
+                )
 
-    def decide(self) -> None:
-        """Choose for each unknown code the value that it must be, or ask."""
-        for name, codes in self.seen.items():
+    def decide(self, rules: Rules) -> None:
+        """Choose for each code that `rules` don't list the value that it must be, or ask; for numbers always ask."""
+        for name, seen in self.seen.items():
             choice = self.choices[name]
-            known = {choice(code).value for code in codes if choice(code).known}  # pyright: ignore[reportArgumentType]
-            strange = sorted((code for code in codes if not choice(code).known), key=str)  # pyright: ignore[reportArgumentType]
+            listed = codes_read(rules, choice, [])
+            codes = {code for code in seen if code not in listed or choice(code).value == code}
+            numbers = [code for code in codes if isinstance(code, int)]
+            if numbers and len(numbers) == len(codes):
+                self.numbered[name] = sorted(numbers)
+                continue
+            known = {choice(code).value for code in codes if isinstance(code, str) and choice(code).known}
+            strange = sorted(
+                (code for code in codes if isinstance(code, int) or not choice(code).known), key=str
+            )
             meant = {code: _meant(code, choice) for code in strange}
             for code in strange:
                 if isinstance(code, str) and not _CODE.fullmatch(code):
@@ -66,16 +79,14 @@ class Codes:
                     self.asked.setdefault(name, {})[code] = left or [value.value for value in choice]
 
     def style(self) -> str | None:
-        """The style that values are written in, where it isn't ours; "integers" where all are numbers."""
+        """The style that values are written in, where it isn't ours."""
         pairs = [
-            (self.choices[name](code).value, code)  # pyright: ignore[reportArgumentType]
+            (self.choices[name](code).value, code)
             for name, codes in self.seen.items()
             for code in codes
-            if self.choices[name](code).known  # pyright: ignore[reportArgumentType]
+            if isinstance(code, str) and self.choices[name](code).known
         ]
-        if pairs and all(isinstance(code, int) for _ours, code in pairs):
-            return "integers"
-        other = [(ours, code) for ours, code in pairs if isinstance(code, str) and ours != code]
+        other = [(ours, code) for ours, code in pairs if ours != code]
         fitting = [
             name
             for name, spell in STYLES.items()
@@ -83,12 +94,13 @@ class Codes:
         ]
         return fitting[0] if len(fitting) == 1 else None
 
-    def first_integer(self) -> int | None:
-        """Where counting begins; None where the numbers that came don't tell."""
-        whole = {name: {c for c in codes if isinstance(c, int)} for name, codes in self.seen.items()}
-        if any(0 in codes for codes in whole.values()):
-            return 0
-        return 1 if any(len(self.choices[name]) in codes for name, codes in whole.items()) else None
+    def tables(self) -> list[str]:
+        """Tables to fill in for enumerations that are numbers, as comments."""
+        return [
+            f"# [enumerations.{name}]  # {', '.join(map(str, codes))} came, "
+            f"of {', '.join(value.value for value in self.choices[name])}"
+            for name, codes in sorted(self.numbered.items())
+        ]
 
 
 def _meant(code: Code, choice: type[Choice]) -> str | None:

@@ -135,6 +135,7 @@ def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visi
 
     Where ids are called otherwise, the walk is made once more by the names that the first one taught.
     """
+    rules = rules_of(care)
     care, learned = find_addresses(care, options.bases)
     visits = list(walk(care))
     names = propose(visits, as_patient=False).names()
@@ -144,7 +145,7 @@ def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visi
     ask_refusal(care, learned)
     if options.acts:
         visits += act(care)
-    return visits, propose(visits, as_patient=as_patient, learned=learned, rules=rules_of(care))
+    return visits, propose(visits, as_patient=as_patient, learned=learned, rules=rules)
 
 
 def _remember(settings: Settings, tenant: Tenant, visits: Iterable[Visit]) -> None:

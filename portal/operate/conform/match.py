@@ -24,6 +24,7 @@ _ALIKE = 0.75
 _MARGIN = 0.12
 _PERHAPS = 0.5
 _MOST_CANDIDATES = 4
+_WORDS_OF_DATES = {"at", "date", "day", "on", "time", "until"}
 _SMALL_WORDS = {"for", "of", "the"}
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?::\d{2})?)?")
@@ -31,11 +32,15 @@ _SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?:
 
 @dataclass(slots=True)
 class Matches:
-    """Of one kind of record: what ours are called there and why, what may be one of several, and what is nowhere."""
+    """Of one kind of record: what ours are called there and why, what may be one of several, and what is nowhere.
+
+    `unread` has, for each that is nowhere, what nobody reads and is of a fitting type.
+    """
 
     names: dict[str, str] = field(default_factory=dict[str, str])
     why: dict[str, str] = field(default_factory=dict[str, str])
     undecided: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    unread: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     absent: list[str] = field(default_factory=list[str])
 
 
@@ -56,6 +61,7 @@ def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matche
             found.undecided[member.name] = candidates
         else:
             found.absent.append(member.name)
+            found.unread[member.name] = [u for u in left if _may_be(member, u, values[u])]
     return found
 
 
@@ -113,7 +119,10 @@ def _same_shape(
 ) -> None:
     """Records, lists of records and enumerations, whose values tell what they are, where one alone fits."""
     telling = [member for member in open_ if _is_telling(member)]
-    fitting = {m.name: [u for u in left if fits(m, values[u])] for m in telling}
+    fitting = {
+        m.name: [u for u in left if fits(m, values[u]) and not any(map(_is_whole, values[u]))]
+        for m in telling
+    }
     for ours, there in fitting.items():
         is_alone = len(there) == 1 and sum(there[0] in others for others in fitting.values()) == 1
         if is_alone:
@@ -126,8 +135,26 @@ def _candidates(member: Member, left: list[str], values: Mapping[str, list[objec
     is_rare = is_date(member) or 1 <= len(fitting) <= 2
     known = [u for u in fitting if is_rare or likeness(member.name, u) >= _PERHAPS]
     empty = [u for u in left if not values[u] and likeness(member.name, u) >= _PERHAPS]
-    order = sorted((*known, *empty), key=lambda u: -likeness(member.name, u))
-    return order[:_MOST_CANDIDATES]
+    if is_date(member):
+        empty += [u for u in left if not values[u] and words(u)[-1:] and words(u)[-1] in _WORDS_OF_DATES]
+    by_name = sorted({*known, *empty}, key=lambda u: (-likeness(member.name, u), left.index(u)))
+    if not by_name and member.is_required:
+        return fitting
+    if not by_name and next(records_in(member.type), None):
+        return [u for u in left if any(map(_is_record, values[u]))][:_MOST_CANDIDATES]
+    return by_name[:_MOST_CANDIDATES]
+
+
+def _may_be(member: Member, theirs: str, values: list[object]) -> bool:
+    is_like_a_date = (words(theirs) or [""])[-1] in _WORDS_OF_DATES
+    is_text = _holds(member.type, inspect.StrType) and not is_like_a_date
+    return bool(fits(member, values)) or (is_text and not values)
+
+
+def _is_record(value: object) -> bool:
+    """Whether it is a record, or a list of records."""
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return bool(items) and all(isinstance(one, dict) for one in items)
 
 
 def likeness(ours: str, theirs: str) -> float:
@@ -163,7 +190,7 @@ def _fits(member: Member, value: object) -> bool:
         return all(_is_like(one, record) for one in items)
     choice = choice_of(member.type)
     if choice is not None:
-        return isinstance(value, str) and choice(value).known
+        return _is_whole(value) or (isinstance(value, str) and choice(value).known)
     if is_date(member):
         return date_form(value) is not None
     if _holds(member.type, inspect.BoolType):
@@ -184,6 +211,11 @@ def _is_like(value: object, record: type[object]) -> bool:
         return False
     there = {folded(name.removeprefix(UNREAD)) for name in cast("dict[str, object]", value)}
     return sum(name in there for name in (folded(m.name) for m in members_of(record))) * 2 > len(there)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether it may be a number that stands for a value of an enumeration."""
+    return not isinstance(value, bool) and str(value).isdecimal() and len(str(value)) < 5
 
 
 def _is_telling(member: Member) -> bool:

@@ -25,7 +25,8 @@ class Proposal:
     items: str | None = None
     total: str | None = None
     totals: list[str] = field(default_factory=list[str])
-    unread: str | None = None
+    unread_count: str | None = None
+    unread_counts: list[str] = field(default_factory=list[str])
     has_bom: bool = False
     has_etags: bool = False
     style: str = "camelCase"
@@ -36,6 +37,7 @@ class Proposal:
     numbers_as_text: bool = False
     truths: set[str] = field(default_factory=set[str])
     absent: list[str] = field(default_factory=list[str])
+    unread: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     learned: Learned = field(default_factory=Learned)
     rules: Rules = field(default_factory=Rules)
 
@@ -43,7 +45,16 @@ class Proposal:
     def undecided(self) -> list[str]:
         """The questions, each in a line."""
         codes = [question for _name, question in code_questions(self.codes.asked)]
-        return [*self._other_questions(), *codes]
+        return [*self._other_questions(), *self._numbers(), *codes]
+
+    def _numbers(self) -> list[str]:
+        """Enumerations that are numbers and not in the dialect's tables yet."""
+        if not self.rules.enumerations:
+            return []
+        return [
+            f"enumerations.{name}: {', '.join(map(str, codes))} came: what do they stand for?"
+            for name, codes in sorted(self.codes.numbered.items())
+        ]
 
     @property
     def undecided_without_values(self) -> list[str]:
@@ -53,7 +64,7 @@ class Proposal:
             *self._other_questions(),
             *(
                 f"enumerations.{name}: {len(codes)} unknown (see the proposal)"
-                for name, codes in sorted(asked)
+                for name, codes in sorted([*asked, *(self.codes.numbered.items() if self._numbers() else ())])
             ),
         ]
 
@@ -69,8 +80,15 @@ class Proposal:
                 )
         if self.forms.get("instants", set()) & {"either", *_FORMS_OF_DAYS}:
             asked.append("times.zone: times come without a zone: in which one are they (Europe/London)?")
-        if self.codes.style() == "integers" and self.codes.first_integer() is None:
-            asked.append("names.first_integer: are enumerations counted from 0, or from 1?")
+        if self.unread_counts and not self.rules.unread:
+            asked.append(
+                f"lists.unread: one of {', '.join(map(json.dumps, self.unread_counts))}, or none of them?"
+            )
+        if self.codes.numbered and not self.rules.enumerations:
+            asked.append(
+                'names.enumerations: values are numbers: "integers" where they are counted in the order of '
+                "docs/api-needs.md (names.first_integer says from where), or codes of their own, a table for each?"
+            )
         if self.learned.code_at:
             paths = ", ".join(map(json.dumps, self.learned.code_at))
             asked.append(f"errors.code: a refusal's code is at {paths}, or elsewhere?")
@@ -81,7 +99,10 @@ class Proposal:
         kinds: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for kind, one in sorted(self.matches.items()):
             for ours, theirs in sorted(one.undecided.items()):
-                kinds.setdefault((ours, tuple(theirs)), []).append(kind)
+                others = [there for other in self.matches.values() if (there := other.undecided.get(ours))]
+                common = set(theirs).intersection(*others)
+                is_shared = len(others) > 1 and len(common) == 1
+                kinds.setdefault((ours, tuple(common if is_shared else theirs)), []).append(kind)
         return [
             (f"{where[0]}.{ours}" if len(where) == 1 else f"{ours} (in {', '.join(where)})")
             + f": one of {', '.join(map(json.dumps, theirs))}, or none of them?"
@@ -135,6 +156,9 @@ class Proposal:
         if self.rules != Rules():
             lines.append("# The clinic has a dialect already: this is what is to be added to its file.")
         lines += [f"# decide: {question}" for question in self.undecided]
+        if self.unread:
+            lines.append("# Never came by its name. Of a fitting type and unread in the same records:")
+            lines += [f"#   {name}: {', '.join(theirs[:8])}" for name, theirs in sorted(self.unread.items())]
         if self.absent:
             lines.append("# Never came, and nothing is like it. Where that means that there is none, say so:")
             lines.append(f"# absent_means_none = {json.dumps(self.absent)}")
@@ -152,6 +176,8 @@ class Proposal:
         for title, table in self._tables():
             if table:
                 lines += ["", f"[{title}]", *table]
+        if self.codes.numbered:
+            lines += ["", "# Numbers, if they aren't counted in the portal's order:", *self.codes.tables()]
         return "\n".join(lines) + "\n"
 
     def _tables(self) -> Iterator[tuple[str, list[str]]]:
@@ -189,12 +215,10 @@ class Proposal:
         found += [f'query = "{query}"'] if query != self.rules.query_style else []
         if values and values != self.rules.enumeration_style:
             found.append(f'enumerations = "{values}"')
-            if first := self.codes.first_integer() if values == "integers" else 0:
-                found.append(f"first_integer = {first}")
         return found
 
     def _query_style(self) -> str:
-        return self.learned.style() if self.learned.parameters else self.rules.query_style
+        return self.learned.style() or self.rules.query_style
 
     def _envelopes(self) -> list[str]:
         if not self.envelopes:
@@ -202,13 +226,15 @@ class Proposal:
         return [f"answers = {json.dumps(self.envelopes)}", '# sent = "…"  # if bodies are put into one too']
 
     def _lists(self) -> list[str]:
-        named = [("items", self.items), ("total", self.total), ("unread", self.unread)]
+        named = [("items", self.items), ("total", self.total), ("unread", self.unread_count)]
         found = [f"{key} = {json.dumps(name)}" for key, name in named if name]
         learned = self.learned
         if "SkipCount" in learned.parameters and learned.paging != self.rules.paging:
             found.append(f'paging = "{learned.paging}"')
         if learned.paging == "page" and learned.first_page != self.rules.first_page:
             found.append(f"first_page = {learned.first_page}")
+        if learned.largest_page:
+            found.append(f"largest_page = {learned.largest_page}")
         if "Sorting" in learned.parameters and learned.sorting != self.rules.sorting:
             found.append(f'sorting = "{learned.sorting}"')
         return found

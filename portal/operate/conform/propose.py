@@ -6,6 +6,7 @@ A line that begins with "# decide:" is a question that a person answers; the por
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast, get_args, get_origin
 
@@ -47,6 +48,7 @@ def propose(
         kinds[kind_of(record)] = record
         given.setdefault(kind_of(record), []).extend(records)
     for _pass in range(_PASSES):
+        given = _without(given, _in_every_kind(given))
         made.matches = {kind: match(record, given[kind]) for kind, record in kinds.items()}
         given = _with_embedded(kinds, given, made)
     made.style = _style_of(made.matches.values())
@@ -55,20 +57,20 @@ def propose(
     for kind, one in made.matches.items():
         if given[kind]:
             needed = {member.name for member in members_of(kinds[kind]) if member.is_required}
-            made.absent += [
-                name
-                for ours in one.absent
-                if (name := f"{kind}.{ours}") not in excused
-                and ours not in needed
-                and use_of(kind, ours)
-                and not (made.has_etags and ours == STAMP)
-            ]
+            for ours in one.absent:
+                name = f"{kind}.{ours}"
+                if name in excused or (made.has_etags and ours == STAMP):
+                    continue
+                if one.unread[ours] and (ours in needed or use_of(kind, ours)):
+                    made.unread[name] = one.unread[ours]
+                elif ours not in needed and use_of(kind, ours):
+                    made.absent.append(name)
             one.undecided = {o: t for o, t in one.undecided.items() if f"{kind}.{o}" not in excused}
             _learn_forms(kinds[kind], given[kind], one, made)
     if made.items == ".".join(made.envelopes):
         made.items = None  # a bare list in the envelope needs no name
     made.absent.sort()
-    made.codes.decide()
+    made.codes.decide(made.rules)
     return made
 
 
@@ -97,7 +99,7 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
         if is_page and (name := _list_in(outer)):
             rows = cast("list[object]", outer[name])
             if folded(name) != "items" and [*path, name] != made.envelopes:
-                made.items = ".".join([*path, name])
+                made.items = name
             _learn_counts(
                 cast("dict[str, object]", _plain(json_of(visit.body))), path, len(rows), record, made
             )
@@ -143,11 +145,14 @@ def _learn_counts(
         if count >= rows and {"total", "count"} & set(words(where[-1])) and "unread" not in words(where[-1])
     ]
     if not any(is_usual(where, "totalcount") for where in total):
-        made.totals = sorted({*made.totals, *(".".join(where) for where in total)})
+        within = (where[len(path) :] if list(where[: len(path)]) == path else where for where in total)
+        made.totals = sorted({*made.totals, *map(".".join, within)})
         made.total = made.totals[0] if len(made.totals) == 1 else None
     unread = [where for where, _count in counts if "unread" in words(where[-1])]
     if record.__name__ == "Notification" and len(unread) == 1 and not is_usual(unread[0], "unreadcount"):
-        made.unread = ".".join(unread[0])
+        made.unread_count = ".".join(unread[0])
+    if record.__name__ == "Notification" and not unread:
+        made.unread_counts = [".".join(where) for where, _count in counts if where not in total]
 
 
 def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
@@ -204,6 +209,37 @@ _MAIN = frozenset(
         *("Episode", "PgtResult"),
     }
 )
+
+
+def _in_every_kind(given: Mapping[str, list[Mapping[str, object]]]) -> set[str]:
+    """Members that nearly every kind of record has, and always with the same value: links, the clinic's own number."""
+    kinds = [records for records in given.values() if records]
+    if len(kinds) < _FEW_KINDS:
+        return set()
+    there = Counter(name for records in kinds for name in {name for one in records for name in one})
+    often = {name for name, times in there.items() if times >= _NEARLY_ALL * len(kinds)}
+    found: dict[str, set[str]] = {}
+    for name in often:
+        found[name] = {repr(one[name]) for records in kinds for one in records if name in one}
+    return {name.removeprefix(UNREAD) for name, values in found.items() if len(values) == 1}
+
+
+def _without(
+    given: Mapping[str, list[Mapping[str, object]]], names: set[str]
+) -> dict[str, list[Mapping[str, object]]]:
+    def less(value: object) -> object:
+        if isinstance(value, list):
+            return [less(one) for one in cast("list[object]", value)]
+        if not isinstance(value, dict):
+            return value
+        members = cast("dict[str, object]", value).items()
+        return {name: less(one) for name, one in members if name.removeprefix(UNREAD) not in names}
+
+    return {kind: cast("list[Mapping[str, object]]", less(records)) for kind, records in given.items()}
+
+
+_FEW_KINDS = 5
+_NEARLY_ALL = 0.8
 
 
 def _style_of(matches: Iterable[Matches]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -110,7 +110,7 @@ class Report:
         if one.values:
             yield f"unknown values: {_counted(one.values)}"
         if one.unknown:
-            yield f"unknown members: {', '.join(sorted(one.unknown))}"
+            yield f"unknown members: {', '.join(_by_kind(one.unknown))}"
         yield from (f"lost: {loss}" for loss in one.losses)
         if self.with_values:
             yield from (
@@ -145,6 +145,17 @@ def _summary(one: Verdict) -> str:
     decoded = [f"{one.strictly} read strictly"] if one.strictly else []
     decoded += [f"{one.forgivingly} read forgivingly"] if one.forgivingly else []
     return "; ".join([statuses, *decoded, f"slowest {one.slowest * 1000:.0f} ms"])
+
+
+def _by_kind(members: Iterable[str]) -> list[str]:
+    """Members by their kind of record; those of many kinds by their name and how many have it."""
+    names = Counter(member.partition(".")[2] for member in members)
+    often = {name: times for name, times in names.items() if times >= _MANY_KINDS}
+    single = sorted(member for member in members if member.partition(".")[2] not in often)
+    return [*single, *(f"{name} (in {times} kinds of record)" for name, times in sorted(often.items()))]
+
+
+_MANY_KINDS = 4
 
 
 def _counted(counter: Counter[str]) -> str:

@@ -166,7 +166,7 @@ def test_a_far_dialect_is_walked_and_proposed(operator: Operator) -> None:
     dialect = tomllib.loads(found.proposal)
     assert dialect["names"] == {"members": "snake_case"}
     assert dialect["envelopes"] == {"answers": ["data"]}
-    assert dialect["lists"] == {"items": "data.records", "total": "data.total"}
+    assert dialect["lists"] == {"items": "records", "total": "total"}
     assert dialect["times"] == {"days": "dd/MM/yyyy"}
     assert found.status == 1, found.proposal
     assert found.of(EPISODE)["statuses"]["200"] > 1, "episodes were found by the names that the lists taught"

@@ -1,0 +1,99 @@
+"""What asking an API's lists teaches: names of parameters, pages, order, how many at a time, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from portal.http.transport import Answer
+from portal.operate.conform.ask import Learned, ask_parameters, ask_refusal
+from portal.operate.conform.proposal import Proposal
+from portal.operate.conform.walk import Visit, call
+from portal.services.client import Care
+from portal.services.decoding import Page
+from portal.services.endpoints import LIST_CONSENTS, Endpoint
+from portal.services.records.consents import ConsentForm
+
+NAMES = {"procedureDate": "dueDate", "status": "state", "patientId": "subjectRef"}
+
+
+class Api:
+    """An API of one list, whose parameters are called as nobody would expect; others are passed over.
+
+    Orders are asked for as `dueDate:desc`; more than 100 records at a time, and forms by their id, are refused.
+    """
+
+    dialect = None
+
+    def __init__(self) -> None:
+        self.forms = [
+            {
+                "id": f"f{n}",
+                "dueDate": f"{1 + n * 7 % 28:02}.01.2027",
+                "state": n % 3,
+                "subjectRef": f"p{n % 2}",
+            }
+            for n in range(12)
+        ]
+
+    def send(self, endpoint: Endpoint, *, query: Mapping[str, Any] | None = None, **_other: Any) -> Answer:
+        if endpoint is not LIST_CONSENTS:
+            return Answer(422, {}, b'{"errors": [{"code": "NO_SUCH_FORM", "detail": "There is none."}]}')
+        asked = query or {}
+        rows = [
+            one
+            for one in self.forms
+            if asked.get("state", one["state"]) == one["state"]
+            and asked.get("subjectRef", one["subjectRef"]) == one["subjectRef"]
+            and (asked.get("search") or "f") in one["id"]
+        ]
+        field, _, way = str(asked.get("sort", "id:asc")).partition(":")
+        if field in self.forms[0]:
+            rows.sort(key=lambda one: str(one[field]), reverse=way == "desc")
+        size = int(asked.get("size", 20))
+        if size > 100:
+            return Answer(422, {}, b"")
+        first = int(asked.get("page", 0)) * size
+        return Answer(200, {}, json.dumps({"items": rows[first : first + size]}).encode())
+
+
+def learned_from(api: Api) -> Learned:
+    care, learned = cast("Care", api), Learned()
+    visits: list[Visit] = [call(care, LIST_CONSENTS, Page[ConsentForm])]
+    ask_parameters(care, visits, learned, NAMES)
+    ask_refusal(care, learned)
+    return learned
+
+
+def test_what_nobody_would_expect_is_learned() -> None:
+    learned = learned_from(Api())
+    assert learned.parameters == {
+        "MaxResultCount": "size",
+        "SkipCount": "page",
+        "Filter": "search",
+        "Sorting": "sort",
+        "Status": "state",
+        "PatientId": "subjectRef",
+    }
+    assert (learned.paging, learned.first_page, learned.largest_page) == ("page", 0, 100)
+    assert learned.sorting == "field:desc"
+    assert learned.statuses == {422: 404}
+    assert learned.code_at == ["errors.0.code"]
+    text = Proposal(learned=learned).toml()
+    for line in ("first_page = 0", "largest_page = 100", 'sorting = "field:desc"', 'Status = "state"'):
+        assert f"\n{line}\n" in text
+
+
+def test_an_order_that_is_passed_over_one_way_is_not_learned() -> None:
+    api = Api()
+    upwards_only = Api.send
+
+    def send(endpoint: Endpoint, *, query: Mapping[str, Any] | None = None, **other: Any) -> Answer:
+        is_down = "desc" in str((query or {}).get("sort"))
+        return upwards_only(api, endpoint, query=None if is_down else query, **other)
+
+    api.send = send
+    learned = learned_from(api)
+    assert "Sorting" not in learned.parameters
+    assert "Sorting" in learned.untold

@@ -1,0 +1,112 @@
+"""What is proposed and what is asked, of answers that are written down here."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+from portal.operate.conform.proposal import Proposal
+from portal.operate.conform.propose import propose
+from portal.operate.conform.walk import Visit
+from portal.services.decoding import Page
+from portal.services.dialects.file import parse_dialect
+from portal.services.dialects.rules import Rules
+from portal.services.endpoints import (
+    LIST_CONSENTS,
+    LIST_NOTIFICATIONS,
+    LIST_PHYSICIANS,
+    READ_EPISODE,
+    Endpoint,
+)
+from portal.services.records.consents import ConsentForm
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification
+from portal.services.records.physicians import Physician
+
+
+def visit(endpoint: Endpoint, into: Any, answer: object) -> Visit:
+    return Visit(endpoint, into, 200, "", json.dumps(answer).encode(), "application/json", 0.0)
+
+
+def proposed(*visits: Visit, rules: Rules | None = None) -> Proposal:
+    return propose(visits, as_patient=False, rules=rules)
+
+
+def forms(*codes: object, **members: object) -> Visit:
+    rows = [{"id": str(n), "title": "A form", "status": code, **members} for n, code in enumerate(codes)]
+    return visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows, "totalCount": len(rows)})
+
+
+def test_numbers_are_never_taken_for_our_values() -> None:
+    found = proposed(forms(1, 2, "3"))
+    assert [one for one in found.undecided if one.startswith("names.enumerations: values are numbers")]
+    assert "# [enumerations.ConsentStatus]  # 1, 2, 3 came, of Draft, Pending, " in found.toml()
+    assert "enumerations" not in tomllib.loads(found.toml()).get("names", {})
+
+
+def test_numbers_are_asked_until_the_dialect_says_what_they_are() -> None:
+    counted = parse_dialect('[names]\nenumerations = "integers"')
+    assert proposed(forms(1, 2, 3), rules=counted).undecided == []
+    partly = parse_dialect("[enumerations.ConsentStatus]\nSigned = 1\nDraft = 2")
+    (question,) = proposed(forms("Signed", "Draft", "#3"), rules=partly).undecided
+    assert question.startswith("enumerations.ConsentStatus: 3 is one of Pending, ")
+    elsewhere = parse_dialect("[enumerations.Channel]\nPortal = 1")
+    (question,) = proposed(forms(1, 2), rules=elsewhere).undecided
+    assert question.startswith("enumerations.ConsentStatus: 1, 2 came")
+    assert proposed(forms("Signed", 2), rules=partly).undecided == [], (
+        "known by the table, in a part not read yet"
+    )
+
+
+def test_what_every_record_has_is_no_name_of_ours() -> None:
+    noise = {"_links": {"self": "x"}, "tenantNo": "17"}
+    episode = {
+        "id": "e",
+        "status": "Active",
+        "patient": {"id": "p", "address": {"city": "C", **noise}, **noise},
+        "appointments": [{"id": "a", "start": "2026-01-01T00:00:00Z", "purpose": "Scan", **noise}],
+        "timeline": [{"id": "t", "occurredAt": "2026-01-01T00:00:00Z", **noise}],
+        **noise,
+    }
+    found = proposed(
+        visit(READ_EPISODE, Episode, episode),
+        visit(LIST_PHYSICIANS, Page[Physician], {"items": [{"id": "1", "displayName": "Dr A", **noise}]}),
+        forms("Signed", **noise),
+    )
+    assert "tenantNo" not in found.toml()
+    assert any(one.startswith('Appointment.kind: one of "purpose"') for one in found.undecided)
+
+
+def test_what_the_portal_cannot_do_without_is_asked_by_whatever_fits() -> None:
+    rows = [{"ref": "1", "caption": "A form", "state": 4, "sentAt": None}]
+    found = proposed(visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows}))
+    asked = {one.partition(":")[0] for one in found.undecided}
+    assert {"ConsentForm.id", "ConsentForm.title", "ConsentForm.status"} <= asked
+    assert any(one.startswith('ConsentForm.status: one of "state", ') for one in found.undecided)
+
+
+def test_unread_members_stand_beside_what_never_came() -> None:
+    people = [
+        {"id": "1", "displayName": "Dr A", "line": "x", "desk": "y", "ward": "z", "badge": "w", "room": "v"}
+    ]
+    text = proposed(visit(LIST_PHYSICIANS, Page[Physician], {"items": people})).toml()
+    (line,) = [one for one in text.splitlines() if one.startswith("#   Physician.title: ")]
+    assert "ward" in line
+    declared = next(one for one in text.splitlines() if one.startswith("# absent_means_none"))
+    assert "Physician.title" not in declared
+
+
+def test_counts_and_lists_are_named_from_within_the_envelope() -> None:
+    rows = [{"id": "1", "title": "t", "status": "Signed"}]
+    news = [{"id": "1", "title": "t", "isRead": False}]
+    found = proposed(
+        visit(LIST_CONSENTS, Page[ConsentForm], {"payload": {"content": rows, "totalElements": 9}}),
+        visit(LIST_NOTIFICATIONS, Page[Notification], {"content": news, "totalElements": 1, "unseen": 0}),
+    )
+    dialect = tomllib.loads(found.toml())
+    assert dialect["envelopes"] == {"answers": ["payload"]}
+    assert dialect["lists"] == {"items": "content", "total": "totalElements"}
+    assert [one for one in found.undecided if one.startswith("lists.")] == [
+        'lists.unread: one of "unseen", or none of them?'
+    ]
