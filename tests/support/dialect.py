@@ -7,19 +7,18 @@ specification leaves open: how lists, enumerations, times, files, failures and t
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
 
 from portal.demo.stack import tenants_file
+from tests.support.proxy import Proxy, body_of
 from tests.support.stack import CareService, PortalThread
 
 SECRET_WORDS = "Zugriff verweigert durch Regel 4711 in Modul Kern"
@@ -163,35 +162,12 @@ SNAKES = Dialect(
 """Names with underscores, lists that aren't counted, and 204 for every act."""
 
 
-class DialectProxy:
+class DialectProxy(Proxy):
     """Stands at `base_url` in front of the care service at `service`, and speaks `dialect`."""
 
     def __init__(self, service: str, dialect: Dialect) -> None:
         self.dialect = dialect
-        self.calls: list[tuple[str, str, int]] = []
-        proxy, upstream = self, urlsplit(service).netloc
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                proxy.answer(self, upstream)
-
-            do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 (the names are http.server's)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """The proxy notes its calls in `calls`."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-        self.thread.start()
-
-    def stop(self) -> None:
-        self.server.shutdown()
-        self.thread.join(timeout=5)
-        self.server.server_close()
+        super().__init__(service)
 
     @contextmanager
     def speaking(self, **changes: Any) -> Iterator[None]:
@@ -203,16 +179,16 @@ class DialectProxy:
         finally:
             self.dialect = usual
 
-    def answer(self, handler: BaseHTTPRequestHandler, upstream: str) -> None:
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
         dialect = self.dialect
-        sent = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        sent = body_of(handler)
         path = urlsplit(handler.path).path
         if dialect.before:
             dialect.before(handler.command, path)
         if re.fullmatch(dialect.not_offered, f"{handler.command} {path}"):
             status, headers, body = 501, {}, b""
         else:
-            status, headers, body = _forward(handler, upstream, sent, dialect)
+            status, headers, body = self._passed_on(handler, sent)
         if status >= 400:
             status, media_type, body = _failure(status, body, dialect)
             headers = {k: v for k, v in headers.items() if k == "www-authenticate"}
@@ -229,16 +205,19 @@ class DialectProxy:
             status, body = (200 if dialect.acts == "empty" else 204), b""
         if not dialect.keeps_etags:
             headers.pop("etag", None)
-        self.calls.append((handler.command, path, status))
-        handler.send_response(status)
-        for name, value in headers.items():
-            handler.send_header(name, value)
-        if status not in (204, 304):
-            handler.send_header("Content-Length", str(len(body)))
-        handler.send_header("Connection", "close")
-        handler.end_headers()
-        handler.wfile.write(body)
-        handler.close_connection = True
+        self.end(handler, path, status, headers, body)
+
+    def _passed_on(self, handler: BaseHTTPRequestHandler, sent: bytes) -> tuple[int, dict[str, str], bytes]:
+        left_out = {*_OF_ONE_HOP, "accept-encoding"}
+        if not self.dialect.knows_operations:
+            left_out.add("idempotency-key")
+        if not self.dialect.keeps_etags:
+            left_out |= {"if-none-match"}
+        if self.dialect.files == "base64":
+            left_out |= {"range"}
+        headers = {name: value for name, value in handler.headers.items() if name.lower() not in left_out}
+        status, given, body = self.forward(handler.command, handler.path, headers, sent or None)
+        return status, {k: v for k, v in given.items() if k not in _OF_ONE_HOP}, body
 
 
 _OF_ONE_HOP = {"connection", "content-length", "transfer-encoding", "server", "date", "keep-alive", "host"}
@@ -250,28 +229,6 @@ def portal_behind(service: CareService, proxy: DialectProxy) -> PortalThread:
     own, others = (f'base_url = "{address}"' for address in (service.base_url, proxy.base_url))
     tenants.write_text(tenants_file(service.plan).replace(own, others))
     return PortalThread(service.plan, PORTAL_TENANTS=str(tenants))
-
-
-def _forward(
-    handler: BaseHTTPRequestHandler, upstream: str, sent: bytes, dialect: Dialect
-) -> tuple[int, dict[str, str], bytes]:
-    left_out = {*_OF_ONE_HOP, "accept-encoding"}
-    if not dialect.knows_operations:
-        left_out.add("idempotency-key")
-    if not dialect.keeps_etags:
-        left_out |= {"if-none-match"}
-    if dialect.files == "base64":
-        left_out |= {"range"}
-    headers = {name: value for name, value in handler.headers.items() if name.lower() not in left_out}
-    connection = http.client.HTTPConnection(upstream, timeout=30)
-    try:
-        connection.request(handler.command, handler.path, sent or None, headers)
-        answer = connection.getresponse()
-        body = answer.read()
-        given = {name.lower(): value for name, value in answer.getheaders()}
-        return answer.status, {k: v for k, v in given.items() if k not in _OF_ONE_HOP}, body
-    finally:
-        connection.close()
 
 
 def _failure(status: int, body: bytes, dialect: Dialect) -> tuple[int, str, bytes]:

@@ -6,19 +6,21 @@ tables and patterns of their own.
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
+from portal.demo.stack import PEOPLE
 from tests.support.dialect import SECRET_WORDS, SHAPES
+from tests.support.proxy import Proxy, body_of
+from tests.support.stack import CareService, free_port, plan
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -342,44 +344,16 @@ E1 = "SyncRunning"
 FOREIGN = (PASCAL, SNAKE, KEBAB)
 
 
-class ForeignApi:
+class ForeignApi(Proxy):
     """Stands at `base_url` in front of the care service at `service`, and speaks another API's language."""
 
     def __init__(self, service: str, foreign: Foreign) -> None:
         self.foreign = foreign
-        self.calls: list[tuple[str, str, int]] = []
-        self.faults: list[str] = []
         self.is_lenient = False
         """Whether wrong addresses are answered by 404, and unknown parameters passed over: the portal errs with neither."""
-        api, upstream = self, urlsplit(service).netloc
+        super().__init__(service)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                try:
-                    api.answer(self, upstream)
-                except Exception as error:
-                    api.faults.append(f"{self.command} {self.path}: {error!r}")
-                    raise
-
-            do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 (the names are http.server's)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Calls are noted in `calls`."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-        self.thread.start()
-
-    def stop(self) -> None:
-        self.server.shutdown()
-        self.thread.join(timeout=5)
-        self.server.server_close()
-
-    def answer(self, handler: BaseHTTPRequestHandler, upstream: str) -> None:
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
         foreign = self.foreign
         parts = urlsplit(handler.path)
         path = parts.path.removeprefix(foreign.base_path)
@@ -388,7 +362,7 @@ class ForeignApi:
         )
         if not is_known:
             assert self.is_lenient, parts.path
-            self._end(handler, 404, {"content-type": "text/html"}, b"<h1>No such address</h1>")
+            self.end(handler, parts.path, 404, {"content-type": "text/html"}, b"<h1>No such address</h1>")
             return
         if foreign.care != "/api/care":
             path = re.sub(rf"^{foreign.care}(?=/)", "/api/care", path)
@@ -396,8 +370,8 @@ class ForeignApi:
         body = self._body(handler, path)
         pairs = parse_qsl(parts.query, keep_blank_values=True)
         query = urlencode(foreign.query(pairs, path, is_lenient=self.is_lenient))
-        status, given, answer = _call(
-            upstream, handler.command, f"{path}?{query}" if query else path, headers, body
+        status, given, answer = self.forward(
+            handler.command, f"{path}?{query}" if query else path, headers, body
         )
         given = {name: value for name, value in given.items() if name in _PASSED_BACK}
         if status >= 400:
@@ -408,23 +382,10 @@ class ForeignApi:
             given.pop("etag", None)
             if stamp:
                 given["etag"] = f'"{stamp}"'
-        self.calls.append((handler.command, path, status))
-        self._end(handler, status, given, answer)
-
-    @staticmethod
-    def _end(handler: BaseHTTPRequestHandler, status: int, given: Mapping[str, str], answer: bytes) -> None:
-        handler.send_response(status)
-        for name, value in given.items():
-            handler.send_header(name, value)
-        if status not in (204, 304):
-            handler.send_header("Content-Length", str(len(answer)))
-        handler.send_header("Connection", "close")
-        handler.end_headers()
-        handler.wfile.write(answer)
-        handler.close_connection = True
+        self.end(handler, path, status, given, answer)
 
     def _body(self, handler: BaseHTTPRequestHandler, path: str) -> bytes | None:
-        sent = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        sent = body_of(handler)
         if self.foreign.name == "kebab":
             assert handler.headers["X-Client"] == "portal"
             assert not sent or sent.startswith(b"\xef\xbb\xbf")
@@ -481,13 +442,12 @@ _PASSED_ON = {"authorization", "accept", "accept-language", "content-type", "x-c
 _PASSED_BACK = {"content-type", "content-disposition", "www-authenticate", "content-range", "accept-ranges"}
 
 
-def _call(
-    upstream: str, method: str, path: str, headers: dict[str, str], body: bytes | None
-) -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection(upstream, timeout=30)
-    try:
-        connection.request(method, path, body, headers)
-        answer = connection.getresponse()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
-    finally:
-        connection.close()
+def service_for_all(folder: Path, ports: Mapping[str, int]) -> CareService:
+    """The care service, which lets people sign in to a portal at each of these ports."""
+    origins = [f"{tenant}=http://{tenant}.localhost:{port}" for tenant in PEOPLE for port in ports.values()]
+    return CareService(plan(folder), *(option for one in origins for option in ("--portal-origin", one)))
+
+
+def ports_for_all() -> dict[str, int]:
+    """A free port for the portal before each API."""
+    return {foreign.name: free_port() for foreign in FOREIGN}

@@ -9,10 +9,17 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.demo.stack import PEOPLE
 from tests.support.conforming import AtTheClinic, Outcome
-from tests.support.foreign_api import FOREIGN, KEBAB, PASCAL, SNAKE, Foreign, ForeignApi
-from tests.support.stack import PASSWORD, CareService, PortalThread, free_port, plan
+from tests.support.foreign_api import (
+    KEBAB,
+    PASCAL,
+    SNAKE,
+    Foreign,
+    ForeignApi,
+    ports_for_all,
+    service_for_all,
+)
+from tests.support.stack import PASSWORD, CareService, PortalThread
 from tests.support.visitor import Page
 from tests.support.walks import Careful, facts
 
@@ -111,15 +118,12 @@ PLANTED = (
 
 @pytest.fixture(scope="module")
 def ports() -> dict[str, int]:
-    return {foreign.name: free_port() for foreign in FOREIGN}
+    return ports_for_all()
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, ports: dict[str, int]) -> Iterator[CareService]:
-    """The care service, which lets people sign in to four portals."""
-    origins = [f"{tenant}=http://{tenant}.localhost:{port}" for tenant in PEOPLE for port in ports.values()]
-    options = [option for origin in origins for option in ("--portal-origin", origin)]
-    running = CareService(plan(tmp_path_factory.mktemp("care")), *options)
+    running = service_for_all(tmp_path_factory.mktemp("care"), ports)
     yield running
     running.stop()
 

@@ -13,9 +13,10 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE, tenants_file
 from portal.services.dialects.file import parse_dialect
-from tests.support.foreign_api import FOREIGN, Foreign, ForeignApi
+from tests.support.acts import ACTS, MOVES, People
+from tests.support.foreign_api import FOREIGN, Foreign, ForeignApi, ports_for_all, service_for_all
 from tests.support.signing import NAMES, fresh_form, make_form, sign, signatures
-from tests.support.stack import PASSWORD, CareService, PortalThread, free_port, plan
+from tests.support.stack import PASSWORD, CareService, PortalThread
 from tests.support.visitor import Page
 from tests.support.walks import NOT_COMPARED, Careful, facts, walk
 
@@ -28,15 +29,12 @@ FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
 @pytest.fixture(scope="module")
 def ports() -> dict[str, int]:
-    return {foreign.name: free_port() for foreign in FOREIGN}
+    return ports_for_all()
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, ports: dict[str, int]) -> Iterator[CareService]:
-    """The care service, which lets people sign in to four portals."""
-    origins = [f"{tenant}=http://{tenant}.localhost:{port}" for tenant in PEOPLE for port in ports.values()]
-    options = [option for origin in origins for option in ("--portal-origin", origin)]
-    running = CareService(plan(tmp_path_factory.mktemp("care")), *options)
+    running = service_for_all(tmp_path_factory.mktemp("care"), ports)
     yield running
     running.stop()
 
@@ -68,6 +66,12 @@ def person(
     running = PortalThread(there, PORTAL_TENANTS=str(folder / "tenants.toml"))
     yield cache(lambda name: signed_in(running, name))
     running.stop()
+
+
+@pytest.fixture(scope="module")
+def people(person: Any) -> People:
+    """The same people, for acts that are made ready elsewhere."""
+    return People(person("colin").origin)
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +153,20 @@ def test_a_refusal_is_told_by_its_rule(person: Any) -> None:
     page = person("ada").get(f"/emr-endpoints/{at_work}/remove")
     told = page.form(f"/emr-endpoints/{at_work}").submit(status=403, typed=at_work)
     assert "It is exchanging data right now." in told.words
+
+
+ACTS_HERE = ("merge", "book", "book by a link", "move an embryo", "move a folder")
+"""Those that no other test of this module does."""
+
+
+def test_acts_arrive_and_are_told(
+    people: People, service: CareService, api: ForeignApi, foreign: Foreign
+) -> None:
+    """Some before each API; all before all of them in the long run."""
+    for act in ACTS_HERE if FULL else ACTS_HERE[FOREIGN.index(foreign) :: len(FOREIGN)]:
+        ready = {**ACTS, **MOVES}[act](people, service.plan)
+        before = len(api.calls)
+        page = ready.send()
+        assert page.heading == ready.end, page.words[:300]
+        changes = [f"{method} {path}" for method, path, _ in api.calls[before:] if method != "GET"]
+        assert changes == [ready.call]
