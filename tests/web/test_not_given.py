@@ -11,21 +11,39 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.services.answers.shape import kinds_within, members_of
-from portal.services.records.episodes import Episode
+from portal.services.answers.shape import members_of
+from portal.services.dialects.dialect import Dialect as Configured
+from portal.services.dialects.rules import Rules
+from portal.services.dialects.shapes import records
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
 
 GRACES, MAYAS = sample_id("episode", "grace-2"), sample_id("episode", "maya-1")
+TALK, PLAN = sample_id("conversation", "grace-storage"), sample_id("protocol", "amelia")
 WARNINGS = "hasn’t told the portal whether there are warnings"
 PART = "hasn’t given the portal this part"
 REASON = "The clinic’s system hasn’t given the reason."
 RENAMED = {
     *("alerts", "appointments", "careTeam", "monitoring", "timeline", "documents", "protocol"),
     *("holdReason", "storageConsentedUntil", "storageExpiresAt", "statutoryLimit"),
+    *("requiredSigners", "unreadCount", "medications", "relationships", "messages", "workingHours"),
 }
+UNSAID = (
+    ("grace", "/", "No form waits for your signature."),
+    ("grace", "/", "There is no unread message."),
+    ("grace", "/", "Nothing to do."),
+    ("grace", "/consents", "Nothing to sign right now."),
+    ("grace", "/me", "Nobody else is on your record."),
+    ("grace", "/care-team", "Your care team is not named yet."),
+    ("grace", f"/conversations/{TALK}", "There are no messages here."),
+    ("amelia", f"/episodes/{TREATMENT_OF_AMELIA}/medication", "There is no medicine plan for this treatment"),
+    ("nora", f"/directories?episode={TREATMENT_OF_AMELIA}", "There is no folder in this episode."),
+    ("nora", "/care-team", "No working hours this week."),
+    ("nora", f"/protocols/{PLAN}", "There is no medication in this protocol yet."),
+)
+"""What a page would say of a part that the clinic's system leaves out, by person and page."""
 
 
 def renamed(names: set[str]) -> Any:
@@ -90,12 +108,28 @@ def test_without_embryos_nobody_is_told_that_there_are_none(
             assert "no embryo" not in words, path
 
 
+def test_no_page_says_of_what_is_left_out_that_there_is_none(person: Callable[[str], Visitor]) -> None:
+    for who, path, words in UNSAID:
+        page = person(who).get(path).words
+        assert words not in page, (who, path, words)
+        assert PART in page, (who, path)
+
+
+def test_what_was_declared_to_be_none_is_none(
+    portal: PortalThread, person: Callable[[str], Visitor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = frozenset(
+        f"{kind}.{member.name}" for kind, record in records().items() for member in members_of(record)
+    )
+    monkeypatch.setitem(portal.context.dialects, "riverside", Configured(Rules(absent_means_none=declared)))
+    for who, path, words in UNSAID:
+        page = person(who).get(path).words
+        assert PART not in page, (who, path)
+        assert words in page or path == "/", (who, path, words)
+
+
 def test_templates_name_members_that_there_are() -> None:
-    known = {
-        f"{kind}.{member.name}"
-        for kind, record in kinds_within(Episode).items()
-        for member in members_of(record)
-    }
+    known = {f"{kind}.{member.name}" for kind, record in records().items() for member in members_of(record)}
     named = {
         name
         for file in Path("templates").rglob("*.html")
