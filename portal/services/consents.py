@@ -230,7 +230,7 @@ def signed_by(form: ConsentForm, sub: str, role: SignerRole | None = None) -> bo
 
 def is_revoked(form: ConsentForm) -> bool:
     """Whether the form is revoked: tells how a lost revoking ended."""
-    return form.status == ConsentStatus.REVOKED
+    return form.is_revoked
 
 
 def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentForm | None:

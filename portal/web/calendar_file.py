@@ -19,7 +19,6 @@ from portal.services.records.episodes import Appointment
 _USUAL_LENGTH = timedelta(minutes=30)
 _REMINDED = timedelta(hours=2)
 """How long before a visit a calendar says so."""
-_TENTATIVE = ("tentative", "proposed", "pending")
 
 
 def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, made_at: datetime) -> bytes:
@@ -92,4 +91,4 @@ def as_download(content: bytes, name: str) -> Response:
 def _status(visit: Appointment) -> str:
     if visit.is_cancelled:
         return "CANCELLED"
-    return "TENTATIVE" if visit.status.casefold() in _TENTATIVE else "CONFIRMED"
+    return "TENTATIVE" if visit.is_tentative else "CONFIRMED"

@@ -260,6 +260,14 @@ def test_an_episode_knows_what_lies_ahead():
     assert not episode.is_ended
 
 
+@pytest.mark.parametrize(
+    ("status", "tentative"), [("Tentative", True), ("proposed", True), ("Confirmed", False)]
+)
+def test_an_appointment_knows_whether_it_is_confirmed(status: str, tentative: bool):
+    start = datetime(2026, 11, 27, 9, tzinfo=UTC)
+    assert Appointment(id="visit", start=start, status=status).is_tentative is tentative
+
+
 def test_a_day_of_monitoring_counts_its_follicles():
     day = MonitoringDay(date=date(2026, 11, 27), follicles=Follicles(left=(18.0, 11.5), right=(17.0, 9.0)))
     assert day.sizes == (18.0, 17.0, 11.5, 9.0)

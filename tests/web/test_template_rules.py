@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from jinja2 import Environment, nodes
 from portal.web import templates
 
 FILES = sorted(templates.FOLDER.rglob("*.html"))
+PAGES = [file for file in FILES if file.parent.name != "ui"]
+"""Macros compare the words that they take as arguments."""
+
 PATH_IN_MARKUP = re.compile(r"""\b(?:href|src|action|formaction|hx-[\w-]+)=["']/""")
 
 
@@ -38,3 +42,35 @@ def test_addresses_come_from_url_for_or_the_view(file: Path) -> None:
     assert not [*written_paths(parsed(file))], (
         "name the endpoint with url_for, or take the address from the view"
     )
+
+
+def enumerated() -> frozenset[str]:
+    """Every value of the portal's enumerations, such as a form's status."""
+    found: set[str] = set()
+    waiting: list[type[StrEnum]] = [StrEnum]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if kind.__module__.startswith("portal.") and "careservice" not in kind.__module__:
+            found.update(kind)
+    return frozenset(found)
+
+
+ENUMERATED = enumerated()
+
+
+@pytest.mark.parametrize("file", PAGES, ids=name_of)
+def test_values_of_enumerations_are_named_by_properties(file: Path) -> None:
+    compared = [
+        constant.value
+        for comparison in parsed(file).find_all(nodes.Compare)
+        for constant in comparison.find_all(nodes.Const)
+        if isinstance(constant.value, str) and constant.value in ENUMERATED
+    ]
+    assert not compared, (
+        "give the record or the page a property that says what it means, such as `form.is_draft`"
+    )
+
+
+def test_the_values_of_enumerations_are_known() -> None:
+    assert {"PartiallySigned", "OnHold", "NoResult", "staff"} <= ENUMERATED

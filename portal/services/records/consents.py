@@ -148,6 +148,11 @@ class Signature(Timed, frozen=True, kw_only=True):
     content_hash: str = ""
 
     @property
+    def is_typed(self) -> bool:
+        """Whether the signer typed their name in the portal."""
+        return self.method == SigningMethod.TYPED_NAME
+
+    @property
     def is_for_clinic(self) -> bool:
         """Whether it was given for the clinic, by someone who acknowledges none of the patient's statements."""
         return self.role in CLINIC_ROLES
@@ -191,9 +196,29 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     procedure_date: date | None = None
 
     @property
+    def is_draft(self) -> bool:
+        """The clinic hasn't sent it to its signers yet."""
+        return self.status == ConsentStatus.DRAFT
+
+    @property
+    def is_revoked(self) -> bool:
+        """A signer withdrew it, or declined to sign."""
+        return self.status == ConsentStatus.REVOKED
+
+    @property
+    def is_expired(self) -> bool:
+        """The time to sign ended before everyone had signed."""
+        return self.status == ConsentStatus.EXPIRED
+
+    @property
+    def is_superseded(self) -> bool:
+        """A newer form has taken its place."""
+        return self.status == ConsentStatus.SUPERSEDED
+
+    @property
     def is_ended(self) -> bool:
         """Revoked, expired or superseded: nothing more happens to it."""
-        return self.status in (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
+        return self.is_revoked or self.is_expired or self.is_superseded
 
     @property
     def is_signed(self) -> bool:
@@ -206,6 +231,11 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return self.status in (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
 
     @property
+    def is_sequential(self) -> bool:
+        """Whether its signers sign in order, each waiting for the one before."""
+        return self.signing_order == SigningOrder.SEQUENTIAL
+
+    @property
     def is_revocable(self) -> bool:
         """Whether its state allows to revoke it; the API may still refuse, e.g. after a transfer."""
         return self.is_open or self.is_signed
@@ -214,7 +244,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     def declined_by(self) -> Signer | None:
         """Who ended it, asked to sign and without having signed; None for one that was withdrawn, or isn't revoked."""
         sub = self.revoked_by_id
-        if self.status != ConsentStatus.REVOKED or sub is None or self.signature_of(sub):
+        if not self.is_revoked or sub is None or self.signature_of(sub):
             return None
         return next((signer for signer in self.required_signers if signer.person_id == sub), None)
 
@@ -239,14 +269,14 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         if not self.is_open:
             return ()
         missing = self.missing_signers
-        if self.signing_order != SigningOrder.SEQUENTIAL:
+        if not self.is_sequential:
             return missing
         return tuple(signer for signer in missing if signer.order == missing[0].order)
 
     def waiting_for(self, sub: str) -> tuple[Signer, ...]:
         """Those who must sign before `sub` can; empty when it is their turn, or never will be."""
         mine = next((s for s in self.missing_signers if s.person_id == sub), None)
-        if mine is None or not self.is_open or self.signing_order != SigningOrder.SEQUENTIAL:
+        if mine is None or not self.is_open or not self.is_sequential:
             return ()
         return tuple(s for s in self.missing_signers if s.order < mine.order)
 

@@ -10,7 +10,7 @@ from portal.services.records.consents import ConsentKind, ConsentStatus
 from portal.services.records.documents import Documents
 from portal.services.records.notifications import Severity
 from portal.services.records.patients import Patient
-from portal.services.records.pgt_results import PgtCall, PgtStatus
+from portal.services.records.pgt_results import RELEASED, PgtCall, PgtStatus
 from portal.services.records.protocols import Protocol
 from portal.services.records.relationships import Relationship
 from portal.services.records.storage import EmbryoStorage
@@ -53,6 +53,11 @@ class PgtBrief(Record, frozen=True, kw_only=True):
     embryo_code: str = ""
     status: PgtStatus | None = None
     call: PgtCall | None = None
+
+    @property
+    def is_released(self) -> bool:
+        """Whether patients may see its result."""
+        return self.status in RELEASED
 
 
 class ConsentBrief(Record, frozen=True, kw_only=True):
@@ -134,6 +139,11 @@ class Appointment(Timed, frozen=True, kw_only=True):
     def is_cancelled(self) -> bool:
         """Whether it won't take place."""
         return self.status.casefold() in ("cancelled", "canceled", "noshow", "enteredinerror")
+
+    @property
+    def is_tentative(self) -> bool:
+        """Whether the clinic hasn't confirmed it yet."""
+        return self.status.casefold() in ("tentative", "proposed", "pending")
 
 
 class CareTeamMember(Record, frozen=True, kw_only=True):

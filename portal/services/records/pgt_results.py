@@ -26,6 +26,10 @@ class PgtStatus(Choice):
     AMENDED = "Amended"
 
 
+RELEASED = frozenset({PgtStatus.RELEASED, PgtStatus.AMENDED})
+"""The statuses in which patients see a result."""
+
+
 class PgtCall(Choice):
     """What the laboratory made of a genetic test."""
 
@@ -83,7 +87,12 @@ class PgtResult(Timed, frozen=True, kw_only=True):
     @property
     def is_released(self) -> bool:
         """Whether patients may see it."""
-        return self.status in (PgtStatus.RELEASED, PgtStatus.AMENDED)
+        return self.status in RELEASED
+
+    @property
+    def is_amended(self) -> bool:
+        """Whether the laboratory changed it after its release."""
+        return self.status == PgtStatus.AMENDED
 
     @property
     def is_mosaic(self) -> bool:

@@ -85,6 +85,11 @@ class ProtocolDraft(Timed, frozen=True, kw_only=True):
     medications: tuple[Medication, ...] = ()
     monitoring: tuple[Check, ...] = ()
 
+    @property
+    def is_active(self) -> bool:
+        """Whether the patient follows it now."""
+        return self.status == ProtocolStatus.ACTIVE
+
 
 class Protocol(ProtocolDraft, frozen=True, kw_only=True):
     """A plan of treatment; its day 1 is `start_date`."""
@@ -104,7 +109,7 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
     @property
     def is_followed(self) -> bool:
         """Whether its days are dates on which somebody takes something now."""
-        return bool(self.status == ProtocolStatus.ACTIVE and self.start_date and self.medications)
+        return bool(self.is_active and self.start_date and self.medications)
 
     @property
     def next_statuses(self) -> tuple[ProtocolStatus, ...]:
@@ -118,7 +123,7 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
     def medications_on(self, today: date) -> tuple[Medication, ...]:
         """What is taken on that date while the protocol is active, by time of day."""
         day = self.day_on(today)
-        if day is None or self.status != ProtocolStatus.ACTIVE:
+        if day is None or not self.is_active:
             return ()
         due = (m for m in self.medications if m.is_due_on(day))
         return tuple(sorted(due, key=lambda medication: medication.time or "~"))

@@ -79,6 +79,11 @@ class Earlier(msgspec.Struct, frozen=True):
         """What is told of a form in a list."""
         return cls(form.id, form.title, form.status)
 
+    @property
+    def is_signed(self) -> bool:
+        """Everyone has signed."""
+        return self.status == ConsentStatus.SIGNED
+
 
 class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     """A new form as filled in so far; dates as they were typed (YYYY-MM-DD, or something that isn't one)."""
@@ -125,6 +130,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     def beside(self, other: ConsentForm) -> NewForm:
         """The same form, which can take the place of `other`."""
         return msgspec.structs.replace(self, earlier=Earlier.of(other), replaces=False)
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether its signers will sign in order, each waiting for the one before."""
+        return self.order == SigningOrder.SEQUENTIAL
 
     @property
     def decisions(self) -> tuple[Disposition, ...]:

@@ -52,6 +52,11 @@ class Eligibility:
     text_gap: TextGap | None
 
     @property
+    def is_signed_on_paper(self) -> bool:
+        """Whether its text is in a file, so that nobody signs it in the portal."""
+        return self.text_gap is TextGap.ON_FILE
+
+    @property
     def can_revoke(self) -> bool:
         """Whether withdrawing or, before one's signature, declining may be offered."""
         return self.cannot_revoke is None
@@ -102,7 +107,7 @@ def why_not_sign(form: ConsentForm, person: Person) -> str:
     """Say why `person` can't sign now."""
     if refusal := _ended(form):
         return refusal
-    if form.status == ConsentStatus.DRAFT:
+    if form.is_draft:
         return refusal_message("FormNotSent")
     if form.signature_of(person.sub):
         return refusal_message("AlreadySigned")

@@ -119,7 +119,7 @@ def _with_accounts(words: str, form: ConsentForm, person: Person) -> str:
 
 
 def _line(form: ConsentForm, person: Person) -> str:
-    if form.status == ConsentStatus.DRAFT:
+    if form.is_draft:
         return _("The clinic is still preparing this form.")
     if not form.is_open:
         return _history(form)
@@ -153,10 +153,10 @@ def _obstacle(form: ConsentForm) -> str:
 
 def _history(form: ConsentForm) -> str:
     """When what happened to a form happened, as far as it is known."""
-    if form.status == ConsentStatus.REVOKED and form.revoked_at:
+    if form.is_revoked and form.revoked_at:
         on = day(form.revoked_at)
         return _("Declined %(day)s", day=on) if form.declined_by else _("Withdrawn %(day)s", day=on)
-    if form.status == ConsentStatus.EXPIRED and form.expires_at:
+    if form.is_expired and form.expires_at:
         return _("Could be signed until %(day)s", day=day(form.expires_at))
     if form.is_signed and form.effective_at:
         return _("In force since %(day)s", day=day(form.effective_at))

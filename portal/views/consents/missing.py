@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portal.i18n.gettext import ngettext
-from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer, SigningMethod
+from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer
 from portal.state.sessions import Person
 from portal.views.consents.labels import names_of
 
@@ -50,6 +50,6 @@ def _has_no_account(form: ConsentForm, signer: Signer, person: Person) -> bool:
     tells nothing.
     """
     records = {form.patient_id, form.partner_id} - {None}
-    typed = (s.person_id for s in form.signatures if s.method == SigningMethod.TYPED_NAME)
+    typed = (s.person_id for s in form.signatures if s.is_typed)
     accounts = {person.sub, *typed}
     return signer.role not in CLINIC_ROLES and signer.person_id in records and not records & accounts

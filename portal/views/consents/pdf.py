@@ -79,7 +79,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
 
 def stamp(form: ConsentForm) -> str | None:
     """What every page of the copy says of a form that isn't in force: withdrawn, declined, replaced, or not signed by all."""
-    if form.status == ConsentStatus.REVOKED and form.revoked_at:
+    if form.is_revoked and form.revoked_at:
         at = moment(form.revoked_at)
         return (
             _("Declined %(moment)s", moment=at) if form.declined_by else _("Withdrawn %(moment)s", moment=at)

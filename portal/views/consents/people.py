@@ -19,7 +19,6 @@ from portal.services.records.consents import (
     ConsentKind,
     Signer,
     SignerRole,
-    SigningMethod,
 )
 from portal.services.records.episodes import Episode
 from portal.services.records.patients import Patient
@@ -204,5 +203,5 @@ def _shares_ids(forms: Iterable[ConsentForm]) -> bool:
         signature.person_id in (form.patient_id, form.partner_id)
         for form in forms
         for signature in form.signatures
-        if signature.method == SigningMethod.TYPED_NAME and signature.person_id
+        if signature.is_typed and signature.person_id
     )

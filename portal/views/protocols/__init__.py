@@ -73,6 +73,7 @@ class EndPage(Page, template="protocols/end.html"):
 
     protocol: Protocol
     to: ProtocolStatus
+    cancels: bool
 
 
 @bp.get("", endpoint="list")
@@ -107,7 +108,7 @@ def end(care: Care, person: Person, protocol_id: str) -> Response:
     to = ProtocolStatus(request.args.get("to") or "none")
     if to not in ENDS or to not in protocol.next_statuses:
         return _to_protocol(protocol.id)
-    return render(EndPage(protocol=protocol, to=to))
+    return render(EndPage(protocol=protocol, to=to, cancels=to == ProtocolStatus.CANCELLED))
 
 
 @bp.post("/<record:protocol_id>/status")

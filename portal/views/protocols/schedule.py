@@ -18,7 +18,7 @@ from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import NotFound, Unavailable
 from portal.services.protocols import get_protocol
-from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
+from portal.services.records.protocols import Check, Medication, Protocol
 from portal.state.sessions import Person
 from portal.views.protocols.labels import status_word
 from portal.views.protocols.view import ProtocolView, read_view
@@ -72,7 +72,7 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
             view=view,
             days=listed[:_MOST_DAYS],
             is_cut=len(listed) > _MOST_DAYS,
-            stamp=None if protocol.status == ProtocolStatus.ACTIVE else status_word(protocol.status),
+            stamp=None if protocol.is_active else status_word(protocol.status),
         ),
         name=_("%(name)s, day by day", name=protocol.name),
         by_hand=url_for("protocols.show", protocol_id=protocol.id),

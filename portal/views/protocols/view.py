@@ -57,7 +57,7 @@ class ProtocolView:
     def day(self) -> int | None:
         """Today's day of the protocol while it runs."""
         day = self.protocol.day_on(today())
-        is_running = self.protocol.status == ProtocolStatus.ACTIVE and day is not None and day > 0
+        is_running = self.protocol.is_active and day is not None and day > 0
         return day if is_running else None
 
     @property
