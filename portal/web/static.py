@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
@@ -26,6 +25,7 @@ import rcssmin
 import rjsmin
 from flask import Flask
 from whitenoise import WhiteNoise
+from whitenoise.compress import Compressor
 
 from portal.web.compression import Encoding, packed
 
@@ -55,23 +55,25 @@ SHEETS = {
 }
 """Each sheet with the file in `static/styles` that imports its parts in order."""
 
+_COPIES = {".br", ".gz"}
+"""How the names of compressed copies end."""
+
 _CLINICS = 128
 """Whose sheets are kept compressed: 11 kB each; every browser asks once a release."""
 
 
 def init_app(app: Flask) -> None:
-    """Serve the folder by WhiteNoise (pre-compressed siblings included) and make `static()` known to templates."""
+    """Serve what pages load by WhiteNoise (pre-compressed siblings included) and make `static()` known to templates."""
     make()
     _drop_stale_copies()
     app.config["STATIC_VERSION"] = version()
     prefix = f"static/{app.config['STATIC_VERSION']}"
-    app.wsgi_app = WhiteNoise(  # pyright: ignore[reportAttributeAccessIssue]
-        app.wsgi_app,
-        root=str(FOLDER),
-        prefix=prefix,
-        immutable_file_test=_always,
-        add_headers_function=_headers,
+    whitenoise = cast("Any", WhiteNoise)(
+        app.wsgi_app, immutable_file_test=_always, add_headers_function=_headers
     )
+    for file in served():
+        whitenoise.add_file_to_dictionary(f"/{prefix}/{file.relative_to(FOLDER).as_posix()}", str(file))
+    app.wsgi_app = whitenoise
     app.jinja_env.globals["static"] = lambda name: f"/{prefix}/{name}"  # pyright: ignore[reportArgumentType, reportUnknownLambdaType]
 
 
@@ -83,11 +85,29 @@ def make() -> None:
         _write(name, short_sheet(joined_sheet(source)))
 
 
+def served() -> list[Path]:
+    """Return the files that browsers may load: what the scripts and sheets are joined from stays here."""
+    files = [*FOLDER.glob("*.*"), *FOLDER.glob("brand/*.*"), *FOLDER.glob("vendor/*.js")]
+    return sorted(file for file in files if file.suffix not in _COPIES)
+
+
+def compress() -> None:
+    """Write compressed copies beside what is served, where they are smaller, and remove all others."""
+    compressor = cast("Any", Compressor(quiet=True))
+    written: set[str] = set()
+    for file in served():
+        if compressor.should_compress(file.name):
+            written.update(compressor.compress(str(file)))
+    for copy in _copies():
+        if str(copy) not in written:
+            copy.unlink()
+
+
 def version() -> str:
     """Return what stands in the addresses of static files now, made from their content."""
     content = hashlib.sha256()
     for file in sorted(FOLDER.rglob("*")):
-        if file.is_file() and file.suffix not in (".gz", ".br"):
+        if file.is_file() and file.suffix not in _COPIES:
             content.update(file.relative_to(FOLDER).as_posix().encode())
             content.update(file.read_bytes())
     return content.hexdigest()[:12]
@@ -142,11 +162,15 @@ def _write(name: str, text: str) -> None:
 
 def _drop_stale_copies() -> None:
     """Remove compressed siblings that are older than their file: WhiteNoise would serve yesterday's sheet."""
-    for copy in [*FOLDER.rglob("*.br"), *FOLDER.rglob("*.gz")]:
+    for copy in _copies():
         source = copy.with_suffix("")
         if not source.exists() or source.stat().st_mtime > copy.stat().st_mtime:
             with suppress(OSError):
                 copy.unlink()
+
+
+def _copies() -> list[Path]:
+    return [file for file in FOLDER.rglob("*") if file.suffix in _COPIES]
 
 
 def _always(path: str, url: str) -> bool:
@@ -158,7 +182,5 @@ def _headers(headers: Headers, path: str, url: str) -> None:
 
 
 if __name__ == "__main__":
-    import whitenoise.compress
-
     make()
-    sys.exit(cast("Any", whitenoise.compress).main(["--quiet", str(FOLDER)]))
+    compress()

@@ -42,6 +42,30 @@ def test_every_part_of_the_sheets_is_loaded_once() -> None:
     assert not [sheet for sheet in sheets if "@import" in static.joined_sheet(sheet)]
 
 
+def test_what_is_joined_is_served_and_compressed_and_its_sources_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = "the same words again and again " * 20
+    files = {
+        "styles.css",
+        "icons.svg",
+        "brand/logo.svg",
+        "vendor/htmx.js",
+        "vendor/README.md",
+        "styles/tokens.css",
+    }
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(shared)
+    (tmp_path / "styles" / "tokens.css.br").write_text("yesterday's")
+    monkeypatch.setattr(static, "FOLDER", tmp_path)
+    static.compress()
+    loaded = {"styles.css", "icons.svg", "brand/logo.svg", "vendor/htmx.js"}
+    assert {file.relative_to(tmp_path).as_posix() for file in static.served()} == loaded
+    now = {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.*")}
+    assert now == files | {f"{name}.{ending}" for name in loaded for ending in ("br", "gz")}
+
+
 def test_parts_of_one_layer_stand_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "styles").mkdir()
     for name in "abc":
