@@ -8,7 +8,7 @@ ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*sc
 # Programs are started a few hundred times by the tests: let Python keep what it compiled, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages requirements screenshots table contract evidence clean
+.PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages words requirements screenshots table contract evidence clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -90,6 +90,11 @@ bench-quick: $(VENV)/.dev $(VENV)/.assets  ## the same in about a minute, keepin
 
 messages: $(VENV)/.dev  ## bring the translations up to date with the words in code and templates
 	@$(RUN) -m tests.support.messages
+
+words: $(VENV)/.dev $(VENV)/.assets  ## a language's texts for native speakers to correct: make words L=es (PICTURES=1, TAKE=es.csv)
+	@test -n "$(L)" || { echo "Name a language: make words L=es" >&2; exit 2; }
+	@$(if $(PICTURES),$(RUN) -m tests.support.machine,true)
+	@$(RUN) -m tests.support.review_sheet $(L) $(if $(PICTURES),--pictures) $(if $(TAKE),--take $(TAKE))
 
 table: $(VENV)/.dev  ## write the table of endpoints, their pages and tests anew
 	@$(RUN) -m tests.support.coverage_table

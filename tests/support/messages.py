@@ -20,7 +20,7 @@ _PLACES = ("portal/web", "portal/views", "portal/services", "portal/signin", "te
 
 
 def words() -> Catalog:
-    """Every word that a person may read in the portal."""
+    """Every text that a person may read in the portal, with the files and lines where it stands."""
     found = Catalog(charset="utf-8")
     for place in _PLACES:
         messages = extract_from_dir(
@@ -30,8 +30,8 @@ def words() -> Catalog:
             _KEYWORDS,
             directory_filter=lambda path: "careservice" not in path,
         )
-        for _, _, message, _, context in messages:
-            found.add(message, context=context)
+        for file, line, message, _, context in messages:
+            found.add(message, locations=[(f"{place}/{file}", line)], context=context)
     return found
 
 
@@ -44,14 +44,19 @@ def file_of(language: str) -> Path:
     return FOLDER / language / "LC_MESSAGES" / "messages.po"
 
 
+def keep(language: str, kept: Catalog) -> None:
+    """Write a language's translations, sorted by their English."""
+    with file_of(language).open("wb") as file:
+        write_po(file, kept, omit_header=False, sort_output=True, no_location=True, width=110)
+
+
 def main() -> int:
     template = words()
     for language in LANGUAGES:
         merged = catalog(language)
         merged.update(template, no_fuzzy_matching=True)
         merged.obsolete.clear()
-        with file_of(language).open("wb") as file:
-            write_po(file, merged, omit_header=False, sort_output=True, no_location=True, width=110)
+        keep(language, merged)
         missing = [message.id for message in merged if message.id and not message.string]
         print(f"{language}: {len(missing)} without translation")
         for text in missing:

@@ -13,7 +13,7 @@ import base64
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -66,19 +66,19 @@ def main() -> int:
     parser.add_argument("--language", nargs="+", default=LANGUAGES, choices=LANGUAGES)
     parser.add_argument("--theme", nargs="+", default=THEMES, choices=THEMES)
     given = parser.parse_args()
-    with _running() as (browser, portal):
+    with running() as (browser, portal):
         if not given.sheet:
             _picture(browser, portal)
         if not given.picture:
             for person in given.person:
-                urls = _pages_of(portal, person)
+                urls = pages_of(portal, person)
                 for language in given.language:
                     _photograph(browser, portal, person, language, given.theme, urls, given.sheet or SHEETS)
     return 0
 
 
 @contextmanager
-def _running() -> Iterator[tuple[Browser, PortalProcess]]:
+def running() -> Generator[tuple[Browser, PortalProcess]]:
     with tempfile.TemporaryDirectory() as folder:
         the = plan(Path(folder))
         service = CareService(the)
@@ -126,9 +126,9 @@ def _make_compact(picture: Path) -> None:
     few.save(picture, optimize=True)
 
 
-def _pages_of(portal: PortalProcess, person: str) -> list[str]:
+def pages_of(portal: PortalProcess, person: str) -> list[str]:
     """Every page that links lead this person to, one of each kind, in the order in which they are found."""
-    origin = portal.origin(_clinic(person))
+    origin = portal.origin(clinic_of(person))
     if person == "nobody":
         return [f"{origin}{path}" for path in ("/", "/signed-out", "/nothing-here", "/book/out-of-date")]
     visitor = Collector(origin, PASSWORD, Album(), person, "en")
@@ -151,14 +151,14 @@ def _photograph(
     context = browser.new_context(locale={"en": "en-GB"}.get(language, language), reduced_motion="reduce")
     page = context.new_page()
     if person != "nobody":
-        sign_in(page, portal.origin(_clinic(person)), person)
-    _speak(context, portal.origin(_clinic(person)), language)
+        sign_in(page, portal.origin(clinic_of(person)), person)
+    speak(context, portal.origin(clinic_of(person)), language)
     sheets = [Sheet(person, language, theme) for theme in themes]
     for sheet in sheets:
         (folder / sheet.name).mkdir(parents=True, exist_ok=True)
     for place, url in enumerate(urls):
         page.goto(url)
-        _settle(page)
+        settle(page)
         for width in WIDTHS:
             page.set_viewport_size(ViewportSize(width=width, height=800))
             # A window as tall as the page keeps what is fixed to its edge at the page's end.
@@ -208,13 +208,13 @@ def _label(url: str) -> str:
     return kind_of(url) or urlsplit(url).path
 
 
-def _settle(page: Page) -> None:
+def settle(page: Page) -> None:
     """Wait until no region is on its way any more."""
     page.wait_for_load_state("networkidle")
     page.wait_for_function("!document.querySelector('.htmx-request')")
 
 
-def _speak(context: BrowserContext, origin: str, language: str) -> None:
+def speak(context: BrowserContext, origin: str, language: str) -> None:
     host = urlsplit(origin).hostname or ""
     context.add_cookies(
         [
@@ -240,12 +240,12 @@ def _open(
         locale="en-GB",
     )
     page = context.new_page()
-    sign_in(page, portal.origin(_clinic(name)), name)
-    _settle(page)
+    sign_in(page, portal.origin(clinic_of(name)), name)
+    settle(page)
     return page
 
 
-def _clinic(name: str) -> str:
+def clinic_of(name: str) -> str:
     return next((key for key, people in PEOPLE.items() if name in dict(people)), "riverside")
 
 
