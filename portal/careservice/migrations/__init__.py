@@ -1,7 +1,6 @@
 """The database's schema, step by step from empty (Alembic); `upgrade` is what every start does.
 
-A new step: `alembic -c portal/careservice/migrations/alembic.ini -x database=URL revision --autogenerate -m "…"`
-against a database that is at the newest.
+A new step: change the models, then `python -m portal.careservice.migrations "what changes"` writes it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import portal.careservice.api  # pyright: ignore[reportUnusedImport]  # defines 
 import portal.careservice.domain.storage_ends  # pyright: ignore[reportUnusedImport]
 import portal.careservice.identity.tables  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
-_FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
 class UnusableDatabase(Exception):
@@ -41,7 +40,7 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
     Raises UnusableDatabase. Two processes at once: `database.one_starts`.
     """
     config = Config()
-    config.set_main_option("script_location", _FOLDER.as_posix().replace("%", "%%"))
+    config.set_main_option("script_location", FOLDER.as_posix().replace("%", "%%"))
     with engine.begin() as connection:
         tables = inspect(connection).get_table_names()
         if tables and "alembic_version" not in tables:

@@ -1,0 +1,53 @@
+"""`python -m portal.careservice.migrations "the room of a physician"`: write the step that the models lack."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from portal.careservice import database
+from portal.careservice.migrations import FOLDER, upgrade
+
+
+def main() -> int:
+    """Compare the models with what the steps so far make, in a database of its own, and write the next step."""
+    what = " ".join(sys.argv[1:]).strip()
+    if not what:
+        print(
+            'Say what changes: python -m portal.careservice.migrations "the room of a physician"',
+            file=sys.stderr,
+        )
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        engine = database.connect(f"sqlite:///{folder}/care.db")
+        try:
+            upgrade(engine)
+            with engine.begin() as connection:
+                if not compare_metadata(MigrationContext.configure(connection), database.Base.metadata):
+                    print(
+                        "The steps make what the models say already: change a model first.", file=sys.stderr
+                    )
+                    return 2
+                print(_write(Config(FOLDER / "alembic.ini", attributes={"connection": connection}), what))
+        finally:
+            engine.dispose()
+    return 0
+
+
+def _write(config: Config, what: str) -> Path:
+    steps = len(list(ScriptDirectory.from_config(config).walk_revisions()))
+    made = command.revision(config, what, autogenerate=True, rev_id=f"v{steps + 1:04}")
+    assert made is not None
+    assert not isinstance(made, list)
+    return Path(made.path).relative_to(Path.cwd())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
