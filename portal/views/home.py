@@ -102,13 +102,15 @@ class NearDate:
 class Treatment:
     """What home shows of the episodes: those that go on, else the last one; and storage dates that are near.
 
-    `has_embryos` says whether any embryo is stored, near its dates or not.
+    `has_embryos` says whether any embryo is stored, near its dates or not; `is_none_left` that no episode is there for
+    this person any more.
     """
 
     views: tuple[EpisodeView, ...]
     storage: tuple[NearDate, ...]
     is_incomplete: bool
     has_embryos: bool
+    is_none_left: bool
 
     @property
     def episode_ids(self) -> list[str]:
@@ -178,7 +180,7 @@ def _with_mentioned(
     new = [id_ for id_ in named if id_ not in ids]
     if new:
         more = read_episodes(care, new[:6])
-        found = Found((*found.episodes, *more.episodes), found.is_incomplete or more.is_incomplete)
+        found = found.with_more(more)
     remember(found, [*ids, *new])
     return found
 
@@ -223,6 +225,7 @@ def _treatment(found: Found, person: Person) -> Treatment:
         tuple(sorted(near, key=lambda one: one.on)),
         found.is_incomplete,
         any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
+        found.is_none_left,
     )
 
 

@@ -67,7 +67,11 @@ def explain(error: CareError) -> Explanation:
             return Explanation(
                 404,
                 _("We can’t find that"),
-                _("It may have been removed, may not be ready yet, or may belong to someone else."),
+                _("It may have been removed, may not be ready yet, or may belong to someone else.")
+                if is_staff()
+                else _(
+                    "It may have been removed, may not be ready yet, or may not be shared with you any more."
+                ),
                 _("Check the address, or start again from the home page."),
             )
         case Conflict():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
@@ -174,6 +175,66 @@ def test_what_stays_signed_is_said_and_the_end_is_shown_with_its_day(
     assert "Ended" in episode.words
     assert f"/relationships/{DANIEL}" not in episode.text
     nora.get(address(DANIEL), status=404)
+
+
+def end_sharing(amelia: Visitor) -> None:
+    assert amelia.get(address(DANIEL)).form("/relationships/").submit().path == "/me"
+
+
+def share_again(service: CareService) -> None:
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute("UPDATE relationships SET end_date = NULL WHERE id = ?", (DANIEL,))
+
+
+def test_a_former_partner_is_told_what_ended_and_what_stays_each_time(
+    portal: PortalThread, service: CareService
+) -> None:
+    share_again(service)
+    amelia, daniel = portal.sign_in("amelia"), portal.sign_in("daniel")
+    assert f"/episodes/{EPISODE}" in daniel.get("/").text
+    for pages in (("/", "/episodes", "/storage"), ("/",)):
+        assert "IVF" in daniel.get("/episodes").words
+        kept = daniel.get(f"/episodes/{EPISODE}/monitoring")
+        assert kept.headers["Cache-Control"] == "no-store", "Back has to ask again"
+
+        end_sharing(amelia)
+        for path in (kept.path, f"/episodes/{EPISODE}/appointments.ics"):
+            page = daniel.get(path, status=404)
+            assert "may not be shared with you any more" in page.words
+            assert "Amelia" not in page.text
+        for path in pages:
+            page = daniel.get(path)
+            assert "If one was shared with you, that has ended." in page.words
+            assert "What you signed stays signed" in page.words
+            assert "can’t be shown right now" not in page.words
+            assert EPISODE not in page.text
+        share_again(service)
+        assert f"/episodes/{EPISODE}" in daniel.get("/").text
+
+
+def test_a_former_partner_has_no_link_that_leads_nowhere(portal: PortalThread, service: CareService) -> None:
+    share_again(service)
+    end_sharing(portal.sign_in("amelia"))
+    daniel = portal.sign_in("daniel")
+    assert "together with your treatment" in daniel.get("/me").words
+    assert "can’t be shown" not in daniel.get("/care-team").words
+    opened = [daniel.get(path) for path in ("/", "/consents", "/conversations")]
+    opened += [daniel.get(link) for page in opened for link in records(page)]
+    assert len(opened) > 8
+    links = {link for page in opened for link in records(page)}
+    assert not {link: page.status for link in links if (page := daniel.get(link, status=None)).status != 200}
+    assert EPISODE not in "".join(page.text for page in opened)
+
+
+def records(page: Page) -> set[str]:
+    """The addresses of records that a page links to, but for the slow ones: PDFs and steps of signing."""
+    links = {str(link["href"]).partition("#")[0] for link in page.select("main a[href]")}
+    return {
+        link
+        for link in links
+        if re.match(r"/(consents|conversations|episodes|files|storage)\b", link)
+        and not link.endswith((".pdf", "/sign", "/revoke"))
+    }
 
 
 def test_forms_that_cannot_be_read_stop_nothing(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, g, url_for
 
 from portal.config.tenants import Side
 from portal.services.client import Care
@@ -12,7 +12,13 @@ from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.state.sessions import Person
 from portal.views.episodes import calendar
-from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, read_episodes
+from portal.views.episodes.lookup import (
+    MOST_RECENT,
+    MOST_REMEMBERED,
+    reachable,
+    read_episodes,
+    remembered,
+)
 from portal.views.episodes.show import (
     AppointmentsPage,
     DocumentsPage,
@@ -35,11 +41,23 @@ bp = Blueprint("episodes", __name__, url_prefix="/episodes")
 bp.register_blueprint(calendar.bp)
 
 
+@bp.app_template_global("treatment_address")
+def treatment_address(episode_id: str) -> str:
+    """Return where a record's treatment is found; the list, which can say why, where a patient may not have it any more.
+
+    Patients have the episodes that their session remembers: those that were read last.
+    """
+    if g.person.is_patient and episode_id not in remembered():
+        return url_for("episodes.index")
+    return url_for("episodes.show", episode_id=episode_id)
+
+
 class EpisodesPage(Page, template="episodes/index.html"):
-    """A person's episodes; `is_incomplete` when one of them couldn't be read."""
+    """A person's episodes; `is_incomplete` when one of them couldn't be read, `is_none_left` when all are gone."""
 
     episodes: list[EpisodeView]
     is_incomplete: bool
+    is_none_left: bool
 
 
 @bp.get("")
@@ -52,6 +70,7 @@ def index(care: Care, person: Person) -> Response:
     page = EpisodesPage(
         episodes=[EpisodeView(episode, person) for episode in found.newest_first],
         is_incomplete=found.is_incomplete,
+        is_none_left=found.is_none_left,
     )
     return render(page, fragment="results")
 

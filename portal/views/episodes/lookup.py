@@ -43,16 +43,30 @@ MOST_RECENT = 4
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Episodes as far as they could be read; `is_incomplete` when one couldn't."""
+    """Episodes as far as they could be read; `is_incomplete` when one couldn't.
+
+    `absent` are the ids of those that aren't there for this person: removed, or no longer shared.
+    """
 
     episodes: tuple[Episode, ...]
     is_incomplete: bool = False
+    absent: frozenset[str] = frozenset()
+
+    @property
+    def is_none_left(self) -> bool:
+        """Whether there were episodes, and none of them is there for this person any more."""
+        return bool(self.absent) and not self.episodes and not self.is_incomplete
 
     @property
     def newest_first(self) -> list[Episode]:
         """Those that go on first, then by their start, the newest first."""
         by_start = sorted(self.episodes, key=lambda e: e.start_date or date.min, reverse=True)
         return sorted(by_start, key=lambda e: e.is_ended)
+
+    def with_more(self, more: Found) -> Found:
+        """These episodes and those of another answer."""
+        is_incomplete = self.is_incomplete or more.is_incomplete
+        return Found((*self.episodes, *more.episodes), is_incomplete, self.absent | more.absent)
 
     def record_of(self, sub: str) -> Patient | None:
         """The record of the person `sub`, out of the newest episode that holds it; else None."""
@@ -72,22 +86,19 @@ def reachable(care: Care, person: Person) -> list[str]:
 
 
 def read_episodes(care: Care, ids: Sequence[str]) -> Found:
-    """Read these episodes side by side; one that isn't there (any more) is left out.
-
-    None there of several that were is no answer to build "you have none" upon.
-    """
+    """Read these episodes side by side; one that isn't there (any more) is left out."""
     answers = gather_all([_reading(care, id_) for id_ in ids])
     read = tuple(answer for answer in answers if isinstance(answer, Episode))
-    failed = any(isinstance(a, CareError) and not isinstance(a, NotFound) for a in answers)
-    return Found(read, is_incomplete=failed or (bool(answers) and not read))
+    absent = frozenset(id_ for id_, a in zip(ids, answers, strict=True) if isinstance(a, NotFound))
+    return Found(read, is_incomplete=len(read) + len(absent) < len(answers), absent=absent)
 
 
 def remember(found: Found, ids: Iterable[str] = ()) -> None:
-    """Remember the episodes that were read, the most pressing first, and after them the other ids."""
+    """Remember the episodes that were read, the most pressing first, and after them the other ids but the absent."""
     if not found.is_incomplete:
         pressing = sorted(found.newest_first, key=lambda e: (e.is_ended, not _has_stored(e)))
         ordered = dict.fromkeys([*(episode.id for episode in pressing), *ids])
-        session().remember_episodes(list(ordered)[:MOST_REMEMBERED])
+        session().remember_episodes([one for one in ordered if one not in found.absent][:MOST_REMEMBERED])
 
 
 def remember_opened(episode_id: str) -> None:

@@ -23,7 +23,7 @@ for part in (decide.bp, inventory.bp):
 
 
 class StoragePage(Page, template="storage/index.html"):
-    """The embryos in storage, those that have left it, and whether an episode couldn't be read.
+    """The embryos in storage, those that have left it, and whether an episode couldn't be read or none is left.
 
     `next_date` says which of a patient's dates comes first, and what it is about; empty where none is known.
     """
@@ -31,6 +31,7 @@ class StoragePage(Page, template="storage/index.html"):
     stored: list[EmbryoView]
     gone: list[EmbryoView]
     is_incomplete: bool
+    is_none_left: bool
     next_date: str
 
 
@@ -54,6 +55,7 @@ def index(care: Care, person: Person) -> Response:
         stored=stored,
         gone=[view for view in views if not view.is_stored],
         is_incomplete=found.is_incomplete,
+        is_none_left=found.is_none_left,
         next_date=next_date(stored),
     )
     return render(page, fragment="results")
