@@ -20,7 +20,7 @@ from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
 from portal.views.episodes.ending import ending_of
 from portal.web import labels
-from portal.web.drawings.monitoring import describe, monitoring_chart
+from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
 from portal.web.drawings.schedule import medication_grid, written_dose
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, local, now, number, short_date, today
@@ -219,6 +219,13 @@ class EpisodeView:
             today=today(),
             rtl=is_rtl(),
             id_="monitoring-chart",
+        )
+
+    @property
+    def chart_days(self) -> Markup | None:
+        """The values of each measured day, to lay over the chart."""
+        return monitoring_days(
+            self.episode.monitoring, number=number, write=write_day, today=today(), rtl=is_rtl()
         )
 
     @property

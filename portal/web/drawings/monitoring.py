@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -28,6 +28,8 @@ _APART = 6.0
 """The leading follicles of the left and the right ovary stand this far to either side of their day."""
 _LEADING, _FOLLOWING = 5.0, 3.4
 """The radius of the dot of an ovary's largest follicle, and of the others."""
+_IN_A_LINE = 6
+"""So many sizes stand in one line of a day's values."""
 _BESIDE = 2 * _FOLLOWING
 """How far a follicle moves aside that would lie on another of nearly its size."""
 
@@ -71,21 +73,10 @@ def monitoring_chart(
     `number` writes a number in the person's language, `write` a date, shortly; `rtl` lets time run from right to left.
     Today has a line where it is within the days or up to three days after them.
     """
-    shown = tuple(sorted((day for day in days if _has_values(day)), key=lambda day: day.date))
-    if not shown:
+    frame = _frame(days, number, write, today, rtl=rtl)
+    if frame is None:
         return None
-    first, last = shown[0].date.toordinal(), shown[-1].date.toordinal()
-    if today and 0 < today.toordinal() - last <= _STILL_SHOWN:
-        last = today.toordinal()
-    frame = _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number, write)
-    panels: list[Markup] = []
-    top = 28.0
-    for height, panel in ((214.0, _follicles), (84.0, _oestradiol), (70.0, _lining)):
-        drawn = panel(frame, top, top + height)
-        if drawn is not None:
-            panels.append(drawn)
-            top += height + 40
-    bottom = top - 40
+    panels, bottom = _panels(frame)
     return drawing(
         _WIDTH,
         bottom + 30,
@@ -95,9 +86,114 @@ def monitoring_chart(
         _dates(frame, bottom),
         id_=id_,
         title=_("Monitoring, day by day"),
-        description=describe(shown, number),
+        description=describe(frame.days, number),
         rtl=rtl,
     )
+
+
+def monitoring_days(
+    days: Sequence[MonitoringDay],
+    *,
+    number: Callable[[float], str] = lambda value: f"{value:g}",
+    write: Callable[[date], str] = date.isoformat,
+    today: date | None = None,
+    rtl: bool = False,
+) -> Markup | None:
+    """Lay over `monitoring_chart` of the same arguments what says the values of a day that is tapped or has the focus.
+
+    Each measured day is one stop of the keyboard, and reaches halfway to its neighbours. Its values stand below the chart.
+    """
+    frame = _frame(days, number, write, today, rtl=rtl)
+    if frame is None:
+        return None
+    _drawn, bottom = _panels(frame)
+    stops = [_stop(frame, day, edges, bottom) for day, edges in zip(frame.days, _columns(frame), strict=True)]
+    hint = label(_("Tap or point at a day to read its values."), frame.side(_LEFT), bottom + 52)
+    return element(
+        "svg",
+        element("g", element("g", hint, class_="chart-hint"), *stops, direction="rtl" if rtl else None),
+        class_="chart-days",
+        viewBox=f"0 0 {_WIDTH:g} {bottom + 30:g}",
+        role="group",
+        aria_label=_("Values, day by day"),
+    )
+
+
+def _frame(
+    days: Sequence[MonitoringDay],
+    number: Callable[[float], str],
+    write: Callable[[date], str],
+    today: date | None,
+    *,
+    rtl: bool,
+) -> _Frame | None:
+    shown = tuple(sorted((day for day in days if _has_values(day)), key=lambda day: day.date))
+    if not shown:
+        return None
+    first, last = shown[0].date.toordinal(), shown[-1].date.toordinal()
+    if today and 0 < today.toordinal() - last <= _STILL_SHOWN:
+        last = today.toordinal()
+    return _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number, write)
+
+
+def _panels(frame: _Frame) -> tuple[list[Markup], float]:
+    """The panels that have a value, one below the other, and where the last one ends."""
+    panels: list[Markup] = []
+    top = 28.0
+    for height, panel in ((214.0, _follicles), (84.0, _oestradiol), (70.0, _lining)):
+        drawn = panel(frame, top, top + height)
+        if drawn is not None:
+            panels.append(drawn)
+            top += height + 40
+    return panels, top - 40
+
+
+def _columns(frame: _Frame) -> list[tuple[float, float]]:
+    """The stretch across that belongs to each day: halfway to the days beside it."""
+    places = [frame.across.at(day.date.toordinal()) for day in frame.days]
+    between = [(before + after) / 2 for before, after in pairwise(places)]
+    return list(pairwise((_LEFT, *between, _RIGHT)))
+
+
+def _stop(frame: _Frame, day: MonitoringDay, edges: tuple[float, float], bottom: float) -> Markup:
+    """One day to tap or to tab to: its stretch, a line at its place, and its values below, hidden until then."""
+    lines = list(_values_of(frame, day))
+    x, left = frame.x(day), min(frame.side(edges[0]), frame.side(edges[1]))
+    start = frame.side(_LEFT)
+    rows = [
+        element("tspan", text, class_="chart-label" if place == 0 else None, x=start, dy="1.4em")
+        for place, text in enumerate(lines)
+    ]
+    return element(
+        "g",
+        element("rect", x=left, y=0, width=edges[1] - edges[0], height=bottom + 26),
+        path([(x, 28), (x, bottom)], "chart-day-line"),
+        element("text", *rows, class_="chart-axis", x=start, y=bottom + 30),
+        class_="chart-day",
+        tabindex="0",
+        role="img",
+        aria_label="; ".join(lines).replace(" ·; ", " · "),
+    )
+
+
+def _values_of(frame: _Frame, day: MonitoringDay) -> Iterator[str]:
+    """The date, then each value of the day with its name and unit, in lines that a telephone holds."""
+    yield frame.write(day.date)
+    if sizes := measured(day.follicles.left):
+        yield from _in_lines(frame, _("Left: %(sizes)s mm"), sizes)
+    if sizes := measured(day.follicles.right):
+        yield from _in_lines(frame, _("Right: %(sizes)s mm"), sizes)
+    if day.e2 is not None and measured([day.e2]):
+        yield _("Oestradiol: %(value)s", value=f"{frame.number(day.e2)} {day.unit}".strip())
+    if day.endometrium_mm is not None and measured([day.endometrium_mm]):
+        yield _("Lining: %(size)s mm", size=frame.number(day.endometrium_mm))
+
+
+def _in_lines(frame: _Frame, sentence: str, sizes: Sequence[float]) -> list[str]:
+    """The sentence with all sizes, the largest first, cut between two of them where a line is full."""
+    found = [frame.number(size) for size in sorted(sizes, reverse=True)]
+    lines = [" · ".join(found[place : place + _IN_A_LINE]) for place in range(0, len(found), _IN_A_LINE)]
+    return (sentence % {"sizes": " ·\n".join(lines)}).split("\n")
 
 
 def describe(days: Sequence[MonitoringDay], number: Callable[[float], str]) -> str:
@@ -180,11 +276,8 @@ def _ovary(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[
             column = next(free, lowest.index(min(lowest)))
             lowest[column] = y + (_LEADING - _FOLLOWING if place == 0 else 0)
             x = frame.x(day) + outwards * (abs(aside) + column * _BESIDE)
-            said = f"{frame.write(day.date)}: {frame.number(size)} mm"
             dots.append(
-                dot(x, y, _LEADING, said=said)
-                if place == 0
-                else dot(x, y, _FOLLOWING, "chart-dot chart-dot-small", said=said)
+                dot(x, y, _LEADING) if place == 0 else dot(x, y, _FOLLOWING, "chart-dot chart-dot-small")
             )
     return element("g", *dots, class_=series)
 
@@ -234,10 +327,7 @@ def _line(
         ),
         label(name, frame.side(_LEFT), top - 9, class_="chart-label"),
         *([path(places, "chart-line")] if len(places) > 1 else []),
-        *(
-            dot(x, y, 4.5, said=f"{frame.write(day.date)}: {frame.number(value)}")
-            for (x, y), (day, value) in zip(places, given, strict=True)
-        ),
+        *(dot(x, y, 4.5) for x, y in places),
         *_values(frame, places, [value for _day, value in given]),
         label(
             frame.number(given[-1][1]),

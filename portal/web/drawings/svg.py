@@ -54,10 +54,9 @@ def path(points: Iterable[tuple[float, float]], class_: str) -> Markup:
     return element("path", class_=class_, d=f"M{steps}")
 
 
-def dot(x: float, y: float, radius: float, class_: str = "chart-dot", *, said: str | None = None) -> Markup:
-    """Return a point of measurement; `said` is what is shown while somebody points at it."""
-    inside = [element("title", said)] if said else []
-    return element("circle", *inside, class_=class_, cx=x, cy=y, r=radius)
+def dot(x: float, y: float, radius: float, class_: str = "chart-dot") -> Markup:
+    """Return a point of measurement."""
+    return element("circle", class_=class_, cx=x, cy=y, r=radius)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ def test_the_list_has_what_goes_on_first_and_words_a_loss_gently(grace: Any) -> 
 def test_the_chart_stands_beside_a_table_of_the_same_facts(amelia: Any) -> None:
     page = amelia.get(AMELIA + "/monitoring")
     assert page.select("figure svg[role=img]")
+    assert "Oestradiol: 3,910 pmol/L" in str(page.select(".chart-day[tabindex]")[-1]["aria-label"])
     rows = page.select("figure table tbody tr")
     assert (
         len(rows) == 4

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from portal.services.records.episodes import Follicles, MonitoringDay
 from portal.services.records.protocols import Check, Medication
-from portal.web.drawings.monitoring import monitoring_chart
+from portal.web.drawings.monitoring import monitoring_chart, monitoring_days
 from portal.web.drawings.schedule import bars, medication_grid
 from portal.web.drawings.svg import Axis, element, round_up, spread
 
@@ -70,6 +70,25 @@ def test_values_stand_at_their_points_and_the_last_one_clear_of_today(rtl: bool)
     assert places["141"] == points[0] and places["2480"] == points[2]
     assert "786" not in places, "it would touch the next"
     assert (places["3910"] - places["Today"]) * (-1 if rtl else 1) > 10
+
+
+@pytest.mark.parametrize("rtl", [False, True])
+def test_each_day_is_one_stop_that_says_all_its_values(rtl: bool) -> None:
+    days = [*CYCLE, day(9, (), (9, 18, 17, 16, 15.5, 14, 13, 12), e2=5200, unit="pmol/L")]
+    overlay = ElementTree.fromstring(monitoring_days(days, rtl=rtl) or "")  # noqa: S314 (our own markup)
+    stops = [one for one in overlay.iter("g") if one.get("tabindex") == "0"]
+    assert [stop.get("aria-label", "").partition(";")[0] for stop in stops] == [
+        one.date.isoformat() for one in days
+    ]
+    assert [row.text for row in stops[2].iter("tspan")] == [
+        days[2].date.isoformat(),
+        *("Left: 15 · 14 mm", "Right: 17.5 · 17 mm", "Oestradiol: 3910 pmol/L", "Lining: 8.4 mm"),
+    ]
+    assert "Right: 18 · 17 · 16 · 15.5 · 14 · 13 · 12 · 9 mm" in stops[3].get("aria-label", "")
+    points = {float(c.get("cx", 0)) for c in drawn(monitoring_chart(days, rtl=rtl)).iter("circle")}
+    areas = [one for stop in stops for one in stop.iter("rect")]
+    edges = [(float(a.get("x", 0)), float(a.get("x", 0)) + float(a.get("width", 0))) for a in areas]
+    assert all(any(low <= point <= high for low, high in edges) for point in points)
 
 
 def test_the_chart_says_in_words_what_its_last_day_shows() -> None:
