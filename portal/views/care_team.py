@@ -12,14 +12,16 @@ from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from babel.dates import format_datetime, format_skeleton, format_time, get_timezone_name
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_datetime, format_skeleton, get_timezone_name
 from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 
 from portal.config.tenants import Side, time_zones
 from portal.dates import in_zone
+from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
-from portal.i18n.locale import is_rtl
+from portal.i18n.locale import is_rtl, language
 from portal.parse import line, record_id, week_monday
 from portal.services.client import Care
 from portal.services.errors import CareError, Unavailable
@@ -93,7 +95,7 @@ def _people(care: Care) -> tuple[CareTeamMember, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WeekQuery:
-    """What the address asks for: the week by its Monday, whom, where, and in which time zone."""
+    """What the address asks for: the week by its first day, whom, where, and in which time zone."""
 
     first_day: date
     text: str
@@ -108,7 +110,7 @@ class WeekQuery:
         zone = ZoneInfo(given) if given in time_zones() else zone
         today = in_zone(now(), zone).date()
         return cls(
-            first_day=_monday(arguments.get("week", ""), today),
+            first_day=first_day_of(arguments.get("week", ""), today, _first_weekday()),
             text=line(arguments.get("q"), longest=200),
             location_id=record_id(arguments.get("location")) or "",
             zone=zone,
@@ -122,7 +124,8 @@ class WeekQuery:
     @property
     def week(self) -> str:
         """The week as ISO 8601 writes it: `2026-W47`."""
-        year, number, _weekday = self.first_day.isocalendar()
+        monday = self.first_day + timedelta(days=-self.first_day.weekday() % _DAYS)
+        year, number, _weekday = monday.isocalendar()
         return f"{year}-W{number:02}"
 
     @property
@@ -143,8 +146,8 @@ class WeekQuery:
     @property
     def this_week(self) -> str | None:
         """The address of the present week, unless it is this one."""
-        monday = _monday("", in_zone(now(), self.zone).date())
-        return None if monday == self.first_day else replace(self, first_day=monday).href()
+        first_day = first_day_of("", in_zone(now(), self.zone).date(), self.first_day.weekday())
+        return None if first_day == self.first_day else replace(self, first_day=first_day).href()
 
     def href(self, **changed: str) -> str:
         """The address that shows this."""
@@ -158,9 +161,9 @@ class WeekQuery:
         return f"{url_for('care_team.show')}?{urlencode({k: v for k, v in arguments.items() if v})}"
 
     def _moved(self, days: int) -> str | None:
-        monday = self.first_day + timedelta(days=days)
+        first_day = self.first_day + timedelta(days=days)
         today = in_zone(now(), self.zone).date()
-        return replace(self, first_day=monday).href() if abs(monday - today) <= _FARTHEST else None
+        return replace(self, first_day=first_day).href() if abs(first_day - today) <= _FARTHEST else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +219,12 @@ class Team:
     def __init__(self, query: WeekQuery, physicians: Sequence[Physician], *, as_of: datetime | None) -> None:
         self.query = query
         self.as_of = as_of
-        active = sorted((one for one in physicians if one.is_active), key=lambda one: one.name.casefold())
+        active = sorted(
+            (one for one in physicians if one.is_active), key=lambda one: sort_key(one.name, language())
+        )
         self.locations = sorted(
             {(one.location_id, one.location_name or one.location_id) for one in active if one.location_id},
-            key=lambda pair: str(pair[1]).casefold(),
+            key=lambda pair: sort_key(str(pair[1]), language()),
         )
         self.members = [
             Member(one, tuple(_day(one, day, query.zone) for day in query.days))
@@ -311,12 +316,24 @@ def _own_zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
         return otherwise
 
 
-def _monday(text: str, today: date) -> date:
-    """The Monday of an ISO week within a year of today, else of today's."""
-    given = week_monday(text) or today
-    if abs(given - today) > _FARTHEST + timedelta(days=_DAYS):
+def first_day_of(text: str, today: date, weekday: int) -> date:
+    """The first day of an ISO week within a year of today, else of today's week; weeks begin on `weekday`, 0 for Monday.
+
+    A week that begins on a Saturday or Sunday is named by the ISO week of its Monday.
+    """
+    given = week_monday(text)
+    if given is None or abs(given - today) > _FARTHEST + timedelta(days=_DAYS):
         given = today
-    return given - timedelta(days=given.weekday())
+    return given - timedelta(days=(given.weekday() - weekday) % _DAYS)
+
+
+def _first_weekday() -> int:
+    """The weekday on which calendars begin in the clinic's country (CLDR, week data)."""
+    try:
+        there = Locale.parse(f"und_{g.tenant.country}", resolve_likely_subtags=True)
+    except (UnknownLocaleError, ValueError):
+        there = date_locale()
+    return there.first_week_day
 
 
 def _hour(at: datetime) -> float:
@@ -324,11 +341,11 @@ def _hour(at: datetime) -> float:
 
 
 def _clock(at: datetime) -> str:
-    return format_time(at, "short", tzinfo=at.tzinfo, locale=date_locale())
+    return f"{at:%H:%M}"
 
 
 def _hour_word(hour: int) -> str:
-    return format_time(time(hour % 24), "H", locale=date_locale())
+    return f"{hour % 24:02}"
 
 
 def _short_day(day: date) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ from flask import Blueprint, Response, g, url_for
 from msgspec.structs import replace
 
 from portal.config.tenants import Side
+from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
 from portal.i18n.locale import language
 from portal.parse import calendar_date
@@ -323,14 +323,8 @@ def _with_current(choices: list[tuple[str, str]], current: str) -> list[tuple[st
 
 @cache
 def _all_countries(locale: str) -> list[tuple[str, str]]:
-    """ISO 3166-1 codes with their names in a language, by name; accents and hamzas make no difference to the order."""
+    """ISO 3166-1 codes with their names in a language, in the order of its dictionaries."""
     names: dict[str, str] = dict(Locale.parse(locale).territories)
     beyond = {"ZZ", "EU", "EZ", "UN", "QO", "XA", "XB"}
     found = [(c, name) for c, name in names.items() if len(c) == 2 and c.isalpha() and c not in beyond]
-    return sorted(found, key=lambda pair: _without_marks(pair[1]))
-
-
-def _without_marks(name: str) -> str:
-    return "".join(
-        one for one in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(one)
-    )
+    return sorted(found, key=lambda pair: sort_key(pair[1], locale))

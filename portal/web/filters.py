@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 
 from babel import Locale
 from babel.dates import (
     format_date,
     format_skeleton,
-    format_time,
     format_timedelta,
     get_timezone_name,
 )
@@ -103,8 +102,8 @@ def full_date(value: date) -> str:
 
 
 def clock_time(value: datetime) -> str:
-    """`09:30`, in the clinic's zone."""
-    return _time(local(value).time().replace(second=0, microsecond=0), date_locale())
+    """`09:30`, in the clinic's zone: alike in all languages, as medicines' times come from the care API."""
+    return f"{local(value):%H:%M}"
 
 
 def moment(value: datetime) -> str:
@@ -210,15 +209,6 @@ def _short(plain: date, locale: Locale) -> str:
 @lru_cache(maxsize=512)
 def _long(plain: date, locale: Locale) -> str:
     return format_date(plain, "long", locale=locale)
-
-
-@lru_cache(maxsize=1440)
-def _time(plain: time, locale: Locale) -> str:
-    # Two digits, as medicines' times come from the care API: "09:30" and "9:30" side by side look like two things.
-    if locale.language == "es":
-        return f"{plain:%H:%M}"
-    # Arabic has "a.m." and "p.m." behind a space, where a line shall not break.
-    return format_time(plain, "short", locale=locale).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _noon(plain: date) -> datetime:

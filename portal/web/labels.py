@@ -85,6 +85,21 @@ def stage_name(stage: EpisodeStage) -> str:
     return names.get(stage) or _other(stage)
 
 
+def visit_name(kind: str) -> str:
+    """Return what an appointment is for; what isn't known here as the clinic wrote it."""
+    names = {
+        "monitoringscan": _("Monitoring scan"),
+        "baselinescan": _("First scan"),
+        "eggretrieval": _("Egg collection"),
+        "oocyteretrieval": _("Egg collection"),
+        "eggcollection": _("Egg collection"),
+        "embryotransfer": _("Embryo transfer"),
+        "pregnancytest": _("Pregnancy test"),
+        "earlyscan": _("Early scan"),
+    }
+    return names.get(re.sub(r"[\W_]", "", kind).casefold()) or kind
+
+
 def care_status_name(status: CareStatus) -> str:
     """Return where a case or an episode stands."""
     names = {

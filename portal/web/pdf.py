@@ -13,7 +13,6 @@ from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from babel.dates import format_time
 from flask import Response, g, make_response, request
 
 from portal.context import context, session
@@ -23,7 +22,7 @@ from portal.store import StoreDown, StoreFull
 from portal.web import audit, templates
 from portal.web.downloads import disposition, safe_name
 from portal.web.extensions import limiter
-from portal.web.filters import date_locale, local, long_date, now
+from portal.web.filters import local, long_date, now
 from portal.web.htmx import render
 from portal.web.pages import Page
 
@@ -44,7 +43,7 @@ def exact(value: datetime) -> str:
     """`27 November 2026, 09:30:12 (UTC+00:00)`: a moment that can be read in any zone; the clinic's is shown."""
     there = local(value)
     zone = there.strftime("%z")
-    clock = format_time(there.time().replace(microsecond=0), "medium", locale=date_locale())
+    clock = f"{there:%H:%M:%S}"
     return _(
         "%(date)s, %(time)s (UTC%(offset)s)",
         date=long_date(value),

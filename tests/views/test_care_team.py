@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from portal.views.care_team import first_day_of
 from tests.support.stack import CareService, PortalThread, plan
 
 
@@ -82,6 +83,20 @@ def test_a_week_that_is_none_or_far_away_is_this_week(nora):
     now = nora.get("/care-team").select("h2")[0].get_text()
     for odd in ("2026-W99", "0000-W01", "9999-W01", "x", "2026-11-16"):
         assert nora.get(f"/care-team?week={odd}").select("h2")[0].get_text() == now
+
+
+@pytest.mark.parametrize(
+    ("weekday", "begins"),
+    [(0, "2026-11-16"), (5, "2026-11-21"), (6, "2026-11-22")],
+    ids=["Monday", "Saturday", "Sunday"],
+)
+def test_a_week_begins_on_the_weekday_of_the_clinics_country(weekday, begins):
+    """On Sunday 22 November 2026; each week has one name, that of its Monday."""
+    first = first_day_of("", date(2026, 11, 22), weekday)
+    assert first.isoformat() == begins
+    with_monday = first + timedelta(days=-first.weekday() % 7)
+    year, number, _weekday = with_monday.isocalendar()
+    assert first_day_of(f"{year}-W{number:02}", date(2026, 11, 22), weekday) == first
 
 
 def test_names_and_places_filter_and_stay_in_the_address(nora):

@@ -200,7 +200,7 @@ def _episode(clinic: Clinic, amelia: Patient, daniel: Patient) -> Episode:
             for key, offset, kind, start, end, place, status in (
                 ("scan-4", -1, "Monitoring scan", "08:30", "08:50", "Quayside, room 2", "Completed"),
                 ("scan-5", 1, "Monitoring scan", "09:30", "09:50", "Quayside, room 2", "Booked"),
-                ("retrieval", 4, "Egg retrieval", "08:00", "10:00", "Quayside, theatre", "Tentative"),
+                ("retrieval", 4, "Egg collection", "08:00", "10:00", "Quayside, theatre", "Tentative"),
                 ("transfer", 9, "Embryo transfer", "11:00", "11:45", "Quayside, theatre", "Tentative"),
             )
         ],

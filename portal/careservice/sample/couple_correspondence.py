@@ -88,7 +88,7 @@ def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patien
     clinic.conversation(
         "daniel-sample", "Producing the sample", [_DANIEL, _NORA],
         [
-            (_DANIEL, 5, "How long should I abstain before the day of retrieval?"),
+            (_DANIEL, 5, "How long should I abstain before the egg collection?"),
             (_NORA, 4.8, "Two to three days is ideal. Please bring photo identification."),
         ],
         unread_by=[_DANIEL], patient_id=daniel.id, episode_id=EPISODE,

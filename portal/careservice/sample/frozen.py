@@ -116,7 +116,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
         FREEZE_ALL: (
             (-104, Stage.STIMULATION, "Stimulation started", "rFSH 300 IU"),
             (-94, Stage.TRIGGER, "Agonist trigger", "To lower the risk of OHSS"),
-            (-92, Stage.RETRIEVAL, "Egg retrieval", "13 eggs, 10 mature"),
+            (-92, Stage.RETRIEVAL, "Egg collection", "13 eggs, 10 mature"),
             (-91, Stage.FERTILISATION, "Fertilisation check", "8 of 10 with two pronuclei"),
             (-87, Stage.BIOPSY, "Trophectoderm biopsy", "6 blastocysts, day 5 and 6"),
             (-86, Stage.FREEZE, "Vitrification", "6 blastocysts frozen"),
@@ -124,7 +124,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
         ),
         EARLIER: (
             (-330, Stage.STIMULATION, "Stimulation started", "rFSH 225 IU"),
-            (-318, Stage.RETRIEVAL, "Egg retrieval", "9 eggs, 7 mature"),
+            (-318, Stage.RETRIEVAL, "Egg collection", "9 eggs, 7 mature"),
             (-313, Stage.TRANSFER, "Embryo transfer", "One blastocyst, 4BB"),
             (-302, Stage.PREGNANCY_TEST, "Pregnancy test", "Not pregnant. We are sorry."),
         ),

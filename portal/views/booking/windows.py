@@ -16,7 +16,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from flask import g, request
 
 from portal.dates import in_zone
+from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
+from portal.i18n.locale import language
 from portal.parse import calendar_date, time_of_day
 from portal.services.client import Care
 from portal.services.physicians import list_physicians
@@ -164,7 +166,7 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
     ends = datetime.combine(first_day + timedelta(days=_DAYS), time(), zone)
     live = replace(care, references=None)
     found = list_physicians(live, start=begins, end=ends).value.items
-    physicians = tuple(sorted((p for p in found if p.is_active), key=lambda p: p.name))
+    physicians = tuple(sorted((p for p in found if p.is_active), key=lambda p: sort_key(p.name, language())))
     chosen = next((p for p in physicians if p.id == physician_id), None)
     if chosen is None and not anybody and physicians:
         chosen = physicians[0]

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 
 from flask import url_for
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
@@ -164,15 +165,14 @@ class EpisodeView:
     @property
     def visits_today(self) -> list[Appointment]:
         """The visits of today that take place or took place."""
-        found = [
-            a for a in self.episode.appointments if local(a.start).date() == today() and not a.is_cancelled
-        ]
+        visits = (a for a in self.episode.appointments if not a.is_cancelled)
+        found = [_named(a) for a in visits if local(a.start).date() == today()]
         return sorted(found, key=lambda appointment: appointment.start)
 
     @property
     def upcoming(self) -> list[Appointment]:
         """The visits to come, the next first."""
-        return list(self.episode.upcoming(now()))
+        return [_named(a) for a in self.episode.upcoming(now())]
 
     @property
     def later(self) -> list[Appointment]:
@@ -183,7 +183,7 @@ class EpisodeView:
     def past_visits(self) -> list[Appointment]:
         """The visits that are over or cancelled, the last first."""
         ahead = {appointment.id for appointment in self.upcoming}
-        gone = (a for a in self.episode.appointments if a.id not in ahead)
+        gone = (_named(a) for a in self.episode.appointments if a.id not in ahead)
         return sorted(gone, key=lambda appointment: appointment.start, reverse=True)
 
     @property
@@ -317,6 +317,11 @@ _IN_EVERY_CYCLE = (
     EpisodeStage.CULTURE,
 )
 _FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
+
+
+def _named(visit: Appointment) -> Appointment:
+    """The visit with what it is for in the person's language."""
+    return replace(visit, kind=labels.visit_name(visit.kind))
 
 
 def _steps(episode: Episode) -> list[EpisodeStage]:

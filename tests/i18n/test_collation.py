@@ -1,0 +1,30 @@
+"""Names stand in the order of the reader's dictionary."""
+
+from __future__ import annotations
+
+import pytest
+
+from portal.i18n.collation import sort_key
+
+
+@pytest.mark.parametrize(
+    ("language", "in_order"),
+    [
+        ("en", ["Afghanistan", "Åland Islands", "Albania", "Côte d’Ivoire", "Croatia", "Curaçao", "Cyprus"]),
+        ("en", ["Congo - Brazzaville", "Congolese", "Guinea", "Guinea-Bissau", "Guineas", "Łódź", "Ludlow"]),
+        ("es", ["Nuevo", "Nuñez", "Núñez", "Nuo", "nuzco", "Ñandú", "Oaxaca"]),
+        ("es", ["Catar", "Chad", "Chequia", "Chile", "China", "Chipre", "Colombia", "Zambia"]),
+        (
+            "ar",
+            ["أذربيجان", "إسبانيا", "البحرين", "ألمانيا", "أوكرانيا", "آيسلندا", "بوليفيا", "تركيا", "Wales"],
+        ),
+        ("ar", ["مكة الكبرى", "مكتب", "منى", "ميناء"]),
+    ],
+)
+def test_words_stand_as_dictionaries_have_them(language: str, in_order: list[str]) -> None:
+    assert sorted(in_order[::-1], key=lambda word: sort_key(word, language)) == in_order
+
+
+def test_accents_decide_only_between_words_of_the_same_letters() -> None:
+    words = ["resume", "résumé", "resumes", "Resume"]
+    assert sorted(words, key=lambda word: sort_key(word, "en")) == ["resume", "Resume", "résumé", "resumes"]
