@@ -264,7 +264,7 @@ def _known_kinds() -> dict[str, str]:
         "ConsentRevoked": _("Consents withdrawn"),
         "MessageReceived": _("Messages"),
         "AppointmentReminder": _("Appointments"),
-        "EpisodeUpdated": _("News of a treatment"),
+        "EpisodeUpdated": _("Treatment updates"),
         "ResultReleased": _("Results"),
         "StorageReminder": _("Storage dates"),
         "PaymentReceived": _("Payments"),

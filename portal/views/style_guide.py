@@ -39,7 +39,7 @@ class SampleForm(Form):
     straw = StringField("Embryo code", default="GO-3")
     reason = TextAreaField("Why", default="Two lines\nof a reason")
     contact = SelectField(
-        "How to contact first", choices=[_choice("sms", "Text message"), _choice("email", "E-mail")]
+        "Preferred way to be contacted", choices=[_choice("sms", "Text message"), _choice("email", "E-mail")]
     )
     wish = RadioField(
         "Your wish",

@@ -19,7 +19,7 @@ def refusal_message(code: str) -> str:
         case "FormRevoked" | "Revoked":
             return _("This consent has been withdrawn.")
         case "FormExpired" | "Expired":
-            return _("The time to sign this form is over.")
+            return _("It is too late to sign this form.")
         case "FormSuperseded" | "Superseded":
             return _("A newer version of this form has taken its place.")
         case "WitnessIsSigner":

@@ -42,6 +42,22 @@ def test_notification_settings_have_a_row_for_each_kind_and_their_button_in_sigh
     assert len({round(place["y"]) for place in places if place}) == 1, "four boxes in one row"
 
 
+def test_my_details_fold_what_seldom_changes_and_wide_windows_are_used_to_their_end(visit: SignIn) -> None:
+    home = visit("amelia", **PHONE)
+    page = home.go("/me").page
+    assert page.evaluate(_HEIGHT) <= 2200
+    street = page.get_by_label("Street and number")
+    expect(street).to_be_hidden()
+    page.locator("summary", has_text="Address").click()
+    expect(street).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    for path in ("/me", "/help", "/notifications"):
+        page.goto(home.origin + path)
+        beside, bar = page.locator("main aside").bounding_box(), page.locator(".topbar-inner").bounding_box()
+        assert beside and bar
+        assert abs(beside["x"] + beside["width"] - bar["x"] - bar["width"]) <= 24, path
+
+
 def test_five_embryos_are_seen_within_two_windows(visit: SignIn) -> None:
     page = visit("grace", **PHONE).go("/storage").page
     assert page.locator(".stored > article").count() == 5

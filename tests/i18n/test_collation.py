@@ -22,7 +22,8 @@ from portal.i18n.collation import sort_key
     ],
 )
 def test_words_stand_as_dictionaries_have_them(language: str, in_order: list[str]) -> None:
-    assert sorted(in_order[::-1], key=lambda word: sort_key(word, language)) == in_order
+    backwards = in_order[::-1]
+    assert sorted(backwards, key=lambda word: sort_key(word, language)) == in_order
 
 
 def test_accents_decide_only_between_words_of_the_same_letters() -> None:

@@ -1,4 +1,4 @@
-"""How far storage reaches from today: paid, agreed and allowed, one above the other on a scale of years.
+"""How long storage lasts from today: paid, agreed and allowed, one above the other on a scale of years.
 
 The scale is linear: what is near looks near beside a limit that is decades away. The days are in words on each bar, and the
 years are named below.
@@ -61,7 +61,7 @@ def storage_chart(
         _scale(longest, at, bottom, side),
         *(_row(one, at, _TOP + index * _ROW, side, today, write, index) for index, one in enumerate(rows)),
         id_=id_,
-        title=_("How far storage reaches"),
+        title=_("How long storage lasts"),
         description=" ".join(_sentence(one, today, write) for one in rows),
         rtl=rtl,
     )

@@ -143,7 +143,7 @@ def test_a_superseded_version_stays_readable_and_is_stamped(amelia: Any) -> None
 
 
 def test_expired_and_withdrawn_forms_say_when(amelia: Any) -> None:
-    assert "The time to sign this form is over" in amelia.get(consent("amelia-research")).words
+    assert "It is too late to sign this form" in amelia.get(consent("amelia-research")).words
     withdrawn = amelia.get(consent("amelia-disclosure")).words
     assert "This consent has been withdrawn" in withdrawn and "I have changed my GP" in withdrawn
 

@@ -384,7 +384,7 @@ def test_a_page_of_the_earlier_text_counts_no_more_once_another_tab_shows_the_ne
     ("columns", "words"),
     [
         ({"status": "Revoked"}, "This consent has been withdrawn."),
-        ({"expires_at": "2020-01-01 00:00:00.000000"}, "The time to sign this form is over."),
+        ({"expires_at": "2020-01-01 00:00:00.000000"}, "It is too late to sign this form."),
         ({"status": "Superseded"}, "A newer version of this form has taken its place."),
         ({"status": "Draft"}, "The clinic hasn’t sent this form yet."),
     ],
