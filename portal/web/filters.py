@@ -26,6 +26,7 @@ from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
 
 _LONG_WORD = re.compile(r"([^\s]{25,})")
+_HYPHENATED = re.compile(r"(\b[A-Z]+(?:-[A-Z0-9]+)+\b)")
 _PIECE = re.compile(r".{1,12}", re.DOTALL)
 
 
@@ -33,6 +34,7 @@ def init_app(app: Flask) -> None:
     """Make the filters known to templates."""
     app.jinja_env.filters.update(
         breakable=breakable,
+        unbroken=unbroken,
         day=day,
         date=long_date,
         time=clock_time,
@@ -156,6 +158,14 @@ def breakable(text: str) -> Markup:
     return Markup("").join(
         Markup("<wbr>").join(_PIECE.findall(word)) if number % 2 else escape(word)
         for number, word in enumerate(words)
+    )
+
+
+def unbroken(text: str) -> Markup:
+    """The text, whose abbreviations with a hyphen, such as `PGT-A`, aren't broken there."""
+    return Markup("").join(
+        Markup('<span class="nowrap">{}</span>').format(word) if number % 2 else escape(word)
+        for number, word in enumerate(_HYPHENATED.split(text))
     )
 
 

@@ -26,9 +26,9 @@ from portal.views.consents.worklist import (
     Place,
     Work,
     WorkRow,
+    listed_rows,
     queue_query,
     read_work,
-    row_of,
 )
 from portal.web import audit
 from portal.web.guard import signed_in
@@ -103,9 +103,7 @@ def list_(care: Care, person: Person) -> Response:
         status=query.status,
     )
     table = Table(query, found, labels.status_word)
-    page = TablePage(
-        table=table, rows=[row_of(form, person) for form in found.items], may_create=may_create(person)
-    )
+    page = TablePage(table=table, rows=[*listed_rows(found.items, person)], may_create=may_create(person))
     return render(page, fragment="results")
 
 

@@ -122,6 +122,11 @@ def why_not_sign(form: ConsentForm, person: Person) -> str:
             len(waiting),
             names=names_of(waiting),
         )
+    if not form.is_signer(person.sub) and person.is_staff and (asked := _namesake(form, person)):
+        return _(
+            "This form asks %(name)s as a patient. If that is you, sign in with your patient account to sign it.",
+            name=asked.name,
+        )
     return refusal_message("RoleNotYours" if form.is_signer(person.sub) else "NotASigner")
 
 
@@ -166,6 +171,12 @@ def expected_name(form: ConsentForm, person: Person, role: SignerRole) -> str:
 def same_name(one: str, other: str) -> bool:
     """Whether two names are the same but for case, spaces, accents and punctuation."""
     return _folded(one) == _folded(other) != ""
+
+
+def _namesake(form: ConsentForm, person: Person) -> Signer | None:
+    """Who is asked on the patient's side under the person's own name: perhaps the person, by another account."""
+    asked = (signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
+    return next((signer for signer in asked if same_name(signer.name, person.name)), None)
 
 
 def _role_in_turn(form: ConsentForm, person: Person) -> SignerRole | None:

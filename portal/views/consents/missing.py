@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portal.i18n.gettext import ngettext
-from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer
+from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer, SignerRole, SigningMethod
 from portal.state.sessions import Person
 from portal.views.consents.labels import names_of
 
@@ -23,6 +23,19 @@ def missing_words(form: ConsentForm, person: Person) -> list[str]:
         )
     ]
     return [*(words if waiting else []), *account_words(without_account(form, person))]
+
+
+def unseen_words(form: ConsentForm, role: SignerRole) -> str:
+    """Say to a witness who of the patient's side hasn't signed; empty to everyone else, and once all of them have."""
+    waiting = tuple(signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
+    if role != SignerRole.WITNESS or not waiting:
+        return ""
+    return ngettext(
+        "%(names)s hasn’t signed yet. A witness signs after seeing it done.",
+        "%(names)s haven’t signed yet. A witness signs after seeing it done.",
+        len(waiting),
+        names=names_of(waiting),
+    )
 
 
 def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:

@@ -173,7 +173,10 @@ def candidates(
 def with_usual_signers(
     rows: Iterable[Row], people: Sequence[Candidate], forms: Iterable[ConsentForm]
 ) -> tuple[Row, ...]:
-    """The rows with someone chosen for the clinic's: who signed the clinic's forms in that role most, of the team first."""
+    """The rows with someone chosen for the clinic's: who signed the clinic's forms in that role most, of the team first.
+
+    Nobody is chosen who has the name of someone on the patient's side: staff may be patients of their own clinic.
+    """
     often = Counter(
         (signer.role, signer.person_id)
         for form in forms
@@ -181,9 +184,11 @@ def with_usual_signers(
         if signer.role in CLINIC_ROLES
     )
     taken: set[str | None] = {row.person_id for row in rows if row.person_id}
+    sides = [one.name for one in people if not one.is_staff]
     chosen: list[Row] = []
     for row in rows:
         usual = [one for one in people if often[row.role, one.person_id] and one.person_id not in taken]
+        usual = [one for one in usual if not any(same_name(one.name, name) for name in sides)]
         if row.person_id is None and row.role in CLINIC_ROLES and usual:
             best = max(usual, key=lambda one, role=row.role: (one.is_in_team, often[role, one.person_id]))
             row = msgspec.structs.replace(row, person_id=best.person_id)

@@ -29,6 +29,7 @@ from portal.state.sessions import Person
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import open_role, why_not_sign
 from portal.views.consents.embryos import embryo_names
+from portal.views.consents.missing import unseen_words
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
 from portal.views.consents.signing import Signing, Step, resume
@@ -73,7 +74,8 @@ class CountersignPage(Page, template="consents/sign/countersign.html"):
     """All that someone does who signs for the clinic: the form to read, the sentence to declare, the name to type.
 
     `mark` is what ticking the sentence sends; `faults` are what is wrong, by field; `is_stale` says that the page which
-    was sent is of another visit, `is_undone` that a signature surely didn't arrive.
+    was sent is of another visit, `is_undone` that a signature surely didn't arrive. `unseen` says to a witness whom
+    they can't have seen sign yet.
     """
 
     signing: Signing
@@ -82,6 +84,7 @@ class CountersignPage(Page, template="consents/sign/countersign.html"):
     declaration: Declaration
     mark: str
     faults: list[tuple[str, str]]
+    unseen: str
     is_stale: bool
     is_undone: bool
     place: Place | None
@@ -378,6 +381,7 @@ def _countersign_page(
         declaration=declaration,
         mark=declaration.shown_in(language()),
         faults=faults,
+        unseen=unseen_words(signing.form, signing.role),
         is_stale=is_stale,
         is_undone=is_undone,
         place=place_in_list(signing.care, signing.person, signing.form),

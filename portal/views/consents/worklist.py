@@ -6,7 +6,8 @@ All lists are parts of one read, so that a count says what its link opens. None 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -52,7 +53,8 @@ class WorkList(StrEnum):
 class WorkRow:
     """A form in a staff's table: by when it is needed, and whom it waits for.
 
-    `waits_for` are the names of those who haven't signed, `note` who of them can't, `href` where the row leads.
+    `waits_for` are the names of those who haven't signed, `note` who of them can't, `href` where the row leads;
+    `needs_title` says that another row has the same patient and short name.
     """
 
     form: ConsentForm
@@ -63,6 +65,7 @@ class WorkRow:
     is_mine: bool
     href: str
     sign_href: str
+    needs_title: bool = False
 
     def in_queue(self, query: str) -> WorkRow:
         """The row with addresses that name the list."""
@@ -144,14 +147,22 @@ def work_of(care: Care, pages: Sequence[Page[ConsentForm]], person: Person) -> W
     }  # one may be signed meanwhile
     listed = sorted(found.values(), key=_order)[:CAP]
     read = with_text_in_doubt(care, listed, person)
-    rows = tuple(row_of(form, person) for form in read)
+    rows = listed_rows(read, person)
     received = sum(len(page.items) for page in pages)
     unread = sum(page.total for page in pages) - received
     return Work(rows, len(rows) + max(unread, 0) + max(received - CAP, 0))
 
 
-def row_of(form: ConsentForm, person: Person) -> WorkRow:
-    """The row of a form."""
+def listed_rows(forms: Iterable[ConsentForm], person: Person) -> tuple[WorkRow, ...]:
+    """The rows of forms that are listed together."""
+    rows = [_row_of(form, person) for form in forms]
+    alike = Counter((row.form.patient_name, row.short) for row in rows)
+    return tuple(
+        replace(row, needs_title=True) if alike[row.form.patient_name, row.short] > 1 else row for row in rows
+    )
+
+
+def _row_of(form: ConsentForm, person: Person) -> WorkRow:
     missing = form.missing_signers if form.is_open else ()
     is_mine = listed_role(form, person) is not None
     return WorkRow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import uuid
 from contextlib import closing
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from tests.support.signing import (
     after_a_while,
     change_record,
     consent,
+    copy_rows,
     fresh_form,
     mark_all_in_another_way,
     mark_of,
@@ -351,3 +353,46 @@ def test_the_seal_of_a_signed_form_is_shown_and_computed_again(amelia: Any, serv
     assert "Seal of the form, its signers and times" in page.words and "not a proof of origin" in page.words
     checked = page.form(f"{form}/receipt").submit()
     assert "exactly those that were sealed" in checked.words
+
+
+def test_staff_who_are_patients_of_their_own_clinic_sign_by_their_second_account(
+    portal: Any, nora: Any
+) -> None:
+    form = form_for_a_second_account_of_nora(portal.plan)
+    for_the_clinic = nora.get(form)
+    assert "Nora Lindqvist (you)" not in for_the_clinic.words
+    assert "sign in with your patient account" in for_the_clinic.words
+    assert not for_the_clinic.select('main a[href$="/sign"]')
+    herself = portal.visitor()
+    herself.sign_in("nora.lindqvist")
+    home = herself.get("/")
+    assert home.heading == "Hello, Nora"
+    assert home.select(f'main a[href="{form}/sign"]')
+    assert not home.select("#find, .rail")
+    assert "Nora Lindqvist (you)" in herself.get(form).words
+    for path in ("/find", "/protocols", "/consents/new"):
+        herself.get(path, status=403)
+
+
+def form_for_a_second_account_of_nora(plan: Any) -> str:
+    """Give the nurse a patient's account and record of the same name, and a form to sign; return its address."""
+    account, record, id_ = (str(uuid.uuid4()) for _ in range(3))
+    names = {"given_name": "Nora", "family_name": "Lindqvist"}
+    who = {"id": account, "username": "nora.lindqvist", "email": "nora@patients.example"}
+    called = {"first_name": "Nora", "last_name": "Lindqvist", "preferred_name": None, "mrn": "RF-90210"}
+    about = {"patient_id": record, "partner_id": None, "episode_id": None, "case_id": None}
+    copies: list[tuple[str, str, dict[str, str | None]]] = [
+        ("people", sample_id("person", "amelia"), {**who, **names}),
+        ("patients", sample_id("patient", "amelia"), {"id": record, "user_id": account, **called}),
+        ("consent_forms", sample_id("consent", "amelia-genetic"), {"id": id_, "kind": "Research", **about}),
+    ]
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
+        database.row_factory = sqlite3.Row
+        for table, source, changed in copies:
+            copy_rows(database, table, {"id": source}, changed)
+        database.execute(
+            'INSERT INTO consent_signers (id, form_id, position, role, person_id, name, "order")'
+            " VALUES (?, ?, 0, 'Patient', ?, 'Nora Lindqvist', 1)",
+            (str(uuid.uuid4()), id_, account),
+        )
+    return f"/consents/{id_}"

@@ -32,7 +32,8 @@ from portal.views.consents.eligibility import (
     why_not_revoke,
     why_not_sign,
 )
-from portal.views.consents.people import About, rows_for
+from portal.views.consents.missing import unseen_words
+from portal.views.consents.people import About, Candidate, Row, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
 from portal.web.refusals import refusal_message
@@ -96,6 +97,38 @@ def test_a_witness_signs_nothing_else_on_the_form() -> None:
         *(Signer(role=r, person_id="n", order=2) for r in (SignerRole.WITNESS, SignerRole.CLINICIAN)),
     )
     assert open_role(form(*both), person("n", side=Side.STAFF)) == SignerRole.CLINICIAN
+
+
+def test_staff_who_are_asked_as_patients_are_led_to_their_other_account() -> None:
+    asked = form(Signer(role=SignerRole.PATIENT, person_id="a", name="Nóra Lindqvist", order=1))
+    nora = person("n", name="Nora Lindqvist", side=Side.STAFF)
+    assert "Nóra Lindqvist as a patient" in why_not_sign(asked, nora)
+    assert "as a patient" not in why_not_sign(asked, person("n", name="Nora Lindqvist"))
+    assert "as a patient" not in why_not_sign(asked, person("v", name="Victor", side=Side.STAFF))
+
+
+def test_nobody_is_chosen_to_sign_for_the_clinic_who_may_be_the_patient() -> None:
+    rows = (Row(SignerRole.PATIENT, 1, "a", is_fixed=True), Row(SignerRole.WITNESS, 2))
+    before = form(
+        *(
+            Signer(role=SignerRole.WITNESS, person_id=id_, name=name, order=2)
+            for id_, name in (("n", "Nora"), ("v", "V"))
+        )
+    )
+    staff = [Candidate("n", "Nora", is_staff=True, is_in_team=True), Candidate("v", "V", is_staff=True)]
+    _, usual = with_usual_signers(rows, [Candidate("a", "A", is_staff=False), *staff], [before])
+    assert usual.person_id == "n"
+    _, other = with_usual_signers(rows, [Candidate("a", "nora", is_staff=False), *staff], [before])
+    assert other.person_id == "v"
+
+
+def test_a_witness_is_told_whom_they_cannot_have_seen_sign() -> None:
+    clinician = Signer(role=SignerRole.CLINICIAN, person_id="n", name="N", order=1)
+    open_form = form(PATIENT, clinician, WITNESS_OF_THE_CLINIC)
+    assert unseen_words(open_form, SignerRole.WITNESS).startswith("A hasn’t signed yet")
+    assert not unseen_words(open_form, SignerRole.INTERPRETER)
+    signed = form(PATIENT, WITNESS_OF_THE_CLINIC, signatures=(signature(PATIENT),))
+    assert not unseen_words(signed, SignerRole.WITNESS)
 
 
 CLINICIAN = Signer(role=SignerRole.CLINICIAN, person_id="n", name="N", order=1)

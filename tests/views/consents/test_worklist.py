@@ -15,7 +15,7 @@ from portal.services.records.consents import ConsentForm, ConsentKind
 from portal.views.consents import worklist
 from portal.views.consents.worklist import WorkList, place_of, short_name, work_of
 from tests.support.builders import VICTOR, consent, person
-from tests.support.signing import NAMES
+from tests.support.signing import NAMES, fresh_form
 from tests.support.stack import PortalThread
 from tests.support.visitor import Page, Visitor
 
@@ -201,3 +201,26 @@ def test_a_form_is_called_for_short(
         portal.app.preprocess_request()
         written = short_name(consent(title=title, kind=kind))
     assert re.sub("[\u2066-\u2069]", "", written) == short
+
+
+def test_forms_of_one_patient_with_one_short_name_are_told_apart_by_their_titles(
+    portal: PortalThread, victor: Visitor
+) -> None:
+    names = [("One", "Amelia Hart"), ("Another", "Amelia Hart"), ("One", "Daniel Hart")]
+    forms = [
+        consent(id=f"f{number}", kind=ConsentKind.TREATMENT, title=title, patient_name=name)
+        for number, (title, name) in enumerate(names)
+    ]
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        rows = worklist.listed_rows(forms, person("x", Side.STAFF))
+    assert [row.needs_title for row in rows] == [True, True, False]
+    twins = [fresh_form(portal.plan).rpartition("/")[2] for _ in range(2)]
+    titled = victor.get("/consents?list=all&q=Amelia").select("tbody tr[data-titled]")
+    assert {f"form-{id_}" for id_ in twins} <= {str(row["id"]) for row in titled}
+
+
+def test_home_says_which_list_stands_there(signed_in: Callable[[str], Visitor]) -> None:
+    for name, which in (("victor", "Mine"), ("colin", "All that wait")):
+        (current,) = signed_in(name).get("/").select('.chips a[aria-current="true"]')
+        assert current.get_text().strip().startswith(which)
