@@ -25,9 +25,11 @@ from portal.i18n.locale import is_rtl, language
 from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
 
-_LONG_WORD = re.compile(r"([^\s]{25,})")
+_LONG_WORD = re.compile(r"([^\s]{25,}|[^\s@]+@[^\s]+)")
 _HYPHENATED = re.compile(r"(\b[A-Z]+(?:-[A-Z0-9]+)+\b)")
 _PIECE = re.compile(r".{1,12}", re.DOTALL)
+_SEAM = re.compile(r"(?=@)|(?<=[./_-])")
+_LONGEST_PIECE = 16
 
 
 def init_app(app: Flask) -> None:
@@ -152,13 +154,18 @@ def in_a_row(things: Iterable[str], between: str = "") -> str:
 def breakable(text: str) -> Markup:
     """The text, with places to break inside words that are too long for a column; other words stay whole.
 
-    For cells of tables: there the longest word decides how wide a column is.
+    For cells of tables: there the longest word decides how wide a column is. Addresses break where their parts meet.
     """
     words = _LONG_WORD.split(text)  # every second one is long
     return Markup("").join(
-        Markup("<wbr>").join(_PIECE.findall(word)) if number % 2 else escape(word)
+        Markup("<wbr>").join(_pieces(word)) if number % 2 else escape(word)
         for number, word in enumerate(words)
     )
+
+
+def _pieces(word: str) -> Iterable[str]:
+    for part in _SEAM.split(word):
+        yield from [part] if len(part) <= _LONGEST_PIECE else _PIECE.findall(part)
 
 
 def unbroken(text: str) -> Markup:

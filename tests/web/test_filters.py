@@ -14,6 +14,8 @@ from portal.web.filters import breakable
         ("rFSH (follitropin alfa)", "rFSH (follitropin alfa)"),
         ("x" * 24, "x" * 24),
         ("x" * 25, "xxxxxxxxxxxx<wbr>xxxxxxxxxxxx<wbr>x"),
+        ("ines.g@mail.example", "ines.<wbr>g<wbr>@mail.<wbr>example"),
+        ("/api/care/fertility-protocols/{id}", "/<wbr>api/<wbr>care/<wbr>fertility-<wbr>protocols/<wbr>{id}"),
         ("a <b> " + "<" * 25, "a &lt;b&gt; " + "<wbr>".join(("&lt;" * 12, "&lt;" * 12, "&lt;"))),
     ],
 )
