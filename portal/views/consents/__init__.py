@@ -18,7 +18,7 @@ from portal.views.consents import create, labels, pdf, revoke, sign, worklist
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
-from portal.views.consents.queue import asked_list, place_in_list
+from portal.views.consents.queue import asked_list, place_in_list, with_queue
 from portal.views.consents.show import show_form
 from portal.views.consents.verification import Check, SealCheck, check_seal, checks, in_order
 from portal.views.consents.worklist import (
@@ -38,6 +38,7 @@ from portal.web.pages import Page
 
 bp = Blueprint("consents", __name__, url_prefix="/consents")
 labels.register(bp)
+bp.add_app_template_filter(with_queue, "in_queue")
 for part in (sign.bp, revoke.bp, create.bp, pdf.bp, worklist.bp):
     bp.register_blueprint(part)
 

@@ -22,7 +22,9 @@ from portal.state.operations import Operation, State
 from portal.state.sessions import Person
 from portal.views.consents.eligibility import why_not_revoke, would_decline
 from portal.views.consents.labels import signer_name
+from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
+from portal.views.consents.worklist import Place
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -66,6 +68,7 @@ class RevokedPage(Page, template="consents/revoked.html"):
     form: ConsentForm
     by: str | None
     is_mine: bool
+    place: Place | None
 
 
 class DeclinedPage(Page, template="consents/declined.html"):
@@ -74,6 +77,7 @@ class DeclinedPage(Page, template="consents/declined.html"):
     form: ConsentForm
     by: str
     is_mine: bool
+    place: Place | None
 
 
 class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html"):
@@ -127,7 +131,7 @@ def withdrawal_step(
         if request.method == "GET":
             audit.note("consent.read", "done", kind="consent", id_=form.id)
         if is_revoked(form):
-            return _revoked(form, person)
+            return _revoked(care, form, person)
         if refusal := why_not_revoke(form, person):
             event = "consent.decline" if would_decline(form, person) else "consent.revoke"
             audit.note(event, "refused", kind="consent", id_=form.id)
@@ -167,7 +171,7 @@ def revoke(withdrawal: Withdrawal) -> Response:
     if not reason or len(reason) > _LONGEST_REASON:
         return _ask(withdrawal, status=422, note="refused")
     if not is_fresh(withdrawal.person):
-        return to_sign_in(next_path=url_for("consents.revoke.show", consent_id=form.id), fresh=True)
+        return to_sign_in(next_path=with_queue(url_for(".show", consent_id=form.id)), fresh=True)
     outcome = act_once(
         withdrawal.attempt,
         lambda key: revoke_consent(
@@ -232,12 +236,13 @@ def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Respon
     return render(page, status=status)
 
 
-def _revoked(form: ConsentForm, person: Person) -> Response:
+def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
+    is_mine, place = form.revoked_by_id == person.sub, place_in_list(care, person, form)
     if form.declined_by:
         by = signer_name(form.declined_by)
-        return render(DeclinedPage(form=form, by=by, is_mine=form.revoked_by_id == person.sub))
+        return render(DeclinedPage(form=form, by=by, is_mine=is_mine, place=place))
     by = next((s.name for s in form.required_signers if s.person_id == form.revoked_by_id), None)
-    return render(RevokedPage(form=form, by=by, is_mine=form.revoked_by_id == person.sub))
+    return render(RevokedPage(form=form, by=by, is_mine=is_mine, place=place))
 
 
 def _unconfirmed(withdrawal: Withdrawal, *, is_readable: bool, status: int) -> Response:
@@ -249,4 +254,4 @@ def _unconfirmed(withdrawal: Withdrawal, *, is_readable: bool, status: int) -> R
 
 
 def _to_page(form: ConsentForm) -> Response:
-    return redirect_to(url_for("consents.revoke.show", consent_id=form.id))
+    return redirect_to(with_queue(url_for(".show", consent_id=form.id)))

@@ -224,3 +224,12 @@ def test_home_says_which_list_stands_there(signed_in: Callable[[str], Visitor]) 
     for name, which in (("victor", "Mine"), ("colin", "All that wait")):
         (current,) = signed_in(name).get("/").select('.chips a[aria-current="true"]')
         assert current.get_text().strip().startswith(which)
+
+
+def test_declining_a_form_of_a_list_leads_on_to_the_next(portal: PortalThread, victor: Visitor) -> None:
+    form = fresh_form(portal.plan)
+    page = victor.get(f"{form}/sign?list=mine")
+    declining = victor.get(str(page.select('#sign a[href*="/revoke"]')[0]["href"]))
+    declined = declining.form(f"{form}/revoke").submit(reason="The plan has changed.")
+    assert declined.url.endswith("/revoke?list=mine")
+    assert declined.select(".next-form a[href*='list=mine&done=1']")
