@@ -341,3 +341,19 @@ def test_an_error_names_row_and_field_and_leads_there(nora: Page, stack: PortalT
     expect(summary).to_be_focused()
     summary.get_by_role("link", name=re.compile("^Medicine 3, dose: Enter")).click()
     expect(nora.locator("#medication-2-dose")).to_be_focused()
+
+
+# ── words ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_words_stay_whole_in_a_table_that_scrolls(nora: Page, stack: PortalThread) -> None:
+    embryos = f"/episodes/{sample_id('episode', 'grace-2')}/embryos"
+    for width in (390, 1280):
+        nora.set_viewport_size({"width": width, "height": 900})
+        go(nora, stack, embryos)
+        heights = nora.locator(".table tbody tr").evaluate_all(
+            "(rows) => rows.map((row) => row.offsetHeight)"
+        )
+        assert heights and max(heights) <= 120, heights
+        assert nora.evaluate("document.documentElement.scrollWidth") <= width
+    nora.set_viewport_size({"width": 1280, "height": 900})
