@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
 
-from portal.web.filters import breakable
+import pytest
+from flask import Flask, g
+
+from portal.web.filters import breakable, clock_time, unbroken
 
 
 @pytest.mark.parametrize(
@@ -21,3 +26,18 @@ from portal.web.filters import breakable
 )
 def test_only_words_that_are_too_long_for_a_column_may_break(text: str, written: str) -> None:
     assert breakable(text) == written
+
+
+def test_an_abbreviation_with_a_hyphen_stays_in_one_piece() -> None:
+    assert unbroken("<Test> · PGT-A") == '&lt;Test&gt; · <span class="nowrap">PGT-A</span>'
+    assert unbroken("Wiśniewska-Grzegorzewska, R-4") == (
+        'Wiśniewska-Grzegorzewska, <span class="nowrap">R-4</span>'
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "es", "ar"])
+def test_hours_are_written_as_those_of_medicines_come(language: str) -> None:
+    with Flask("filters").test_request_context():
+        g.tenant, g.language = SimpleNamespace(time_zone=ZoneInfo("Europe/London")), language
+        assert clock_time(datetime(2026, 11, 22, 7, 5, 59, tzinfo=UTC)) == "07:05"
+        assert clock_time(datetime(2026, 11, 22, 19, 0, tzinfo=UTC)) == "19:00"
