@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from portal.config import tenants
+from portal.web import locale_selector
+from tests.support import messages
 from tests.support.messages import LANGUAGES, catalog, words
 
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%")
@@ -39,3 +43,18 @@ def test_what_is_filled_in_stands_in_every_translation(language: str) -> None:
             assert used <= allowed, f"{language}: {string!r} fills in what {ids} doesn't have"
             if not isinstance(message.id, tuple):
                 assert used == allowed, f"{language}: {string!r} leaves out {allowed - used}"
+
+
+def test_every_language_has_its_own_name() -> None:
+    assert set(locale_selector.NAMES) == set(tenants.LANGUAGES)
+
+
+def test_a_new_language_begins_with_nothing_translated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "FOLDER", tmp_path)
+    new = catalog("lt")
+    new.add(("%(num)s form", "%(num)s forms"))
+    messages.keep("lt", new)
+    made = catalog("lt")
+    assert (made.num_plurals, made.fuzzy, len(made)) == (3, False, 1)

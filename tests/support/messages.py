@@ -10,9 +10,13 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
+from portal.config import tenants
+from portal.i18n.locale import DEFAULT
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "portal" / "i18n" / "translations"
-LANGUAGES = ("es", "ar")
+LANGUAGES = tuple(language for language in tenants.LANGUAGES if language != DEFAULT)
+"""Those that are translated."""
 _METHODS = [("**.py", "python"), ("**.html", "jinja2")]
 _OPTIONS = {"**.html": {"extensions": "jinja2.ext.do", "silent": "false"}}
 _KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2)}
@@ -36,7 +40,15 @@ def words() -> Catalog:
 
 
 def catalog(language: str) -> Catalog:
-    """A language as it is."""
+    """A language as it is; empty for one that is new."""
+    if not file_of(language).exists():
+        header = "# The portal's words."
+        team = "The clinic portal"
+        return Catalog(
+            language,
+            header_comment=header, project="clinic-portal", version="1", last_translator=team, language_team=team,
+            fuzzy=False,  # else it isn't compiled
+        )  # fmt: skip
     return read_po(io.BytesIO(file_of(language).read_bytes()), locale=language)
 
 
@@ -46,6 +58,7 @@ def file_of(language: str) -> Path:
 
 def keep(language: str, kept: Catalog) -> None:
     """Write a language's translations, sorted by their English."""
+    file_of(language).parent.mkdir(parents=True, exist_ok=True)
     with file_of(language).open("wb") as file:
         write_po(file, kept, omit_header=False, sort_output=True, no_location=True, width=110)
 
