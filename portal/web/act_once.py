@@ -1,4 +1,4 @@
-"""The one way to change something at the care API: once, with every way it can end settled.
+"""The only way to change something at the care API: exactly once, with every outcome settled.
 
 A form that changes something carries an operation id made by the server (`portal.state.operations`). `act_once` claims
 the operation, sends, settles it and writes the audit line; its answer says what to show:
@@ -269,7 +269,7 @@ def earlier(attempt: Attempt) -> Done[Any] | Unknown | Reopened:
 
 
 def _told_by(operation: Operation) -> Done[Any] | Reopened | None:
-    """What an operation that has ended says; None while nobody knows."""
+    """The outcome of an operation; None while it is unknown."""
     match operation.state:
         case State.DONE:
             return Done(None, operation.outcome, is_first=False)
@@ -316,7 +316,7 @@ class _Act(Generic[T]):
         self._note("unknown", self.id_)
 
     def look_after_loss(self) -> Done[T] | Unknown:
-        """The answer is lost: what does the record say now?"""
+        """Find out from the record how an act ended whose answer was lost."""
         self.lose()
         return self._look(503, is_over=True)
 
@@ -338,7 +338,7 @@ class _Act(Generic[T]):
         return Unknown(is_readable, status)
 
     def _settle(self, settle: Callable[..., bool], **how: str) -> None:
-        """What has happened is told as it was, though the store can't take it down: the record says so from then on."""
+        """Report what happened even when the store can't keep it: the record shows it from then on."""
         try:
             settle(self.attempt.owner, self.attempt.operation.id, **how)
         except StoreDown as error:

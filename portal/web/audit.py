@@ -47,13 +47,13 @@ KINDS: Mapping[Endpoint, str] = {
 """What a read of each endpoint answers with."""
 
 UNRECORDED = frozenset({endpoints.LIST_PHYSICIANS, endpoints.READ_NOTIFICATION_SETTINGS})
-"""Reads that tell nothing about a patient."""
+"""Reads that reveal nothing about a patient."""
 
 WITHIN_EPISODE = frozenset({"patient", "case", "relationship", "embryo", "directory"})
 """Kinds that are read as parts of an episode: a page about one of them shows it, and not every episode looked through."""
 
 OPENING = frozenset({"read", "receipt", "download", "preview", "calendar", "draft"})
-"""What an event is called that shows one record; others do something with it."""
+"""The verb of an event that shows one record; other events change it."""
 
 _OPAQUE = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,9}", re.IGNORECASE
@@ -87,7 +87,7 @@ def init_app(app: Flask) -> None:
 
 
 def assure() -> None:
-    """Hold room for the lines of what is done next; raise Unavailable, known not to have happened, if there is none."""
+    """Reserve room for the lines of the next act; raise Unavailable, as nothing has happened yet, if there is none."""
     try:
         context().audit.assure()
     except AuditDown as error:
@@ -158,7 +158,7 @@ def has_kept(event: str, kind: str, id_: str) -> None:
 
 
 def nothing_shown() -> None:
-    """Say that the answer is an error page, and shows no record whatever was read before."""
+    """Mark the answer as an error page: it shows no record, whatever was read for it."""
     _shown().is_failure = True
 
 
@@ -231,7 +231,7 @@ def _count_records(event: str, kind: str, actor: Person, ids: str | Sequence[str
 
 
 class _Lately:
-    """What this process has written lately, as hashes: pages fill it, so that reading one writes nothing to the store."""
+    """Hashes of what this process wrote lately: kept in memory, so reading a page writes nothing to the store."""
 
     def __init__(self) -> None:
         self._until: OrderedDict[bytes, float] = OrderedDict()

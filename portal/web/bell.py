@@ -36,7 +36,7 @@ def count(person: Person) -> int | None:
 
 
 def last_count(person: Person) -> LastCount | None:
-    """Return what is known, or None."""
+    """Return the last known count, or None."""
     try:
         held = context().vault.get(_name(person), LastCount)
     except StoreDown:
@@ -50,7 +50,7 @@ def is_fresh(known: LastCount | None) -> bool:
 
 
 def learn(person: Person, count: int | None) -> None:
-    """Keep the count that an answer of the API told; None (it told nothing) changes nothing."""
+    """Keep the count from an answer of the API; None, when it gave none, changes nothing."""
     if count is None:
         return
 

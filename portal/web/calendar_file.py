@@ -18,7 +18,7 @@ from portal.services.records.episodes import Appointment
 
 _USUAL_LENGTH = timedelta(minutes=30)
 _REMINDED = timedelta(hours=2)
-"""How long before a visit a calendar says so."""
+"""How long before a visit the calendar reminds."""
 
 
 def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, made_at: datetime) -> bytes:

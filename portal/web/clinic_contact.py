@@ -1,4 +1,4 @@
-"""How the clinic is reached, as pages say it: which number answers at this hour, and when it is open."""
+"""How to reach the clinic: which number answers at this hour, and when it is open."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _WINDOW = 18
 
 
 def init_app(app: Flask) -> None:
-    """Compress what is worth it, once everything else has been done to the answer."""
+    """Compress answers that are worth it, after everything else is done."""
     app.after_request(_compress)
 
 
@@ -70,7 +70,7 @@ def best(accepted: str) -> Encoding | None:
 
 
 def packed(body: bytes, encoding: Encoding | None) -> bytes:
-    """Return what is kept and sent often, as small as it gets; None leaves it as it is."""
+    """Return content that is sent often, compressed as far as it goes; with None as it is."""
     return _encoded(body, encoding, brotli_quality=11, gzip_level=9) if encoding else body
 
 

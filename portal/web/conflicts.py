@@ -54,7 +54,7 @@ class Stamped(Protocol):
 
     @property
     def last_modification_time(self) -> datetime | None:
-        """When it was changed last, if the API says."""
+        """When it was last changed, if the API gives that."""
         ...
 
 
@@ -96,7 +96,7 @@ class Editing(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Saved(Generic[R]):
-    """It is as wanted: `record` is the newest; `is_changed` is False when there was nothing to change."""
+    """Saved: `record` is the newest version; `is_changed` is False when there was nothing to change."""
 
     record: R
     is_changed: bool
@@ -224,7 +224,7 @@ def save_edit(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
 
 
 def kept_elsewhere() -> str:
-    """Say that the clinic's own system keeps this one record (501 about a record)."""
+    """Explain that this one record is kept in the clinic's own system (501)."""
     return _(
         "The clinic keeps this record in another system, so it can’t be changed here. Please ask the clinic to change it."
     )
@@ -268,7 +268,7 @@ def compare(sent_form: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
 
 
 def _wanted(editing: Editing[R], record: R, sent_form: Sent) -> Values | Saved[R] | Filled | Comparison:
-    """What to make of the record; or what to show where that is nothing, wrong or undecided."""
+    """The values to write; or the page to show when nothing changed, a field is wrong or a choice is open."""
     now = editing.values(record)
     wanted = settle(sent_form, now, record, editing.form(record, now))
     if isinstance(wanted, Comparison):

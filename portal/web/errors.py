@@ -183,7 +183,7 @@ def _reason(error: CareError) -> str:
 
 
 def _store_down(error: StoreDown) -> Response:
-    """Say so without asking the store again: not for the language either."""
+    """Answer that the store is down without asking it again, not even for the language."""
     log.error("store %s: %s", "full" if isinstance(error, StoreFull) else "down", error)
     g.is_store_down = True
     if not g.get("tenant"):
@@ -254,5 +254,5 @@ def _bare(status: int) -> Response:
 
 
 def _plain(**context: object) -> str:
-    """The page that needs nothing: no session, and so no store."""
+    """The page that needs neither session nor store."""
     return current_app.jinja_env.get_template("errors/bare.html").render(**context)

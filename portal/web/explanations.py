@@ -1,4 +1,4 @@
-"""What a page says of each kind of failure: what happened, what to do, and with which status.
+"""How pages explain each kind of failure: what happened, what to do, and the status.
 
 The API's own message never reaches the page.
 """
@@ -29,7 +29,7 @@ from portal.web.refusals import refusal_message
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a page says of a failure: what happened, what to do, and whether trying again may help."""
+    """How a page explains a failure: what happened, what to do, and whether trying again may help."""
 
     status: int
     title: str
@@ -39,7 +39,7 @@ class Explanation:
 
 
 def explain(error: CareError) -> Explanation:
-    """Say what a failed call means to the person."""
+    """Explain what a failed call means to the person."""
     match error:
         case TokenRefused():
             return Explanation(
@@ -149,7 +149,7 @@ def _in_a_minute() -> str:
 
 
 def is_staff() -> bool:
-    """Whether who is told is of the clinic, and has nobody to call there."""
+    """Whether the reader is staff, who have no clinic to call."""
     person: Person | None = g.get("person")
     return person is not None and person.is_staff
 

@@ -187,7 +187,7 @@ def number(value: float) -> str:
 
 
 def file_size(size: int | None) -> str:
-    """`3.1 MB`, or nothing when it isn't known."""
+    """`3.1 MB`, or empty when unknown."""
     if size is None or size < 0:
         return ""
     if size < 1000:
@@ -210,7 +210,7 @@ def _calendar() -> tuple[int, Locale]:
         return g.calendar
 
 
-# Babel works each date out anew from the locale's patterns; lists show the same few dates again and again.
+# Babel formats each date from the locale's patterns every time; lists show the same few dates repeatedly.
 
 
 @lru_cache(maxsize=2048)

@@ -32,7 +32,7 @@ _PHONE = re.compile(r"\+?[(0-9][0-9 ()./-]{3,38}[0-9]")
 
 
 class Form:
-    """Fields with what they hold and what is wrong with it."""
+    """Fields with their values and errors."""
 
     def __init__(self, fields: Fields, given: Mapping[str, str]) -> None:
         self._form = cast("Any", wtforms.form).BaseForm(fields)
@@ -51,7 +51,7 @@ class Form:
 
     @property
     def errors(self) -> list[str]:
-        """What is wrong, all of it."""
+        """All errors."""
         of_fields = [str(text) for field in self for text in field.errors]
         return [*self.form_errors, *of_fields]
 
@@ -64,7 +64,7 @@ class Form:
         return str(self[name].data or "")
 
     def add_error(self, name: str | None, text: str) -> None:
-        """Say what is wrong with a field, or with the whole."""
+        """Add an error to a field, or to the whole form."""
         if name is None or name not in self:
             self.form_errors.append(text)
         else:
@@ -156,18 +156,18 @@ def choice(
 
 
 def an_email(value: str) -> str | None:
-    """What is wrong with an e-mail address."""
+    """The error in an e-mail address."""
     return None if _EMAIL.fullmatch(value) else _("Enter an e-mail address like name@example.com.")
 
 
 def a_phone_number(value: str) -> str | None:
-    """What is wrong with a telephone number."""
+    """The error in a telephone number."""
     is_number = _PHONE.fullmatch(value) and e164(value, g.tenant.country)
     return None if is_number else _("Enter a telephone number like +44 7700 900123.")
 
 
 def a_date(value: str) -> str | None:
-    """What is wrong with a day."""
+    """The error in a date."""
     return None if calendar_date(value) else _("Enter a real date, with day, month and year.")
 
 

@@ -61,7 +61,7 @@ class TemplateCode(CodeGenerator):
         self.write("))")
 
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
-        """What Jinja writes before an expression that stands on the page; the closing bracket stays its own."""
+        """Write what comes before an expression in the output; Jinja writes the closing bracket."""
         if _escapes(frame):
             self.write("environment.written(")
         else:
@@ -79,5 +79,5 @@ class TemplateCode(CodeGenerator):
 
 
 def _escapes(frame: Any) -> bool:
-    """Whether it is known now that what stands here is escaped."""
+    """Whether it is known at compile time that output here is escaped."""
     return frame.eval_ctx.autoescape and not frame.eval_ctx.volatile

@@ -1,4 +1,4 @@
-"""Who may come in: nobody, unless the handler says so.
+"""Access control: nobody may call a handler that isn't marked.
 
 `@signed_in(Side.PATIENT, Side.STAFF)` on a handler admits those people and hands it `care`, the care API as this
 person, and `person`. An endpoint without a mark that is not on the short public list is refused.
@@ -95,7 +95,7 @@ def init_app(app: Flask) -> None:
             abort(404)
 
     def keep_only() -> Response | None:
-        """A page whose session has ended hands in its form: to be kept, even if someone has signed in meanwhile."""
+        """Keep a form posted after its session ended, even if someone has signed in since."""
         if request.method != "POST" or unsent.ONLY_KEEP not in request.form:
             return None
         unsent.keep()
@@ -161,7 +161,7 @@ def care_of(person: Person) -> Care:
 
 
 def _count_unreadable(records: int) -> None:
-    """Let the page say that so many records can't be shown."""
+    """Count records that the page can't show, so that it says so."""
     g.unreadable = g.get("unreadable", 0) + records
 
 

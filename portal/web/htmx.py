@@ -102,7 +102,7 @@ def render(
 
 
 def render_bell(count: int) -> Response:
-    """Answer with the bell alone."""
+    """Answer with only the bell."""
     return _vary(make_response(str(templates.ui().bell(count, htmx=bell_htmx(count)))))
 
 
@@ -158,7 +158,7 @@ _NAMES = (
 
 @lru_cache(maxsize=1024, typed=True)  # markup isn't the same as the text that reads the same
 def _attributes(*values: str | None) -> str:
-    """The attributes that have a value: pages say the same ones over and over."""
+    """Attributes that have a value; cached, because pages repeat the same ones."""
     pairs = zip(_NAMES, values, strict=True)
     return "".join(f'hx-{name}="{escape(value)}" ' for name, value in pairs if value is not None)
 

@@ -50,7 +50,7 @@ def role_purpose(role: str) -> str:
 
 
 def route_name(route: str) -> str:
-    """Return by which way a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
+    """Return how a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
     names = {
         "subcutaneous": _("Under the skin"),
         "intramuscular": _("Into a muscle"),
@@ -195,7 +195,7 @@ def embryo_status_tone(status: EmbryoStatus) -> str:
 
 
 def disposition_name(disposition: Disposition) -> str:
-    """Return what is wanted done with an embryo."""
+    """Return what is to be done with an embryo."""
     names = {
         Disposition.UNDECIDED: _("Not decided yet"),
         Disposition.CONTINUE_STORAGE: _("Keep in storage"),

@@ -93,7 +93,7 @@ class ListQuery(Generic[StatusT]):
 
     @property
     def address(self) -> str:
-        """The address that asks for this; what is as usual is left out."""
+        """The address of this query, without parameters that have their default."""
         query = {
             **self.listing.fixed,
             "status": self.status or "",

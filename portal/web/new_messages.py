@@ -39,7 +39,7 @@ def newest_of(conversations: Sequence[Conversation]) -> str:
 
 
 def newest(person: Person, conversation_id: str | None = None) -> str | None:
-    """Return the newest message of a conversation, or of all; None when nothing is known of it."""
+    """Return the newest message of a conversation, or of all; None when it isn't known."""
     try:
         held = context().vault.get(_name(person), Newest)
     except StoreDown:
@@ -51,7 +51,7 @@ def newest(person: Person, conversation_id: str | None = None) -> str | None:
 
 
 def learn(person: Person, conversations: Sequence[Conversation]) -> None:
-    """Keep what an answer of the API told: the newest conversations, in any order."""
+    """Keep the newest conversations from an answer of the API, in any order."""
     found = _by_conversation(conversations)
     _update(person, lambda known: None if known.messages == found else Newest(found, known.at))
 

@@ -153,7 +153,7 @@ def _keep(about: tuple[str, str, str], made_from: bytes, content: bytes) -> None
 
 
 def _digest(document: Document, attached: tuple[Attached, ...], seal: Seal | None) -> bytes:
-    """Return what tells whether a document that was made before still says the same, but for when it was made."""
+    """Return a digest that shows whether a document made before is still current, apart from its date."""
     timeless = dataclasses.replace(document, made_at=_BEGINNING)
     parts = [templates.render(timeless.template, timeless.context()).encode()]
     parts += [part for one in attached for part in (one.name.encode(), one.content)]

@@ -13,7 +13,7 @@ _CALLED = "called"
 
 
 def learn(record: Patient) -> None:
-    """Keep what the person's own record says; the session is written when that has changed alone."""
+    """Keep the name from the person's own record; the session is written only when it has changed."""
     here = session()
     if here.get(_CALLED) != record.called:
         here[_CALLED] = record.called

@@ -1,8 +1,8 @@
-"""Static files under an address that changes with their content, so that browsers keep them for ever.
+"""Static files, each at an address that changes with its content, so browsers cache it for good.
 
-Pages are painted with one script and one sheet, joined from the parts in `static/scripts` and `static/styles` without
-comments and spaces: a first visit on a slow network waits for each request and each kilobyte. So the clinic's colours are no sheet of their own but the end of
-that one, and htmx with its extensions, another file, is fetched by the script when the page is painted.
+A page needs one script and one sheet to render, joined from the parts in `static/scripts` and `static/styles` and
+minified: on a slow network a first visit waits for each request and each kilobyte. The clinic's colours are therefore
+the end of that sheet, and the script loads htmx with its extensions after the page has rendered.
 `python -m portal.web.static` makes and compresses them when the portal is installed; a start makes again what changed
 since.
 """
@@ -78,7 +78,7 @@ def init_app(app: Flask) -> None:
 
 
 def make() -> None:
-    """Write the scripts and the sheets that pages load, if they aren't what their sources are now."""
+    """Write the scripts and the sheets that pages load, if their sources have changed."""
     for name, parts in SCRIPTS.items():
         _write(name, short_script(joined_script(parts)))
     for name, source in SHEETS.items():
@@ -104,7 +104,7 @@ def compress() -> None:
 
 
 def version() -> str:
-    """Return what stands in the addresses of static files now, made from their content."""
+    """Return the version in the addresses of static files, a digest of their content."""
     content = hashlib.sha256()
     for file in sorted(FOLDER.rglob("*")):
         if file.is_file() and file.suffix not in _COPIES:
