@@ -1,4 +1,4 @@
-"""Circuit breakers: what failed again and again is not called for a moment, so that nobody waits for it.
+"""Circuit breakers: an upstream that keeps failing isn't called for a while, so that nobody waits for it.
 
 One for each upstream and group of its endpoints, so that a calendar that is down takes no consent form away. A way
 opens (nothing is sent) after so many failures in a row, or twice as many among the last four times as many calls; for
@@ -30,7 +30,7 @@ LONGEST_PAUSE: Final = 8.0
 
 _JITTER = 0.2
 _FORGOTTEN = 60.0
-"""A failure says nothing any more when none came for so many seconds."""
+"""After so many seconds without another failure, earlier ones no longer count."""
 
 
 class Open(Exception):
@@ -66,14 +66,14 @@ class Breaker:
         return not self._pause
 
     def admit(self, *, is_read: bool) -> None:
-        """Return if the call may be sent; raise Open if not."""
+        """Admit the call; raise Open if it may not be sent."""
         if not self._pause:
             return
         with self._lock:
             waited = self._clock() - self._paused_at
             is_over = not 0 <= waited < self._pause  # so a clock that was set back ends it too
             if is_read and is_over:
-                # This call is the probe. The others wait for it, or if nothing is heard of it for another pause.
+                # This call is the probe. The others wait for its outcome, or for another pause if none comes.
                 self._is_probing, self._paused_at = True, self._clock()
                 return
             metrics.circuit_open(self._group)
@@ -88,7 +88,7 @@ class Breaker:
                 self._close()
 
     def bad(self) -> None:
-        """Hear that a call failed."""
+        """Note that a call failed."""
         if not self._failures:
             return
         with self._lock:
@@ -141,4 +141,4 @@ class Breakers:
 
 
 NEVER = Breaker("", "", 0)
-"""Lets everything through: for groups without a read, where nothing but a person's act could be the probe."""
+"""Lets everything through: for groups without a read, where the only possible probe is a person's act."""

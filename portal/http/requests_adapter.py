@@ -96,7 +96,7 @@ def _send_alone(call: Call) -> Answer:
 
 
 def mount(session: Any, timeouts: Timeouts) -> None:
-    """Make a `requests` session send through this client alone, with nothing taken from the environment."""
+    """Make a `requests` session send only through this client, ignoring the environment."""
     adapter = CurlAdapter(timeouts)
     session.trust_env = False
     session.max_redirects = 0

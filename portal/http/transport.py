@@ -41,7 +41,7 @@ _LISTS = frozenset({"cache-control", "vary"})
 
 
 class TransportError(Exception):
-    """No complete answer came. `reason` is a word for logs; `sent` tells whether the other side may have acted."""
+    """No complete answer came. `reason` is a word for logs; `sent` is whether the other side may have acted."""
 
     def __init__(self, reason: str, *, sent: bool) -> None:
         super().__init__(reason)
@@ -51,7 +51,7 @@ class TransportError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to send. Timeouts in seconds, `max_bytes` the largest body that is taken."""
+    """One request to send. Timeouts in seconds, `max_bytes` the largest body accepted."""
 
     method: str
     url: str
@@ -64,7 +64,7 @@ class Call:
 
 @dataclass(slots=True)
 class Answer:
-    """What came back; header names in lower case, the last of a repeated one, but all of a list's."""
+    """The answer; header names in lower case, the last value of a repeated one, but all values of a list."""
 
     status: int
     headers: Mapping[str, str]
@@ -155,7 +155,7 @@ class _Loop:
         return transfer
 
     def finish(self, transfer: _Transfer) -> None:
-        """Take the transfer off the loop and keep its handle for the next call."""
+        """Remove the transfer from the loop and keep its handle for the next call."""
         if self.active.pop(transfer.curl, None) is not None:
             self.multi.remove_handle(transfer.curl)
             self.idle.append(transfer.curl)
@@ -181,7 +181,7 @@ class _Loop:
                 return ended
 
     def rested(self) -> list[greenlet.greenlet]:
-        """Take out the tasks whose pause is over."""
+        """Remove the tasks whose pause is over."""
         now = time.monotonic()
         over = [task for task, until in self.pausing.items() if until <= now] if self.pausing else []
         for task in over:
@@ -192,7 +192,7 @@ class _Loop:
         return max(0.0, min(self.pausing.values()) - time.monotonic()) if self.pausing else _WAIT
 
     def run_until(self, ready: Callable[[], bool]) -> None:
-        """Turn until `ready`; transfers of others that end meanwhile are only marked as done."""
+        """Run the loop until `ready`; transfers of others that end meanwhile are only marked as done."""
         self.turn(wait=False)
         while not ready():
             self.turn(wait=True)
@@ -240,7 +240,7 @@ def _note_clock(url: str, headers: Mapping[str, str]) -> None:
 
 
 def pause(seconds: float) -> None:
-    """Do nothing for so long; the other tasks of `side_by_side` go on meanwhile."""
+    """Pause this task; the other tasks of `side_by_side` go on meanwhile."""
     loop = _loop()
     me = greenlet.getcurrent()
     if loop.hub is None or me is loop.hub:
@@ -317,7 +317,7 @@ def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
 
 
 def _receive_little(descriptor: int, _: int) -> int:
-    """Let the kernel hold little of a body that its reader doesn't take."""
+    """Make the kernel buffer little of a body that isn't being read."""
     with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as same:
         same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
     return pycurl.SOCKOPT_OK
@@ -385,7 +385,7 @@ _authorities = certifi.where()
 
 
 def trust(ca_file: str) -> None:
-    """Believe the certificates of this PEM file's authorities alone, in the whole process, from now on."""
+    """From now on trust only the authorities in this PEM file, in the whole process."""
     global _authorities
     _authorities = ca_file
 
