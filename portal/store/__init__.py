@@ -37,7 +37,7 @@ class Store(Protocol):
     """Named records that expire. Every method may raise StoreDown, those that write StoreFull too."""
 
     def get(self, name: str) -> Record | None:
-        """Return the record, or None when there is none (any more)."""
+        """Return the record, or None when there is none, or none any more."""
         ...
 
     def get_many(self, names: Iterable[str]) -> dict[str, Record]:
@@ -49,7 +49,7 @@ class Store(Protocol):
         ...
 
     def replace(self, name: str, value: bytes, *, version: int, expires_at: float) -> bool:
-        """Write over version `version` of the record; False when it changed or is gone."""
+        """Replace version `version` of the record; False when it has changed or is gone."""
         ...
 
     def delete(self, *names: str) -> int:
@@ -57,7 +57,7 @@ class Store(Protocol):
         ...
 
     def take(self, name: str) -> Record | None:
-        """Read and remove in one step, so that of many takers one alone succeeds."""
+        """Read and remove in one step, so that only one of several callers succeeds."""
         ...
 
     def tagged(self, tag: str) -> list[str]:
@@ -65,24 +65,24 @@ class Store(Protocol):
         ...
 
     def lock(self, name: str, owner: str, *, seconds: float) -> bool:
-        """Take the lock for `owner`, for so long at the most; False when another has it."""
+        """Take the lock for `owner`, for a limited time; False when another has it."""
         ...
 
     def unlock(self, name: str, owner: str) -> None:
-        """Give the lock back, if `owner` still has it."""
+        """Release the lock, if `owner` still has it."""
         ...
 
     def ping(self) -> None:
-        """Return when the store answers, and takes writes."""
+        """Return once the store answers and takes writes."""
         ...
 
     def free_bytes(self) -> int | None:
-        """Return how much room is left to it, on its disk or in its memory; None where that has no limit."""
+        """Return how much room is left on its disk or in its memory; None where there is no limit."""
         ...
 
 
 class measured:  # noqa: N801 (a context manager, used as a verb)
-    """Around something that is asked of the store ("read" or "write"): count how long it takes and how it ends."""
+    """Measure an operation on the store ("read" or "write"): how long it takes and how it ends."""
 
     __slots__ = ("_operation", "_started")
 

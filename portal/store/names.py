@@ -1,4 +1,4 @@
-"""The names of records and their tags, which tell somebody who reads the store nothing about people and clinics.
+"""The names of records and their tags, which reveal nothing about people and clinics to a reader of the store.
 
 What belongs to a long random value (a session's cookie, an operation's id) is named by a plain hash of it, which nobody
 can guess. Everything else (people, addresses, clinics) could be tried out, so it is named by HMAC-SHA-256 (RFC 2104).
@@ -91,7 +91,7 @@ class Names:
         return list(dict.fromkeys(names))
 
     def _newest(self) -> _NamingKey:
-        """Return the key as the store has it now, because every process must find what is tagged.
+        """Return the key as the store has it now, because every process must find tagged records.
 
         After a store was emptied, a process that went on and one that started since might else know two keys.
         """
@@ -100,7 +100,7 @@ class Names:
         return self._known if self._known and is_known else self._read()
 
     def _read(self) -> _NamingKey:
-        """Read the key; make it if there is none, and seal it anew if the secret keys have changed."""
+        """Read the key; make it if there is none, and seal it again if the secret keys have changed."""
         update(self._store, _RECORD, self._change)
         record = self._store.get(_RECORD)
         naming_key = (self._opened(record) if record else None) or self._known

@@ -144,7 +144,7 @@ class RedisStore:
         return bool(self._run(self._replace, name, value, *self._until(expires_at), before, head))
 
     def delete(self, *names: str) -> int:
-        # In order, and each as a whole: the records of a session go one after the other.
+        # In order, each as a whole: the records of a session are removed one after the other.
         return sum(int(self._run(self._delete, name)) for name in names)
 
     def take(self, name: str) -> Record | None:
@@ -177,7 +177,7 @@ class RedisStore:
             return script(keys=[_RECORD + name], args=[name, repr(self._clock()), *arguments])
 
     def _until(self, expires_at: float) -> tuple[str, str]:
-        """When it is gone, and in how many milliseconds."""
+        """When the record expires, and in how many milliseconds."""
         return repr(expires_at), str(max(1, math.ceil((expires_at - self._clock()) * 1000)))
 
 

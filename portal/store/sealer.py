@@ -1,4 +1,4 @@
-"""The one way in which the portal seals what it keeps outside of its own memory.
+"""How the portal seals everything that it keeps outside its own memory.
 
 AES-256-GCM (NIST SP 800-38D) with a fresh nonce for each value. The first four bytes name the key: the first configured
 key seals, every configured key opens, which is how keys are rotated. Keys are derived by HKDF (RFC 5869), for each
@@ -26,7 +26,7 @@ class Sealer:
         self._first = _key_id(secret_keys[0])
 
     def seal(self, plain: bytes, bound_to: bytes) -> bytes:
-        """Return the value, encrypted; it opens only where the same `bound_to` is given (associated data)."""
+        """Return the value, encrypted; it opens only with the same `bound_to` (associated data)."""
         nonce = os.urandom(_NONCE)
         return self._first + nonce + self._ciphers[self._first].encrypt(nonce, plain, bound_to)
 

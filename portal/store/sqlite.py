@@ -49,7 +49,7 @@ _SCHEMA = (
     "CREATE INDEX tags_by_key ON tags (key)",
     f"PRAGMA user_version = {_VERSION}",
 )
-"""Makes the tables anew where there are none, or those of an older release, whose sessions then end."""
+"""Creates the tables where there are none, or those of an older release, whose sessions then end."""
 
 _SWEPT_PER_WRITE = 4
 _MAPPED_BYTES = 16 * 1024**3
