@@ -147,6 +147,32 @@ def test_no_token_reaches_the_browser(site: Site) -> None:
         assert "refresh_token" not in one
 
 
+@pytest.mark.asvs("16.2.1")
+def test_a_line_of_audit_says_when_where_who_and_what(site: Site, amelia: Visitor) -> None:
+    href = str(amelia.get("/consents").select("a[href^='/consents/']")[0]["href"])
+    id_ = href.split("/")[2].partition("?")[0]
+    grace = site.visitor()
+    grace.sign_in("grace")
+    began = datetime.now(UTC) - timedelta(milliseconds=1)
+    (read,) = site.audited(ask(amelia, "GET", f"/consents/{id_}"))
+    (refused,) = site.audited(ask(grace, "GET", f"/consents/{id_}"))
+    (list_,) = site.audited(ask(amelia, "GET", "/consents"))
+    for line, what, outcome in (
+        (read, "consent.read", "done"),
+        (refused, "consents.show", "NotFound"),
+        (list_, "consent.list", "done"),
+    ):
+        assert (line["audit"], line["outcome"]) == (what, outcome)
+        assert began <= datetime.fromisoformat(line["at"]) <= datetime.now(UTC)
+        assert (line["tenant"], line["role"]) == ("riverside", "patient")
+    assert (read["kind"], read["id"]) == ("consent", id_)
+    assert id_ in list_["ids"]
+    assert read["actor"] == list_["actor"] != refused["actor"]
+    logged = [json.loads(line) for line in site.portal.log.read_text().splitlines()]
+    of_it = [line for line in logged if line.get("request") == read["request"]]
+    assert {line.get("route") for line in of_it} == {"/consents/<record:consent_id>"}
+
+
 @pytest.mark.asvs("2.4.1", "15.2.2", "15.3.4")
 def test_a_limit_counts_addresses_as_nginx_saw_them(site: Site) -> None:
     """Whatever the browser says of itself: all of these come from one address."""
@@ -178,32 +204,6 @@ def test_no_address_reaches_a_log(site: Site, amelia: Visitor) -> None:
     logged = site.logged()
     assert CANARY not in logged
     assert '"route"' in logged, "there are lines, and they name routes"
-
-
-@pytest.mark.asvs("16.2.1")
-def test_a_line_of_audit_says_when_where_who_and_what(site: Site, amelia: Visitor) -> None:
-    href = str(amelia.get("/consents").select("a[href^='/consents/']")[0]["href"])
-    id_ = href.split("/")[2].partition("?")[0]
-    grace = site.visitor()
-    grace.sign_in("grace")
-    began = datetime.now(UTC) - timedelta(milliseconds=1)
-    (read,) = site.audited(ask(amelia, "GET", f"/consents/{id_}"))
-    (refused,) = site.audited(ask(grace, "GET", f"/consents/{id_}"))
-    (list_,) = site.audited(ask(amelia, "GET", "/consents"))
-    for line, what, outcome in (
-        (read, "consent.read", "done"),
-        (refused, "consents.show", "NotFound"),
-        (list_, "consent.list", "done"),
-    ):
-        assert (line["audit"], line["outcome"]) == (what, outcome)
-        assert began <= datetime.fromisoformat(line["at"]) <= datetime.now(UTC)
-        assert (line["tenant"], line["role"]) == ("riverside", "patient")
-    assert (read["kind"], read["id"]) == ("consent", id_)
-    assert id_ in list_["ids"]
-    assert read["actor"] == list_["actor"] != refused["actor"]
-    logged = [json.loads(line) for line in site.portal.log.read_text().splitlines()]
-    of_it = [line for line in logged if line.get("request") == read["request"]]
-    assert {line.get("route") for line in of_it} == {"/consents/<record:consent_id>"}
 
 
 @pytest.mark.asvs("16.4.1")
