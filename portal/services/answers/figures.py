@@ -10,7 +10,7 @@ import math
 import re
 import threading
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from portal.clock import Clock
@@ -21,6 +21,7 @@ CALLS = 200
 
 _MOST_CLINICS = 100
 _MOST_NAMES = 30
+_MANY_KINDS = 4
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,79}")
 
 log = logging.getLogger("portal")
@@ -33,7 +34,7 @@ class _Endpoint:
     calls: deque[tuple[float, bool]] = field(default_factory=lambda: deque(maxlen=CALLS))
     left_out: Counter[str] = field(default_factory=Counter[str])
     values: Counter[str] = field(default_factory=Counter[str])
-    unknown: set[str] = field(default_factory=set[str])
+    unknown: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Row:
     """How one endpoint answered: of the last `calls` so many `failures`; median and 95th percentile in seconds.
 
     `left_out` counts records that couldn't be read, `values` those outside their enumeration, by member;
-    `unknown` are members that the portal has no use for.
+    `unknown` are members that the portal has no use for, "*.name" where four kinds of record or more have one.
     """
 
     endpoint: str
@@ -91,8 +92,12 @@ class Figures:
         here = self._of(clinic, endpoint)
         with self._lock:
             for name in members:
-                if len(here.unknown) < _MOST_NAMES and _NAME.fullmatch(name):
-                    here.unknown.add(name)
+                kind, _, member = name.rpartition(".")
+                is_new = member not in here.unknown
+                if _NAME.fullmatch(name) and not (is_new and len(here.unknown) >= _MOST_NAMES):
+                    kinds = here.unknown.setdefault(member, set())
+                    if len(kinds) < _MANY_KINDS:
+                        kinds.add(kind)
 
     def rows(self, clinic: str) -> dict[str, Row]:
         """How the endpoints that were called at this clinic answered."""
@@ -143,8 +148,15 @@ def _row(name: str, one: _Endpoint) -> Row:
         slow=_quantile(seconds, 0.95),
         left_out=tuple(sorted(one.left_out.items())),
         values=tuple(sorted(one.values.items())),
-        unknown=tuple(sorted(one.unknown)),
+        unknown=tuple(sorted(_of_kinds(one.unknown))),
     )
+
+
+def _of_kinds(unknown: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Each member by its kind of record; what many kinds have, such as links, once: "*._links"."""
+    for member, kinds in unknown.items():
+        names = [f"{kind}.{member}" if kind else member for kind in kinds]
+        yield from names if len(names) < _MANY_KINDS else [f"*.{member}"]
 
 
 def _quantile(seconds: list[float], part: float) -> float | None:

@@ -104,3 +104,11 @@ def test_names_that_an_api_makes_up_are_bounded(answers: Answers) -> None:
     answers.figures.unknown_members("clinic", READ, ["<b>", "Amelia Hart", *names])
     assert len(row(answers, READ).unknown) == 30
     assert all(name.startswith("Episode.x") for name in row(answers, READ).unknown)
+
+
+def test_a_member_of_many_kinds_is_told_once(answers: Answers) -> None:
+    kinds = [f"Kind{n}" for n in range(40)]
+    answers.figures.unknown_members("clinic", READ, [f"{kind}._links" for kind in kinds])
+    answers.figures.unknown_members("clinic", READ, ["Episode.warnings", "Episode.fresh", "Case.fresh"])
+    row = answers.figures.rows("clinic")[READ]
+    assert row.unknown == ("*._links", "Case.fresh", "Episode.fresh", "Episode.warnings")
