@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import cast
 from zoneinfo import ZoneInfo
@@ -18,26 +17,11 @@ from portal.services.dialects.lines import lines_of
 from portal.services.dialects.naming import STYLES, folded
 from portal.services.dialects.rules import Code, ErrorRules, Rules
 from portal.services.dialects.shapes import choices, members_of, query_names, records
+from portal.services.dialects.tables import Table, TableReader, near
 from portal.services.dialects.visibility import disclosures, name_clashes
 from portal.services.dialects.writing import SORTING
 from portal.services.endpoints import ALL
 from portal.services.refusal_codes import RULES
-
-Table = Mapping[str, object]
-
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "": (
-        *("base_path", "addresses", "headers", "names", "members", "query", "envelopes", "lists"),
-        *("enumerations", "times", "values", "bom", "concurrency", "errors", "absent_means_none"),
-    ),
-    "names": ("members", "query", "enumerations", "first_integer"),
-    "envelopes": ("answers", "sent"),
-    "lists": ("items", "total", "unread", "paging", "first_page", "largest_page", "sorting"),
-    "times": ("instants", "days", "zone"),
-    "values": ("numbers", "booleans"),
-    "errors": ("code", "fields", "name", "codes", "statuses"),
-}
-"""Every key of a dialect file, by its table."""
 
 FREE_MEMBERS = "Notification.data"
 """A table of members whose names no record lists."""
@@ -47,7 +31,6 @@ _OURS = {
     *("if-none-match", "range", "idempotency-key", "x-correlation-id"),
 }
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+")
 
 
 class DialectError(Exception):
@@ -82,19 +65,8 @@ def parse_dialect(text: str, environ: Mapping[str, str] | None = None, *, name: 
     return rules
 
 
-class _Reader:
+class _Reader(TableReader):
     """Turns a dialect file's tables into rules, and collects what is wrong with them."""
-
-    def __init__(self, lines: Mapping[tuple[str, ...], int], name: str, environ: Mapping[str, str]) -> None:
-        self.lines = lines
-        self.name = name
-        self.environ = environ
-        self.faults: list[tuple[int, str]] = []
-
-    def fault(self, path: tuple[str, ...], what: str) -> None:
-        line = next((self.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self.lines), 1)
-        key = ".".join(part if re.fullmatch(r"[\w-]+", part) else f'"{part}"' for part in path)
-        self.faults.append((line, f"{self.name}:{line}: {key}: {what}"))
 
     def read(self, document: Table) -> Rules:
         self._known("", document)
@@ -144,64 +116,6 @@ class _Reader:
             self.fault(where, what)
         return rules
 
-    def _table(self, document: Table, key: str) -> Table:
-        value = document.get(key, {})
-        if not isinstance(value, dict):
-            self.fault((key,), "is a table")
-            return {}
-        table = cast("Table", value)
-        if key in KEYS:
-            self._known(key, table)
-        return table
-
-    def _known(self, where: str, table: Table) -> None:
-        for key in table:
-            if key not in KEYS[where]:
-                path = (where, key) if where else (key,)
-                self.fault(path, f"isn't a setting of a dialect{_near(key, KEYS[where])}")
-
-    def _one_of(self, table: Table, where: str, key: str, default: str, words: Iterable[str]) -> str:
-        value = table.get(key, default)
-        if isinstance(value, str) and value in words:
-            return value
-        self.fault((where, key) if where else (key,), f"is one of {', '.join(words)} (found {value!r})")
-        return default
-
-    def _text(self, table: Table, where: str, key: str) -> str | None:
-        value = table.get(key)
-        if value is None or (isinstance(value, str) and value.strip()):
-            return value
-        self.fault((where, key), "is a text that is not empty")
-        return None
-
-    def _texts(self, table: Table, where: str, key: str) -> tuple[str, ...]:
-        value = table.get(key, [])
-        items = cast("list[object]", value) if isinstance(value, list) else [None]
-        if all(isinstance(one, str) and one for one in items):
-            return tuple(str(one) for one in items)
-        self.fault((where, key) if where else (key,), "is a list of texts")
-        return ()
-
-    def _whole(self, table: Table, where: str, key: str, default: int, *, least: int) -> int:
-        value = table.get(key, default)
-        if isinstance(value, int) and not isinstance(value, bool) and (key not in table or value >= least):
-            return value
-        self.fault((where, key), f"is a whole number, {least} or more")
-        return default
-
-    def _flag(self, table: Table, key: str) -> bool:
-        value = table.get(key, False)
-        if not isinstance(value, bool):
-            self.fault((key,), "is true or false")
-        return value is True
-
-    def _path(self, value: object, where: tuple[str, ...]) -> str:
-        is_path = isinstance(value, str) and (not value or _PATH.fullmatch(value))
-        if is_path and not {".", ".."} & set(str(value).split("/")):
-            return str(value)
-        self.fault(where, 'is a path that begins with "/" and doesn\'t end with one, such as "/fertility/v2"')
-        return ""
-
     def _addresses(self, table: Table) -> dict[str, str]:
         templates = {endpoint.template for endpoint in ALL}
         found: dict[str, str] = {}
@@ -236,12 +150,12 @@ class _Reader:
         for key, value in table.items():
             if not isinstance(value, dict):
                 if key not in every:
-                    self.fault(("members", key), f"isn't a member of any record{_near(key, every)}")
+                    self.fault(("members", key), f"isn't a member of any record{near(key, every)}")
                 everywhere |= self._renamed(("members", key), key, value)
             elif key == FREE_MEMBERS or key in records():
                 by_record[key] = self._members_of(key, cast("Table", value))
             else:
-                self.fault(("members", key), f"isn't a record{_near(key, records())}")
+                self.fault(("members", key), f"isn't a record{near(key, records())}")
         return everywhere, by_record
 
     def _members_of(self, record: str, table: Table) -> dict[str, str]:
@@ -250,7 +164,7 @@ class _Reader:
         for ours, theirs in table.items():
             where = ("members", record, ours)
             if record != FREE_MEMBERS and ours not in names:
-                self.fault(where, f"isn't a member of {record}{_near(ours, names)}")
+                self.fault(where, f"isn't a member of {record}{near(ours, names)}")
             found |= self._renamed(where, ours, theirs)
         return found
 
@@ -264,7 +178,7 @@ class _Reader:
         found: dict[str, str] = {}
         for ours, theirs in table.items():
             if ours not in query_names():
-                self.fault(("query", ours), f"isn't a parameter of a query{_near(ours, query_names())}")
+                self.fault(("query", ours), f"isn't a parameter of a query{near(ours, query_names())}")
             elif isinstance(theirs, str) and theirs:
                 found[ours] = theirs
             else:
@@ -310,7 +224,7 @@ class _Reader:
             else:
                 self.fault(
                     ("errors", "codes", theirs),
-                    f"is a rule's name, such as ConcurrencyConflict{_near(str(rule), RULES)}",
+                    f"is a rule's name, such as ConcurrencyConflict{near(str(rule), RULES)}",
                 )
         statuses: dict[int, int] = {}
         for theirs, meant in self._within(table, "errors", "statuses").items():
@@ -329,13 +243,6 @@ class _Reader:
             statuses=statuses,
         )
 
-    def _within(self, table: Table, where: str, key: str) -> Table:
-        value = table.get(key, {})
-        if isinstance(value, dict):
-            return cast("Table", value)
-        self.fault((where, key), "is a table")
-        return {}
-
     def _absent(self, document: Table) -> frozenset[str]:
         known = {
             f"{record}.{member.name}".casefold(): f"{record}.{member.name}"
@@ -350,7 +257,7 @@ class _Reader:
             else:
                 self.fault(
                     ("absent_means_none",),
-                    f"{name} isn't a member that may be missing{_near(name, known.values())}",
+                    f"{name} isn't a member that may be missing{near(name, known.values())}",
                 )
         return frozenset(found)
 
@@ -370,9 +277,9 @@ class _Reader:
                 values = None if choice is None else [one.value for one in choice]
                 found[key] = self._codes(key, cast("Table", value), values, rules)
             else:
-                near = _near(key, [*choices(), *texts])
+                meant = near(key, [*choices(), *texts])
                 self.fault(
-                    ("enumerations", key), f"is neither an enumeration nor a member that holds text{near}"
+                    ("enumerations", key), f"is neither an enumeration nor a member that holds text{meant}"
                 )
         return found
 
@@ -389,7 +296,7 @@ class _Reader:
             where = ("enumerations", key, ours)
             codes = cast("list[object]", given) if isinstance(given, list) else [given]
             if values is not None and ours not in values:
-                self.fault(where, f"isn't a value of {key}{_near(ours, values)}")
+                self.fault(where, f"isn't a value of {key}{near(ours, values)}")
             elif not codes or not all(_is_code(code) for code in codes):
                 self.fault(where, "is a text or a whole number, or a list of such: the first is sent")
             else:
@@ -410,9 +317,3 @@ class _Reader:
 
 def _is_code(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    folded_names = {folded(one): one for one in known}
-    found = get_close_matches(folded(word), folded_names, 1, 0.7)
-    return f": is {folded_names[found[0]]} meant?" if found else ""

@@ -10,7 +10,8 @@ from portal.careservice.domain.rules import Rule
 from portal.services import decoding
 from portal.services.decoding import Page
 from portal.services.dialects.dialect import Dialect
-from portal.services.dialects.file import KEYS, parse_dialect
+from portal.services.dialects.file import parse_dialect
+from portal.services.dialects.tables import KEYS
 from portal.services.endpoints import LIST_CONSENTS
 from portal.services.paging import page_query
 from portal.services.records.consents import ConsentForm, ConsentStatus, SignerRole
