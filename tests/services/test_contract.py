@@ -81,11 +81,11 @@ def code() -> str:
     files = [
         path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".html")
     ]
-    own = {"exchanges.py", "uses.py", "contract.py"}
+    own = {"exchanges.py", "contract.py"}
     return "\n".join(
         path.read_text(encoding="utf-8")
         for path in files
-        if path.name not in own and "dialects" not in path.parts
+        if path.name not in own and not {"dialects", "uses"} & {*path.parts}
     )
 
 
