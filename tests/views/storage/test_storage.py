@@ -219,7 +219,7 @@ def test_what_ends_storage_is_decided_by_its_form_and_never_here(
     grace: Visitor, service: CareService, decision: str, wish: str
 ) -> None:
     page = grace.get(address("GO-1", decision))
-    assert "decided by signing a form that names this embryo" in page.words
+    assert "signs a form that names this embryo" in page.words
     assert "hasn’t sent you that form yet" in page.words
     assert not page.select("main form[action*='/storage/']")
     grace.post(address("GO-1", decision), {"disposition": wish}, status=403)
