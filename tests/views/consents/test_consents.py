@@ -350,7 +350,10 @@ def test_the_seal_of_a_signed_form_is_shown_and_computed_again(amelia: Any, serv
         set_signed = "UPDATE consent_forms SET status = 'Signed' WHERE id = ?"
         database.execute(set_signed, (form.rpartition("/")[2],))
     page = amelia.get(f"{form}/receipt")
-    assert "Seal of the form, its signers and times" in page.words and "doesn’t prove where a copy comes from" in page.words
+    assert (
+        "Seal of the form, its signers and times" in page.words
+        and "doesn’t prove where a copy comes from" in page.words
+    )
     checked = page.form(f"{form}/receipt").submit()
     assert "exactly those that were sealed" in checked.words
 
