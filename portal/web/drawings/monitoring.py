@@ -167,7 +167,7 @@ def _stop(frame: _Frame, day: MonitoringDay, edges: tuple[float, float], bottom:
     return element(
         "g",
         element("rect", x=left, y=0, width=edges[1] - edges[0], height=bottom + 26),
-        path([(x, 28), (x, bottom)], "chart-day-line"),
+        path([(x, 28), (x, bottom)], "chart-today"),
         element("text", *rows, class_="chart-axis", x=start, y=bottom + 30),
         class_="chart-day",
         tabindex="0",
