@@ -124,11 +124,11 @@ class Families:
         *,
         signed_by: str | None = None,
         embryos: tuple[str, ...] = (),
-        text: str = "What was agreed.",
+        text: str | None = "What was agreed.",
     ) -> str:
         """A form as one could be made before the rules were kept: only a clinician is to sign it. Returns its id."""
         clinician = sample_id("person", "victor")
-        body = [Clause(id="a", heading="What", text=text)]
+        body = [] if text is None else [Clause(id="a", heading="What", text=text)]
         digest = content_hash(
             title="Older", kind=kind, version="1", body=body, statements=[],
             embryo_storage_ids=embryos, disposition=Disposition.DISCARD if signed_by else None,

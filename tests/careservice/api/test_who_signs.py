@@ -175,6 +175,13 @@ def test_another_name_or_a_hidden_character_is_invalid(api: Api, typed: str) -> 
     assert members(sign(api, "amelia", created(api), signature=typed)) == ["signature"]
 
 
+@pytest.mark.parametrize("text", [None, " "])
+def test_a_form_of_before_without_text_is_not_signed(api: Api, families: Families, text: str | None) -> None:
+    made = families.older_form(families.add("amelia"), "Storage", text=text)
+    held = api.get("victor", f"{CONSENTS}/{made}")
+    assert members(sign(api, "victor", held, "Clinician")) == ["body"]
+
+
 def test_staff_acknowledge_no_statements(api: Api) -> None:
     signers = [signer("Patient", "amelia"), signer("Partner", "daniel"), signer("Witness", "nora")]
     made = created(api, requiredSigners=signers)
