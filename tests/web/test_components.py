@@ -18,7 +18,6 @@ from portal.web.conflicts import Comparison, Difference
 from portal.web.templates import PortalEnvironment
 
 FILES = sorted((templates.FOLDER / "ui").glob("*.html"))
-WIDTH = 140
 """Columns that fit a screen beside a tree of files."""
 
 
@@ -107,13 +106,3 @@ def sample() -> dict[str, object]:
         ),
         "tenant": SimpleNamespace(contact=contact, time_zone="Europe/London"),
     }  # fmt: skip
-
-
-def test_lines_of_components_fit_a_screen() -> None:
-    wide = [
-        f"{file.name}, line {number}"
-        for file in FILES
-        for number, line in enumerate(file.read_text().splitlines(), 1)
-        if len(line) > WIDTH
-    ]
-    assert not wide, f"break these lines at {WIDTH} columns: {wide}"

@@ -1,4 +1,4 @@
-"""What templates leave to others: where pages are, and what a value of the care API means."""
+"""What templates leave to others: where pages are, and what a value of the care API means; and how wide they are."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from portal.web import templates
 FILES = sorted(templates.FOLDER.rglob("*.html"))
 PAGES = [file for file in FILES if file.parent.name != "ui"]
 """Macros compare the words that they take as arguments."""
+
+WIDTH = 140
+SENTENCE = re.compile(r"""(["'])(?:(?!\1).){75,}\1""")
+"""A message to be translated, which is one literal however long it is."""
 
 PATH_IN_MARKUP = re.compile(r"""\b(?:href|src|action|formaction|hx-[\w-]+)=["']/""")
 
@@ -42,6 +46,13 @@ def test_addresses_come_from_url_for_or_the_view(file: Path) -> None:
     assert not [*written_paths(parsed(file))], (
         "name the endpoint with url_for, or take the address from the view"
     )
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_lines_fit_a_screen(file: Path) -> None:
+    lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+    wide = [number for number, line in lines if len(line) > WIDTH and not SENTENCE.search(line)]
+    assert not wide, f"break these lines at {WIDTH} columns: {wide}"
 
 
 def enumerated() -> frozenset[str]:
