@@ -31,6 +31,22 @@ TENANT = {
     "time_zone": ZoneInfo("Europe/London"),
 }
 _TONES = {"Signed": "success", "Pending": "attention", "PartiallySigned": "attention"}
+ADDRESSES = {
+    "consents.list": "/consents",
+    "consents.create.choose": "/consents/new",
+    "consents.show": "/consents/<consent_id>",
+    "conversations.inbox": "/conversations",
+    "devices.index": "/me/devices",
+    "home.show": "/",
+    "episodes.index": "/episodes",
+    "find.find": "/find",
+    "language.choose": "/language",
+    "me.show": "/me",
+    "notifications.index": "/notifications",
+    "open_by_id.show": "/open",
+    "sign_in.sign_out": "/sign-out",
+}
+"""What the page and its frame lead to, by endpoint."""
 
 
 def make_app(name: str) -> Flask:
@@ -41,8 +57,8 @@ def make_app(name: str) -> Flask:
     Babel(app, locale_selector=lambda: request.accept_languages.best_match(TENANT["languages"]) or "en")
     prepare(app.jinja_env, nonce=_nonce, gettext=gettext, format_date=format_date)
     app.context_processor(_flasks_frame)
-    app.add_url_rule("/episodes", "episodes.index", lambda: "")
-    app.add_url_rule("/notifications", "notifications.index", lambda: "")
+    for endpoint, rule in ADDRESSES.items():
+        app.add_url_rule(rule, endpoint, lambda **_: "")
     for tab in TABS:
         if tab != "consents":
             app.add_url_rule(f"/episodes/<episode_id>/{tab}", tab, lambda episode_id: "")

@@ -150,7 +150,9 @@ def test_someone_is_taken_off_my_record(person: Person) -> None:
     page = person("amelia").go("/me")
     page.follow(re.compile("Remove Margaret Hart|Remove.*Margaret"))
     done = go_on(seen(page))
-    expect(done.go("/me").main.get_by_text("Margaret Hart")).to_have_count(0)
+    people = done.go("/me").main.locator("aside")
+    expect(people.get_by_role("heading", name="People on your record")).to_be_visible()
+    expect(people.get_by_text("Margaret Hart")).to_have_count(0)
 
 
 def test_a_wish_for_an_embryo_is_recorded(person: Person) -> None:
