@@ -59,7 +59,7 @@ CASE_EDIT = f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}"
 FOLDER_MOVE = f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}"
 CONTACT = f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}"
 _COUNT = itertools.count(20)
-SAID = '[data-state="failed"], [data-state="not-offered"], [data-state="stale"]'
+SAID = '[data-state="failed"], [data-state="not-offered"], [data-state="stale"], [data-state="gone"]'
 FAILURES = '[data-state="failed"], [data-tone="attention"], [data-tone="urgent"], .error-summary'
 
 
