@@ -1,0 +1,52 @@
+"""What every fetched page is held to: each rule is broken once, and seen."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from tests.support.visitor import Page, Visitor, lint
+
+WHOLE = '<!DOCTYPE html><html lang="en"><head><title>T</title></head><body><main><h1>A</h1>{}</main></body></html>'
+HEADERS = ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control")
+
+
+def page(text: str) -> Page:
+    answer = requests.Response()
+    answer.status_code = 200
+    answer.headers.update({"Content-Type": "text/html; charset=utf-8", **dict.fromkeys(HEADERS, "x")})
+    answer.encoding = "utf-8"
+    answer._content = text.encode()
+    return Page(Visitor("http://clinic.example", "a password"), answer, "http://clinic.example/")
+
+
+def test_a_page_and_a_part_of_one_that_are_as_they_should_be_pass() -> None:
+    lint(page(WHOLE.format('<p id="a">One &amp; two</p><label>Name <input name="name"></label>')))
+    lint(page('<hx-partial><p id="a">One</p></hx-partial>'))
+
+
+@pytest.mark.parametrize(
+    ("part", "fault"),
+    [
+        ("<p><div>x</div></p>", "not valid HTML"),
+        ("<b><p>x</b></p>", "not valid HTML"),
+        ("</section>", "not valid HTML"),
+        ('<p title="a" title="b">x</p>', "not valid HTML"),
+        ("<p>AT&T</p>", "not valid HTML"),
+        ('<a href="/?a=1&copy">x</a>', "not valid HTML"),
+        ("<p>Signer(name=None)</p>", "a Python value"),
+        ('<p id="a"></p><p id="a"></p>', "ids twice"),
+        ("<h1>B</h1>", "2 h1"),
+        ('<input name="a">', "field without label"),
+        ('<label for="b">A</label><select id="a"></select>', "field without label"),
+        ('<p style="color: red">x</p>', "style"),
+        ('<p onclick="a()">x</p>', "onclick"),
+        ('<a hx-get="/x">y</a>', "without nonce"),
+        ("<script>x</script>", "inline script"),
+        ("<style>x</style>", "inline style"),
+        ('<form method="post"></form>', "without CSRF token"),
+    ],
+)
+def test_what_no_page_may_hold_is_seen(part: str, fault: str) -> None:
+    with pytest.raises(AssertionError, match=fault):
+        lint(page(WHOLE.format(part)))
