@@ -210,7 +210,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
     if wants("news"):
         news = News(known=request.form.get("known", ""))
         return render(_page(before, person, news=news), fragment="news", bell=unread)
-    if not wants("thread"):
+    if not wants("read"):
         toast(
             _("Marked as read.")
             if announced
@@ -219,9 +219,9 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
         )
         return redirect_to(url_for(".show", conversation_id=conversation_id))
     after = get_conversation(care, conversation_id) if announced else before
-    return _thread(
-        after, person, opened=True, just_read=before.unread_count - after.unread_count, unread=unread
-    )
+    # The messages stay as they are: a menu among them may be open already.
+    page = _page(after, person, just_read=before.unread_count - after.unread_count)
+    return render(page, fragment="read", bell=unread)
 
 
 @bp.post("/<record:conversation_id>/messages/<record:message_id>/archive")
@@ -431,8 +431,6 @@ def _thread(
     person: Person,
     *,
     opened: bool = False,
-    just_read: int = 0,
-    unread: int | None = None,
     beside: Sequence[Conversation] = (),
 ) -> Response:
     """The thread, whole or as a fragment; `opened` ones don't ask again to be marked as read.
@@ -442,8 +440,7 @@ def _thread(
     audit.shown("conversation.read", "conversation", conversation.id)
     audit.shown("conversation.list", "conversation", [one.id for one in beside])
     name_opened(next(iter(_others(conversation, person)), ""), _subject(conversation))
-    page = _page(conversation, person, opened=opened, just_read=just_read, beside=beside)
-    return render(page, fragment="thread", bell=unread)
+    return render(_page(conversation, person, opened=opened, beside=beside), fragment="thread")
 
 
 def _page(
