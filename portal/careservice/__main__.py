@@ -1,4 +1,4 @@
-"""`python -m portal.careservice`: run the service, replace its signing keys, or end an embryo's storage."""
+"""`python -m portal.careservice`: run the service, replace its signing keys, or end an embryo's storage, or post a sample webhook."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from portal.careservice.webhooks.signature import key_of, new_secret
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit status."""
-    words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["send"]:
-        return sender.main(words[1:])
-    if words[:1] == ["end-storage"]:
-        return end_storage.main(words[1:])
-    given = _parser().parse_args(words)
+    argv = sys.argv[1:] if arguments is None else arguments
+    if argv[:1] == ["send"]:
+        return sender.main(argv[1:])
+    if argv[:1] == ["end-storage"]:
+        return end_storage.main(argv[1:])
+    given = _parser().parse_args(argv)
     if given.command == "rotate-keys":
         return _rotate_keys(given.database)
     if _is_taken(given.host, given.port):
@@ -57,24 +57,22 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m portal.careservice",
-        description="The embedded care service. With `send` first: post a signed sample webhook. "
-        "With `end-storage` first: end an embryo's storage without its people's decision.",
+        description="The embedded care service. As first argument, `send` posts a signed sample webhook "
+        "and `end-storage` ends an embryo's storage without the patients' decision.",
     )
     parser.add_argument("command", nargs="?", choices=["run", "rotate-keys"], default="run")
     parser.add_argument("--database", required=True, help="sqlite:///path or postgresql+psycopg://…")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--threads", type=int, default=16)
-    parser.add_argument("--worker-class", default="gthread", help="gunicorn's setting of that name")
-    parser.add_argument(
-        "--issuer", default=None, help="the service's own address, without a slash at its end"
-    )
+    parser.add_argument("--worker-class", default="gthread", help="gunicorn's worker_class")
+    parser.add_argument("--issuer", default=None, help="the service's own address, without a trailing slash")
     parser.add_argument("--sample", choices=["none", "small", "large"], default="none")
     parser.add_argument("--demo", action="store_true", help="list the sample people on the sign-in page")
     parser.add_argument("--portal-origin", action="append", default=[], metavar="TENANT=ORIGIN")
     parser.add_argument(
         "--client-keys", action="append", default=[], metavar="CLIENT=FILE",
-        help="the JWK Set of a client that proves itself by private_key_jwt, in place of its secret",
+        help="the JWK Set of a client that authenticates by private_key_jwt instead of a secret",
     )  # fmt: skip
     parser.add_argument("--access-token-seconds", type=int, default=600)
     parser.add_argument("--id-token-seconds", type=int, default=1200)
@@ -85,13 +83,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(given: argparse.Namespace) -> Settings:
-    client_secrets, made = secrets_from_environment()
+    client_secrets, generated = secrets_from_environment()
     password = os.environ.get("PORTAL_DEMO_PASSWORD", "")
     if given.sample != "none":
         if not password:
             password = secrets.token_urlsafe(9)
             print(f"Password of the sample people: {password}", flush=True)
-        for client in made:
+        for client in generated:
             print(f"Secret of {client}: {client_secrets[client]}", flush=True)
     origins: dict[str, tuple[str, ...]] = {}
     for tenant, origin in _origins(given.portal_origin):
@@ -122,10 +120,10 @@ def _settings(given: argparse.Namespace) -> Settings:
 def _webhook_secrets(*, sample: bool) -> dict[str, tuple[str, ...]]:
     if os.environ.get("CARE_WEBHOOK_SECRETS"):
         raise SystemExit(
-            "CARE_WEBHOOK_SECRETS: each kind of webhook has secrets of its own now: "
+            "CARE_WEBHOOK_SECRETS is no longer read; each kind of webhook has its own secrets: "
             + ", ".join(f"CARE_{kind.upper()}_SECRETS" for kind in WEBHOOKS)
         )
-    found = {kind: _listed(f"CARE_{kind.upper()}_SECRETS") for kind in WEBHOOKS}
+    found = {kind: _comma_separated(f"CARE_{kind.upper()}_SECRETS") for kind in WEBHOOKS}
     for kind, given in found.items():
         for secret in given:
             try:
@@ -134,9 +132,7 @@ def _webhook_secrets(*, sample: bool) -> dict[str, tuple[str, ...]]:
                 raise SystemExit(f"CARE_{kind.upper()}_SECRETS: {error}") from None
     every = [secret for given in found.values() for secret in set(given)]
     if len(every) != len(set(every)):
-        raise SystemExit(
-            "CARE_…_SECRETS: a secret stands in two of them, so that one sender could pass for another"
-        )
+        raise SystemExit("CARE_…_SECRETS: two of them share a secret, so one sender could pass for another")
     for kind in WEBHOOKS:
         if not found[kind] and sample:
             found[kind] = (new_secret(),)
@@ -144,14 +140,14 @@ def _webhook_secrets(*, sample: bool) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _listed(variable: str) -> tuple[str, ...]:
+def _comma_separated(variable: str) -> tuple[str, ...]:
     given = [part.strip() for part in os.environ.get(variable, "").split(",")]
     return tuple(part for part in given if part)
 
 
 def _twilio_tokens() -> dict[str, tuple[str, ...]]:
     tokens: dict[str, tuple[str, ...]] = {}
-    for pair in _listed("CARE_TWILIO_AUTH_TOKENS"):
+    for pair in _comma_separated("CARE_TWILIO_AUTH_TOKENS"):
         tenant, _, token = pair.partition("=")
         if not (tenant and token):
             raise SystemExit("CARE_TWILIO_AUTH_TOKENS: write it as TENANT=TOKEN,TENANT=TOKEN")
@@ -195,7 +191,7 @@ def _rotate_keys(url: str) -> int:
     with database.new_session(engine) as session:
         kid = keys.rotate(session, overlap=timedelta(hours=2))
         session.commit()
-    print(f"New key: {kid}. The old ones verify for two hours more.")
+    print(f"New key: {kid}. The old ones stay valid for two more hours.")
     return 0
 
 
@@ -226,5 +222,5 @@ class _Server(BaseApplication):
 
 
 if __name__ == "__main__":
-    os.umask(0o077)  # a database in a file is for its owner alone
+    os.umask(0o077)  # only the owner may read a database file
     sys.exit(main())

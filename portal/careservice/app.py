@@ -1,4 +1,4 @@
-"""Puts the parts of the service together."""
+"""The application factory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def create_app(
 ) -> Flask:
     """The whole service as one WSGI application over `settings.database_url`.
 
-    `time` is what the app takes for the present moment; tests hand in one that they can move.
+    `time` is the clock that the app reads; tests pass one that they can move.
     """
     app = Flask("portal.careservice", static_url_path="/static")
     init_settings(app, settings)
@@ -35,7 +35,7 @@ def create_app(
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     transactions.init_app(app, [endpoints.bp, *blueprints])
-    _learn_types(msgspec.Struct)
+    _build_decoders(msgspec.Struct)
     app.add_url_rule("/openapi.json", "openapi", view_func=serve)
     app.add_url_rule("/healthz", view_func=healthz)
     app.add_url_rule("/metrics", "metrics", view_func=metrics.serve)
@@ -43,11 +43,11 @@ def create_app(
     return app
 
 
-def _learn_types(base: type) -> None:
-    """Let msgspec learn every payload now: two threads that do it at the same time end the process (0.22)."""
+def _build_decoders(base: type) -> None:
+    """Have msgspec inspect every payload type now: two threads doing it at once crash the process (0.22)."""
     for shape in base.__subclasses__():
         msgspec.json.Decoder(shape)
-        _learn_types(shape)
+        _build_decoders(shape)
 
 
 def no_icon() -> tuple[str, int]:
@@ -60,6 +60,6 @@ def healthz() -> tuple[str, int]:
     try:
         database.session().execute(select(1))
     except SQLAlchemyError:
-        _log.exception("The database does not answer")
-        return "The database does not answer.\n", 503
+        _log.exception("The database doesn't answer")
+        return "The database doesn't answer.\n", 503
     return "ok\n", 200

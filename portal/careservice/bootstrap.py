@@ -1,4 +1,4 @@
-"""Bootstraps a database: the newest schema, a signing key, and the sample clinics where they are wanted."""
+"""Bootstraps a database: the latest schema, a signing key and, if configured, the sample clinics."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from portal.careservice.settings import Settings
 
 
 def bootstrap(engine: Engine, settings: Settings, clock: Clock = system_clock) -> None:
-    """Bring the database to where the service can start; data that is there already is kept."""
-    with database.one_starts(engine):
+    """Prepare the database for the service to start; existing data is kept."""
+    with database.startup_lock(engine):
         migrations.upgrade(engine)
         _fill(engine, settings, clock)
 

@@ -1,4 +1,4 @@
-"""The one source of the present moment, so that tests can move it."""
+"""The service's only source of the current time, so that tests can move it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _EXTENSION = "careservice.clock"
 
 
 def system_clock() -> datetime:
-    """The machine's time, aware, in UTC."""
+    """The system time, as an aware datetime in UTC."""
     return datetime.now(UTC)
 
 
 def init_app(app: Flask, clock: Clock) -> None:
-    """Make `clock` what `now()` reads while `app` is at work."""
+    """Have `now()` read `clock` inside the contexts of `app`."""
     app.extensions[_EXTENSION] = clock
 
 
 def now() -> datetime:
-    """The present moment, aware, in UTC: the running app's clock, or the machine's outside of an app."""
+    """The current time, aware, in UTC: by the running app's clock, or the system's outside an app context."""
     if not has_app_context():
         return system_clock()
     return cast("Clock", current_app.extensions[_EXTENSION])()

@@ -1,7 +1,7 @@
 """The database: one engine per process, one session per request.
 
-SQLite and PostgreSQL both serve, so types are the portable ones. A request's work is kept when its answer
-is below 400 and dropped otherwise (`transactions`); whatever must outlast a refusal commits by itself.
+SQLite and PostgreSQL are both supported, so column types are portable ones. A request is committed if its
+status is below 400 and rolled back otherwise (`transactions`); what must outlast a refusal is committed explicitly.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from sqlalchemy.types import TypeDecorator
 _EXTENSION = "careservice.engine"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WRITES = "writes"
-_LOCK_WAIT_MILLISECONDS = 2000  # for one lock; `transactions` tries the whole request again
-_START_LOCK = 0x636172652D7365  # any number that nothing else in the database locks
+_LOCK_WAIT_MILLISECONDS = 2000  # for one lock; `transactions` retries the whole request
+_START_LOCK = 0x636172652D7365  # an arbitrary number that is used for no other lock
 
 Id = Annotated[str, mapped_column(String(36))]
-"""A column that holds an identifier made by `ids`."""
+"""A column for an identifier made by `ids`."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An instant: aware on the way in, aware and in UTC on the way out, whatever the database keeps."""
+    """An instant: aware on the way in, aware and in UTC on the way out, whatever the database stores."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -51,7 +51,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class Base(DeclarativeBase):
-    """The parent of every table."""
+    """The base class of every table."""
 
     metadata = MetaData(
         naming_convention={
@@ -82,14 +82,14 @@ def connect(url: str) -> Engine:
 
 
 @contextmanager
-def one_starts(engine: Engine) -> Generator[None]:
-    """Make every other process that is to start with this database wait until this one has."""
+def startup_lock(engine: Engine) -> Generator[None]:
+    """Hold the lock that lets one process at a time start with this database."""
     if engine.dialect.name == "sqlite":
         file = engine.url.database
         if not file or file == ":memory:":
             yield
             return
-        # The folder, since closing the database's own file would let go of SQLite's locks (POSIX.1 fcntl).
+        # Locks the folder: closing the database file itself would release SQLite's own locks (POSIX.1 fcntl).
         folder = os.open(Path(file).absolute().parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
@@ -104,12 +104,12 @@ def one_starts(engine: Engine) -> Generator[None]:
 
 
 def create_tables(engine: Engine) -> None:
-    """Make the tables that are not there yet."""
+    """Create the tables that don't exist yet."""
     Base.metadata.create_all(engine)
 
 
 def new_session(engine: Engine, *, writes: bool = True, serializable: bool = False) -> Session:
-    """A session outside of any request, to be used as a context manager; its work needs a `commit()`."""
+    """A session outside any request, for use as a context manager; the caller commits."""
     options: dict[str, Any] = {_WRITES: writes}
     if serializable and engine.dialect.name != "sqlite":
         options["isolation_level"] = "SERIALIZABLE"
@@ -117,7 +117,7 @@ def new_session(engine: Engine, *, writes: bool = True, serializable: bool = Fal
 
 
 def init_app(app: Flask, engine: Engine) -> None:
-    """Give every request of `app` a session of its own, kept or dropped by the status of its answer."""
+    """Give each request of `app` its own session, committed or rolled back by the status of its response."""
     app.extensions[_EXTENSION] = engine
     app.after_request(finish)
     app.teardown_appcontext(_end)
@@ -131,26 +131,26 @@ def engine() -> Engine:
 def session() -> Session:
     """The session of this request.
 
-    One that may write (any method but GET, HEAD, OPTIONS) is serializable: on SQLite it takes the write lock
-    when it first touches the database. A GET that writes says so first by `session_for_writing()`.
+    For methods that may write (all but GET, HEAD, OPTIONS) it is serializable: on SQLite it takes the write lock
+    when it first touches the database. A GET that writes calls `session_for_writing()` first.
     """
     return _session(writes=request.method not in _SAFE_METHODS)
 
 
 def session_for_writing() -> Session:
-    """The session of a GET that writes: to be asked for before any `session()` of the same request."""
+    """The session of a GET that writes; to be called before any `session()` in the same request."""
     return _session(writes=True)
 
 
-def locking_rows() -> None:
-    """Let this request be no more than READ COMMITTED on PostgreSQL: it locks the rows that it decides by."""
+def use_row_locks() -> None:
+    """Run this request at READ COMMITTED on PostgreSQL, since it locks the rows that its decisions depend on."""
     g.locks_rows = True
 
 
-def lock_out(session: Session, table: type[Base]) -> None:
-    """Make other transactions that ask for this wait; to be asked for before anything is read.
+def lock_table(session: Session, table: type[Base]) -> None:
+    """Make other transactions that call this wait for this one; to be called before anything is read.
 
-    SQLite's write lock does it anyway. On PostgreSQL it spares those who would only be told to begin anew.
+    SQLite's write lock does so anyway. On PostgreSQL it avoids serialization failures and their retries.
     """
     if session.get_bind().dialect.name != "sqlite":
         session.execute(text(f'LOCK TABLE "{table.__tablename__}" IN SHARE ROW EXCLUSIVE MODE'))
@@ -164,7 +164,7 @@ def _session(*, writes: bool) -> Session:
 
 
 def finish(response: Response) -> Response:
-    """Keep the request's work where the answer is below 400, else drop it."""
+    """Commit the request's work if the status is below 400, else roll it back."""
     if "database_session" in g:
         current = cast("Session", g.database_session)
         if response.status_code < 400:
@@ -179,14 +179,14 @@ def _end(_error: BaseException | None) -> None:
 
 
 def close() -> None:
-    """Drop what the request's session holds; it gets another when it asks for one."""
+    """Discard the request's session and its uncommitted work; the next `session()` opens another."""
     current = cast("Session | None", g.pop("database_session", None))
     if current is not None:
         current.close()
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    # SQLite's own lower() knows ASCII letters alone; searching has to find the others too.
+    # SQLite's own lower() handles only ASCII letters; searches have to ignore the case of others too.
     connection.create_function("lower", 1, _lower, deterministic=True)
     connection.isolation_level = None  # the driver would begin transactions late; `_begin_sqlite` does it
     connection.execute(f"PRAGMA busy_timeout={_LOCK_WAIT_MILLISECONDS}")

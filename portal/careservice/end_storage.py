@@ -1,4 +1,4 @@
-"""`python -m portal.careservice end-storage`: end an embryo's storage without its people's decision."""
+"""`python -m portal.careservice end-storage`: end an embryo's storage without the patients' decision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from portal.careservice.domain.storage_ends import ENDS, EndReason, end_storage
 
 
 def main(arguments: list[str]) -> int:
-    """End the storage of one embryo; returns the exit status, 2 where something is missing for it."""
+    """End the storage of one embryo; return the exit status, 2 if the end is refused."""
     given = _parser().parse_args(arguments)
     engine = database.connect(given.database)
     try:
@@ -48,6 +48,6 @@ def _parser() -> argparse.ArgumentParser:
         "--explanation", required=True, help="which limit, whose death, or the order's court and number"
     )
     parser.add_argument(
-        "--by", required=True, nargs=2, metavar="NAME", help="the two people who answer for it"
+        "--by", required=True, nargs=2, metavar="NAME", help="the two people responsible for it"
     )
     return parser

@@ -1,4 +1,4 @@
-"""What operators watch of the service, for Prometheus (text format 0.0.4), where a token for it is set."""
+"""The service's metrics for Prometheus (text format 0.0.4), served where a token for them is set."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _exposition() -> bytes:
     registry = CollectorRegistry()
     failures = Gauge(
         "care_sign_in_failures",
-        "Sign-ins of all clinics that failed within 15 minutes; from 1,000 on each failure costs its name a wait.",
+        "Failed sign-ins at all clinics in the last 15 minutes; from 1,000 on, each failure makes that name wait.",
         registry=registry,
     )
     failures.set(throttle.failures(database.session(), now()))

@@ -1,4 +1,4 @@
-"""What the service is told at start."""
+"""The settings that the service is started with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flask import Flask, current_app
 SampleSize = Literal["none", "small", "large"]
 
 WEBHOOKS = ("sms", "email", "payment")
-"""The kinds of calls from outside, each with secrets of its own."""
+"""The kinds of webhooks, each with its own secrets."""
 
 _EXTENSION = "careservice.settings"
 
@@ -32,7 +32,7 @@ def _no_tuples() -> Mapping[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetimes:
-    """How long each thing that the identity server gives out is good for (docs/assumptions.md)."""
+    """How long what the identity server issues stays valid (docs/assumptions.md)."""
 
     access_token: timedelta = timedelta(minutes=10)
     id_token: timedelta = timedelta(minutes=20)
@@ -45,14 +45,15 @@ class Lifetimes:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything that may differ between two runs of the service; made once, never changed.
+    """Everything that may differ between two runs of the service; immutable.
 
-    `issuer` is the identity server's address, without a slash at its end, and here the API's too.
-    `client_secrets` is by client id, as are `client_keys`, the JWK Sets of those that sign assertions; `portal_origins` by tenant name, the first origin of a tenant being
-    the one that gets back-channel logout. `webhook_secrets` are by kind (`WEBHOOKS`); any of a kind's may sign, so
-    that they can be rotated, and without one none of that kind is taken. `twilio_tokens` are the Auth Tokens of
-    clinics, by tenant name, whose texts Twilio signs in its own way. `mail_receiver` is the name under which the
-    clinics' mail server writes Authentication-Results (RFC 8601 §2.5). Without `metrics_token` there is no `/metrics`.
+    `issuer` is the address of the identity server and here also of the API, without a trailing slash.
+    `client_secrets` and `client_keys` (the JWK Sets of clients that sign assertions) are keyed by client id,
+    `portal_origins` by tenant name; a tenant's first origin receives back-channel logouts. `webhook_secrets` are
+    keyed by kind (`WEBHOOKS`): any secret of a kind may sign, so that they can be rotated, and a kind without one is
+    refused. `twilio_tokens`, by tenant name, are the Auth Tokens of clinics whose text messages Twilio signs in its
+    own way. `mail_receiver` is the authserv-id with which the clinics' mail server writes Authentication-Results
+    (RFC 8601 §2.5). Without `metrics_token` there is no `/metrics`.
     """
 
     database_url: str
@@ -71,7 +72,7 @@ class Settings:
 
 
 def init_app(app: Flask, settings: Settings) -> None:
-    """Make `settings` what `current_settings()` gives while `app` is at work."""
+    """Have `current_settings()` return `settings` inside the contexts of `app`."""
     app.extensions[_EXTENSION] = settings
 
 

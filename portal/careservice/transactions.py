@@ -1,7 +1,7 @@
-"""A request is one transaction: kept when its answer is below 400, dropped otherwise, begun anew on a conflict.
+"""Each request is one transaction: committed if its status is below 400, else rolled back; retried on a conflict.
 
-Requests that write are serializable, on SQLite by its one write lock, on PostgreSQL by SERIALIZABLE: of two that
-decide by what the other changes one is refused by the database, and does its work again on what the other left.
+Requests that write are serializable, on SQLite by its single write lock, on PostgreSQL by SERIALIZABLE: of two
+requests that each depend on what the other changes, the database fails one, which is then retried on the new state.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sqlalchemy.orm.exc import StaleDataError
 from portal.careservice import database
 
 PATIENCE_SECONDS = 5.0
-"""How long a request is tried again while others are in its way."""
+"""How long a request is retried while other transactions block it."""
 
 RETRY_AFTER_SECONDS = 1
-"""When to come back, where a request couldn't be done in that time."""
+"""The Retry-After of a request that couldn't be completed in that time."""
 
 _TRIES = 3
 _LONGEST_PAUSE_SECONDS = 0.4
@@ -35,9 +35,9 @@ _log = logging.getLogger(__name__)
 
 
 class Busy(Exception):
-    """The database couldn't do the request's work; nothing was changed.
+    """The database couldn't complete the request; nothing was changed.
 
-    `is_conflict` says that the work itself doesn't fit what the database holds, so that it isn't worth repeating.
+    `is_conflict` is true where the request contradicts what the database holds, so that retrying is pointless.
     """
 
     def __init__(self, *, is_conflict: bool) -> None:
@@ -46,7 +46,7 @@ class Busy(Exception):
 
 
 def init_app(app: Flask, blueprints: Iterable[Blueprint]) -> None:
-    """Make each view of `blueprints` a transaction; raises Busy out of one that doesn't come about."""
+    """Run each view of `blueprints` as a transaction; one that can't be completed raises Busy."""
     names = {blueprint.name for blueprint in blueprints}
     for endpoint, view in app.view_functions.items():
         if endpoint.rpartition(".")[0] in names:
@@ -79,7 +79,7 @@ def _transaction(view: Callable[..., Any]) -> Callable[..., Response]:
 
 
 def _is_busy(error: Exception) -> bool:
-    """Whether other transactions alone are at fault, so that the same work can succeed later."""
+    """Whether only other transactions are in the way, so that the same work can succeed later."""
     cause = error.orig if isinstance(error, OperationalError) else None
     if isinstance(cause, sqlite3.Error):
         return cause.sqlite_errorcode & 0xFF in _BUSY_CODES

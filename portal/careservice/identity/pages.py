@@ -38,7 +38,7 @@ def bound_forms() -> None:
 @bp.before_request
 def lock_rows() -> None:
     """What is decided here is decided by rows that are locked; to begin a sign-in anew would cost another Argon2."""
-    database.locking_rows()
+    database.use_row_locks()
 
 
 @bp.errorhandler(transactions.Busy)

@@ -68,7 +68,7 @@ def begin_try(session: Session, tenant_id: str, username: str) -> Try | Wait:
 
     Tries are counted one after the other, before the password is looked at, so that many at once are no way around.
     """
-    database.lock_out(session, FailedSignIn)
+    database.lock_table(session, FailedSignIn)
     address, moment = (request.remote_addr or "")[:64], now()
     browser = _browser_known_for(session, tenant_id, username)
     of_name = [FailedSignIn.tenant_id == tenant_id, FailedSignIn.username == username]

@@ -37,7 +37,7 @@ class NewerDatabase(UnusableDatabase):
 def upgrade(engine: Engine, revision: str = "head") -> None:
     """Bring the database's schema to the newest, or to `revision`; it may be empty or of any version before.
 
-    Raises UnusableDatabase. Two processes at once: `database.one_starts`.
+    Raises UnusableDatabase. Two processes at once: `database.startup_lock`.
     """
     config = Config()
     config.set_main_option("script_location", FOLDER.as_posix().replace("%", "%%"))

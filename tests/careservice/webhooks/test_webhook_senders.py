@@ -197,7 +197,7 @@ def test_twilio_brings_a_clinic_only_what_its_own_token_signed(hooks: Any) -> No
     [
         ({"CARE_WEBHOOK_SECRETS": "whsec_" + "A" * 43 + "="}, "CARE_SMS_SECRETS"),
         ({"CARE_SMS_SECRETS": "short"}, "CARE_SMS_SECRETS: a webhook secret"),
-        ({"CARE_SMS_SECRETS": "A" * 44, "CARE_EMAIL_SECRETS": "A" * 44}, "stands in two of them"),
+        ({"CARE_SMS_SECRETS": "A" * 44, "CARE_EMAIL_SECRETS": "A" * 44}, "two of them share a secret"),
         ({"CARE_TWILIO_AUTH_TOKENS": "riverside"}, "TENANT=TOKEN"),
     ],
 )

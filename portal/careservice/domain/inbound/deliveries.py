@@ -34,7 +34,7 @@ def recall(session: Session, kind: str, webhook_id: str) -> bytes | Delivery:
 
     Calls are taken one after the other, so that of two the second finds the first's answer, sender and conversation.
     """
-    database.lock_out(session, Delivery)
+    database.lock_table(session, Delivery)
     moment = now()
     session.execute(delete(Delivery).where(Delivery.received_at < moment - KEPT_FOR))
     own = f"{kind}:{sha256(webhook_id.encode()).hexdigest()}"
