@@ -1,4 +1,4 @@
-"""What a client asks: its parameters as they arrived, made safe, and checked against its registration."""
+"""Authorization requests: parses their parameters and validates them against the client's registration."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 # (Authlib has no types.)
@@ -43,14 +43,14 @@ KNOWN = frozenset(
         "request_uri",
     ]
 )
-"""The parameters of an authorization request that mean something here; others are ignored (RFC 6749 §3.1)."""
+"""The supported parameters of an authorization request; others are ignored (RFC 6749 §3.1)."""
 
 _LONGEST = 8192
 _PROMPTS = frozenset({"none", "login", "consent", "select_account"})
 
 
 class RefusedRequest(Exception):
-    """An authorization request that gets no code; `location` is where the browser takes the error, if anywhere."""
+    """An authorization request that gets no code; `location` is the client's address with the error, if it may get it."""
 
     def __init__(self, code: str, description: str = "", asked: Mapping[str, str] | None = None) -> None:
         super().__init__(code)
@@ -61,7 +61,7 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True)
 class ValidatedRequest:
-    """A good authorization request; `max_age` in seconds, `sub` whose sign-in the client asks for, if anyone's."""
+    """A valid authorization request; `max_age` is in seconds, `sub` is the person that the client wants, if any."""
 
     client: Client
     tenant: Tenant
@@ -72,15 +72,15 @@ class ValidatedRequest:
 
     @property
     def redirect_uri(self) -> str:
-        """Where the answer goes: registered, to the letter."""
+        """Where the response goes: exactly as registered."""
         return self.parameters["redirect_uri"]
 
 
 class OAuthRequest(OAuth2Request):
-    """A request as Authlib reads one, made of parameters that `single_values` let through.
+    """A request in Authlib's form, made of parameters that `single_values` accepted.
 
-    Authlib would take the address from the `Host` header, fail on one that it thinks insecure, and fail on
-    credentials that are no UTF-8. The address plays no part here and transport is the operator's choice.
+    Authlib would take the URI from the `Host` header, reject one that it considers insecure, and fail on
+    credentials that aren't UTF-8. The URI is unused here, and transport security is up to the operator.
     """
 
     def __init__(self, parameters: Mapping[str, str], headers: Mapping[str, str] | None = None) -> None:
@@ -105,23 +105,23 @@ def single_values(given: MultiDict[str, str]) -> dict[str, str]:
 
 
 def posted_request() -> OAuthRequest:
-    """The posted form with the client's credentials, of one kind alone (RFC 6749 §2.3); raises InvalidRequestError."""
+    """The posted form with the client's credentials, one kind only (RFC 6749 §2.3); raises InvalidRequestError."""
     form, credentials = single_values(request.form), _credentials(request.headers.get("Authorization", ""))
     if sum((bool(credentials), "client_secret" in form, "client_assertion" in form)) > 1:
-        raise InvalidRequestError("The client proves itself in more than one way.")
+        raise InvalidRequestError("The client uses more than one authentication method.")
     return OAuthRequest(form, credentials)
 
 
 def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest:
     """The authorization request in `parameters` (OpenID Connect Core §3.1.2.2); raises RefusedRequest.
 
-    Only once client and address are known to be good does an error go back to the client.
+    An error goes back to the client only once client and redirect URI are known to be valid.
     """
     client = session.get(Client, parameters.get("client_id", ""))
     if client is None or not client.check_grant_type("authorization_code"):
-        raise RefusedRequest("invalid_client", "The client is not known here.")
+        raise RefusedRequest("invalid_client", "The client is unknown.")
     if not client.check_redirect_uri(parameters.get("redirect_uri", "")):
-        raise RefusedRequest("invalid_request", "The redirect address is not one of the client's.")
+        raise RefusedRequest("invalid_request", "The redirect_uri is not one of the client's.")
 
     def refused(code: str, description: str) -> RefusedRequest:
         return RefusedRequest(code, description, parameters)
@@ -129,25 +129,25 @@ def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedReques
     if "request" in parameters:
         raise refused("request_not_supported", "Request objects are not supported.")
     if "request_uri" in parameters:
-        raise refused("request_uri_not_supported", "Only requests that were pushed have a request_uri.")
+        raise refused("request_uri_not_supported", "Only a pushed request has a request_uri.")
     response_type = parameters.get("response_type")
     if response_type is None:
         raise refused("invalid_request", "Missing response_type.")
     if response_type != "code":
-        raise refused("unsupported_response_type", "Only response_type=code exists here.")
+        raise refused("unsupported_response_type", "Only response_type=code is supported.")
     if parameters.get("response_mode", "query") != "query":
-        raise refused("invalid_request", "Only response_mode=query exists here.")
+        raise refused("invalid_request", "Only response_mode=query is supported.")
     if not parameters.get("code_challenge") or parameters.get("code_challenge_method") != "S256":
         raise refused("invalid_request", "PKCE with code_challenge_method=S256 is required.")
     prompts = frozenset(parameters.get("prompt", "").split())
     if not prompts <= _PROMPTS or ("none" in prompts and len(prompts) > 1):
-        raise refused("invalid_request", "Unknown or contradicting prompt.")
+        raise refused("invalid_request", "Unknown or contradictory prompt.")
     max_age = parameters.get("max_age") or None
     if max_age is not None and not (max_age.isascii() and max_age.isdecimal() and len(max_age) < 10):
-        raise refused("invalid_request", "max_age is a number of seconds.")
+        raise refused("invalid_request", "max_age has to be a number of seconds.")
     tenant = session.get_one(Tenant, client.tenant_id)
     if _tenant_names(parameters) - {tenant.name}:
-        raise refused("invalid_request", "The client does not work for that tenant.")
+        raise refused("invalid_request", "The client does not belong to that tenant.")
     try:
         sub = _hinted(session, parameters, client)
     except InvalidToken:
@@ -158,7 +158,7 @@ def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedReques
 
 
 def _hinted(session: Session, parameters: Mapping[str, str], client: Client) -> str | None:
-    """The person of the `id_token_hint` (OpenID Connect Core §3.1.2.1), an expired one's too."""
+    """The `sub` of the `id_token_hint` (OpenID Connect Core §3.1.2.1), even of an expired one."""
     if "id_token_hint" not in parameters:
         return None
     claims = id_token_claims(session, parameters["id_token_hint"])
@@ -168,17 +168,17 @@ def _hinted(session: Session, parameters: Mapping[str, str], client: Client) -> 
 
 
 def refusal(error: OAuth2Error, asked: ValidatedRequest) -> RefusedRequest:
-    """Authlib's error as this request's."""
+    """Authlib's error as a refusal of `asked`."""
     return RefusedRequest(str(error.error), str(error.description or ""), asked.parameters)
 
 
 def answer_address(redirect_uri: str, parameters: Mapping[str, str]) -> str:
-    """The client's address with the answer's parameters, the issuer among them (RFC 9207 §2)."""
+    """The redirect URI with the response's parameters, including the issuer (RFC 9207 §2)."""
     return with_parameters(redirect_uri, {**parameters, "iss": current_settings().issuer})
 
 
 def with_parameters(address: str, parameters: Mapping[str, str]) -> str:
-    """The address with these parameters after those that it has."""
+    """The address with `parameters` appended to its query."""
     return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
 
 

@@ -1,4 +1,4 @@
-"""The authorization endpoint, and the requests that are pushed to it or wait for their person."""
+"""The authorization endpoint, pushed requests (RFC 9126), and requests that wait for a sign-in."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from portal.careservice.identity.authorization_request import (
     single_values,
     validate,
 )
-from portal.careservice.identity.pages import bp, go, page, set_cookie
+from portal.careservice.identity.pages import bp, page, see_other, set_cookie
 from portal.careservice.identity.server import address_with_code, authenticate_client, code_grant, server
 from portal.careservice.identity.tables import AuthorizationRequest, SignIn, digest
 from portal.careservice.settings import current_settings
 
 BROWSER_COOKIE = "idsrv_browser"
-"""Binds a waiting request to the browser that brought it, so that nobody can be made to sign in to another's."""
+"""Binds a waiting request to the browser that sent it, against login CSRF."""
 
 _URN = "urn:ietf:params:oauth:request_uri:"
 _WAIT = timedelta(minutes=15)
@@ -38,15 +38,15 @@ _WAIT = timedelta(minutes=15)
 
 @bp.route("/connect/authorize", methods=["GET", "POST"])
 def authorize() -> Response:
-    """Straight back with a code, or by way of the sign-in page (OpenID Connect Core §3.1.2)."""
+    """Redirect back to the client with a code, at once or after the sign-in page (OpenID Connect Core §3.1.2)."""
     session = database.session_for_writing()
     try:
         asked = checked(session, _parameters(session))
-        here = sessions.of_browser(session)
-        if here is not None and _is_enough(here, asked):
-            return grant(asked, here)
+        sign_in = sessions.current(session)
+        if sign_in is not None and _is_sufficient(sign_in, asked):
+            return grant(asked, sign_in)
         if "none" in asked.prompts:
-            raise RefusedRequest("login_required", "Nobody is signed in here.", asked.parameters)
+            raise RefusedRequest("login_required", "Nobody is signed in.", asked.parameters)
     except OAuth2Error as error:
         return refuse(RefusedRequest(str(error.error), str(error.description or "")))
     except RefusedRequest as refused:
@@ -56,35 +56,35 @@ def authorize() -> Response:
 
 @bp.post("/connect/par")
 def push() -> Response:
-    """Keep an authorization request for its client, to be used once (RFC 9126 §2)."""
+    """Store a client's authorization request for a single use (RFC 9126 §2)."""
     session = database.session()
     try:
         form = posted_request()
         client = authenticate_client(form, "par")
-        parameters = _known(form.form)
+        parameters = _supported(form.form)
         if "request_uri" in form.form:
-            raise RefusedRequest("invalid_request", "A pushed request holds no other request.")
+            raise RefusedRequest("invalid_request", "A pushed request can't contain a request_uri.")
         if parameters.setdefault("client_id", client.client_id) != client.client_id:
-            raise RefusedRequest("invalid_request", "The client_id is another's.")
+            raise RefusedRequest("invalid_request", "The client_id is another client's.")
         checked(session, parameters)
     except OAuth2Error as error:
         return server.error_answer(error)
     except RefusedRequest as refused:
         return _json_refusal(refused)
     lifetime = current_settings().lifetimes.pushed_request
-    handle = _keep(session, parameters, lifetime, is_pushed=True)
+    handle = _store(session, parameters, lifetime, is_pushed=True)
     response = jsonify(request_uri=_URN + handle, expires_in=int(lifetime.total_seconds()))
     response.status_code = 201
     return response
 
 
-def grant(asked: ValidatedRequest, here: SignIn) -> Response:
-    """Back to the client with a code for the person who is signed in."""
-    return go(answer_address(address_with_code(asked, here), {}))
+def grant(asked: ValidatedRequest, sign_in: SignIn) -> Response:
+    """Redirect back to the client with a code for the signed-in person."""
+    return see_other(answer_address(address_with_code(asked, sign_in), {}))
 
 
 def checked(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest:
-    """The good authorization request in `parameters`; raises RefusedRequest."""
+    """The authorization request in `parameters`, validated; raises RefusedRequest."""
     asked = validate(session, parameters)
     try:
         code_grant(asked)
@@ -94,14 +94,14 @@ def checked(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest
 
 
 def refuse(refused: RefusedRequest) -> Response:
-    """The error at the client where its address is known to be good, else on a page of our own."""
+    """Send the error to the client if its redirect URI is known to be valid, else show it on a page."""
     if refused.location is not None:
-        return go(refused.location)
+        return see_other(refused.location)
     return page("refused.html", status=400, code=refused.code, description=refused.description)
 
 
 def waiting_request(session: Session, handle: str) -> AuthorizationRequest | None:
-    """The request that waits for a sign-in in this very browser, used and expired ones too."""
+    """The request waiting for a sign-in in this browser, even if used or expired; None if there is none."""
     found = session.get(AuthorizationRequest, digest(handle))
     browser = request.cookies.get(BROWSER_COOKIE, "")
     if found is None or found.is_pushed or not browser:
@@ -113,7 +113,7 @@ def _parameters(session: Session) -> dict[str, str]:
     given = single_values(request.values)
     if given.get("request_uri", "").startswith(_URN):
         return _pushed(session, given["request_uri"], given.get("client_id"))
-    return _known(given)
+    return _supported(given)
 
 
 def _pushed(session: Session, request_uri: str, client_id: str | None) -> dict[str, str]:
@@ -127,33 +127,33 @@ def _pushed(session: Session, request_uri: str, client_id: str | None) -> dict[s
         or found.expires_at <= now()
         or found.client_id != client_id
     ):
-        raise RefusedRequest("invalid_request_uri", "The request was used before, or is too old.")
+        raise RefusedRequest("invalid_request_uri", "The request_uri is unknown, used or expired.")
     found.used_at = now()
     return {name: str(value) for name, value in found.parameters.items()}
 
 
-def _known(given: dict[str, str]) -> dict[str, str]:
+def _supported(given: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name in KNOWN}
 
 
-def _is_enough(here: SignIn, asked: ValidatedRequest) -> bool:
-    """Whether the sign-in of this browser answers the request without another password."""
-    if here.person.tenant_id != asked.tenant.id or asked.prompts & {"login", "select_account"}:
+def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest) -> bool:
+    """Whether this browser's sign-in satisfies the request, so that the password isn't needed again."""
+    if sign_in.person.tenant_id != asked.tenant.id or asked.prompts & {"login", "select_account"}:
         return False
-    if asked.sub not in (None, here.person_id):
+    if asked.sub not in (None, sign_in.person_id):
         return False
-    return asked.max_age is None or now() - here.auth_time <= timedelta(seconds=asked.max_age)
+    return asked.max_age is None or now() - sign_in.auth_time <= timedelta(seconds=asked.max_age)
 
 
 def _ask_to_sign_in(session: Session, asked: ValidatedRequest) -> Response:
     browser = request.cookies.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
-    handle = _keep(session, {**asked.parameters, "browser": digest(browser)}, _WAIT, is_pushed=False)
-    response = go(f"/sign-in?request={handle}")
+    handle = _store(session, {**asked.parameters, "browser": digest(browser)}, _WAIT, is_pushed=False)
+    response = see_other(f"/sign-in?request={handle}")
     set_cookie(response, BROWSER_COOKIE, browser)
     return response
 
 
-def _keep(session: Session, parameters: dict[str, Any], lifetime: timedelta, *, is_pushed: bool) -> str:
+def _store(session: Session, parameters: dict[str, Any], lifetime: timedelta, *, is_pushed: bool) -> str:
     handle = secrets.token_urlsafe(32)
     session.add(
         AuthorizationRequest(

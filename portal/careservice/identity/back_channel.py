@@ -1,4 +1,4 @@
-"""Telling the clients of a sign-out (OpenID Connect Back-Channel Logout 1.0)."""
+"""Notifies clients of a sign-out (OpenID Connect Back-Channel Logout 1.0)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Notice:
-    """One client's logout token, on its way."""
+    """A logout token and the client to post it to."""
 
     client_id: str
     address: str
@@ -37,39 +37,39 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects())
 
 
-def notices(session: Session, here: SignIn, client_ids: Iterable[str]) -> list[Notice]:
-    """What to tell the clients to which this sign-in gave anything (§2.4)."""
+def notices(session: Session, sign_in: SignIn, client_ids: Iterable[str]) -> list[Notice]:
+    """The notices for those of this sign-in's clients that registered an address (§2.4)."""
     clients = (session.get_one(Client, client_id) for client_id in sorted(client_ids))
     return [
         Notice(
             client.client_id,
             client.backchannel_logout_uri,
-            logout_token(session, client, here.person_id, here.sid),
+            logout_token(session, client, sign_in.person_id, sign_in.sid),
         )
         for client in clients
         if client.backchannel_logout_uri
     ]
 
 
-def send(told: Sequence[Notice]) -> None:
-    """Post them in the background (§2.5): the person who signs out waits for none of the clients."""
-    if told:
-        threading.Thread(target=_send_all, args=(told,), daemon=True).start()
+def send(pending: Sequence[Notice]) -> None:
+    """Post the notices in the background (§2.5), so that signing out doesn't wait for clients."""
+    if pending:
+        threading.Thread(target=_send_all, args=(pending,), daemon=True).start()
 
 
-def _send_all(told: Sequence[Notice]) -> None:
-    for notice in told:
+def _send_all(pending: Sequence[Notice]) -> None:
+    for notice in pending:
         try:
             _opener.open(_post(notice), timeout=_TIMEOUT_SECONDS).close()
         except (urllib.error.URLError, OSError, HTTPException) as error:
-            _log.warning("%s was not told of a sign-out: %s", notice.client_id, type(error).__name__)
+            _log.warning("%s was not notified of a sign-out: %s", notice.client_id, type(error).__name__)
 
 
 def _post(notice: Notice) -> urllib.request.Request:
     parts = urlsplit(notice.address)
     address = notice.address
     if (parts.hostname or "").endswith(".localhost"):
-        # Such names are this machine's (RFC 6761 §6.3), but its resolver need not know them.
+        # These names mean this machine (RFC 6761 §6.3), but its resolver may not know them.
         address = parts._replace(netloc=f"127.0.0.1:{parts.port or 80}").geturl()
     form = urlencode({"logout_token": notice.token}).encode()
     return urllib.request.Request(address, data=form, headers={"Host": parts.netloc})  # noqa: S310 (registered)

@@ -1,4 +1,4 @@
-"""Clients that prove who they are by a JWT signed with a key of their own: `private_key_jwt` (RFC 7523 §2.2, §3)."""
+"""Client authentication by a JWT signed with the client's own key: `private_key_jwt` (RFC 7523 §2.2, §3)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _LEEWAY = timedelta(seconds=30)
 
 
 def authenticate(find: Callable[[str], Client | None], posted: OAuthRequest) -> Client | None:
-    """The client whose assertion the posted form holds, None where it proves nothing; each is good once (commits)."""
+    """The client that the form's assertion authenticates, or None; an assertion is accepted once (commits)."""
     form = posted.form
     assertion = form.get("client_assertion", "")
     if form.get("client_assertion_type") != _TYPE:
         return None
     try:
-        told = json.loads(jws.extract_compact(assertion.encode()).payload)
-        client = find(str(told["sub"]))
+        unverified = json.loads(jws.extract_compact(assertion.encode()).payload)
+        client = find(str(unverified["sub"]))
         if (
             client is None
             or client.jwks is None
@@ -45,7 +45,7 @@ def authenticate(find: Callable[[str], Client | None], posted: OAuthRequest) -> 
         claims = jwt.decode(assertion, KeySet.import_key_set(client.jwks), algorithms=ALGORITHMS).claims  # pyright: ignore[reportArgumentType]
     except (JoseError, ValueError, KeyError, TypeError):
         return None
-    return client if _is_meant_for_us(claims, client) and _is_first(claims, client) else None
+    return client if _is_meant_for_us(claims, client) and _is_first_use(claims, client) else None
 
 
 def _is_meant_for_us(claims: Mapping[str, Any], client: Client) -> bool:
@@ -54,7 +54,7 @@ def _is_meant_for_us(claims: Mapping[str, Any], client: Client) -> bool:
     audience = claims.get("aud")
     named = cast("list[Any]", audience) if isinstance(audience, list) else [audience]
     moment = now().timestamp()
-    expires, before, issued = (claims.get(name) for name in ("exp", "nbf", "iat"))
+    expires, not_before, issued = (claims.get(name) for name in ("exp", "nbf", "iat"))
     return (
         claims.get("iss") == claims.get("sub") == client.client_id
         and any(isinstance(name, str) and name in ours for name in named)
@@ -62,12 +62,12 @@ def _is_meant_for_us(claims: Mapping[str, Any], client: Client) -> bool:
         and moment < expires <= moment + _LONGEST.total_seconds()
         and all(
             one is None or (isinstance(one, int | float) and one <= moment + _LEEWAY.total_seconds())
-            for one in (before, issued)
+            for one in (not_before, issued)
         )
     )
 
 
-def _is_first(claims: Mapping[str, Any], client: Client) -> bool:
+def _is_first_use(claims: Mapping[str, Any], client: Client) -> bool:
     jti = claims.get("jti")
     if not isinstance(jti, str) or not jti:
         return False

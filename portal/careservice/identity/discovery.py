@@ -1,4 +1,4 @@
-"""What the identity server tells of itself (OpenID Connect Discovery §3, RFC 8414)."""
+"""The identity server's metadata (OpenID Connect Discovery §3, RFC 8414)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from portal.careservice.identity.tables import Person
 from portal.careservice.identity.tokens import InvalidToken, claims_of, verify_access_token
 
 PAGES = (discovery, authorize, sign_in, sign_out)
-"""The modules whose views are on `bp` besides those below."""
+"""The other modules with views on `bp`."""
 
 
 @bp.post("/connect/token")
@@ -35,13 +35,13 @@ def introspection() -> Response:
 
 @bp.route("/connect/userinfo", methods=["GET", "POST"])
 def userinfo() -> Response:
-    """What the access token's scopes tell of its person (OpenID Connect Core §5.3)."""
+    """The claims about the token's person that its scopes allow (OpenID Connect Core §5.3)."""
     session = database.session()
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     try:
         claims = verify_access_token(session, value.strip() if scheme.lower() == "bearer" else "", None)
     except InvalidToken:
-        # Whoever sends no token at all is told no error (RFC 6750 §3.1).
+        # A request without any token gets no error code (RFC 6750 §3.1).
         challenge = 'Bearer error="invalid_token"' if value else "Bearer"
         return make_response("", 401, {"WWW-Authenticate": challenge})
     if "openid" not in claims["scope"].split():

@@ -1,4 +1,4 @@
-"""The keys that sign tokens: RSA, kept in the database, replaced with overlap."""
+"""The RSA keys that sign tokens: kept in the database, rotated with an overlap."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class SigningKey(Base):
 
 
 def ensure_key(session: Session) -> None:
-    """Make the first key when there is none."""
+    """Create the first key if there is none."""
     if session.scalars(select(SigningKey.kid).limit(1)).first() is None:
         session.add(_new_key())
 
 
 def rotate(session: Session, overlap: timedelta) -> str:
-    """Let a new key sign from now on, and the older ones verify for `overlap` more; returns the new `kid`."""
+    """Sign with a new key from now on and publish the older ones for another `overlap`; return the new `kid`."""
     moment = now()
     for key in session.scalars(select(SigningKey).where(SigningKey.retires_at.is_(None))):
         key.retires_at = moment + overlap
@@ -44,7 +44,7 @@ def rotate(session: Session, overlap: timedelta) -> str:
 
 
 def signing_key(session: Session) -> RSAKey:
-    """The private key that signs now."""
+    """The private key that currently signs."""
     key = session.scalars(
         select(SigningKey)
         .where(SigningKey.retires_at.is_(None))
@@ -55,9 +55,9 @@ def signing_key(session: Session) -> RSAKey:
 
 
 def verification_keys(session: Session) -> KeySet:
-    """The public keys whose signatures are good now (RFC 7517).
+    """The public keys whose signatures are currently accepted (RFC 7517).
 
-    One small query; the keys themselves are read from their text once per process.
+    One small query; each key is parsed once per process.
     """
     published = session.scalars(
         select(SigningKey.private_pem)

@@ -1,4 +1,4 @@
-"""What every answer of the identity server shares: its headers, its pages and their style."""
+"""What all responses of the identity server share: headers, pages and their style."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _HEADERS = {
 
 
 @bp.before_request
-def bound_forms() -> None:
-    """No form of this server is large; a larger one is answered by 413."""
+def limit_forms() -> None:
+    """Answer a form larger than any of this server's with 413."""
     request.max_content_length = _LARGEST_FORM
 
 
 @bp.before_request
 def lock_rows() -> None:
-    """What is decided here is decided by rows that are locked; to begin a sign-in anew would cost another Argon2."""
+    """Lock rows instead of retrying on conflict: a retried sign-in would cost another Argon2 hash."""
     database.use_row_locks()
 
 
 @bp.errorhandler(transactions.Busy)
-def ask_to_come_back(_error: transactions.Busy) -> Response:
-    """503: in words for browsers, by an error of OAuth's (RFC 6749 §4.1.2.1) for clients."""
+def answer_busy(_error: transactions.Busy) -> Response:
+    """503: a page for browsers, an OAuth error (RFC 6749 §4.1.2.1) for clients."""
     if request.endpoint in _FOR_BROWSERS:
         response = page("busy.html", status=503)
     else:
@@ -55,7 +55,7 @@ def ask_to_come_back(_error: transactions.Busy) -> Response:
 
 @bp.after_request
 def add_headers(response: Response) -> Response:
-    """Nothing is cached unless its view says so, and nothing is framed, guessed at or told to others."""
+    """Add the default headers: no caching unless the view allows it, no MIME sniffing, no referrer."""
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
     return response
@@ -63,7 +63,7 @@ def add_headers(response: Response) -> Response:
 
 @bp.get("/identity/<tenant>.css")
 def accent(tenant: str) -> Response:
-    """The clinic's accent; a stylesheet of its own, since the pages allow no inline style."""
+    """The clinic's accent colour, as a stylesheet because the pages' CSP allows no inline style."""
     is_name = tenant.isprintable()  # PostgreSQL refuses text with NUL in it
     found = database.session().scalar(select(Tenant).where(Tenant.name == tenant)) if is_name else None
     body = f":root {{ --accent: {found.accent if found else _ACCENT}; }}\n"
@@ -82,11 +82,11 @@ def page(
     locales: str = "",
     **context: object,
 ) -> Response:
-    """The page `identity/<template>`, branded for `tenant`; its forms may end at the address `leads_to`.
+    """The page `identity/<template>`, branded for `tenant`.
 
-    It is in the first of `locales` (those of the client's request) that it is translated into, else in the browser's.
-
-    Browsers hold a form's redirects to `form-action` too, so the client's origin has to be in it.
+    Its language is the first supported one of `locales` (the request's `ui_locales`), else the browser's.
+    `leads_to` is the address that its form finally redirects to: browsers apply `form-action` to redirects
+    too, so its origin has to be listed there.
     """
     language = choose_language(locales or request.values.get("ui_locales", ""))
     direction = "rtl" if language == "ar" else "ltr"
@@ -102,8 +102,8 @@ def page(
     return response
 
 
-def go(address: str) -> Response:
-    """On to `address` by GET."""
+def see_other(address: str) -> Response:
+    """Redirect to `address` by 303 See Other."""
     return cast("Response", redirect(address, 303))
 
 
@@ -114,12 +114,12 @@ def origin(address: str) -> str:
 
 
 def set_cookie(response: Response, name: str, value: str, *, lasts: timedelta | None = None) -> None:
-    """A cookie for this server alone, until the browser closes unless it `lasts`."""
+    """Set a cookie for this host only, kept until the browser closes or for as long as it `lasts`."""
     secure = current_settings().issuer.startswith("https:")
     response.set_cookie(name, value, max_age=lasts, path="/", httponly=True, samesite="Lax", secure=secure)
 
 
 def drop_cookie(response: Response, name: str) -> None:
-    """Have the browser forget a cookie that `set_cookie` set."""
+    """Delete a cookie that `set_cookie` set."""
     secure = current_settings().issuer.startswith("https:")
     response.delete_cookie(name, path="/", httponly=True, samesite="Lax", secure=secure)

@@ -1,4 +1,4 @@
-"""Passwords, kept as Argon2id (RFC 9106) at the strength that OWASP names for busy servers."""
+"""Password hashing: Argon2id (RFC 9106), 19 MiB and two passes, the least that OWASP recommends."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 
 def hash_password(password: str) -> str:
-    """The text to keep for `password`."""
+    """The hash to store for `password`, with its parameters and salt."""
     return _hasher.hash(password)
 
 
 def is_right(password: str, password_hash: str | None) -> bool:
-    """Whether `password` is the one behind `password_hash`.
+    """Whether `password` matches `password_hash`.
 
-    Takes as long when there is no such person (`None`), so that time does not tell who exists.
+    Takes as long where there is no such person (`None`), so that timing doesn't reveal who exists.
     """
     try:
-        return _hasher.verify(password_hash or _nobody(), password) and password_hash is not None
+        return _hasher.verify(password_hash or _dummy_hash(), password) and password_hash is not None
     except (VerificationError, InvalidHashError):
         return False
 
 
 @lru_cache(maxsize=1)
-def _nobody() -> str:
+def _dummy_hash() -> str:
     return hash_password("nobody has this one")

@@ -1,4 +1,4 @@
-"""The OAuth part: Authlib's authorization server with this service's rules (RFC 6749, 7009, 7636, 7662, 9700)."""
+"""The OAuth server: Authlib's authorization server with this service's rules (RFC 6749, 7009, 7636, 7662, 9700)."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportMissingParameterType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
@@ -49,11 +49,11 @@ from portal.careservice.ids import new_id
 from portal.careservice.settings import current_settings
 
 METHODS = ["client_secret_basic", "client_secret_post", client_assertions.METHOD]
-"""How clients prove themselves, one way at a time."""
+"""The supported methods of client authentication."""
 
 
 class OAuthServer(AuthorizationServer):
-    """Authlib's server; the session of the request is where everything is kept."""
+    """Authlib's server over the request's database session."""
 
     def query_client(self, client_id: str) -> Client | None:
         return database.session().get(Client, client_id) if client_id.isprintable() else None
@@ -62,32 +62,32 @@ class OAuthServer(AuthorizationServer):
         return request if isinstance(request, OAuthRequest) else posted_request()
 
     def token_answer(self) -> Response:
-        """The answer to the posted token request (RFC 6749 §5)."""
-        return self._answered(self.create_token_response)
+        """The response to the posted token request (RFC 6749 §5)."""
+        return self._with_oauth_errors(self.create_token_response)
 
     def endpoint_answer(self, name: str) -> Response:
-        """The answer to the form posted to `revocation` or `introspection`."""
-        return self._answered(partial(self.create_endpoint_response, name))
+        """The response to the form posted to `revocation` or `introspection`."""
+        return self._with_oauth_errors(partial(self.create_endpoint_response, name))
 
     def error_answer(self, error: OAuth2Error) -> Response:
         """The error as JSON (RFC 6749 §5.2)."""
         return cast("Response", self.handle_response(*error()))
 
-    def _answered(self, answer: Callable[[], object]) -> Response:
+    def _with_oauth_errors(self, answer: Callable[[], object]) -> Response:
         try:
             return cast("Response", answer())
-        except OAuth2Error as error:  # Authlib doesn't catch what its own reading of the request raises
+        except OAuth2Error as error:  # Authlib doesn't catch what `create_oauth2_request` raises
             return self.error_answer(error)
 
     def save_token(self, token: dict[str, Any], request: Any) -> None:
-        """Nothing more to keep: the grants below keep what they give."""
+        """Do nothing: the grants below store what they issue."""
 
 
 server = OAuthServer()
 
 
 def init_app(app: Flask) -> None:
-    """Register the grants of contract and specification: code, refresh, client credentials."""
+    """Register the grants (authorization code, refresh token, client credentials) and the token endpoints."""
     server.init_app(app)
     server.register_client_auth_method(client_assertions.METHOD, client_assertions.authenticate)
     server.register_token_generator("default", _no_generic_token)
@@ -99,39 +99,39 @@ def init_app(app: Flask) -> None:
 
 
 def authenticate_client(form: OAuthRequest, endpoint: str) -> Client:
-    """The client that proved itself with the form; raises OAuth2Error."""
+    """The client that the form authenticates; raises OAuth2Error."""
     return cast("Client", server.authenticate_client(form, METHODS, endpoint))
 
 
 def code_grant(asked: ValidatedRequest) -> CodeGrant:
-    """Authlib's grant for a good authorization request; raises OAuth2Error when scope or challenge isn't."""
+    """Authlib's grant for an authorization request; raises OAuth2Error if its scope or challenge is invalid."""
     grant = cast("CodeGrant", server.get_authorization_grant(OAuthRequest(asked.parameters)))
     grant.validate_authorization_request()
     return grant
 
 
-def address_with_code(asked: ValidatedRequest, here: SignIn) -> str:
-    """The client's address with a code for the person who is signed in, and the client's `state`."""
+def address_with_code(asked: ValidatedRequest, sign_in: SignIn) -> str:
+    """The redirect URI with a code for the signed-in person and the client's `state`."""
     grant = code_grant(asked)
-    _, _, headers = grant.create_authorization_response(asked.redirect_uri, here)
+    _, _, headers = grant.create_authorization_response(asked.redirect_uri, sign_in)
     return str(dict(headers)["Location"])
 
 
 def revoke_family(session: Session, grant_id: str) -> None:
-    """End all tokens that came of one code."""
+    """Revoke all tokens that were issued from one code."""
     session.execute(
         update(Grant).where(Grant.id == grant_id, Grant.revoked_at.is_(None)).values(revoked_at=now())
     )
 
 
 class _S256(CodeChallenge):
-    """PKCE as S256 alone (RFC 9700 §2.1.1); that a request has it at all, `authorization_request.validate` sees to."""
+    """PKCE with S256 only (RFC 9700 §2.1.1); `authorization_request.validate` makes it mandatory."""
 
     SUPPORTED_CODE_CHALLENGE_METHOD = ["S256"]  # noqa: RUF012 (Authlib's name and type)
 
 
 class CodeGrant(AuthorizationCodeGrant):
-    """Authorization Code (RFC 6749 §4.1); a code's second use ends what the first gave."""
+    """Authorization Code (RFC 6749 §4.1); using a code again revokes the tokens that it gave."""
 
     TOKEN_ENDPOINT_AUTH_METHODS = METHODS
 
@@ -166,7 +166,7 @@ class CodeGrant(AuthorizationCodeGrant):
         return found if found.expires_at > now() else None
 
     def delete_authorization_code(self, authorization_code: AuthorizationCode) -> None:
-        """Kept until it expires, so that a second use is seen."""
+        """Keep the code until it expires, so that a second use is noticed."""
 
     def authenticate_user(self, authorization_code: AuthorizationCode) -> Person | None:
         return _active(authorization_code.person_id)
@@ -186,11 +186,13 @@ class CodeGrant(AuthorizationCodeGrant):
         session.add(grant)
         session.flush()
         code.grant_id = grant.id
-        return _answer(session, client, grant, person, code.scope, auth_time=code.auth_time, nonce=code.nonce)
+        return _token_response(
+            session, client, grant, person, code.scope, auth_time=code.auth_time, nonce=code.nonce
+        )
 
 
 class RefreshGrant(RefreshTokenGrant):
-    """Refresh (RFC 6749 §6) with rotation: the last token is good for a little longer, later reuse ends the family."""
+    """Refresh (RFC 6749 §6) with rotation: a replaced token has a grace period; later reuse revokes the family."""
 
     TOKEN_ENDPOINT_AUTH_METHODS = METHODS
     INCLUDE_NEW_REFRESH_TOKEN = True
@@ -215,14 +217,14 @@ class RefreshGrant(RefreshTokenGrant):
     def issue_token(self, user: Person, refresh_token: RefreshToken) -> dict[str, Any]:
         session = database.session()
         scope = self.request.payload.scope or refresh_token.grant.scope
-        return _answer(session, self.request.client, refresh_token.grant, user, scope)
+        return _token_response(session, self.request.client, refresh_token.grant, user, scope)
 
     def revoke_old_credential(self, refresh_token: RefreshToken) -> None:
         refresh_token.replaced_at = refresh_token.replaced_at or now()
 
 
 class ServiceGrant(ClientCredentialsGrant):
-    """Client Credentials (care API specification §5): no person, no clinic."""
+    """Client Credentials (care API specification §5): tokens without a person or a clinic."""
 
     TOKEN_ENDPOINT_AUTH_METHODS = METHODS
 
@@ -235,8 +237,8 @@ class ServiceGrant(ClientCredentialsGrant):
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """A token that was shown to the revocation or introspection endpoint: its claims, or its record."""
+class _PresentedToken:
+    """A token that was posted to the revocation or introspection endpoint: its claims, or its record."""
 
     client_id: str
     claims: dict[str, Any]
@@ -255,17 +257,17 @@ class _Shown:
 
 
 class Revocation(RevocationEndpoint):
-    """Token revocation (RFC 7009): a refresh token takes its whole family along."""
+    """Token revocation (RFC 7009): revoking a refresh token revokes its whole family."""
 
     CLIENT_AUTH_METHODS = METHODS
 
     def check_params(self, request: OAuthRequest, client: Client) -> None:
         _require_token(request)
 
-    def query_token(self, token_string: str, token_type_hint: str | None) -> _Shown | None:
-        return _shown(token_string)
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _PresentedToken | None:
+        return _find_token(token_string)
 
-    def revoke_token(self, token: _Shown, request: Any) -> None:
+    def revoke_token(self, token: _PresentedToken, request: Any) -> None:
         session = database.session()
         if token.refresh:
             revoke_family(session, token.refresh.grant_id)
@@ -276,21 +278,21 @@ class Revocation(RevocationEndpoint):
 
 
 class Introspection(IntrospectionEndpoint):
-    """Token introspection (RFC 7662): a server client may ask, about tokens of its own clinic's clients."""
+    """Token introspection (RFC 7662): for server clients, about tokens of their own clinic's clients."""
 
     CLIENT_AUTH_METHODS = METHODS
 
     def check_params(self, request: OAuthRequest, client: Client) -> None:
         _require_token(request)
 
-    def query_token(self, token_string: str, token_type_hint: str | None) -> _Shown | None:
-        return _shown(token_string)
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _PresentedToken | None:
+        return _find_token(token_string)
 
-    def check_permission(self, token: _Shown, client: Client, request: Any) -> bool:
+    def check_permission(self, token: _PresentedToken, client: Client, request: Any) -> bool:
         owner = database.session().get_one(Client, token.client_id)
         return client.is_server and owner.tenant_id == client.tenant_id
 
-    def introspect_token(self, token: _Shown) -> dict[str, Any]:
+    def introspect_token(self, token: _PresentedToken) -> dict[str, Any]:
         if token.refresh:
             grant = token.refresh.grant
             return {
@@ -303,20 +305,20 @@ class Introspection(IntrospectionEndpoint):
         return {**token.claims, "token_type": "Bearer"}
 
 
-def _shown(token: str) -> _Shown | None:
+def _find_token(token: str) -> _PresentedToken | None:
     session = database.session()
     refresh = session.get(RefreshToken, digest(token))
     if refresh is not None:
-        return _Shown(refresh.grant.client_id, {}, refresh)
+        return _PresentedToken(refresh.grant.client_id, {}, refresh)
     try:
         claims = verify_access_token(session, token, scope=None)
     except InvalidToken:
         return None
-    return _Shown(str(claims["client_id"]), claims)
+    return _PresentedToken(str(claims["client_id"]), claims)
 
 
 def _require_token(request: OAuthRequest) -> None:
-    """Authlib would refuse an unknown `token_type_hint`, which RFC 7009 §2.1 and RFC 7662 §2.1 only call a hint."""
+    """Check less than Authlib, which refuses an unknown `token_type_hint`; it is a hint only (RFC 7009 §2.1)."""
     if not request.form.get("token"):
         raise InvalidRequestError("Missing token.")
 
@@ -326,7 +328,7 @@ def _active(person_id: str) -> Person | None:
     return person if person and person.is_active else None
 
 
-def _answer(
+def _token_response(
     session: Session,
     client: Client,
     grant: Grant,

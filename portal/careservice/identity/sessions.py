@@ -1,4 +1,4 @@
-"""Who is signed in at the identity server, browser by browser."""
+"""The sign-ins at the identity server, one per browser."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from portal.careservice.settings import current_settings
 COOKIE = "idsrv"
 
 
-def of_browser(session: Session) -> SignIn | None:
-    """The live sign-in of the browser that asks."""
+def current(session: Session) -> SignIn | None:
+    """The current sign-in of the requesting browser, if any."""
     cookie = request.cookies.get(COOKIE)
     if not cookie:
         return None
@@ -40,42 +40,42 @@ def of_browser(session: Session) -> SignIn | None:
 
 
 def begin(session: Session, person: Person) -> tuple[SignIn, str]:
-    """Sign the person in to this browser; returns the sign-in and the new value of its cookie.
+    """Sign the person in in this browser; return the sign-in and the new value of its cookie.
 
-    Giving the password again renews time and cookie and keeps the `sid`; another person's sign-in in the
-    same browser ends first.
+    Signing in again renews the times and the cookie and keeps the `sid`. Another person's sign-in in the
+    same browser is ended first.
     """
     cookie = secrets.token_urlsafe(32)
-    here = of_browser(session)
-    if here is not None and here.person_id != person.id:
-        end(session, here)
-        here = None
-    if here is None:
-        here = SignIn(sid=new_id(), person=person)
-        session.add(here)
-    here.cookie_hash = digest(cookie)
-    here.auth_time = now()
-    here.expires_at = now() + current_settings().lifetimes.sign_in
+    sign_in = current(session)
+    if sign_in is not None and sign_in.person_id != person.id:
+        end(session, sign_in)
+        sign_in = None
+    if sign_in is None:
+        sign_in = SignIn(sid=new_id(), person=person)
+        session.add(sign_in)
+    sign_in.cookie_hash = digest(cookie)
+    sign_in.auth_time = now()
+    sign_in.expires_at = now() + current_settings().lifetimes.sign_in
     session.flush()
-    return here, cookie
+    return sign_in, cookie
 
 
-def end(session: Session, here: SignIn) -> None:
-    """End a sign-in with every token that came of it, and tell its clients (commits)."""
-    grants = select(Grant.client_id).where(Grant.sid == here.sid).distinct()
-    notices = back_channel.notices(session, here, session.scalars(grants).all())
+def end(session: Session, sign_in: SignIn) -> None:
+    """End a sign-in, revoke all its tokens and notify its clients (commits)."""
+    grants = select(Grant.client_id).where(Grant.sid == sign_in.sid).distinct()
+    notices = back_channel.notices(session, sign_in, session.scalars(grants).all())
     session.execute(
-        update(Grant).where(Grant.sid == here.sid, Grant.revoked_at.is_(None)).values(revoked_at=now())
+        update(Grant).where(Grant.sid == sign_in.sid, Grant.revoked_at.is_(None)).values(revoked_at=now())
     )
-    session.delete(here)
+    session.delete(sign_in)
     session.commit()
     back_channel.send(notices)
 
 
 def forget_expired(session: Session) -> None:
-    """Remove what time has ended; each by its index, at each sign-in, so that nothing grows for ever.
+    """Delete what has expired; run at each sign-in, by indexes, so that no table grows without bound.
 
-    A code stays as long as its grant, so that its second use is seen.
+    A code is kept as long as its grant, so that a second use is noticed.
     """
     moment = now()
     for table in (AuthorizationRequest, SignIn, RefreshToken, RevokedToken, KnownBrowser):

@@ -1,4 +1,4 @@
-"""The sign-in page: user name and password, for an authorization request that waits for it."""
+"""The sign-in page: user name and password for a waiting authorization request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portal.careservice.settings import current_settings
 
 @bp.get("/sign-in")
 def show_sign_in() -> Response:
-    """The page; the client's `login_hint`, or else whoever is signed in already, stands in it."""
+    """The form, filled in with the client's `login_hint` or else the user name already signed in."""
     session = database.session()
     handle = request.args.get("request", "")
     waiting = waiting_request(session, handle)
@@ -28,18 +28,17 @@ def show_sign_in() -> Response:
         asked = checked(session, _parameters(waiting))
     except RefusedRequest as refused:
         return refuse(refused)
-    here = sessions.of_browser(session)
-    known = here.person if here is not None and here.person.tenant_id == asked.tenant.id else None
+    current = sessions.current(session)
+    known = current.person if current is not None and current.person.tenant_id == asked.tenant.id else None
     username = asked.parameters.get("login_hint") or (known.username if known else "")
     return _page(session, asked, handle, username, again=known is not None)
 
 
 @bp.post("/sign-in")
 def sign_in() -> Response:
-    """Check the password and go back to the client with a code.
+    """Check the password and redirect back to the client with a code.
 
-    The form belongs to the browser that holds the cookie of its waiting request, which is what keeps
-    others from posting it (and from signing somebody in to an account of theirs).
+    Only the browser with the cookie of the waiting request can post the form, which prevents login CSRF.
     """
     session = database.session()
     handle = request.form.get("request", "")
@@ -52,13 +51,13 @@ def sign_in() -> Response:
         return refuse(refused)
     username = _printable(request.form.get("username", "")).strip()[:64].casefold()
     person = _account(session, asked, username)
-    attempt = throttle.begin_try(session, asked.tenant.id, username)
+    attempt = throttle.begin_attempt(session, asked.tenant.id, username)
     if isinstance(attempt, throttle.Wait):
         response = _page(session, asked, handle, username, status=429, error="wait", seconds=attempt.seconds)
         response.headers["Retry-After"] = str(attempt.seconds)
         return response
     kept = person.password_hash if person else None
-    # No transaction is open meanwhile: on SQLite it would keep all others from writing.
+    # No transaction is open while hashing: on SQLite it would block all other writers.
     if not passwords.is_right(request.form.get("password", ""), kept) or person is None:
         return _page(session, asked, handle, username, status=401, error="wrong")
     attempt.succeeded(session)
@@ -69,8 +68,8 @@ def sign_in() -> Response:
     if asked.sub not in (None, person.id):  # OpenID Connect Core §3.1.2.1, id_token_hint
         session.commit()
         return refuse(RefusedRequest("login_required", "Somebody else has signed in.", asked.parameters))
-    here, cookie = sessions.begin(session, person)
-    response = grant(asked, here)
+    current, cookie = sessions.begin(session, person)
+    response = grant(asked, current)
     set_cookie(response, sessions.COOKIE, cookie)
     throttle.remember_browser(session, response, person)
     sessions.forget_expired(session)
@@ -121,7 +120,7 @@ def _page(
 
 
 def _sample_people(session: Session, asked: ValidatedRequest) -> list[Person]:
-    """Whom the page may name: nobody, unless this is a demo."""
+    """The people that the page lists: none, unless this is a demo."""
     if not current_settings().demo:
         return []
     people = select(Person).where(Person.tenant_id == asked.tenant.id).order_by(Person.username).limit(20)
@@ -129,7 +128,7 @@ def _sample_people(session: Session, asked: ValidatedRequest) -> list[Person]:
 
 
 def _too_late(waiting: AuthorizationRequest | None) -> Response:
-    """The form is over: used, too old, or another browser's. Its own browser is shown the way back."""
+    """The page for a form that is used, expired or another browser's; its own browser gets a link to the portal."""
     asked = _parameters(waiting) if waiting is not None else {}
     home = origin(asked["redirect_uri"]) + "/" if asked else None
     return page("too_late.html", status=400, home=home, locales=asked.get("ui_locales", ""))

@@ -14,17 +14,17 @@ from portal.careservice import database
 from portal.careservice.identity import sessions
 from portal.careservice.identity.authorization_request import RefusedRequest, single_values, with_parameters
 from portal.careservice.identity.authorize import refuse
-from portal.careservice.identity.pages import bp, drop_cookie, go, page
+from portal.careservice.identity.pages import bp, drop_cookie, page, see_other
 from portal.careservice.identity.tables import Client, SignIn, digest
 from portal.careservice.identity.tokens import InvalidToken, id_token_claims
 
 
 @bp.route("/connect/endsession", methods=["GET", "POST"])
 def end_session() -> Response:
-    """End the sign-in of this browser and go to the client's page, or ask first.
+    """End this browser's sign-in and redirect to the client's page, or ask for confirmation first.
 
-    An ID token of this very sign-in, or its `sid` as the `logout_hint`, proves that one of its clients sends the person.
-    A link of anybody else's can know neither, though perhaps who the person is, so there a page asks (§2, §6).
+    An ID token of this sign-in, or its `sid` as the `logout_hint`, proves that the request comes from one of its
+    clients. A third party's link can contain neither, so a page asks the person to confirm it (§2, §6).
     """
     session = database.session_for_writing()
     try:
@@ -34,13 +34,13 @@ def end_session() -> Response:
     except OAuth2Error as error:
         return refuse(RefusedRequest(str(error.error), str(error.description or "")))
     except InvalidToken:
-        return refuse(RefusedRequest("invalid_request", "The id_token_hint is not one of ours."))
-    here = sessions.of_browser(session)
-    if here is None:
+        return refuse(RefusedRequest("invalid_request", "The id_token_hint was not issued here."))
+    sign_in = sessions.current(session)
+    if sign_in is None:
         return _signed_out(given, client)
-    if not (_is_named(here, given, hint) or _is_confirmed(given)):
-        return _ask(given, client, here)
-    sessions.end(session, here)
+    if not (_is_named(sign_in, given, hint) or _is_confirmed(given)):
+        return _ask_to_confirm(given, client, sign_in)
+    sessions.end(session, sign_in)
     return _signed_out(given, client)
 
 
@@ -52,8 +52,8 @@ def _client(session: Session, given: Mapping[str, str], hint: Mapping[str, Any])
     return session.get(Client, client_id) if client_id else None
 
 
-def _is_named(here: SignIn, given: Mapping[str, str], hint: Mapping[str, Any]) -> bool:
-    return here.sid == (hint["sid"] if hint else given.get("logout_hint"))
+def _is_named(sign_in: SignIn, given: Mapping[str, str], hint: Mapping[str, Any]) -> bool:
+    return sign_in.sid == (hint["sid"] if hint else given.get("logout_hint"))
 
 
 def _is_confirmed(given: Mapping[str, str]) -> bool:
@@ -63,17 +63,17 @@ def _is_confirmed(given: Mapping[str, str]) -> bool:
 
 
 def _confirmation() -> str:
-    """What only a form of ours knows, since only this browser and this server know the cookie."""
+    """The CSRF token of the form: only this browser and this server know the cookie that it is made of."""
     return digest("sign out:" + request.cookies.get(sessions.COOKIE, ""))
 
 
-def _ask(given: Mapping[str, str], client: Client | None, here: SignIn) -> Response:
+def _ask_to_confirm(given: Mapping[str, str], client: Client | None, sign_in: SignIn) -> Response:
     names = ("client_id", "post_logout_redirect_uri", "state")
     return page(
         "sign_out.html",
-        tenant=here.person.tenant,
+        tenant=sign_in.person.tenant,
         leads_to=_target(given, client),
-        name=here.person.name,
+        name=sign_in.person.name,
         fields={name: given[name] for name in names if name in given} | {"confirm": _confirmation()},
     )
 
@@ -84,12 +84,12 @@ def _signed_out(given: Mapping[str, str], client: Client | None) -> Response:
         response = page("signed_out.html")
     else:
         state = given.get("state")
-        response = go(with_parameters(target, {"state": state}) if state else target)
+        response = see_other(with_parameters(target, {"state": state}) if state else target)
     drop_cookie(response, sessions.COOKIE)
     return response
 
 
 def _target(given: Mapping[str, str], client: Client | None) -> str | None:
-    """The address to go to afterwards: registered for this client, to the letter."""
+    """The address to redirect to afterwards, if exactly this one is registered for the client."""
     target = given.get("post_logout_redirect_uri")
     return target if client is not None and target in client.post_logout_redirect_uris else None

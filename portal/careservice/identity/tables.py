@@ -1,4 +1,4 @@
-"""What the identity server remembers."""
+"""The identity server's tables."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from portal.careservice.database import Base, Id
 
 
 def digest(secret: str) -> str:
-    """What is kept in place of a random secret handed out: its SHA-256, 64 characters."""
+    """The SHA-256 that is stored in place of a random secret, as 64 hex digits."""
     return sha256(secret.encode()).hexdigest()
 
 
 class Tenant(Base):
-    """A clinic; `country` (ISO 3166-1 alpha-2) is how its telephone numbers are read, None where nobody said."""
+    """A clinic; `country` (ISO 3166-1 alpha-2), None if unknown, is how its national telephone numbers are read."""
 
     __tablename__ = "tenants"
 
@@ -34,7 +34,7 @@ class Tenant(Base):
 class Person(Base):
     """Somebody who can sign in; `id` is the `sub` of the tokens.
 
-    `email_verified` says that the person was seen to read what is sent to `email`.
+    `email_verified`: the person has proved that mail to `email` reaches them.
     """
 
     __tablename__ = "people"
@@ -56,15 +56,15 @@ class Person(Base):
 
     @property
     def name(self) -> str:
-        """The whole name, as it is read."""
+        """The full name, given name first."""
         return f"{self.given_name} {self.family_name}"
 
 
 class Client(Base):
-    """A program that may ask for tokens; its method names are the ones that Authlib asks a client for.
+    """An OAuth client of the clinic `tenant_id`; its methods are those of Authlib's `ClientMixin`.
 
-    `tenant_id` is the clinic that it works for. Redirect addresses are compared whole (RFC 9700 §2.1). One with `jwks`
-    (its public keys, RFC 7517) proves itself by them alone, any other by its secret.
+    Redirect URIs have to match exactly (RFC 9700 §2.1). A client with `jwks` (its public keys, RFC 7517)
+    authenticates by them only, any other by its secret.
     """
 
     __tablename__ = "clients"
@@ -85,15 +85,15 @@ class Client(Base):
         return self.client_id
 
     def get_default_redirect_uri(self) -> None:
-        """None: an address must be asked for."""
+        """None: the request has to name one."""
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
-        """The scope given for what was asked for; None when any part of it may not be had."""
+        """The scope to grant for the requested one; None if any part of it isn't allowed."""
         wanted = dict.fromkeys((scope or "").split()) or {"ClientelePortal": None}
         return " ".join(wanted) if self.scopes and set(wanted) <= set(self.scopes) else None
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        """Whether the address is registered, to the letter."""
+        """Whether exactly this URI is registered."""
         return redirect_uri in self.redirect_uris
 
     def check_client_secret(self, client_secret: str) -> bool:
@@ -101,13 +101,13 @@ class Client(Base):
         return bool(self.secret_hash) and compare_digest(digest(client_secret), self.secret_hash)
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        """A signed assertion where the client has keys, else its secret in the header or the form; at every endpoint."""
+        """A signed assertion if the client has keys, else its secret in the header or the form; at every endpoint."""
         if self.jwks is not None:
             return method == "private_key_jwt"
         return method in ("client_secret_basic", "client_secret_post")
 
     def check_response_type(self, response_type: str) -> bool:
-        """Only the code flow exists."""
+        """Only the code flow is supported."""
         return response_type == "code" and self.check_grant_type("authorization_code")
 
     def check_grant_type(self, grant_type: str) -> bool:
@@ -121,9 +121,9 @@ class Client(Base):
 
 
 class SignIn(Base):
-    """One browser in which somebody signed in here; `sid` names it to the clients.
+    """A person's sign-in in one browser; `sid` identifies it to the clients.
 
-    `cookie_hash` is the digest of the browser's cookie, replaced whenever a password is given.
+    `cookie_hash` is the digest of the browser's cookie, which is replaced whenever the password is entered.
     """
 
     __tablename__ = "sign_ins"
@@ -138,7 +138,7 @@ class SignIn(Base):
 
 
 class FailedSignIn(Base):
-    """A wrong password, counted by user name and address, or by the browser where it is known (`KnownBrowser`)."""
+    """A wrong password, counted by user name and address, or by browser if that is known (`KnownBrowser`)."""
 
     __tablename__ = "failed_sign_ins"
     __table_args__ = (Index(None, "username", "address"),)
@@ -162,7 +162,7 @@ class KnownBrowser(Base):
 
 
 class AuthorizationRequest(Base):
-    """The parameters of an authorization request, pushed (RFC 9126) or waiting for its person to sign in."""
+    """The parameters of an authorization request, pushed (RFC 9126) or waiting for a sign-in."""
 
     __tablename__ = "authorization_requests"
 
@@ -176,11 +176,10 @@ class AuthorizationRequest(Base):
 
 
 class Grant(Base):
-    """What a person's sign-in gave one client: the family of all tokens that came of one code.
+    """What a person's sign-in granted one client: the family of all tokens issued from one code.
 
-    Revoking it, alone or with all others of its `sid`, ends every one of them. `auth_time` is when the person
-    gave their password for it, unknown of grants made before it was kept; `ends_at` is when the last of its
-    tokens expires.
+    Revoking it, alone or with all others of its `sid`, revokes all its tokens. `auth_time` is when the person
+    entered their password, None for grants from before this was stored; `ends_at` is when its last token expires.
     """
 
     __tablename__ = "grants"
@@ -196,7 +195,7 @@ class Grant(Base):
 
 
 class AuthorizationCode(Base):
-    """A code on its way from the browser to the client; its method names are the ones Authlib asks for."""
+    """An authorization code; its methods are those of Authlib's `AuthorizationCodeMixin`."""
 
     __tablename__ = "authorization_codes"
 
@@ -215,16 +214,16 @@ class AuthorizationCode(Base):
     code_challenge_method = "S256"
 
     def get_redirect_uri(self) -> str:
-        """The address that the code was sent to."""
+        """The URI that the code was sent to."""
         return self.redirect_uri
 
     def get_scope(self) -> str:
-        """The scope that was asked for and allowed."""
+        """The scope that was requested and granted."""
         return self.scope
 
 
 class RefreshToken(Base):
-    """A refresh token; `replaced_at` is when its successor was given out."""
+    """A refresh token; `replaced_at` is when its successor was issued."""
 
     __tablename__ = "refresh_tokens"
 
@@ -237,7 +236,7 @@ class RefreshToken(Base):
     grant: Mapped[Grant] = relationship(lazy="joined", innerjoin=True)
 
     def check_client(self, client: Client) -> bool:
-        """Whether it was given to this client."""
+        """Whether it was issued to this client."""
         return self.grant.client_id == client.client_id
 
     def get_scope(self) -> str:
@@ -246,7 +245,7 @@ class RefreshToken(Base):
 
 
 class ClientAssertion(Base):
-    """An assertion that a client has proved itself by, so that it is good once."""
+    """A client's assertion that was used, stored so that it is accepted once only."""
 
     __tablename__ = "client_assertions"
 
@@ -255,7 +254,7 @@ class ClientAssertion(Base):
 
 
 class RevokedToken(Base):
-    """The `jti` of an access token that was revoked before its time."""
+    """The `jti` of an access token that was revoked before it expired."""
 
     __tablename__ = "revoked_tokens"
 

@@ -1,8 +1,9 @@
-"""How often passwords may be guessed: failures alone count, and nobody is ever locked out.
+"""Throttles password guessing: only failures count, and no account is ever locked.
 
-A browser in which somebody has signed in keeps a budget of its own for that name, which no one else can use up. All
-others share one for each name and one for each address. Where a budget is spent a wait stands between two tries; it
-grows with each failure, to half a minute at most. All failures together make the waits longer and are logged.
+A browser in which somebody has signed in before has its own budget of failures for that name, which nobody else can
+use up. All other browsers share one per name and one per address. Once a budget is spent, each attempt has to wait
+after the last failure, longer with each one, up to 30 seconds. A flood of failures takes away the budgets per name
+and is logged.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from portal.careservice.identity.tables import FailedSignIn, KnownBrowser, Perso
 from portal.careservice.ids import new_id
 
 COOKIE = "idsrv_known"
-"""Names the browser to this server, so that it is known again; it lets nobody in."""
+"""Identifies a browser in which somebody has signed in before; it doesn't sign anybody in."""
 
 WITHIN = timedelta(minutes=15)
 OF_A_NAME, OF_AN_ADDRESS, OF_ALL = 10, 100, 1000
-"""How many failures within `WITHIN` cost no wait; from `OF_ALL` on every failure of a name costs one."""
+"""How many failures within `WITHIN` are free of a wait; from `OF_ALL` on, every failure of a name leads to one."""
 
 LONGEST_WAIT = timedelta(seconds=30)
 KNOWN_FOR = timedelta(days=180)
@@ -39,19 +40,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Wait:
-    """No try now, but after so many seconds."""
+    """No attempt is allowed for so many seconds."""
 
     seconds: int
 
 
 @dataclass(frozen=True)
-class Try:
-    """A password that is being looked at, counted as a failure until it proves right."""
+class Attempt:
+    """A password being checked, counted as a failure until it proves correct."""
 
     failure: FailedSignIn
 
     def succeeded(self, session: Session) -> None:
-        """Count neither this one nor the same person's mistakes before it."""
+        """Stop counting this attempt and the earlier failures of this name in the same browser or at the same address."""
         mistakes = [
             FailedSignIn.tenant_id == self.failure.tenant_id,
             FailedSignIn.username == self.failure.username,
@@ -63,10 +64,10 @@ class Try:
         session.execute(delete(FailedSignIn).where(*mistakes))
 
 
-def begin_try(session: Session, tenant_id: str, username: str) -> Try | Wait:
-    """Count a try with this name from this browser, or say how long to wait (commits).
+def begin_attempt(session: Session, tenant_id: str, username: str) -> Attempt | Wait:
+    """Count an attempt for this name in this browser, or return how long to wait (commits).
 
-    Tries are counted one after the other, before the password is looked at, so that many at once are no way around.
+    Attempts are counted one at a time, before the password is checked, so that parallel ones can't evade the limit.
     """
     database.lock_table(session, FailedSignIn)
     address, moment = (request.remote_addr or "")[:64], now()
@@ -89,29 +90,29 @@ def begin_try(session: Session, tenant_id: str, username: str) -> Try | Wait:
     )
     session.add(failure)
     session.commit()
-    return Try(failure)
+    return Attempt(failure)
 
 
 def _wait(session: Session, moment: datetime, budget: tuple[int, list[ColumnElement[bool]]]) -> timedelta:
-    """How long until the next try, by the failures that a budget counts: 1, 2, 4 … seconds after the last."""
-    most, counted = budget
+    """How long until the next attempt, by the failures that a budget counts: 1, 2, 4 … seconds after the last."""
+    free, counted = budget
     number, last = session.execute(
         select(func.count(), func.max(FailedSignIn.at)).where(FailedSignIn.at > moment - WITHIN, *counted)
     ).one()
-    if number == 0 or number < most:
+    if number == 0 or number < free:
         return timedelta()
-    pause = min(LONGEST_WAIT, timedelta(seconds=2 ** min(number - most, 10)))
+    pause = min(LONGEST_WAIT, timedelta(seconds=2 ** min(number - free, 10)))
     return last + pause - moment
 
 
 def failures(session: Session, moment: datetime) -> int:
-    """How many have failed in all within `WITHIN`."""
+    """How many sign-ins have failed within `WITHIN`, for all names and addresses."""
     counted = select(func.count()).select_from(FailedSignIn).where(FailedSignIn.at > moment - WITHIN)
     return session.scalar(counted) or 0
 
 
 def _alarm(session: Session, moment: datetime) -> int:
-    """How many have failed in all; each thousand of them is logged."""
+    """Log every thousandth failure; return how many there are (`failures`)."""
     total = failures(session, moment)
     if total and total % OF_ALL == 0:
         _log.warning("%d sign-ins failed within %d minutes", total, WITHIN.total_seconds() // 60)
@@ -119,7 +120,7 @@ def _alarm(session: Session, moment: datetime) -> int:
 
 
 def _browser_known_for(session: Session, tenant_id: str, username: str) -> str | None:
-    """The digest of this browser's cookie, if a person of that name has signed in with it."""
+    """The digest of this browser's cookie if the person of that name has signed in with it before, else None."""
     cookie = request.cookies.get(COOKIE)
     if not cookie:
         return None
@@ -136,7 +137,7 @@ def _browser_known_for(session: Session, tenant_id: str, username: str) -> str |
 
 
 def remember_browser(session: Session, response: Response, person: Person) -> None:
-    """Let this browser keep a budget of its own for the person who has just signed in."""
+    """Give this browser its own budget for the person who has just signed in."""
     cookie = request.cookies.get(COOKIE) or secrets.token_urlsafe(32)
     known = session.get(KnownBrowser, (digest(cookie), person.id))
     if known is None:

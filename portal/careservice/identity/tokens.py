@@ -24,7 +24,7 @@ _LOGOUT_TYPE = "logout+jwt"
 
 
 class InvalidToken(Exception):
-    """The token isn't one of ours, or no longer good."""
+    """The token wasn't issued here, or is no longer valid."""
 
 
 def access_token(
@@ -51,7 +51,7 @@ def access_token(
             "grant": grant.id,
         }
         if grant.auth_time:
-            # The sign-in's, in refreshed tokens too (RFC 9068 §2.2.1).
+            # When the person signed in, in refreshed tokens too (RFC 9068 §2.2.1).
             claims["auth_time"] = _seconds(grant.auth_time)
     return _sign(session, claims, _ACCESS_TYPE)
 
@@ -99,7 +99,7 @@ def logout_token(session: Session, client: Client, sub: str, sid: str) -> str:
 
 
 def claims_of(person: Person, scope: str) -> dict[str, Any]:
-    """What the scopes tell of a person (OpenID Connect Core §5.4; `tenantid` and `role` are this service's)."""
+    """The claims about a person that the scopes allow (OpenID Connect Core §5.4; `tenantid`, `role` are our own)."""
     scopes = scope.split()
     claims: dict[str, Any] = {"sub": person.id, "tenantid": person.tenant_id}
     if "profile" in scopes:
@@ -118,10 +118,10 @@ def claims_of(person: Person, scope: str) -> dict[str, Any]:
 
 
 def verify_access_token(session: Session, token: str, scope: str | None = AUDIENCE) -> dict[str, Any]:
-    """The claims of an access token that is good for `scope` (any scope when None); raises InvalidToken.
+    """The claims of an access token that is valid for `scope` (any scope if None); raises InvalidToken.
 
-    Good is: our signature, type `at+jwt`, issuer, audience and time (RFC 9068 §4), neither the token nor the
-    sign-in that it came of revoked, and a person's account in use. `role` is what the account has now.
+    Checks signature, type `at+jwt`, issuer, audience and expiry (RFC 9068 §4), that neither the token nor its
+    grant is revoked, and that the person's account is active. `role` is what the account has now.
     """
     claims = _read(session, token, _ACCESS_TYPE)
     if (
@@ -137,12 +137,12 @@ def verify_access_token(session: Session, token: str, scope: str | None = AUDIEN
 
 
 def id_token_claims(session: Session, token: str) -> dict[str, Any]:
-    """The claims of an ID token of ours, an expired one's too (RP-Initiated Logout §4); raises InvalidToken."""
+    """The claims of an ID token issued here, even an expired one (RP-Initiated Logout §4); raises InvalidToken."""
     return _read(session, token, _ID_TYPE)
 
 
 def _read(session: Session, token: str, kind: str) -> dict[str, Any]:
-    """What we signed ourselves can be relied on to have its claims; the type tells one sort from the other."""
+    """The claims of a token signed here, expired or not; `kind` is the `typ` that tells kinds of tokens apart."""
     try:
         decoded = jwt.decode(token, verification_keys(session), algorithms=[ALGORITHM])
     except (JoseError, ValueError) as error:
@@ -154,7 +154,7 @@ def _read(session: Session, token: str, kind: str) -> dict[str, Any]:
 
 
 def _roles_now(session: Session, grant_id: str) -> list[str]:
-    """The roles of the account that a live grant was made to; raises InvalidToken where it is no longer in use."""
+    """The current roles of a grant's account; raises InvalidToken if the grant is revoked or the account inactive."""
     roles = session.scalar(
         select(Person.roles)
         .join(Grant, Grant.person_id == Person.id)

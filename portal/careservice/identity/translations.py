@@ -1,4 +1,4 @@
-"""The texts of the identity server's pages, in the languages that the clinics speak."""
+"""The texts of the identity server's pages, translated."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
     "coordinator": ("coordinación", "تنسيق"),
     "admin": ("administración", "إدارة"),
 }
-"""In English, and in the order of the other languages."""
+"""By the English text, in the order of the other `LANGUAGES`."""
 
 
 def choose_language(wanted: str) -> str:
-    """Choose the page's language: the first of `wanted` (OpenID Connect Core §3.1.2.1, ui_locales), else the browser's."""
+    """Set and return the page's language: the first supported of `wanted` (`ui_locales`), else the browser's."""
     asked = [*wanted.split(), *request.accept_languages.values()]
     g.language = next((tag[:2].lower() for tag in asked if tag[:2].lower() in LANGUAGES), LANGUAGES[0])
     return g.language
@@ -83,6 +83,6 @@ def choose_language(wanted: str) -> str:
 
 def translate(text: str, **values: object) -> str:
     """Return the text in the page's language, with `%(name)s` filled in."""
-    place = LANGUAGES.index(g.language)
-    translated = TRANSLATIONS[text][place - 1] if place and text in TRANSLATIONS else text
+    index = LANGUAGES.index(g.language)
+    translated = TRANSLATIONS[text][index - 1] if index and text in TRANSLATIONS else text
     return translated % values if values else translated
