@@ -1,4 +1,4 @@
-"""Who calls: the bearer token made into a `Caller`, and the clinic that the call is about."""
+"""The caller of a request, by its bearer token, and the clinic that the request is about."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from portal.careservice.identity.tokens import InvalidToken, verify_access_token
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """A person at a clinic or, without a `sub`, a server of the clinic's."""
+    """A person at a clinic or, without a `sub`, one of the clinic's servers."""
 
     sub: str | None
     client_id: str
@@ -51,7 +51,7 @@ class Caller:
 
     @property
     def owner(self) -> str:
-        """Whose idempotency keys the call's are."""
+        """The owner of the request's idempotency key."""
         return f"person:{self.sub}" if self.sub else f"client:{self.client_id}@{self.tenant_id}"
 
     def may(self, act: Act) -> bool:
@@ -59,13 +59,13 @@ class Caller:
         return act in SERVICE_CLIENTS if self.sub is None else allows(act, self.roles)
 
     def require_sign_in_within(self, max_age: timedelta) -> None:
-        """Ask for a new sign-in where the person's last is longer ago than `max_age`, or nobody knows when."""
+        """Raise SignInTooOld if the person signed in longer ago than `max_age`, or at an unknown time."""
         if self.auth_time is None or now() - self.auth_time > max_age:
             raise SignInTooOld(max_age)
 
 
 def identify(session: Session) -> Caller:
-    """The caller of this request, by its bearer token and `__tenant`."""
+    """The caller of this request, by its bearer token and `__tenant`; raises NotSignedIn or NotPermitted."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.casefold() != "bearer" or not token.strip():
         raise NotSignedIn
@@ -93,7 +93,7 @@ def _clinic(session: Session, own: str | None, client_id: str) -> str:
             raise NotPermitted
         return own
     if "\0" in asked:
-        raise NotPermitted  # PostgreSQL can't even look for it
+        raise NotPermitted  # PostgreSQL refuses text with NUL in it
     found = session.scalar(select(Tenant.id).where(or_(Tenant.id == asked, Tenant.name == asked)))
     if found is None:
         raise NotPermitted

@@ -10,7 +10,7 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import AuditedRecord, shown
+from portal.careservice.api.records import AuditedRecord, as_record
 from portal.careservice.domain import cases
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.cases import CareCase, CaseChange
@@ -42,7 +42,7 @@ class CaseRecord(AuditedRecord, kw_only=True):
 @api.put("/api/care/cases/<case_id>")
 @endpoint(Act.UPDATE_CASE, MODULE)
 def update_case(caller: Caller, case_id: str) -> CaseRecord:
-    """The case as changed."""
+    """The updated case."""
     session = database.session()
     case = cases.find(session, caller.actor, case_id)
     change, stamp = payload.stamped(CaseChange)
@@ -53,7 +53,7 @@ def update_case(caller: Caller, case_id: str) -> CaseRecord:
 
 def case_record(case: CareCase, actor: Actor) -> CaseRecord:
     """The case as `actor` may see it."""
-    record = shown(case, CaseRecord)
+    record = as_record(case, CaseRecord)
     if not actor.is_staff:
         record.diagnosis = record.notes = msgspec.UNSET
     return record

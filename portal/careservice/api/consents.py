@@ -11,8 +11,8 @@ from portal.careservice import clock, database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.paging import Page, containing, cut
-from portal.careservice.api.records import AuditedRecord, Record, shown
+from portal.careservice.api.paging import Page, filtered, paginate
+from portal.careservice.api.records import AuditedRecord, Record, as_record
 from portal.careservice.domain.consents import creation, forms, signing, withdrawal
 from portal.careservice.domain.consents.content import Clause, Statement
 from portal.careservice.domain.consents.creation import NewForm
@@ -55,8 +55,8 @@ class SignatureRecord(Record, kw_only=True):
 class ConsentFormRecord(AuditedRecord, kw_only=True):
     """A consent form; lists leave its `body` out.
 
-    `embryoStorageIds` (the embryos that it is about) and `disposition` (what it decides of them) are left out
-    where the form has none, and are part of what `contentHash` covers where it has. `seal`, on Signed forms, is
+    `embryoStorageIds` (the embryos that it is about) and `disposition` (what it decides about them) are left out
+    if the form has none; otherwise `contentHash` covers them. `seal`, on Signed forms, is
     the SHA-256 of the canonical JSON of `{id, version, patientId, contentHash, signatures[{role, personId, name,
     signedAt, method}]}`: it lets two copies be compared.
     """
@@ -118,7 +118,7 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
     """The forms that the caller may see, by PatientId, CaseId, EpisodeId, Status and Filter."""
     query = payload.query()
     moment = clock.now()
-    # That a form's patient is its clinic's goes without saying, but not for the database, which would read them all.
+    # Forms belong to their patient's clinic, but the database doesn't know that and would read every clinic's patients.
     chosen = (
         forms.visible(caller.actor).join(ConsentForm.patient).where(Patient.tenant_id == caller.tenant_id)
     )
@@ -135,9 +135,9 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
         chosen = chosen.where(forms.status_column(moment) == status.value)
     searched = (ConsentForm.title, ConsentForm.kind, Patient.first_name, Patient.last_name)
     if caller.is_staff:
-        searched = (*searched, Patient.mrn)  # a guess that finds would tell it
-    chosen = containing(chosen, query, searched)
-    total, found = cut(
+        searched = (*searched, Patient.mrn)  # a match would reveal it
+    chosen = filtered(chosen, query, searched)
+    total, found = paginate(
         database.session(),
         query,
         forms.without_body(forms.with_people(chosen)),
@@ -150,7 +150,7 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
 @api.post("/api/care/consent-forms")
 @endpoint(Act.CREATE_CONSENT, MODULE, idempotent=True)
 def create_consent_form(caller: Caller) -> ConsentFormRecord:
-    """A new form, sent to its signers at once."""
+    """A new form, immediately sent to its signers."""
     new = payload.body(NewForm)
     new.expires_at = payload.utc(new.expires_at)
     new.embryo_storage_ids = [
@@ -164,12 +164,12 @@ def create_consent_form(caller: Caller) -> ConsentFormRecord:
 @api.get("/api/care/consent-forms/<form_id>")
 @endpoint(Act.READ_CONSENTS, MODULE)
 def get_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
-    """One form, whole."""
+    """One form, with its body."""
     return _record(forms.find(database.session(), caller.actor, form_id))
 
 
 @api.post("/api/care/consent-forms/<form_id>/sign")
-@endpoint(Act.SIGN_CONSENT, MODULE, idempotent=True, asks_age=False)
+@endpoint(Act.SIGN_CONSENT, MODULE, idempotent=True, checks_sign_in_age=False)
 def sign_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """The form with the caller's signature."""
     session = database.session()
@@ -183,7 +183,7 @@ def sign_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
 @api.post("/api/care/consent-forms/<form_id>/revoke")
 @endpoint(Act.REVOKE_CONSENT, MODULE, idempotent=True)
 def revoke_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
-    """The form withdrawn."""
+    """The withdrawn form."""
     session = database.session()
     form = forms.find(session, caller.actor, form_id)
     revocation, stamp = payload.stamped(Revocation)
@@ -210,9 +210,9 @@ def _record(form: ConsentForm, *, with_body: bool = True) -> ConsentFormRecord:
         status=form.status_at(clock.now()),
         body=form.body if with_body else msgspec.UNSET,
         statements=form.statements,
-        required_signers=[shown(signer, SignerRecord) for signer in form.required_signers],
+        required_signers=[as_record(signer, SignerRecord) for signer in form.required_signers],
         signing_order=form.signing_order,
-        signatures=[shown(signature, SignatureRecord) for signature in form.signatures],
+        signatures=[as_record(signature, SignatureRecord) for signature in form.signatures],
         content_hash=form.content_hash,
         file_id=form.file_id,
         sent_at=form.sent_at,

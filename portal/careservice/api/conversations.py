@@ -1,4 +1,4 @@
-"""Messaging: conversations, and archiving and restoring for oneself (care API specification §4)."""
+"""Messaging: list conversations, archive and restore them for the caller (care API specification §4)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.paging import Page, cut
-from portal.careservice.api.records import Record, shown
+from portal.careservice.api.paging import Page, paginate
+from portal.careservice.api.records import Record, as_record
 from portal.careservice.domain import conversations
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.conversations import Conversation, Message, MessageState
@@ -34,9 +34,9 @@ class AttachmentRecord(Record, kw_only=True):
 
 
 class MessageRecord(Record, kw_only=True):
-    """A message as one person has it; `readAt` is null while it is unread by them.
+    """A message as one person sees it; `readAt` is null until they have read it.
 
-    `senderVerified` is false where an e-mail may not be from whom it says, null where that isn't asked.
+    `senderVerified` is false if an e-mail may not come from its stated sender, null if that isn't checked.
     """
 
     id: str
@@ -54,7 +54,7 @@ class MessageRecord(Record, kw_only=True):
 
 
 class ParticipantRecord(Record, kw_only=True):
-    """Somebody who takes part; `id` is the person's `sub`."""
+    """A participant; `id` is the person's `sub`."""
 
     id: str
     name: str
@@ -69,7 +69,7 @@ class ReplyAddress(Record, kw_only=True):
 
 
 class ConversationRecord(Record, kw_only=True):
-    """A conversation as one person has it, with its newest messages, the oldest of them first."""
+    """A conversation as one person sees it, with its newest messages, the oldest of them first."""
 
     id: str
     subject: str
@@ -92,7 +92,7 @@ class ToArchive(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ArchivedCount(Record, kw_only=True):
-    """How many of the conversations named are archived now."""
+    """How many of the named conversations are archived now."""
 
     archived_count: int
 
@@ -107,14 +107,14 @@ SORTABLE = {
 @api.get("/api/messaging/getconversations")
 @endpoint(Act.USE_MESSAGES, MODULE)
 def list_conversations(caller: Caller) -> Page[ConversationRecord]:
-    """The caller's conversations, the newest first; archived ones only with IncludeArchived."""
+    """The caller's conversations, newest first; archived ones only with IncludeArchived."""
     session, query, actor = database.session(), payload.query(), caller.actor
     chosen = conversations.visible(session, actor)
     if not query.flag("IncludeArchived"):
         chosen = chosen.where(~conversations.is_archived(actor))
     for word in (query.text("Filter") or "").split()[:10]:
         chosen = chosen.where(conversations.mentions(caller.tenant_id, word))
-    total, found = cut(
+    total, found = paginate(
         session,
         query,
         chosen.options(selectinload(Conversation.participants)),
@@ -127,7 +127,7 @@ def list_conversations(caller: Caller) -> Page[ConversationRecord]:
 @api.post("/api/messaging/archive")
 @endpoint(Act.USE_MESSAGES, MODULE)
 def archive_conversations(caller: Caller) -> ArchivedCount:
-    """Archive conversations for the caller alone."""
+    """Archive conversations for the caller only."""
     ids = payload.body(ToArchive).conversation_ids
     wanted = [payload.identifier(given, f"conversationIds[{index}]") for index, given in enumerate(ids)]
     return ArchivedCount(archived_count=conversations.archive(database.session(), caller.actor, wanted))
@@ -136,14 +136,14 @@ def archive_conversations(caller: Caller) -> ArchivedCount:
 @api.post("/api/app/messaging/archive-message/<message_id>")
 @endpoint(Act.USE_MESSAGES, MODULE)
 def archive_message(caller: Caller, message_id: str) -> MessageRecord:
-    """Archive a message for the caller alone."""
+    """Archive a message for the caller only."""
     return _set_archived(caller, message_id, archived=True)
 
 
 @api.post("/api/app/messaging/restore-message/<message_id>")
 @endpoint(Act.USE_MESSAGES, MODULE)
 def restore_message(caller: Caller, message_id: str) -> MessageRecord:
-    """Bring a message back for the caller alone."""
+    """Restore a message for the caller only."""
     return _set_archived(caller, message_id, archived=False)
 
 
@@ -203,8 +203,8 @@ def _message(actor: Actor, message: Message, state: MessageState | None) -> Mess
         channel=message.channel,
         body=message.body,
         sent_at=message.sent_at,
-        # What one's own side sent was never unread.
+        # Messages from the caller's own side are never unread.
         read_at=read_at if conversations.is_towards(message, actor) else message.sent_at,
         is_archived=state is not None and state.archived_at is not None,
-        attachments=[shown(attachment, AttachmentRecord) for attachment in message.attachments],
+        attachments=[as_record(attachment, AttachmentRecord) for attachment in message.attachments],
     )

@@ -12,14 +12,14 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import AuditedRecord, Record, shown
+from portal.careservice.api.records import AuditedRecord, Record, as_record
 from portal.careservice.domain import documents
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.rules import Invalid
 
 
 class DirectoryRecord(AuditedRecord, kw_only=True):
-    """A folder, after it was moved."""
+    """A moved folder."""
 
     id: str
     parent_id: str | None
@@ -27,7 +27,7 @@ class DirectoryRecord(AuditedRecord, kw_only=True):
 
 
 class Move(msgspec.Struct, rename="camel", kw_only=True):
-    """Which folder goes where; without a new parent it goes to the root."""
+    """Which folder to move into which; without a new parent, to the root."""
 
     id: payload.GivenId
     new_parent_id: payload.GivenId | None
@@ -56,7 +56,7 @@ class FileRecord(Record, kw_only=True):
 @api.post("/api/document-management/directory-descriptor/move")
 @endpoint(Act.MOVE_DIRECTORY, "DocumentManagement")
 def move_directory(caller: Caller) -> DirectoryRecord:
-    """The folder in its new place."""
+    """The moved folder."""
     session = database.session()
     move, stamp = payload.stamped(Move)
     directory = documents.move(
@@ -67,7 +67,7 @@ def move_directory(caller: Caller) -> DirectoryRecord:
         stamp,
     )
     session.flush()
-    return shown(directory, DirectoryRecord)
+    return as_record(directory, DirectoryRecord)
 
 
 @api.get("/api/file-management/file-descriptor/content")

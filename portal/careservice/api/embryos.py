@@ -10,7 +10,7 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import Record, shown
+from portal.careservice.api.records import Record, as_record
 from portal.careservice.domain import embryo_changes, embryos, pgt_results
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.embryo_changes import EmbryoChange
@@ -23,11 +23,11 @@ MODULE = "EmbryoStorage"
 
 
 class EmbryoRecord(Record, kw_only=True):
-    """An embryo in storage; patients aren't told where it lies.
+    """An embryo in storage.
 
-    They get no `notes`, and `pgtResultId` once that result is released; until then, as without one, it is left out.
-    Who reaches the embryo as a signer alone gets `id`, `patientId`, `embryoCode`, `status` and `disposition`; all else
-    is left out.
+    Patients get a null `location`, no `notes`, and `pgtResultId` only once that result is released. Those who have
+    access only as a signer of a form get `id`, `patientId`, `embryoCode`, `status` and `disposition`; everything
+    else is left out.
     """
 
     id: str
@@ -57,9 +57,9 @@ class EmbryoRecord(Record, kw_only=True):
 
 
 @api.put("/api/care/embryo-storage/<embryo_id>")
-@endpoint(Act.UPDATE_EMBRYO, MODULE, asks_age=False)
+@endpoint(Act.UPDATE_EMBRYO, MODULE, checks_sign_in_age=False)
 def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
-    """The embryo as changed; patients change its disposition alone, former partners take back what they signed."""
+    """The updated embryo; patients may change its disposition, former partners may take back what they signed."""
     session = database.session()
     embryo = embryos.find(session, caller.actor, embryo_id)
     change, stamp = payload.stamped(EmbryoChange)
@@ -76,7 +76,7 @@ def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
 
 
 def _for_a_signer(embryo: EmbryoStorage) -> EmbryoRecord:
-    """What somebody gets of the embryo of whom only a form that they sign names it."""
+    """The embryo for somebody whose only access to it is a form that they sign."""
     return EmbryoRecord(
         id=embryo.id,
         patient_id=embryo.patient_id,
@@ -87,8 +87,8 @@ def _for_a_signer(embryo: EmbryoStorage) -> EmbryoRecord:
 
 
 def embryo_record(embryo: EmbryoStorage, actor: Actor, result: PgtResult | None) -> EmbryoRecord:
-    """The embryo as `actor` may see it; `result` is the one of its genetic test, if there is one."""
-    record = shown(embryo, EmbryoRecord)
+    """The embryo as `actor` may see it; `result` is that of its genetic test, if there is one."""
+    record = as_record(embryo, EmbryoRecord)
     if not actor.is_staff:
         record.location = None
         record.notes = msgspec.UNSET

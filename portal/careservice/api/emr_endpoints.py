@@ -14,5 +14,5 @@ MODULE = "EmrEndpointConfig"
 @api.delete("/api/emr-integration/endpoints/<endpoint_id>")
 @endpoint(Act.DELETE_EMR_ENDPOINT, MODULE)
 def delete_emr_endpoint(caller: Caller, endpoint_id: str) -> None:
-    """204; a second time 404."""
+    """204; 404 if it is already deleted."""
     emr_endpoints.remove(database.session(), caller.actor, endpoint_id)

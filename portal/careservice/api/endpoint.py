@@ -1,8 +1,8 @@
-"""What every endpoint does before and after its own work: one decorator.
+"""The decorator that does what all endpoints have in common.
 
-Before: the token, the clinic, the permission, whether the clinic uses this part of the service, the form of
-the ids, an answer kept for this idempotency key, and whether the sign-in is fresh enough. After: changes
-flushed so that a conflict shows as one, JSON, and for reads a strong ETag with 304.
+Before the handler it checks the token, the clinic, the permission, whether the clinic uses this module, the format
+of ids, the idempotency key (for which it may have a stored answer) and the age of the sign-in. After it, changes
+are flushed, so that a conflict is reported as one; the result becomes JSON, and reads get a strong ETag and 304.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ errors.handle(api)
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What an endpoint said of itself; `answers` is what its function returns."""
+    """An endpoint's declaration; `answers` is the return type of its handler."""
 
     act: Act
     module: str
@@ -50,17 +50,17 @@ class Declared:
 
 
 declared: dict[str, Declared] = {}
-"""By name of the function; the OpenAPI document is made from it."""
+"""By the handler's name; the OpenAPI document is made from it."""
 
 
 def endpoint(
-    act: Act, module: str, *, idempotent: bool = False, asks_age: bool = True, cache: str = _READ
+    act: Act, module: str, *, idempotent: bool = False, checks_sign_in_age: bool = True, cache: str = _READ
 ) -> Callable[[Callable[Concatenate[Caller, P], Answer]], Callable[P, Response]]:
-    """Let a function answer requests that a `Caller` with permission for `act` makes.
+    """Make a function the handler of requests by callers who are permitted to `act`.
 
-    `module` is the resource's group in the care API specification, for clinics that don't use it. A function
-    that asks for a fresh sign-in itself says `asks_age=False`. What it returns is the body, a whole response,
-    or None for 204.
+    `module` is the resource's group in the care API specification, which a clinic may have switched off.
+    `checks_sign_in_age=False` is for handlers that check the age of the sign-in themselves. A handler returns the
+    body, a complete response, or None for 204.
     """
 
     def decorate(handler: Callable[Concatenate[Caller, P], Answer]) -> Callable[P, Response]:
@@ -82,19 +82,19 @@ def endpoint(
             for name in kwargs:
                 kwargs[name] = identifier(str(kwargs[name]), _camel(name))
 
-            def act_now() -> Response:
-                if asks_age and act in MAX_AGE:
+            def perform() -> Response:
+                if checks_sign_in_age and act in MAX_AGE:
                     caller.require_sign_in_within(MAX_AGE[act])
                 return _respond(handler(caller, *args, **kwargs), cache)
 
             if not idempotent or "Idempotency-Key" not in request.headers:
-                return act_now()
-            mark = _mark(caller)
-            kept = idempotency.recall(session, mark)
+                return perform()
+            pending = _kept_answer(caller)
+            kept = idempotency.recall(session, pending)
             if kept is not None:
                 return _json(kept)
-            response = act_now()
-            mark.answer = response.get_data()
+            response = perform()
+            pending.answer = response.get_data()
             session.flush()
             return response
 
@@ -124,10 +124,10 @@ def _json(body: bytes) -> Response:
     return response
 
 
-def _mark(caller: Caller) -> idempotency.KeptAnswer:
+def _kept_answer(caller: Caller) -> idempotency.KeptAnswer:
     key = request.headers["Idempotency-Key"]
     if not _KEY.match(key):
-        raise Invalid("A key is 1 to 200 visible ASCII characters.", "Idempotency-Key")
+        raise Invalid("A key has to be 1 to 200 visible ASCII characters.", "Idempotency-Key")
     return idempotency.KeptAnswer(
         owner=caller.owner,
         method=request.method,
@@ -143,12 +143,12 @@ def _camel(name: str) -> str:
 
 
 @api.before_app_request
-def _correlate() -> None:
+def _set_correlation_id() -> None:
     given = request.headers.get("X-Correlation-Id", "")
     g.correlation_id = given if _CORRELATION.match(given) else new_id()
 
 
 @api.after_app_request
-def _say_correlation(response: Response) -> Response:
+def _return_correlation_id(response: Response) -> Response:
     response.headers["X-Correlation-Id"] = g.get("correlation_id", "")
     return response

@@ -15,7 +15,7 @@ from portal.careservice.api.embryos import EmbryoRecord, embryo_record
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.patients import PatientRecord, patient_record
 from portal.careservice.api.protocols import ProtocolRecord
-from portal.careservice.api.records import Record, shown
+from portal.careservice.api.records import Record, as_record
 from portal.careservice.api.relationships import RelationshipRecord
 from portal.careservice.domain import conversations, documents, episodes, pgt_results, protocols, sharing
 from portal.careservice.domain.actor import Actor
@@ -41,7 +41,7 @@ MODULE = "PatientPortal"
 
 
 class PgtSummary(Record, kw_only=True):
-    """How far an embryo's genetic test has come."""
+    """The state of an embryo's genetic test."""
 
     id: str
     embryo_code: str
@@ -74,7 +74,7 @@ class MonitoringRecord(Record, kw_only=True):
 
 
 class TimelineRecord(Record, kw_only=True):
-    """Something that happened."""
+    """An event in the course of treatment."""
 
     id: str
     kind: str
@@ -86,7 +86,7 @@ class TimelineRecord(Record, kw_only=True):
 
 
 class AppointmentRecord(Record, kw_only=True):
-    """A time to come to the clinic."""
+    """An appointment at the clinic."""
 
     id: str
     kind: str
@@ -99,7 +99,7 @@ class AppointmentRecord(Record, kw_only=True):
 
 
 class CareTeamRecord(Record, kw_only=True):
-    """Somebody who looks after the patient."""
+    """A member of the care team."""
 
     physician_id: str
     name: str
@@ -107,7 +107,7 @@ class CareTeamRecord(Record, kw_only=True):
 
 
 class AlertRecord(Record, kw_only=True):
-    """Something to be seen first."""
+    """Something that should be seen first."""
 
     severity: Severity
     text: str
@@ -122,7 +122,7 @@ class Documents(Record, kw_only=True):
 
 
 class EpisodeRecord(Record, kw_only=True):
-    """One cycle of treatment and all that belongs to it, as the caller may see it."""
+    """One treatment cycle with everything that belongs to it, as far as the caller may see it."""
 
     id: str
     number: str
@@ -170,22 +170,23 @@ def get_episode(caller: Caller, episode_id: str) -> EpisodeRecord:
         partner=patient_record(episode.partner, actor) if episode.partner else None,
         relationships=_relationships(session, actor, episode),
         case=case_record(episode.case, actor),
-        protocol=shown(protocol, ProtocolRecord) if protocol else None,
+        protocol=as_record(protocol, ProtocolRecord) if protocol else None,
         embryos=embryos,
         pgt_results=results,
         consent_forms=_consent_forms(session, actor, episode),
-        monitoring=[shown(day, MonitoringRecord) for day in episode.monitoring],
-        timeline=[shown(event, TimelineRecord) for event in episode.timeline],
-        appointments=[shown(appointment, AppointmentRecord) for appointment in episode.appointments],
-        care_team=[shown(member, CareTeamRecord) for member in episode.care_team],
+        monitoring=[as_record(day, MonitoringRecord) for day in episode.monitoring],
+        timeline=[as_record(event, TimelineRecord) for event in episode.timeline],
+        appointments=[as_record(appointment, AppointmentRecord) for appointment in episode.appointments],
+        care_team=[as_record(member, CareTeamRecord) for member in episode.care_team],
         documents=Documents(
             directories=[
-                shown(directory, FolderRecord) for directory in documents.directories_of(session, episode.id)
+                as_record(directory, FolderRecord)
+                for directory in documents.directories_of(session, episode.id)
             ],
-            files=[shown(file, FileRecord) for file in documents.files_of(session, actor, episode.id)],
+            files=[as_record(file, FileRecord) for file in documents.files_of(session, actor, episode.id)],
         ),
         conversation_ids=conversations.ids_of_episode(session, actor, episode.id),
-        alerts=[shown(alert, AlertRecord) for alert in episode.alerts],
+        alerts=[as_record(alert, AlertRecord) for alert in episode.alerts],
     )
 
 
@@ -203,7 +204,7 @@ def _embryos(session: Session, actor: Actor, episode: Episode) -> tuple[list[Emb
     )
     return (
         [embryo_record(embryo, actor, by_id.get(embryo.pgt_result_id or "")) for embryo in embryos],
-        [shown(result, PgtSummary) for result in results if pgt_results.is_visible(result, actor)],
+        [as_record(result, PgtSummary) for result in results if pgt_results.is_visible(result, actor)],
     )
 
 
@@ -221,7 +222,7 @@ def _consent_forms(session: Session, actor: Actor, episode: Episode) -> list[Con
 
 
 def _relationships(session: Session, actor: Actor, episode: Episode) -> list[RelationshipRecord]:
-    """Those of the couple; patients see the ones that they are part of, nobody else's emergency contacts."""
+    """The couple's relationships; patients see only those that they are part of, and so not their partner's others."""
     couple = [person for person in (episode.patient_id, episode.partner_id) if person]
     chosen = select(Relationship).where(
         or_(Relationship.patient_id.in_(couple), Relationship.related_patient_id.in_(couple))
@@ -232,4 +233,4 @@ def _relationships(session: Session, actor: Actor, episode: Episode) -> list[Rel
             or_(Relationship.patient_id.in_(mine), Relationship.related_patient_id.in_(mine))
         )
     found = session.scalars(chosen.order_by(Relationship.related_name, Relationship.id))
-    return [shown(relationship, RelationshipRecord) for relationship in found]
+    return [as_record(relationship, RelationshipRecord) for relationship in found]

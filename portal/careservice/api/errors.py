@@ -1,6 +1,6 @@
-"""How the API says no: ABP's error body, with none but the documented codes (care API specification §7).
+"""The API's error responses: ABP's error body, with only the documented codes (care API specification §7).
 
-An empty 401 or 403 says that the token or the permission is missing; a 403 with a code says which rule refused.
+An empty 401 or 403 means that the token or the permission is missing; a 403 with a code names the rule that refused.
 A 401 whose challenge is `insufficient_user_authentication` asks for a fresh sign-in (RFC 9470).
 """
 
@@ -22,11 +22,11 @@ _API = re.compile(r"^/api/")
 
 
 class NotSignedIn(Exception):
-    """No token, or none that is good."""
+    """The request has no valid token."""
 
 
 class SignInTooOld(Exception):
-    """The act asks for a sign-in that is no older than `max_age` (RFC 9470)."""
+    """The act needs a sign-in that is no older than `max_age` (RFC 9470)."""
 
     def __init__(self, max_age: timedelta) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class SignInTooOld(Exception):
 
 
 class NotPermitted(Exception):
-    """The token's roles don't allow the act, or it is another clinic's."""
+    """The token's roles don't allow the act, or the token is another clinic's."""
 
 
 class ValidationError(msgspec.Struct, rename="camel", kw_only=True):
@@ -45,7 +45,7 @@ class ValidationError(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Error(msgspec.Struct, rename="camel", kw_only=True):
-    """What went wrong, in ABP's shape."""
+    """An error in ABP's format."""
 
     code: str | None = None
     message: str
@@ -55,13 +55,13 @@ class Error(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ErrorBody(msgspec.Struct, kw_only=True):
-    """The body of every answer that isn't empty and isn't good."""
+    """The body of every error response that isn't empty."""
 
     error: Error
 
 
 def handle(blueprint: Blueprint) -> None:
-    """Let `blueprint` answer every failure of its endpoints."""
+    """Register the handlers of every failure of `blueprint`'s endpoints."""
     blueprint.register_error_handler(NotSignedIn, _not_signed_in)
     blueprint.register_error_handler(SignInTooOld, _sign_in_too_old)
     blueprint.register_error_handler(NotPermitted, _not_permitted)
@@ -104,8 +104,8 @@ def _busy(error: Busy) -> Response:
 
 
 def _invalid(error: Invalid) -> Response:
-    wrong = ValidationError(message=error.message, members=list(error.members))
-    return _answer(400, "Invalid", validation_errors=[wrong])
+    fault = ValidationError(message=error.message, members=list(error.members))
+    return _answer(400, "Invalid", validation_errors=[fault])
 
 
 def _not_there(_error: NotThere) -> Response:

@@ -12,8 +12,8 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.paging import containing, cut
-from portal.careservice.api.records import AuditedRecord, Record, shown
+from portal.careservice.api.paging import filtered, paginate
+from portal.careservice.api.records import AuditedRecord, Record, as_record
 from portal.careservice.domain import notifications
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.enumerations import Severity
@@ -46,7 +46,7 @@ class NotificationRecord(Record, kw_only=True):
 
 
 class NotificationPage(Record, kw_only=True):
-    """Part of the caller's notifications; `unreadCount` is of all of them."""
+    """One page of the caller's notifications; `unreadCount` counts all of them."""
 
     total_count: int
     unread_count: int
@@ -54,7 +54,7 @@ class NotificationPage(Record, kw_only=True):
 
 
 class SetRead(msgspec.Struct, rename="camel", kw_only=True):
-    """Which notifications (some, or all) to set read or unread."""
+    """Which notifications (some, or all) to mark as read or unread."""
 
     is_read: bool
     ids: Annotated[list[payload.GivenId], msgspec.Meta(max_length=1000)] | None = None
@@ -69,7 +69,7 @@ class Counts(Record, kw_only=True):
 
 
 class SettingsRecord(AuditedRecord, kw_only=True):
-    """By which channels the caller wants which kind of notification."""
+    """The channels by which the caller wants each kind of notification."""
 
     items: list[Preference]
     quiet_hours: QuietHours | None
@@ -96,7 +96,7 @@ SORTABLE = {
 @api.get("/api/app/notification")
 @endpoint(Act.USE_NOTIFICATIONS, MODULE)
 def list_notifications(caller: Caller) -> NotificationPage:
-    """The caller's notifications, the newest first, by IsRead, Type and Filter."""
+    """The caller's notifications, newest first, by IsRead, Type and Filter."""
     session, query, actor = database.session(), payload.query(), caller.actor
     chosen = select(Notification).where(
         Notification.tenant_id == actor.tenant_id, Notification.person_id == actor.person_id
@@ -106,28 +106,28 @@ def list_notifications(caller: Caller) -> NotificationPage:
         chosen = chosen.where(Notification.is_read.is_(is_read))
     if kind is not None:
         chosen = chosen.where(Notification.type == kind)
-    total, found = cut(
+    total, found = paginate(
         session,
         query,
-        containing(chosen, query, (Notification.title, Notification.body)),
+        filtered(chosen, query, (Notification.title, Notification.body)),
         sortable=SORTABLE,
         default=(Notification.creation_time.desc(), Notification.id),
     )
     return NotificationPage(
         total_count=total,
         unread_count=notifications.unread_count(session, actor),
-        items=[shown(notification, NotificationRecord) for notification in found],
+        items=[as_record(notification, NotificationRecord) for notification in found],
     )
 
 
 @api.put("/api/app/notification")
 @endpoint(Act.USE_NOTIFICATIONS, MODULE)
 def update_notifications(caller: Caller) -> Counts:
-    """Set notifications read or unread; reading one about a conversation reads its messages."""
+    """Mark notifications as read or unread; reading one about a conversation marks its messages as read."""
     session, actor = database.session(), caller.actor
     wanted = payload.body(SetRead)
     if wanted.all == (wanted.ids is not None):
-        raise Invalid("Either some ids or all.", "ids", "all")
+        raise Invalid("Give either ids or all.", "ids", "all")
     ids = (
         None
         if wanted.ids is None
@@ -141,14 +141,14 @@ def update_notifications(caller: Caller) -> Counts:
 @api.get("/api/app/notification/settings")
 @endpoint(Act.USE_NOTIFICATIONS, MODULE)
 def get_notification_settings(caller: Caller) -> SettingsRecord:
-    """The caller's choices, or what holds until there are some."""
+    """The caller's choices, or the defaults until they make some."""
     return _settings(caller.actor, notifications.settings_of(database.session(), caller.actor))
 
 
 @api.put("/api/app/notification/settings")
 @endpoint(Act.USE_NOTIFICATIONS, MODULE)
 def update_notification_settings(caller: Caller) -> SettingsRecord:
-    """The caller's choices as changed."""
+    """The caller's updated choices."""
     session = database.session()
     change, stamp = payload.stamped(SettingsChange)
     kept = notifications.change_settings(

@@ -1,4 +1,4 @@
-"""Lists: SkipCount, MaxResultCount, Sorting and Filter, answered as totalCount and items."""
+"""Paged lists: SkipCount, MaxResultCount, Sorting and Filter, answered as totalCount and items."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from portal.careservice.domain.rules import Invalid
 T = TypeVar("T")
 Sortable = Mapping[str, "InstrumentedAttribute[Any] | ColumnElement[Any]"]
 
-_MOST = 1000
-_FARTHEST = 2**31 - 1
+_MAX_COUNT = 1000
+_MAX_SKIP = 2**31 - 1
 
 
 class Page(msgspec.Struct, Generic[T], rename="camel", kw_only=True):
-    """Part of a list, and how long the whole is."""
+    """One page of a list, and the length of the whole list."""
 
     total_count: int
     items: list[T]
 
 
-def cut(
+def paginate(
     session: Session, query: Query, chosen: Select[T], *, sortable: Sortable, default: Sequence[Any]
 ) -> tuple[int, list[T]]:
-    """The length of `chosen` and the part of it that `query` asks for; `default` is its order until asked.
+    """The length of `chosen` and the page of it that `query` asks for; `default` is the order without Sorting.
 
-    `sortable` is the fields that may be sorted by, in camelCase; the last item of `default` breaks ties.
+    `sortable` is the columns that may be sorted by, by camelCase name; the last item of `default` breaks ties.
     """
-    skip = query.number("SkipCount", default=0, low=0, high=_FARTHEST)
-    most = query.number("MaxResultCount", default=10, low=1, high=_MOST)
+    skip = query.number("SkipCount", default=0, low=0, high=_MAX_SKIP)
+    most = query.number("MaxResultCount", default=10, low=1, high=_MAX_COUNT)
     order = [*_sorting(query, sortable), *default]
     counted = chosen.with_only_columns(func.count(), maintain_column_froms=True).order_by(None)
     total = session.scalar(counted) or 0
@@ -61,10 +61,10 @@ def _sorting(query: Query, sortable: Sortable) -> list[ColumnElement[Any]]:
     return order
 
 
-def containing(
+def filtered(
     chosen: Select[T], query: Query, columns: Sequence[InstrumentedAttribute[Any] | ColumnElement[Any]]
 ) -> Select[T]:
-    """The rows of `chosen` in which every word of Filter is found, in any of `columns`."""
+    """The rows of `chosen` in which every word of Filter occurs in any of `columns`."""
     for word in (query.text("Filter") or "").split()[:10]:
         chosen = chosen.where(or_(*(column.icontains(word, autoescape=True) for column in columns)))
     return chosen

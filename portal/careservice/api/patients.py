@@ -10,7 +10,7 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import Record, shown
+from portal.careservice.api.records import Record, as_record
 from portal.careservice.domain import accounts, patients
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.enumerations import Channel
@@ -21,7 +21,7 @@ MODULE = "Patient"
 
 
 class PatientRecord(Record, kw_only=True):
-    """A patient; of the other of a couple only `id` and names are told, all else is left out."""
+    """A patient; partners get only each other's `id` and names, everything else is left out."""
 
     id: str
     first_name: str
@@ -47,7 +47,7 @@ class PatientRecord(Record, kw_only=True):
 @api.put("/api/care/patients/<patient_id>")
 @endpoint(Act.UPDATE_PATIENT, MODULE)
 def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
-    """The patient as changed; patients change their own contact fields alone, administrators bind an account."""
+    """The updated patient; patients may change only their own contact details, administrators may bind an account."""
     session = database.session()
     patient = patients.find(session, caller.actor, patient_id)
     patients.require_kept_here(patient)
@@ -59,9 +59,9 @@ def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
 
 
 def patient_record(patient: Patient, actor: Actor) -> PatientRecord:
-    """The patient as `actor` may see one: whole for staff and the patient themselves, else the names alone."""
+    """The patient as `actor` may see one: complete for staff and the patient themselves, else only the names."""
     if actor.is_staff or patient.is_about(actor):
-        return shown(patient, PatientRecord)
+        return as_record(patient, PatientRecord)
     return PatientRecord(
         id=patient.id,
         first_name=patient.first_name,

@@ -1,6 +1,6 @@
-"""What a request says: its JSON body as typed structs, its query by name, its ids.
+"""Parses requests: the JSON body as typed structs, query parameters, ids.
 
-Names of enumerations count in any case, integers as their place; whatever can't be used is `Invalid`, by member.
+Enumerations are accepted by name in any case or by position; what can't be used raises Invalid, naming the member.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from portal.careservice.domain.enumerations import canonical
 from portal.careservice.domain.rules import Invalid
 
 MAX_BODY = 1024 * 1024
-"""The most that a body may weigh, in bytes."""
+"""The largest body that is accepted, in bytes."""
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -42,11 +42,11 @@ GivenId = Annotated[
         }
     ),
 ]
-"""An id in a body; `identifier` makes it as it is kept."""
+"""An id in a body; `identifier` normalizes it."""
 
 
 class Stamped(msgspec.Struct, rename="camel", kw_only=True):
-    """The part of an update that says which state of the record it changes."""
+    """The part of an update that says which version of the record it changes."""
 
     concurrency_stamp: str
 
@@ -57,18 +57,18 @@ def body(shape: type[T]) -> T:
 
 
 def optional_body(shape: type[T]) -> T:
-    """As `body`; no body at all counts as an empty object."""
+    """Like `body`, but a missing body counts as an empty object."""
     return body(shape) if request.content_length or request.mimetype else convert({}, shape)
 
 
 def stamped(shape: type[T]) -> tuple[T, str]:
-    """The body as a `shape`, and the stamp that came with it."""
+    """The body as a `shape`, and its concurrency stamp."""
     data = _json()
     return convert(data, shape), convert(data, Stamped).concurrency_stamp
 
 
 def raw_body() -> bytes:
-    """The bytes of the request, at most `MAX_BODY`."""
+    """The request's body; raises Invalid if it is larger than `MAX_BODY`."""
     data = bytes_up_to(MAX_BODY)
     if data is None:
         raise Invalid("The body is larger than 1 MiB.", "$")
@@ -76,9 +76,9 @@ def raw_body() -> bytes:
 
 
 def bytes_up_to(most: int) -> bytes | None:
-    """The bytes of the request, None where they are more than `most`.
+    """The request's body, None if it is longer than `most` bytes.
 
-    One more is let through, because Werkzeug cuts a body sent in chunks at its limit without saying so.
+    Werkzeug's limit is set one byte higher, because it silently truncates a chunked body at that limit.
     """
     if (request.content_length or 0) > most:
         return None
@@ -102,7 +102,7 @@ def _json() -> Any:
 def convert(data: Any, shape: type[T]) -> T:
     """Decoded JSON as a `shape`."""
     try:
-        return msgspec.convert(_settled(data, _type_of(shape), ""), shape)
+        return msgspec.convert(_normalized(data, _type_of(shape), ""), shape)
     except msgspec.ValidationError as error:
         raise _as_invalid(str(error)) from None
 
@@ -112,12 +112,12 @@ def _type_of(shape: Any) -> inspect.Type:
     return inspect.type_info(shape)
 
 
-def _settled(data: Any, kind: inspect.Type, path: str) -> Any:
-    """`data` with its enumerations named as they are kept and its instants in UTC."""
+def _normalized(data: Any, kind: inspect.Type, path: str) -> Any:
+    """`data` with enumerations by their canonical names and instants in UTC."""
     if isinstance(data, str) and "\0" in data:
-        raise Invalid("A text can't hold the character NUL.", path or "$")
+        raise Invalid("A text can't contain NUL characters.", path or "$")
     if isinstance(kind, inspect.UnionType):
-        return _settled_union(data, kind, path)
+        return _normalized_union(data, kind, path)
     if isinstance(kind, inspect.EnumType):
         return canonical(cast("type[StrEnum]", kind.cls), data)
     if isinstance(kind, inspect.DateTimeType) and isinstance(data, str):
@@ -126,27 +126,27 @@ def _settled(data: Any, kind: inspect.Type, path: str) -> Any:
         fields = {field.encode_name: field.type for field in kind.fields}
         members = cast("dict[str, Any]", data)
         return {
-            name: _settled(value, fields[name], f"{path}.{name}".lstrip("."))
+            name: _normalized(value, fields[name], f"{path}.{name}".lstrip("."))
             for name, value in members.items()
             if name in fields
         }
     if isinstance(kind, inspect.ListType) and isinstance(data, list):
         items = cast("list[Any]", data)
-        return [_settled(item, kind.item_type, f"{path}[{index}]") for index, item in enumerate(items)]
+        return [_normalized(item, kind.item_type, f"{path}[{index}]") for index, item in enumerate(items)]
     if isinstance(kind, inspect.DictType) and isinstance(data, dict):
         members = cast("dict[str, Any]", data)
         return {
-            _settled(name, inspect.StrType(), path): _settled(value, kind.value_type, f"{path}.{name}")
+            _normalized(name, inspect.StrType(), path): _normalized(value, kind.value_type, f"{path}.{name}")
             for name, value in members.items()
         }
     return data
 
 
-def _settled_union(data: Any, kind: inspect.UnionType, path: str) -> Any:
+def _normalized_union(data: Any, kind: inspect.UnionType, path: str) -> Any:
     for part in kind.types:
-        settled = _settled(data, part, path) if not isinstance(part, inspect.NoneType) else data
-        if settled is not data:
-            return settled
+        normalized = _normalized(data, part, path) if not isinstance(part, inspect.NoneType) else data
+        if normalized is not data:
+            return normalized
     return data
 
 
@@ -164,11 +164,11 @@ def _utc(moment: datetime, member: str) -> datetime:
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
-        raise Invalid("This time can't be reckoned with.", member) from None
+        raise Invalid("This time is out of range.", member) from None
 
 
 def utc(moment: datetime | None) -> datetime | None:
-    """An instant in UTC; one that came without an offset is in UTC already."""
+    """The instant, which is taken as UTC if it has no offset."""
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
@@ -182,18 +182,18 @@ def _as_invalid(text: str) -> Invalid:
 
 
 def identifier(given: str, member: str) -> str:
-    """An id as it is kept, lower-case with hyphens; what isn't a UUID is invalid."""
+    """The id as it is stored, lower-case with hyphens; raises Invalid if it isn't a UUID."""
     try:
         parsed = uuid.UUID(given)
     except ValueError:
-        raise Invalid("An id is a UUID.", member) from None
+        raise Invalid("An id has to be a UUID.", member) from None
     if len(given) != len(str(parsed)):
-        raise Invalid("An id is a UUID.", member)
+        raise Invalid("An id has to be a UUID.", member)
     return str(parsed)
 
 
 class Query:
-    """The parameters of a request's query; their names count in any case, the first of a name alone."""
+    """A request's query parameters; names are case-insensitive, and only the first value of a name counts."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given: dict[str, str] = {}
@@ -201,10 +201,10 @@ class Query:
             self._given.setdefault(name.casefold(), value)
 
     def text(self, name: str) -> str | None:
-        """A text, None where absent or empty."""
+        """A text, None if it is absent or empty."""
         value = self._given.get(name.casefold())
         if value is not None and "\0" in value:
-            raise Invalid("A text can't hold the character NUL.", name)
+            raise Invalid("A text can't contain NUL characters.", name)
         return value or None
 
     def identifier(self, name: str) -> str | None:
@@ -218,40 +218,40 @@ class Query:
         if value is None:
             return default
         if not re.fullmatch(r"[0-9]{1,10}", value) or not low <= int(value) <= high:
-            raise Invalid(f"This is a whole number from {low} to {high}.", name)
+            raise Invalid(f"This has to be a whole number from {low} to {high}.", name)
         return int(value)
 
     def flag(self, name: str) -> bool | None:
-        """Yes or no."""
+        """A boolean, None if it is absent."""
         value = self.text(name)
         if value is None:
             return None
         if value.casefold() not in ("true", "false"):
-            raise Invalid("This is true or false.", name)
+            raise Invalid("This has to be true or false.", name)
         return value.casefold() == "true"
 
     def choice(self, name: str, kind: type[E]) -> E | None:
-        """One word of an enumeration, by name or integer."""
+        """A member of an enumeration, by name or position; None if it is absent."""
         value = self.text(name)
         if value is None:
             return None
         known = canonical(kind, int(value) if re.fullmatch(r"[0-9]{1,4}", value) else value)
         if not isinstance(known, str) or known not in list(kind):
-            raise Invalid(f"This is one of {', '.join(kind)}.", name)
+            raise Invalid(f"This has to be one of {', '.join(kind)}.", name)
         return kind(known)
 
     def instant(self, name: str) -> datetime | None:
-        """An instant (ISO 8601; without an offset in UTC) or the beginning of a day in UTC."""
+        """An instant (ISO 8601; UTC if it has no offset) or the beginning of a day in UTC."""
         value = self.text(name)
         if value is None:
             return None
         try:
             moment = datetime.fromisoformat(value.replace(" ", "+"))
         except ValueError:
-            raise Invalid("This is a time in ISO 8601.", name) from None
+            raise Invalid("This has to be a time in ISO 8601.", name) from None
         return _utc(moment, name)
 
 
 def query() -> Query:
-    """The query of this request."""
+    """The query parameters of this request."""
     return Query(request.args)

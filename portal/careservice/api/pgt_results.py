@@ -19,7 +19,7 @@ MODULE = "PGTResult"
 
 
 class PgtResultRecord(Record, kw_only=True):
-    """The result of an embryo's genetic test; free text is left out while the embryo's sex isn't told."""
+    """The result of an embryo's genetic test; free text is left out while the embryo's sex isn't disclosed."""
 
     id: str
     embryo_storage_id: str
@@ -45,7 +45,7 @@ class PgtResultRecord(Record, kw_only=True):
 @api.get("/api/care/pgt-results/<result_id>")
 @endpoint(Act.READ_PGT_RESULT, MODULE)
 def get_pgt_result(caller: Caller, result_id: str) -> PgtResultRecord:
-    """One result, its sex and sex chromosomes shown only where clinic and result allow it."""
+    """One result; sex and sex chromosomes are included only if clinic and result allow it."""
     session = database.session()
     result = pgt_results.find(session, caller.actor, result_id)
     seen = pgt_results.masked(session, result)
@@ -67,6 +67,6 @@ def get_pgt_result(caller: Caller, result_id: str) -> PgtResultRecord:
         sex_disclosed=seen.sex_disclosed,
         sex=seen.sex,
         comment=seen.comment,
-        report_file_id=documents.shown_report(session, caller.actor, result.report_file_id),
+        report_file_id=documents.visible_report(session, caller.actor, result.report_file_id),
         released_at=result.released_at,
     )

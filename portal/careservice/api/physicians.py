@@ -11,8 +11,8 @@ from portal.careservice import clock, database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.paging import Page, containing, cut
-from portal.careservice.api.records import Record, shown
+from portal.careservice.api.paging import Page, filtered, paginate
+from portal.careservice.api.records import Record, as_record
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.physicians import BusyTime, Physician, WorkingHours
 from portal.careservice.domain.rules import Invalid
@@ -22,14 +22,14 @@ _AHEAD = timedelta(days=28)
 
 
 class BusyRecord(Record, kw_only=True):
-    """A stretch of time that is taken."""
+    """A period in which the physician isn't available."""
 
     start: datetime
     end: datetime
 
 
 class PhysicianRecord(Record, kw_only=True):
-    """A physician, with the hours worked and those taken."""
+    """A physician, with working hours and busy times."""
 
     id: str
     name: str
@@ -55,33 +55,33 @@ SORTABLE = {
 @api.get("/api/calendar/resources/physicians")
 @endpoint(Act.READ_PHYSICIANS, MODULE, cache="private, max-age=300")
 def list_physicians(caller: Caller) -> Page[PhysicianRecord]:
-    """The clinic's physicians, by LocationId and Filter, and when they are taken between From and To.
+    """The clinic's physicians, by LocationId and Filter, with their busy times between From and To.
 
-    Without From and To: the four weeks from now on.
+    From defaults to the beginning of today (UTC), To to four weeks after From.
     """
     query = payload.query()
     since = query.instant("From") or clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
     until = query.instant("To") or _later(since)
     if until <= since:
-        raise Invalid("The end has to come after the beginning.", "To")
+        raise Invalid("The end has to be after the beginning.", "To")
     chosen = select(Physician).where(Physician.tenant_id == caller.tenant_id)
     location = query.identifier("LocationId")
     if location is not None:
         chosen = chosen.where(Physician.location_id == location)
-    chosen = containing(chosen, query, (Physician.name, Physician.specialty, Physician.location_name))
+    chosen = filtered(chosen, query, (Physician.name, Physician.specialty, Physician.location_name))
     taken = selectinload(Physician.busy.and_(and_(BusyTime.start < until, BusyTime.end > since)))
-    total, found = cut(
+    total, found = paginate(
         database.session(),
         query,
         chosen.options(taken),
         sortable=SORTABLE,
         default=(Physician.name, Physician.id),
     )
-    return Page(total_count=total, items=[shown(physician, PhysicianRecord) for physician in found])
+    return Page(total_count=total, items=[as_record(physician, PhysicianRecord) for physician in found])
 
 
 def _later(since: datetime) -> datetime:
     try:
         return since + _AHEAD
     except OverflowError:
-        raise Invalid("This time can't be reckoned with.", "From") from None
+        raise Invalid("This time is out of range.", "From") from None

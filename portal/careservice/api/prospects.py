@@ -10,7 +10,7 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.records import AuditedRecord, Record, shown
+from portal.careservice.api.records import AuditedRecord, Record, as_record
 from portal.careservice.domain import prospects
 from portal.careservice.domain.enumerations import ProspectStatus
 from portal.careservice.domain.permissions import Act
@@ -20,7 +20,7 @@ MODULE = "Prospect"
 
 
 class ProspectRecord(AuditedRecord, kw_only=True):
-    """Somebody who asked about treatment."""
+    """Somebody who has enquired about treatment."""
 
     id: str
     first_name: str
@@ -35,7 +35,7 @@ class ProspectRecord(AuditedRecord, kw_only=True):
 
 
 class BookingRecord(Record, kw_only=True):
-    """A window that was booked."""
+    """A booked window."""
 
     booking_id: str
     prospect_id: str
@@ -46,7 +46,7 @@ class BookingRecord(Record, kw_only=True):
 
 
 class MergeChoices(msgspec.Struct, rename="camel", kw_only=True):
-    """Whose value stays, by field: the id of one of the two records, or `survivor` or `merged`."""
+    """Which record's value to keep, by field: the id of one of the two records, or `survivor` or `merged`."""
 
     field_choices: dict[str, str] | None = None
 
@@ -54,14 +54,14 @@ class MergeChoices(msgspec.Struct, rename="camel", kw_only=True):
 @api.post("/api/prospect/records/<record_id>/merge/<merge_id>")
 @endpoint(Act.MERGE_PROSPECTS, MODULE, idempotent=True)
 def merge_prospects(caller: Caller, record_id: str, merge_id: str) -> ProspectRecord:
-    """The record `id` after the other went into it."""
+    """The record `id` with the other merged into it."""
     session = database.session()
     survivor = prospects.find(session, caller.actor, record_id)
     merged = prospects.find(session, caller.actor, merge_id)
     choices = payload.optional_body(MergeChoices).field_choices or {}
     prospects.merge(session, caller.actor, survivor, merged, choices)
     session.flush()
-    return shown(survivor, ProspectRecord)
+    return as_record(survivor, ProspectRecord)
 
 
 @api.post("/api/prospect/records/<record_id>/book-window")

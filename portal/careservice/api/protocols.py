@@ -8,8 +8,8 @@ from portal.careservice import database
 from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
-from portal.careservice.api.paging import Page, containing, cut
-from portal.careservice.api.records import AuditedRecord, shown
+from portal.careservice.api.paging import Page, filtered, paginate
+from portal.careservice.api.records import AuditedRecord, as_record
 from portal.careservice.domain import protocols
 from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
 from portal.careservice.domain.permissions import Act
@@ -60,14 +60,14 @@ def list_protocols(caller: Caller) -> Page[ProtocolRecord]:
         chosen = chosen.where(FertilityProtocol.status == status)
     if kind is not None:
         chosen = chosen.where(FertilityProtocol.type == kind)
-    total, found = cut(
+    total, found = paginate(
         session,
         query,
-        containing(chosen, query, (FertilityProtocol.name, FertilityProtocol.description)),
+        filtered(chosen, query, (FertilityProtocol.name, FertilityProtocol.description)),
         sortable=SORTABLE,
         default=(FertilityProtocol.creation_time.desc(), FertilityProtocol.id),
     )
-    return Page(total_count=total, items=[shown(protocol, ProtocolRecord) for protocol in found])
+    return Page(total_count=total, items=[as_record(protocol, ProtocolRecord) for protocol in found])
 
 
 @api.post("/api/care/fertility-protocols")
@@ -77,23 +77,23 @@ def create_protocol(caller: Caller) -> ProtocolRecord:
     session = database.session()
     protocol = protocols.create(session, caller.actor, payload.body(ProtocolPlan))
     session.flush()
-    return shown(protocol, ProtocolRecord)
+    return as_record(protocol, ProtocolRecord)
 
 
 @api.get("/api/care/fertility-protocols/<protocol_id>")
 @endpoint(Act.READ_PROTOCOLS, MODULE)
 def get_protocol(caller: Caller, protocol_id: str) -> ProtocolRecord:
     """One protocol."""
-    return shown(protocols.find(database.session(), caller.actor, protocol_id), ProtocolRecord)
+    return as_record(protocols.find(database.session(), caller.actor, protocol_id), ProtocolRecord)
 
 
 @api.put("/api/care/fertility-protocols/<protocol_id>")
 @endpoint(Act.WRITE_PROTOCOLS, MODULE)
 def update_protocol(caller: Caller, protocol_id: str) -> ProtocolRecord:
-    """The protocol as changed."""
+    """The updated protocol."""
     session = database.session()
     protocol = protocols.find(session, caller.actor, protocol_id)
     plan, stamp = payload.stamped(ProtocolPlan)
     protocols.update(session, caller.actor, protocol, plan, stamp)
     session.flush()
-    return shown(protocol, ProtocolRecord)
+    return as_record(protocol, ProtocolRecord)

@@ -1,4 +1,4 @@
-"""What all records that the API shows have in common."""
+"""The base of all records that the API returns."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class Record(msgspec.Struct, rename="camel", kw_only=True):
-    """Something shown, its members in camelCase and those without a value null."""
+    """A returned record: members in camelCase, null where there is no value."""
 
 
 class AuditedRecord(Record, kw_only=True):
-    """A record that can be changed: who made and changed it, and the stamp to send back."""
+    """A record that can be changed: who created and changed it when, and the stamp to send with an update."""
 
     creation_time: datetime
     creator_id: str | None
@@ -24,6 +24,6 @@ class AuditedRecord(Record, kw_only=True):
     concurrency_stamp: str
 
 
-def shown(record: object, shape: type[T]) -> T:
-    """A kept record as the `shape` that the API shows, member by member."""
+def as_record(record: object, shape: type[T]) -> T:
+    """A stored record as the `shape` that the API returns, member by member."""
     return msgspec.convert(record, shape, from_attributes=True)

@@ -31,5 +31,5 @@ class RelationshipRecord(Record, kw_only=True):
 @api.delete("/api/care/relationships/<relationship_id>")
 @endpoint(Act.DELETE_RELATIONSHIP, MODULE)
 def delete_relationship(caller: Caller, relationship_id: str) -> None:
-    """204; a second time 404. Where a live form or a stored embryo depends on it, the record stays as ended."""
+    """204; 404 if it is already deleted. If an open form or a stored embryo depends on it, it is ended, not deleted."""
     relationships.end(database.session(), caller.actor, relationship_id)

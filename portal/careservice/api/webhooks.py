@@ -1,6 +1,6 @@
 """Webhook: inbound SMS, inbound e-mail, payment provider (care API specification §4).
 
-No bearer token: a signature over the raw body (Standard Webhooks; docs/assumptions.md) says whose call it is.
+Not a bearer token but a signature over the raw body authenticates the sender (Standard Webhooks; docs/assumptions.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from portal.careservice.api.payload import bytes_up_to
 from portal.careservice.domain.inbound import deliveries, email, payments, sms
 from portal.careservice.settings import current_settings
 from portal.careservice.webhooks import payloads
-from portal.careservice.webhooks.signature import is_twilios, signed_id
+from portal.careservice.webhooks.signature import is_signed_by_twilio, signed_id
 
 bp = Blueprint("webhooks", __name__)
 errors.handle(bp)
@@ -25,25 +25,25 @@ errors.handle(bp)
 SMS_BYTES = 64 * 1024
 EMAIL_BYTES = 25 * 1024 * 1024
 PAYMENT_BYTES = 256 * 1024
-"""The most that each kind of call may weigh."""
+"""The largest body of each kind of webhook."""
 
 
 class Receipt(msgspec.Struct, rename="camel", kw_only=True):
-    """What a call is answered: whether it had an effect, and the id of the message or payment that it became."""
+    """The answer to a webhook: whether it had an effect, and the id of the message or payment that it became."""
 
     accepted: bool
     id: str | None
 
 
 @bp.errorhandler(transactions.Busy)
-def ask_to_send_again(_error: transactions.Busy) -> Response:
-    """503: no code is documented here, and senders deliver again what wasn't taken."""
+def answer_busy(_error: transactions.Busy) -> Response:
+    """503: no error code is documented here, and senders deliver again what wasn't accepted."""
     return Response(status=503, headers={"Retry-After": str(transactions.RETRY_AFTER_SECONDS)})
 
 
 @bp.post("/smsinbound")
 def receive_sms() -> Response:
-    """An SMS becomes a message; signed by the standard scheme, or by Twilio's where a clinic has an account there."""
+    """Store an SMS as a message; it is signed by the standard scheme or, for clinics with a Twilio account, Twilio's."""
     if "X-Twilio-Signature" in request.headers:
         return _receive_from_twilio()
     return _receive(
@@ -55,7 +55,7 @@ def receive_sms() -> Response:
 
 @bp.post("/emailinbound")
 def receive_email() -> Response:
-    """An e-mail becomes a message, its attachments files."""
+    """Store an e-mail as a message, its attachments as files."""
     receiver = current_settings().mail_receiver
     return _receive(
         "email",
@@ -66,7 +66,7 @@ def receive_email() -> Response:
 
 @bp.post("/api/payment/webhook/payment-provider")
 def receive_payment() -> Response:
-    """A payment for storage extends it; kinds of event that aren't known have no effect."""
+    """Extend the storage that a payment is for; unknown kinds of event have no effect."""
     return _receive("payment", PAYMENT_BYTES, _payment)
 
 
@@ -76,7 +76,7 @@ def _payment(session: Session, body: bytes, content_type: str) -> str | None:
 
 
 def _receive(kind: str, most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
-    """Take a call once: 413, 401, the answer it had before, or `take` (which may raise `Invalid`: 400)."""
+    """Answer a webhook: 413, 401, the answer to an earlier delivery, or what `take` makes of it (it may raise Invalid)."""
     body = bytes_up_to(most)
     if body is None:
         return Response(status=413)
@@ -88,7 +88,7 @@ def _receive(kind: str, most: int, take: Callable[[Session, bytes, str], str | N
 
 
 def _receive_from_twilio() -> Response:
-    """As `_receive`, for the clinics whose Auth Token signed the form; Twilio is answered in TwiML, that is nothing."""
+    """Like `_receive`, for the clinics whose Auth Token signed the form; the answer is empty TwiML."""
     body = bytes_up_to(SMS_BYTES)
     if body is None:
         return Response(status=413)
@@ -99,7 +99,7 @@ def _receive_from_twilio() -> Response:
         tenant
         for tenant, tokens in current_settings().twilio_tokens.items()
         for token in tokens
-        if is_twilios(token, url, form, signature)
+        if is_signed_by_twilio(token, url, form, signature)
     }
     if not clinics:
         return Response(status=401)

@@ -96,7 +96,7 @@ def find_file(session: Session, actor: Actor, file_id: str) -> File:
     return file
 
 
-def shown_report(session: Session, actor: Actor, file_id: str | None) -> str | None:
+def visible_report(session: Session, actor: Actor, file_id: str | None) -> str | None:
     """The id of a result's report, None where `actor` may not have it."""
     if file_id is None or actor.is_staff:
         return file_id

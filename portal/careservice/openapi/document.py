@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document at `/openapi.json`: the care API specification's 32 endpoints as this service has them.
+"""The OpenAPI 3.1 document at `/openapi.json`: the care API specification's 32 endpoints as implemented here.
 
-Made from the endpoints' own types. Each operation names the section of the specification that it comes from;
-what the specification doesn't show carries `x-assumed: true`.
+Generated from the endpoints' own types. Each operation names the section of the specification that it comes from;
+what the specification doesn't show is marked `x-assumed: true`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _CODES: dict[str, tuple[int, ...]] = {
 """The codes that the specification documents, by group of endpoints (its §4)."""
 _MEANINGS = {
     200: "OK",
-    204: "No Content: it is gone",
-    206: "Partial Content: the range asked for",
-    304: "Not Modified: If-None-Match names what there is",
+    204: "No Content: deleted",
+    206: "Partial Content: the requested range",
+    304: "Not Modified: If-None-Match matches the ETag",
     400: "Bad Request: malformed; `validationErrors` names the members",
-    401: "Unauthorized: no good token, or a sign-in too old for the act (RFC 9470), as the challenge says",
-    403: "Forbidden: empty where the permission is missing, else the rule that refuses, by `error.code`",
+    401: "Unauthorized: no valid token, or a sign-in too old for the act (RFC 9470), as the challenge says",
+    403: "Forbidden: empty if the permission is missing, else `error.code` names the rule that refuses",
     404: "Not Found: absent, of another clinic, not this person's, or not released",
     413: "Content Too Large",
     416: "Range Not Satisfiable",
@@ -52,25 +52,25 @@ _MEANINGS = {
 
 
 _FRESH = {
-    Act.SIGN_CONSENT: "Asks for a sign-in in the last {seconds} seconds; "
-    f"of clinicians and witnesses, in the last {int(MAX_AGE_FOR_THE_CLINIC.total_seconds())}.",
-    Act.UPDATE_EMBRYO: "Another state or disposition asks for a sign-in in the last {seconds} seconds.",
+    Act.SIGN_CONSENT: "Needs a sign-in within the last {seconds} seconds; "
+    f"for clinicians and witnesses, within the last {int(MAX_AGE_FOR_THE_CLINIC.total_seconds())}.",
+    Act.UPDATE_EMBRYO: "A new status or disposition needs a sign-in within the last {seconds} seconds.",
 }
 
 
 _BINARY: Json = {"type": "string", "format": "binary"}
 
 
-def _link(operation: str, parameter: str, member: str, words: str) -> Json:
+def _link(operation: str, parameter: str, member: str, description: str) -> Json:
     return {
         "operationId": operation,
         "parameters": {parameter: f"$response.body#/{member}"},
-        "description": words,
+        "description": description,
         "x-assumed": True,
     }
 
 
-_READ_FORM = _link("get_consent_form", "id", "id", "the form, whole")
+_READ_FORM = _link("get_consent_form", "id", "id", "the form, with its body")
 _LINKS: dict[str, Json] = {
     "create_consent_form": {
         "read": _READ_FORM,
@@ -82,7 +82,7 @@ _LINKS: dict[str, Json] = {
     "create_protocol": {"read": _link("get_protocol", "id", "id", "the protocol")},
     "get_consent_form": {"episode": _link("get_episode", "episodeId", "episodeId", "its episode")},
 }
-"""Where the answer of an operation leads, by the operation's name."""
+"""The links of an operation's response, by the operation's name."""
 
 
 def serve() -> Response:
@@ -97,7 +97,7 @@ def _encoded(issuer: str) -> bytes:
 
 
 def document(issuer: str) -> Json:
-    """The whole document for the service at `issuer`; asks the running app for its routes."""
+    """The whole document for the service at `issuer`; needs an app context, for its routes."""
     functions = _functions()
     return {
         "openapi": "3.1.0",
@@ -118,7 +118,7 @@ def document(issuer: str) -> Json:
 
 
 def _functions() -> dict[tuple[str, str], str]:
-    """The name of the function that answers each operation, by method and the specification's path."""
+    """The name of each operation's handler, by method and the specification's path."""
     by_shape = {(method, _PARAMETER.sub("{}", path)): (method, path) for method, path in OPERATIONS}
     found: dict[tuple[str, str], str] = {}
     for rule in current_app.url_map.iter_rules():
@@ -132,47 +132,47 @@ def _functions() -> dict[tuple[str, str], str]:
 
 
 def _tag(functions: Mapping[tuple[str, str], str], key: tuple[str, str]) -> str:
-    told = declared.get(functions[key])
-    return told.module if told else "Webhook"
+    declaration = declared.get(functions[key])
+    return declaration.module if declaration else "Webhook"
 
 
 def _paths(functions: Mapping[tuple[str, str], str]) -> Json:
     paths: Json = {}
     for (method, path), operation in OPERATIONS.items():
         name = functions[method, path]
-        told = declared.get(name)
+        declaration = declared.get(name)
         described: Json = {
             "operationId": name,
             "summary": operation.purpose,
             "tags": [_tag(functions, (method, path))],
             "x-spec-section": "4",
         }
-        if told is None:
+        if declaration is None:
             described |= webhook_operation(path)
         else:
-            described |= _endpoint(name, method, path, operation, told)
+            described |= _endpoint(name, method, path, operation, declaration)
         paths.setdefault(path, {})[method.lower()] = described
     return paths
 
 
-def _endpoint(name: str, method: str, path: str, operation: Operation, told: Declared) -> Json:
+def _endpoint(name: str, method: str, path: str, operation: Operation, declaration: Declared) -> Json:
     parameters = [
         {"name": parameter, "in": "path", "required": True, "schema": {**ID, "x-assumed": True}}
         for parameter in re.findall(r"\{(\w+)\}", path)
     ]
     parameters += operation.query
-    parameters += _headers(method, told)
-    if told.act in SERVICE_CLIENTS:
+    parameters += _headers(method, declaration)
+    if declaration.act in SERVICE_CLIENTS:
         parameters.append(
             query_parameter(
                 "__tenant", {"type": "string", "description": "the clinic, for a token without one"}
             )
         )
     described: Json = {
-        "description": _words(told),
+        "description": _description(declaration),
         "parameters": parameters,
         "security": [{"openIdConnect": ["ClientelePortal"]}, {"oauth2": ["ClientelePortal"]}],
-        "responses": _responses(name, method, operation.group, told),
+        "responses": _responses(name, method, operation.group, declaration),
     }
     if operation.takes is not None:
         described["requestBody"] = {
@@ -183,26 +183,26 @@ def _endpoint(name: str, method: str, path: str, operation: Operation, told: Dec
     return described
 
 
-def _headers(method: str, told: Declared) -> list[Json]:
-    """The headers of a request that change its answer, besides the token."""
+def _headers(method: str, declaration: Declared) -> list[Json]:
+    """The request headers that affect the response, besides the token."""
     names: dict[str, Json] = {
         "X-Correlation-Id": {
             "type": "string",
-            "description": "returned as it is: 1 to 128 letters, digits and `._:-`; else one is made",
+            "description": "returned unchanged if it is 1 to 128 letters, digits and `._:-`, else replaced by a new one",
         },
         "Accept-Language": {"type": "string", "examples": ["es"]},
     }
     if method == "GET":
         names["If-None-Match"] = {"type": "string", "examples": ['"0123456789abcdef"']}
-    if told.idempotent:
+    if declaration.idempotent:
         names["Idempotency-Key"] = {
             "type": "string",
             "pattern": "^[!-~]{1,200}$",
-            "description": "kept for 24 hours: the same request under it is done once and answered the same; "
-            "another request under it is a 400",
+            "description": "kept for 24 hours: a repeated request isn't carried out again and gets the first "
+            "answer; a different request with the same key gets a 400",
             "examples": ["8e03978e-40d5-43e8-bc93-6894a57f9324"],
         }
-    if told.answers is Response:
+    if declaration.answers is Response:
         names["Range"] = {"type": "string", "examples": ["bytes=0-1023"]}
     return [
         {"name": name, "in": "header", "required": False, "schema": schema, "x-assumed": True}
@@ -210,19 +210,21 @@ def _headers(method: str, told: Declared) -> list[Json]:
     ]
 
 
-def _words(told: Declared) -> str:
-    who = f"For: {', '.join(sorted(ALLOWED[told.act]))}"
-    servers = ", and servers of the clinic (Client Credentials)" if told.act in SERVICE_CLIENTS else ""
-    if told.act not in MAX_AGE:
+def _description(declaration: Declared) -> str:
+    who = f"For: {', '.join(sorted(ALLOWED[declaration.act]))}"
+    servers = ", and servers of the clinic (Client Credentials)" if declaration.act in SERVICE_CLIENTS else ""
+    if declaration.act not in MAX_AGE:
         return f"{who}{servers}."
-    seconds = int(MAX_AGE[told.act].total_seconds())
-    fresh = _FRESH.get(told.act, "Asks for a sign-in in the last {seconds} seconds.").format(seconds=seconds)
+    seconds = int(MAX_AGE[declaration.act].total_seconds())
+    fresh = _FRESH.get(declaration.act, "Needs a sign-in within the last {seconds} seconds.").format(
+        seconds=seconds
+    )
     return f"{who}{servers}. {fresh}"
 
 
-def _responses(name: str, method: str, group: str, told: Declared) -> Json:
+def _responses(name: str, method: str, group: str, declaration: Declared) -> Json:
     refusals = refusals_of(name)
-    answers = told.answers
+    answers = declaration.answers
     is_file = answers is Response
     codes = {*_CODES["G1"], *_CODES[group]}
     if method == "GET":
@@ -241,7 +243,7 @@ def _responses(name: str, method: str, group: str, told: Declared) -> Json:
             response["content"] = content
         if code in (400, 403, 404, 500, 501):
             content = {"application/json": {"schema": {"$ref": REF.format(name="ErrorBody")}}}
-            # The empty one comes first: generated clients read a body by the first kind that they know.
+            # The empty one comes first: generated clients use the first media type that they know.
             empty: Json = (
                 {"text/plain": {"schema": {"type": "string", "maxLength": 0}}} if code == 403 else {}
             )
@@ -251,17 +253,17 @@ def _responses(name: str, method: str, group: str, told: Declared) -> Json:
         if code == 200 and method == "GET":
             response["headers"] = {"ETag": {"schema": {"type": "string"}, "x-assumed": True}}
         if code == 401:
-            schema: Json = {"type": "string", "examples": _challenges(told)}
+            schema: Json = {"type": "string", "examples": _challenges(declaration)}
             response["headers"] = {"WWW-Authenticate": {"schema": schema, "x-assumed": True}}
         responses[str(code)] = response
     return responses
 
 
-def _challenges(told: Declared) -> list[str]:
+def _challenges(declaration: Declared) -> list[str]:
     refused = 'Bearer error="invalid_token"'
-    if told.act not in MAX_AGE:
+    if declaration.act not in MAX_AGE:
         return [refused]
-    seconds = int(MAX_AGE[told.act].total_seconds())
+    seconds = int(MAX_AGE[declaration.act].total_seconds())
     return [refused, f'Bearer error="insufficient_user_authentication", …, max_age="{seconds}"']
 
 

@@ -1,4 +1,4 @@
-"""The care API specification's 32 endpoints, with what the code doesn't say of them by itself."""
+"""The care API specification's 32 endpoints, with what can't be derived from their code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ID: Json = {"type": "string", "format": "uuid"}
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """What the code doesn't say of an endpoint by itself: its purpose, codes, query and body."""
+    """What can't be derived from an endpoint's code: its purpose, group of status codes, query and body."""
 
     purpose: str
     group: str
@@ -43,7 +43,7 @@ class Operation:
 
 
 def query_parameter(name: str, schema: Json, *, required: bool = False) -> Json:
-    """A parameter of the query; an empty one counts as absent."""
+    """A query parameter; an empty one counts as absent."""
     empty = {} if required else {"allowEmptyValue": True}
     return {"name": name, "in": "query", "required": required, **empty, "schema": schema, "x-assumed": True}
 
@@ -53,7 +53,7 @@ def _choice(kind: type[StrEnum]) -> Json:
 
 
 def position_in(kind: type[StrEnum]) -> Json:
-    """The integers that an enumeration's names may be given as."""
+    """The schema of an enumeration's value given by position."""
     return {"type": "integer", "minimum": 0, "maximum": len(kind) - 1}
 
 

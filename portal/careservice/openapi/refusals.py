@@ -1,49 +1,49 @@
-"""What the document says of each rule that can refuse an act, and of which act."""
+"""The rules that can refuse an operation, and what each one means."""
 
 from __future__ import annotations
 
 from portal.careservice.domain.rules import Rule
 
 MEANINGS: dict[Rule, str] = {
-    Rule.CONCURRENCY_CONFLICT: "the stamp is of an older state of the record",
-    Rule.ILLEGAL_TRANSITION: "the record can't go there from where it is",
-    Rule.FIELD_NOT_YOURS: "the caller's role doesn't change this member",
+    Rule.CONCURRENCY_CONFLICT: "the stamp is of an older version of the record",
+    Rule.ILLEGAL_TRANSITION: "the record can't change from its current status to that one",
+    Rule.FIELD_NOT_YOURS: "the caller's role may not change this member",
     Rule.NOT_A_SIGNER: "the form doesn't name the caller in that role",
-    Rule.ALREADY_SIGNED: "the caller has signed",
-    Rule.OUT_OF_ORDER: "somebody else signs first",
-    Rule.WITNESS_IS_SIGNER: "a witness signs as nothing else",
-    Rule.PATIENT_MUST_SIGN: "the patient isn't among the signers, as Patient, GameteProvider, Donor, Surrogate or "
-    "IntendedParent; so for every `kind`",
+    Rule.ALREADY_SIGNED: "the caller has already signed",
+    Rule.OUT_OF_ORDER: "somebody else has to sign first",
+    Rule.WITNESS_IS_SIGNER: "a witness can't sign in any other role",
+    Rule.PATIENT_MUST_SIGN: "the patient isn't among the signers as Patient, GameteProvider, Donor, Surrogate or "
+    "IntendedParent; for every `kind`",
     Rule.PARTNER_MUST_SIGN: "the partner of the form, its episode, case or embryos isn't among the signers of a form "
     "of kind Treatment, Storage, StorageRenewal, Disposition, Donation, LegalParenthood or Surrogacy, "
-    "compared without case and spaces",
+    "ignoring case and spaces",
     Rule.SIGNER_NOT_OF_RECORD: "a `personId` isn't the account bound to the record (or, while none is, the record's "
     "id), or for Witness, Interpreter and Clinician a member of staff; a Donation names no recipient",
-    Rule.ROLE_NOT_YOURS: "staff sign as Witness, Interpreter or Clinician, and nobody else does",
+    Rule.ROLE_NOT_YOURS: "staff, and only staff, sign as Witness, Interpreter or Clinician",
     Rule.CONTENT_CHANGED: "`contentHash` isn't the form's",
     Rule.FORM_NOT_SENT: "the form is a draft",
     Rule.FORM_REVOKED: "the form was withdrawn",
     Rule.FORM_EXPIRED: "the form has expired",
-    Rule.FORM_SUPERSEDED: "another form has taken its place",
+    Rule.FORM_SUPERSEDED: "another form has replaced it",
     Rule.FORM_ACTED_UPON: "an embryo stored under the form was transferred",
-    Rule.FORM_ALREADY_OPEN: "a form of the same kind, title, patient, episode (or case) and embryos waits or is "
+    Rule.FORM_ALREADY_OPEN: "a form of the same kind, title, patient, episode (or case) and embryos is waiting or "
     "Signed, and `supersedesId` doesn't name it",
     Rule.FORM_MISSING: "no Signed form that names the embryo allows the move; or a wish that ends its storage is set "
     "by hand, which only a Signed form does",
     Rule.WISH_DIFFERS: "`disposition` isn't what the form and the move say",
     Rule.ON_HOLD: "the embryo is on hold; one by withdrawal or by a wish taken back ends only when a new form of kind "
     "Storage, StorageRenewal, Disposition or Donation that names it is Signed",
-    Rule.SECOND_PERSON_MISSING: "nobody but the caller signed that form as Witness or Clinician",
-    Rule.ACCOUNT_BOUND: "the record is bound to an account, once and for all",
-    Rule.EMAIL_CHANGED_BY_YOU: "whoever changed the record's e-mail last doesn't bind it",
-    Rule.MOVE_INTO_DESCENDANT: "a folder doesn't go into itself",
-    Rule.DUPLICATE_NAME: "there is a folder of that name",
-    Rule.SYNC_RUNNING: "the connection is at work",
-    Rule.SAME_RECORD: "a record isn't merged with itself",
-    Rule.ALREADY_MERGED: "one of the two was merged before",
-    Rule.SLOT_TAKEN: "something else is in that time",
+    Rule.SECOND_PERSON_MISSING: "nobody other than the caller has signed that form as Witness or Clinician",
+    Rule.ACCOUNT_BOUND: "the record is already bound to an account, which can't be changed",
+    Rule.EMAIL_CHANGED_BY_YOU: "the person who last changed the record's e-mail may not bind it",
+    Rule.MOVE_INTO_DESCENDANT: "a folder can't be moved into itself or a folder below it",
+    Rule.DUPLICATE_NAME: "there already is a folder of that name",
+    Rule.SYNC_RUNNING: "the connection is synchronizing",
+    Rule.SAME_RECORD: "a record can't be merged with itself",
+    Rule.ALREADY_MERGED: "one of the two has already been merged",
+    Rule.SLOT_TAKEN: "that time is taken",
     Rule.OUTSIDE_WORKING_HOURS: "the physician doesn't work then",
-    Rule.SLOT_IN_THE_PAST: "that time is over",
+    Rule.SLOT_IN_THE_PAST: "that time has passed",
     Rule.PHYSICIAN_NOT_AVAILABLE: "the physician takes no appointments",
     Rule.PROSPECT_CLOSED: "the enquiry is closed",
 }
@@ -107,11 +107,11 @@ OF_OPERATIONS: dict[str, tuple[Rule, ...]] = {
         Rule.SLOT_TAKEN,
     ),
 }
-"""By operation, in the order that they are looked at."""
+"""By operation, in the order in which they are checked."""
 
 
 def refusals_of(operation: str) -> str:
-    """The rules that can refuse an operation, as Markdown; empty where none does."""
+    """The rules that can refuse an operation, as Markdown; empty if there are none."""
     return "".join(
         f"\n- `ClientelePortal:{rule.value}`: {MEANINGS[rule]}" for rule in OF_OPERATIONS.get(operation, ())
     )

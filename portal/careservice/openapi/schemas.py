@@ -1,4 +1,4 @@
-"""The shapes of requests and answers, made from the endpoints' own types."""
+"""The schemas of requests and responses, generated from the endpoints' own types."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _NAMED_BY_OTHERS = frozenset(
     {Clause, Statement, Medication, webhooks.Receipt, PaymentEvent, PaymentObject, EventKind}
 )
 _PARTS_OF_FORMS = frozenset({"acknowledgedStatementIds"})
-"""Ids that those who write forms, plans and payments choose as they like."""
+"""Types and members whose ids the authors of forms, plans and payments choose freely, so that they aren't UUIDs."""
 
 REF = "#/components/schemas/{name}"
-"""The address of a shape within the document."""
+"""The reference to a schema within the document."""
 
 
 def all_schemas(functions: Mapping[tuple[str, str], str]) -> Json:
-    """Every shape by name; a request may give an enumeration as an integer too, an answer never does."""
+    """Every schema by name; requests may also give an enumeration as an integer, responses never do."""
     answered = _components(
         [
-            *(told.answers for told in map(declared.get, functions.values()) if told is not None),
+            *(found.answers for found in map(declared.get, functions.values()) if found is not None),
             *(ErrorBody, webhooks.Receipt),
         ]
     )
     asked = _components([*(one.takes for one in OPERATIONS.values() if one.takes is not None), PaymentEvent])
-    words = {kind.__name__: kind for kind in _enumerations() if kind.__name__ in asked}
-    wider = {REF.format(name=name): REF.format(name=f"{name}OrInteger") for name in words}
+    requested = {kind.__name__: kind for kind in _enumerations() if kind.__name__ in asked}
+    wider = {REF.format(name=name): REF.format(name=f"{name}OrInteger") for name in requested}
     schemas = answered | {
-        name: schema if name in words else _redirected(schema, wider)
+        name: schema if name in requested else _redirected(schema, wider)
         for name, schema in asked.items()
         if name not in answered
     }
-    for name, kind in words.items():
+    for name, kind in requested.items():
         schemas[f"{name}OrInteger"] = {"anyOf": [{"$ref": REF.format(name=name)}, position_in(kind)]}
     for operation in OPERATIONS.values():
         if operation.stamped:
@@ -83,7 +83,7 @@ def _structs(kinds: Iterable[inspect.Type]) -> list[inspect.StructType]:
 
 
 def _format(struct: inspect.StructType, field: inspect.Field) -> str | None:
-    """What msgspec doesn't say of a text: that it is an instant, or the id of a record of this service."""
+    """The format that msgspec leaves out: that a string is an instant, or the id of one of this service's records."""
     kinds = _texts(field.type)
     if any(isinstance(kind, inspect.DateTimeType) for kind in kinds):
         return "date-time"
@@ -136,12 +136,12 @@ def _stamped(schema: Json) -> Json:
 
 
 def schema_of(operation: Operation) -> Json:
-    """The shape of an operation's body."""
+    """The schema of an operation's request body."""
     name = operation.takes.__name__
     return {"$ref": REF.format(name=f"Stamped{name}" if operation.stamped else name)}
 
 
 def schema_of_answer(answers: Any) -> Json:
-    """The shape that an endpoint's function returns."""
+    """The schema of what an endpoint's handler returns."""
     (schema,), _ = msgspec.json.schema_components([answers], ref_template=REF)
     return schema

@@ -1,4 +1,4 @@
-"""The three operations that outside senders call, which have a signature in place of a token."""
+"""The three webhook operations, which are authenticated by a signature instead of a token."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WEBHOOK_BODIES: dict[str, Json] = {
                         "type": "string",
                         "description": 'JSON: {"to": [addresses], "from": address}',
                     },
-                    "attachments": {"type": "integer", "description": "how many files attachment1 … are"},
+                    "attachments": {"type": "integer", "description": "the number of files attachment1 …"},
                     "attachment1": {"type": "string", "contentMediaType": "application/octet-stream"},
                 },
                 "required": ["from", "to"],
@@ -46,19 +46,22 @@ _WEBHOOK_BODIES: dict[str, Json] = {
 
 
 def webhook_operation(path: str) -> Json:
-    """What the document says of the operation at `path`."""
+    """The document's description of the operation at `path`."""
     error: Json = {"application/json": {"schema": {"$ref": REF.format(name="ErrorBody")}}}
     receipt: Json = {"application/json": {"schema": {"$ref": REF.format(name="Receipt")}}}
     meanings = {
-        200: ("Taken, or of no effect (`accepted` false); the same for the same webhook-id", receipt),
+        200: (
+            "Accepted, or without effect (`accepted` false); the same answer for the same webhook-id",
+            receipt,
+        ),
         400: ("Bad Request: malformed", error),
-        401: ("Unauthorized: no good signature, or one older than five minutes", None),
+        401: ("Unauthorized: no valid signature, or one older than five minutes", None),
         413: ("Content Too Large", None),
         500: ("Internal Server Error", None),
-        503: ("Service Unavailable: not taken, to be delivered again after Retry-After", None),
+        503: ("Service Unavailable: not accepted, to be delivered again after Retry-After", None),
     }
     return {
-        "description": "No bearer token: a signature over the raw body (Standard Webhooks) says whose call it is.",
+        "description": "Not a bearer token but a signature over the raw body (Standard Webhooks) authenticates the sender.",
         "x-assumed": True,
         "parameters": [
             {

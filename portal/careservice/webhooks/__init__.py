@@ -1,1 +1,1 @@
-"""What other services tell the care service: how a call is known to be theirs, and what it brings."""
+"""Webhooks from other services: their signatures and their payloads."""

@@ -1,4 +1,4 @@
-"""What inbound calls say: text messages and e-mails as forms, payments as JSON; what can't be read is `Invalid`."""
+"""Parses webhook payloads: text messages and e-mails as forms, payments as JSON; what can't be read raises Invalid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from portal.careservice.domain.rules import Invalid
 from portal.careservice.webhooks import senders
 
 MAX_TEXT = 100_000
-"""The most characters of a message that are kept."""
+"""The longest text of a message that is stored, in characters."""
 
 _MAX_PARTS = 200
 _MAX_NAME = 200
@@ -35,12 +35,12 @@ _ADDRESS = re.compile(r"^[^@\s\x00-\x1f]{1,64}@[^@\s\x00-\x1f]{1,190}$")
 
 
 class TooLarge(Exception):
-    """The call holds more than is taken."""
+    """The payload has more or larger parts than are accepted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextMessage:
-    """An SMS; `media` is how many pictures came with it, which this service doesn't fetch."""
+    """An SMS; `media` is the number of pictures that came with it, which this service doesn't fetch."""
 
     sid: str
     sender: str
@@ -60,9 +60,9 @@ class Upload:
 
 @dataclass(frozen=True, kw_only=True)
 class Mail:
-    """An e-mail: addresses in lower case, its text plain, `answers` the ids of the mails that it is an answer to.
+    """An e-mail: addresses in lower case, plain text, `answers` the Message-IDs of the mails that it replies to.
 
-    `is_verified` says that it came from its sender's own mail service.
+    `is_verified`: it came from its sender's own mail service.
     """
 
     sender: str
@@ -87,7 +87,7 @@ class PaymentObject(msgspec.Struct, kw_only=True):
 
 
 class PaymentData(msgspec.Struct, kw_only=True):
-    """What an event carries."""
+    """The data of an event."""
 
     object: PaymentObject
 
@@ -103,18 +103,18 @@ class PaymentEvent(msgspec.Struct, kw_only=True):
 
 
 class EventKind(msgspec.Struct, kw_only=True):
-    """The part of an event that says what it is, whatever the rest looks like."""
+    """The id and type of an event, readable whatever the rest of it looks like."""
 
     id: str
     type: str
 
 
 def text_message(body: bytes, content_type: str) -> TextMessage:
-    """The SMS in a form."""
+    """The SMS in a form, in Twilio's fields."""
     form, _ = _form(body, content_type)
     media = form.get("NumMedia") or "0"
     if not re.fullmatch(r"[0-9]{1,3}", media):
-        raise Invalid("This is a whole number.", "NumMedia")
+        raise Invalid("This has to be a whole number.", "NumMedia")
     if "Body" not in form:
         raise Invalid("This is missing.", "Body")
     return TextMessage(
@@ -127,14 +127,14 @@ def text_message(body: bytes, content_type: str) -> TextMessage:
 
 
 def form_fields(body: bytes, content_type: str) -> MultiDict[str, str]:
-    """The fields of a form, all of them."""
+    """All fields of a form."""
     return _form(body, content_type)[0]
 
 
 def mail(body: bytes, content_type: str, receiver: str = "") -> Mail:
     """The e-mail in a form, as inbound-parse services send it.
 
-    `receiver` is how the clinic's mail server signs the Authentication-Results that it writes (RFC 8601 §2.5).
+    `receiver` is the authserv-id with which the clinic's mail server writes Authentication-Results (RFC 8601 §2.5).
     """
     form, files = _form(body, content_type)
     names = getaddresses([_required(form, "from", 500)])
@@ -162,7 +162,7 @@ def mail(body: bytes, content_type: str, receiver: str = "") -> Mail:
 
 
 def payment_event(body: bytes, content_type: str) -> PaymentEvent | EventKind:
-    """The event in a JSON body: whole when it is about a payment's end, else no more than what it is."""
+    """The event in a JSON body: complete if a payment succeeded or failed, else only its id and type."""
     if parse_options_header(content_type)[0] != "application/json":
         raise Invalid("The body has to be application/json.", "Content-Type")
     try:
@@ -177,13 +177,13 @@ def payment_event(body: bytes, content_type: str) -> PaymentEvent | EventKind:
 
 
 def clean(text: str) -> str:
-    """`text` with line ends as they are here, without control characters, and no longer than is kept."""
+    """`text` with Unix line ends, without control characters, cut to `MAX_TEXT`."""
     unified = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", unified).strip()[:MAX_TEXT]
 
 
 def line(text: str) -> str:
-    """`text` on one line, short enough to be a title or a name."""
+    """`text` on one line, cut to the length of a title or name."""
     return " ".join(clean(text).split())[:_MAX_NAME]
 
 
@@ -204,7 +204,7 @@ def _form(body: bytes, content_type: str) -> tuple[MultiDict[str, str], MultiDic
 
 
 def _multipart(body: bytes, boundary: str) -> tuple[MultiDict[str, str], MultiDict[str, FileStorage]]:
-    """The parts of a form (RFC 7578), its texts read in the charset that the field `charsets` says, by name."""
+    """The parts of a form (RFC 7578); its field `charsets` gives the charset of each text by name."""
     decoder = MultipartDecoder(boundary.encode(), len(body) + 1, max_parts=_MAX_PARTS)
     texts: list[tuple[str, io.BytesIO]] = []
     files: MultiDict[str, FileStorage] = MultiDict()
@@ -244,7 +244,7 @@ def _decoded(texts: Sequence[tuple[str, bytes]]) -> MultiDict[str, str]:
 
 
 def _in_charset(text: bytes, charset: str) -> str:
-    """`text` decoded; as UTF-8 where Python doesn't know the charset, with marks for what can't be read."""
+    """`text` decoded, as UTF-8 if Python doesn't know the charset; what can't be decoded becomes U+FFFD."""
     try:
         return text.decode(charset, "replace")
     except (LookupError, ValueError):
@@ -273,7 +273,7 @@ def _envelope(form: MultiDict[str, str]) -> _Envelope:
 
 
 def _recipients(form: MultiDict[str, str], envelope: _Envelope) -> tuple[str, ...]:
-    """The addresses that the mail was delivered to, then those that it names."""
+    """The addresses that the mail was delivered to, then those in its To field."""
     named = [address for _, address in getaddresses([form.get("to", "")])]
     found = [address.strip().lower() for address in (*envelope.to, *named) if _ADDRESS.match(address.strip())]
     if not found:
@@ -302,15 +302,15 @@ def _upload(file: FileStorage) -> Upload:
 
 
 def plain(html: str) -> str:
-    """The words of an HTML text, a line for each of its blocks; scripts, styles and all markup are left out."""
-    words = _Words()
-    words.feed(html)
-    words.close()
-    lines = [" ".join(part.split()) for part in "".join(words.parts).split("\n")]
+    """The text of `html`, a line for each block; scripts, styles and all markup are left out."""
+    extractor = _TextExtractor()
+    extractor.feed(html)
+    extractor.close()
+    lines = [" ".join(part.split()) for part in "".join(extractor.parts).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-class _Words(HTMLParser):
+class _TextExtractor(HTMLParser):
     _UNSEEN = frozenset({"script", "style", "head", "title", "template", "noscript", "object", "svg"})
     _BLOCKS = frozenset(
         {"p", "div", "li", "tr", "br", "h1", "h2", "h3", "h4", "ul", "ol", "table", "blockquote"}

@@ -23,14 +23,14 @@ PATHS = {"sms": "/smsinbound", "email": "/emailinbound", "payment": "/api/paymen
 
 
 def main(arguments: list[str]) -> int:
-    """Send what the command line says and print the answer; exit status 0 for a 2xx answer, else 1 or 2."""
+    """Send what the command line asks for and print the response; return 0 if it is 2xx, else 1; 2 without a secret."""
     given = _parser().parse_args(arguments)
     variable = f"CARE_{given.kind.upper()}_SECRETS"
     secret = given.secret or os.environ.get(variable, "").split(",")[0]
     try:
         key_of(secret)
     except ValueError as error:
-        sys.stderr.write(f"No good secret: {error}. Set {variable} or give --secret.\n")
+        sys.stderr.write(f"No valid secret: {error}. Set {variable} or give --secret.\n")
         return 2
     body, content_type = _BODIES[given.kind](given)
     headers = sign(secret, given.id or f"msg_{new_id()}", datetime.now(UTC), body)
@@ -51,9 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--to", required=True, metavar="URL", help="the service, such as http://127.0.0.1:8001"
     )
-    parser.add_argument("--secret", default="", help="in place of the variable's")
-    parser.add_argument("--id", default="", help="the webhook-id; a new one unless given")
-    parser.add_argument("--times", type=int, default=1, help="deliver the same call so many times")
+    parser.add_argument("--secret", default="", help="instead of the variable's")
+    parser.add_argument("--id", default="", help="the webhook-id; a new one by default")
+    parser.add_argument("--times", type=int, default=1, help="deliver the same webhook this many times")
     kinds = parser.add_subparsers(dest="kind", required=True)
     sms = kinds.add_parser("sms", help="a text message")
     sms.add_argument("--from", dest="sender", default="+447700900182")
@@ -66,13 +66,15 @@ def _parser() -> argparse.ArgumentParser:
     email.add_argument("--subject", default="A question")
     email.add_argument("--text", default="Is it all right to fly next week?")
     email.add_argument("--html", default="")
-    email.add_argument("--forged", action="store_true", help="as if its sender's server knew nothing of it")
+    email.add_argument(
+        "--forged", action="store_true", help="with a failed SPF check, as if not sent by its sender's server"
+    )
     email.add_argument("--in-reply-to", default="", metavar="MESSAGE-ID")
     email.add_argument("--attach", action="append", default=[], type=Path, metavar="FILE")
     payment = kinds.add_parser("payment", help="a payment for storage")
     payment.add_argument("--account", default="acct_riverside")
     payment.add_argument("--patient", default=sample_id("patient", "grace"), metavar="ID")
-    payment.add_argument("--embryos", default="", metavar="ID,ID", help="else all of the patient's")
+    payment.add_argument("--embryos", default="", metavar="ID,ID", help="by default all of the patient's")
     payment.add_argument("--months", type=int, default=12)
     payment.add_argument("--amount", type=int, default=36000, help="in the currency's smallest unit")
     payment.add_argument("--currency", default="GBP")

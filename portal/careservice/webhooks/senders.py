@@ -1,4 +1,4 @@
-"""Whether an e-mail is from whom it says: what the clinic's mail receiver found out by SPF, DKIM and DMARC."""
+"""Whether an e-mail comes from its stated sender, by the SPF, DKIM and DMARC results of the clinic's mail server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGNED = re.compile(r"@?(?P<domain>[\w.-]+)\s*:\s*(?P<result>[a-z]+)", re.IGNOR
 
 @dataclass(frozen=True)
 class Result:
-    """One method's finding and the domain that it is about."""
+    """The result of one method and the domain that it is about."""
 
     method: str
     passed: bool
@@ -27,9 +27,9 @@ class Result:
 
 
 def is_verified(sender: str, results: Iterable[Result]) -> bool:
-    """Whether the address `sender` is its owner's: by DMARC where there is a result, else by an aligned DKIM or SPF.
+    """Whether the mail comes from the address `sender`: by DMARC if there is a result, else by an aligned DKIM or SPF.
 
-    Aligned (RFC 7489 §3.1): the signature's, or the envelope's, domain is the sender's own, or within it or around it.
+    Aligned (RFC 7489 §3.1): the domain of the signature or envelope is the sender's, a subdomain or a parent of it.
     """
     domain = sender.rpartition("@")[2].lower()
     found = [one for one in results if one.method == "dmarc" or _is_aligned(one.domain, domain)]
@@ -38,7 +38,7 @@ def is_verified(sender: str, results: Iterable[Result]) -> bool:
 
 
 def of_parse_service(form: Mapping[str, str], envelope_sender: str) -> list[Result]:
-    """What inbound-parse services say in the fields `SPF` (a word) and `dkim` (`{@domain : word, …}`)."""
+    """The results that inbound-parse services put in the fields `SPF` (a word) and `dkim` (`{@domain : word, …}`)."""
     spf = form.get("SPF", form.get("spf", "")).strip().lower()
     found = [Result("spf", spf == "pass", envelope_sender.rpartition("@")[2].lower())] if spf else []
     return found + [
@@ -48,7 +48,7 @@ def of_parse_service(form: Mapping[str, str], envelope_sender: str) -> list[Resu
 
 
 def of_headers(values: Iterable[str], receiver: str) -> list[Result]:
-    """What `receiver`, the clinic's own mail server, wrote into Authentication-Results (RFC 8601); none of any other's."""
+    """The results in Authentication-Results (RFC 8601) that `receiver`, the clinic's own mail server, wrote."""
     found: list[Result] = []
     for value in values:
         name, _, results = _COMMENT.sub("", value).partition(";")

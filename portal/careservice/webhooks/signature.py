@@ -71,7 +71,7 @@ def signed_id(headers: Headers, body: bytes, secrets: Iterable[str], now: dateti
     return webhook_id if any(matches) else None
 
 
-def is_twilios(token: str, url: str, form: MultiDict[str, str], signature: str) -> bool:
+def is_signed_by_twilio(token: str, url: str, form: MultiDict[str, str], signature: str) -> bool:
     """Whether Twilio signed a form posted to `url` with this Auth Token (Twilio, "Validating Requests": HMAC-SHA1)."""
     fields = "".join(f"{name}{value}" for name in sorted(form) for value in sorted(set(form.getlist(name))))
     wanted = base64.b64encode(hmac.digest(token.encode(), (url + fields).encode(), hashlib.sha1))

@@ -199,7 +199,7 @@ def test_it_says_which_acts_ask_for_a_fresh_sign_in(document: Json) -> None:
     }
     for _, _, operation in operations(document):
         words = operation.get("description", "")
-        assert ("sign-in in the last 300 seconds" in words) == (operation["operationId"] in asking)
+        assert ("sign-in within the last 300 seconds" in words) == (operation["operationId"] in asking)
 
 
 def test_it_says_which_members_may_be_missing(document: Json) -> None:

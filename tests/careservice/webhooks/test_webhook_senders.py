@@ -174,15 +174,15 @@ def test_twilios_own_signature_is_known(hooks: Any) -> None:
 def test_twilios_published_example_is_signed_as_published() -> None:
     from werkzeug.datastructures import MultiDict
 
-    from portal.careservice.webhooks.signature import is_twilios
+    from portal.careservice.webhooks.signature import is_signed_by_twilio
 
     form = MultiDict(
         {"CallSid": "CA1234567890ABCDE", "Caller": "+14158675310", "Digits": "1234", "From": "+14158675310",
          "To": "+18005551212"}
     )  # fmt: skip
     url = "https://example.com/myapp.php?foo=1&bar=2"
-    assert is_twilios("12345", url, form, "L/OH5YylLD5NRKLltdqwSvS0BnU=")
-    assert not is_twilios("12345", url, form, "L/OH5YylLD5NRKLltdqwSvS0BnV=")
+    assert is_signed_by_twilio("12345", url, form, "L/OH5YylLD5NRKLltdqwSvS0BnU=")
+    assert not is_signed_by_twilio("12345", url, form, "L/OH5YylLD5NRKLltdqwSvS0BnV=")
 
 
 def test_twilio_brings_a_clinic_only_what_its_own_token_signed(hooks: Any) -> None:
