@@ -80,15 +80,15 @@ class Portal(Flask):
             metrics.thread_freed()
 
     def url_for(self, endpoint: str, **values: Any) -> str:
-        """Return the address within this portal; one that depends on the request is built anew."""
-        given = {
-            name: value for name, value in values.items() if value is not None
-        }  # Flask sends all its options
-        if any(name.startswith("_") for name in given) or request.script_root:
+        """Return the address within this portal; an absolute one, which depends on the request, is built anew.
+
+        Where the portal is mounted (`SCRIPT_NAME`) is the same for all requests of a process.
+        """
+        if values.get("_external") or values.get("_scheme"):
             return super().url_for(endpoint, **values)
         if endpoint.startswith("."):  # within the blueprint of this request
             endpoint = f"{request.blueprint}{endpoint}" if request.blueprint else endpoint[1:]
-        return self._address(endpoint, **given)
+        return self._address(endpoint, **values)
 
 
 def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:

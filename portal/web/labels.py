@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, for_each_language
 from portal.services.decoding import Choice
 from portal.services.records.cases import CareStatus
 from portal.services.records.conversations import Channel
@@ -28,14 +28,18 @@ def spaced(text: str) -> str:
 
 def role_name(role: str) -> str:
     """Return what someone does at the clinic; what isn't known here, such as a title of their own, as it came."""
-    names = {
+    return _role_names().get(role.casefold(), role)
+
+
+@for_each_language
+def _role_names() -> dict[str, str]:
+    return {
         "nurse": _("Nurse"),
         "physician": _("Physician"),
         "embryologist": _("Embryologist"),
         "coordinator": _("Coordinator"),
         "admin": _("Administrator"),
     }
-    return names.get(role.casefold(), role)
 
 
 def role_purpose(role: str) -> str:
@@ -51,7 +55,12 @@ def role_purpose(role: str) -> str:
 
 def route_name(route: str) -> str:
     """Return how a medicine is taken, such as `Under the skin`; an unknown one as it came, spaced."""
-    names = {
+    return _route_names().get(route.casefold(), spaced(route))
+
+
+@for_each_language
+def _route_names() -> dict[str, str]:
+    return {
         "subcutaneous": _("Under the skin"),
         "intramuscular": _("Into a muscle"),
         "intravenous": _("Into a vein"),
@@ -61,12 +70,16 @@ def route_name(route: str) -> str:
         "nasal": _("By nose spray"),
         "transdermal": _("On the skin"),
     }
-    return names.get(route.casefold(), spaced(route))
 
 
 def stage_name(stage: EpisodeStage) -> str:
     """Return the part of a treatment in words."""
-    names = {
+    return _stage_names().get(stage) or _other(stage)
+
+
+@for_each_language
+def _stage_names() -> dict[EpisodeStage, str]:
+    return {
         EpisodeStage.PLANNED: _("Planned"),
         EpisodeStage.BASELINE: _("First check"),
         EpisodeStage.STIMULATION: _("Stimulation"),
@@ -82,12 +95,16 @@ def stage_name(stage: EpisodeStage) -> str:
         EpisodeStage.EARLY_SCAN: _("Early scan"),
         EpisodeStage.ENDED: _("Ended"),
     }
-    return names.get(stage) or _other(stage)
 
 
 def visit_name(kind: str) -> str:
     """Return what an appointment is for; what isn't known here as the clinic wrote it."""
-    names = {
+    return _visit_names().get(re.sub(r"[\W_]", "", kind).casefold()) or kind
+
+
+@for_each_language
+def _visit_names() -> dict[str, str]:
+    return {
         "monitoringscan": _("Monitoring scan"),
         "baselinescan": _("First scan"),
         "eggretrieval": _("Egg collection"),
@@ -97,12 +114,16 @@ def visit_name(kind: str) -> str:
         "pregnancytest": _("Pregnancy test"),
         "earlyscan": _("Early scan"),
     }
-    return names.get(re.sub(r"[\W_]", "", kind).casefold()) or kind
 
 
 def care_status_name(status: CareStatus) -> str:
     """Return where a case or an episode stands."""
-    names = {
+    return _care_status_names().get(status) or _other(status)
+
+
+@for_each_language
+def _care_status_names() -> dict[CareStatus, str]:
+    return {
         CareStatus.PLANNED: _("Planned"),
         CareStatus.WAITLIST: _("On the waiting list"),
         CareStatus.ACTIVE: _("Under way"),
@@ -111,7 +132,6 @@ def care_status_name(status: CareStatus) -> str:
         CareStatus.CANCELLED: _("Stopped"),
         CareStatus.ENTERED_IN_ERROR: _("Entered by mistake"),
     }
-    return names.get(status) or _other(status)
 
 
 def care_status_tone(status: CareStatus) -> str:
@@ -124,8 +144,14 @@ def treatment_name(type_: str, *, plain: bool = True) -> str:
     kind = ProtocolType(type_) if type_ else None
     if kind is None:
         return _("Treatment")
+    names = _treatment_names()
+    return names[kind][0 if plain else 1] if kind in names else _other(kind)
+
+
+@for_each_language
+def _treatment_names() -> dict[ProtocolType, tuple[str, str]]:
     stimulated = _("IVF with stimulation")
-    names = {
+    return {
         ProtocolType.ANTAGONIST: (stimulated, _("Antagonist protocol")),
         ProtocolType.LONG_AGONIST: (stimulated, _("Long agonist protocol")),
         ProtocolType.SHORT_FLARE: (stimulated, _("Short flare protocol")),
@@ -138,12 +164,16 @@ def treatment_name(type_: str, *, plain: bool = True) -> str:
         ProtocolType.EGG_FREEZING: (_("Egg freezing"), _("Egg freezing")),
         ProtocolType.DONOR_CYCLE: (_("Donor cycle"), _("Donor cycle")),
     }
-    return names[kind][0 if plain else 1] if kind in names else _other(kind)
 
 
 def outcome_name(outcome: Outcome) -> str:
     """Return how an episode ended, gently."""
-    names = {
+    return _outcome_names().get(outcome) or _other(outcome)
+
+
+@for_each_language
+def _outcome_names() -> dict[Outcome, str]:
+    return {
         Outcome.PREGNANCY: _("Pregnancy"),
         Outcome.NO_PREGNANCY: _("Not pregnant"),
         Outcome.NO_TRANSFER: _("No transfer took place"),
@@ -151,12 +181,16 @@ def outcome_name(outcome: Outcome) -> str:
         Outcome.COMPLETED: _("Finished"),
         Outcome.ENTERED_IN_ERROR: _("Entered by mistake"),
     }
-    return names.get(outcome) or _other(outcome)
 
 
 def embryo_status_name(status: EmbryoStatus) -> str:
     """Return where an embryo is."""
-    names = {
+    return _embryo_status_names().get(status) or _other(status)
+
+
+@for_each_language
+def _embryo_status_names() -> dict[EmbryoStatus, str]:
+    return {
         EmbryoStatus.STORED: _("Stored"),
         EmbryoStatus.RESERVED: _("Reserved for a transfer"),
         EmbryoStatus.ON_HOLD: _("On hold"),
@@ -166,12 +200,16 @@ def embryo_status_name(status: EmbryoStatus) -> str:
         EmbryoStatus.DONATED: _("Donated"),
         EmbryoStatus.SHIPPED_OUT: _("Moved to another clinic"),
     }
-    return names.get(status) or _other(status)
 
 
 def embryo_status_term(status: EmbryoStatus) -> str:
     """Return where an embryo is, in the terms of the laboratory."""
-    names = {
+    return _embryo_status_terms().get(status) or _other(status)
+
+
+@for_each_language
+def _embryo_status_terms() -> dict[EmbryoStatus, str]:
+    return {
         EmbryoStatus.STORED: _("Stored"),
         EmbryoStatus.RESERVED: _("Reserved"),
         EmbryoStatus.ON_HOLD: _("On hold"),
@@ -181,7 +219,6 @@ def embryo_status_term(status: EmbryoStatus) -> str:
         EmbryoStatus.DONATED: _("Donated"),
         EmbryoStatus.SHIPPED_OUT: _("Shipped out"),
     }
-    return names.get(status) or _other(status)
 
 
 def embryo_status_tone(status: EmbryoStatus) -> str:
@@ -196,7 +233,12 @@ def embryo_status_tone(status: EmbryoStatus) -> str:
 
 def disposition_name(disposition: Disposition) -> str:
     """Return what is to be done with an embryo."""
-    names = {
+    return _disposition_names().get(disposition) or _other(disposition)
+
+
+@for_each_language
+def _disposition_names() -> dict[Disposition, str]:
+    return {
         Disposition.UNDECIDED: _("Not decided yet"),
         Disposition.CONTINUE_STORAGE: _("Keep in storage"),
         Disposition.DISCARD: _("End storage"),
@@ -204,18 +246,26 @@ def disposition_name(disposition: Disposition) -> str:
         Disposition.DONATE_PATIENT: _("Donate to other patients"),
         Disposition.TRANSPORT: _("Move to another clinic"),
     }
-    return names.get(disposition) or _other(disposition)
 
 
 def hold_reason(reason: str) -> str:
     """Return why an embryo is on hold: the API's own reasons in the reader's language, the clinic's as written."""
-    names = {"Consent withdrawn": _("Consent withdrawn"), "Decision taken back": _("Decision taken back")}
-    return names.get(reason, reason)
+    return _hold_reasons().get(reason, reason)
+
+
+@for_each_language
+def _hold_reasons() -> dict[str, str]:
+    return {"Consent withdrawn": _("Consent withdrawn"), "Decision taken back": _("Decision taken back")}
 
 
 def relationship_name(type_: RelationshipType) -> str:
     """Return what another person is to a patient."""
-    names = {
+    return _relationship_names().get(type_) or _other(type_)
+
+
+@for_each_language
+def _relationship_names() -> dict[RelationshipType, str]:
+    return {
         RelationshipType.PARTNER: _("Partner"),
         RelationshipType.SPOUSE: _("Spouse"),
         RelationshipType.EGG_DONOR: _("Egg donor"),
@@ -226,35 +276,47 @@ def relationship_name(type_: RelationshipType) -> str:
         RelationshipType.EMERGENCY_CONTACT: _("Emergency contact"),
         RelationshipType.PROXY: _("Proxy"),
     }
-    return names.get(type_) or _other(type_)
 
 
 def channel_name(channel: Channel) -> str:
     """Return by what way words travel."""
-    names = {
+    return _channel_names().get(channel) or _other(channel)
+
+
+@for_each_language
+def _channel_names() -> dict[Channel, str]:
+    return {
         Channel.PORTAL: _("This portal"),
         Channel.EMAIL: _("E-mail"),
         Channel.SMS: _("Text message"),
         Channel.PHONE: _("Telephone"),
     }
-    return names.get(channel) or _other(channel)
 
 
 def pgt_status_name(status: PgtStatus) -> str:
     """Return how far a genetic test has come."""
-    names = {
+    return _pgt_status_names().get(status) or _other(status)
+
+
+@for_each_language
+def _pgt_status_names() -> dict[PgtStatus, str]:
+    return {
         PgtStatus.ORDERED: _("Test ordered"),
         PgtStatus.IN_LAB: _("At the laboratory"),
         PgtStatus.REPORTED: _("Reported, in review"),
         PgtStatus.RELEASED: _("Released"),
         PgtStatus.AMENDED: _("Amended"),
     }
-    return names.get(status) or _other(status)
 
 
 def pgt_call_name(call: PgtCall) -> str:
     """Return what the laboratory made of a genetic test."""
-    names = {
+    return _pgt_call_names().get(call) or _other(call)
+
+
+@for_each_language
+def _pgt_call_names() -> dict[PgtCall, str]:
+    return {
         PgtCall.EUPLOID: _("Euploid"),
         PgtCall.LOW_MOSAIC: _("Low mosaic"),
         PgtCall.HIGH_MOSAIC: _("High mosaic"),
@@ -268,7 +330,6 @@ def pgt_call_name(call: PgtCall) -> str:
         PgtCall.BALANCED: _("Balanced"),
         PgtCall.UNBALANCED: _("Unbalanced"),
     }
-    return names.get(call) or _other(call)
 
 
 _GARDNER = re.compile(r"\s*([1-6])\s*([A-D])\s*([A-D])\s*", re.IGNORECASE)

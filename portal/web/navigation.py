@@ -50,8 +50,9 @@ def navigation(person: Person) -> list[NavItem]:
     if may(person, "system.see"):
         sections.append(("/clinic-system", _("Clinic’s system"), "endpoint", "y"))
     missing = context().capabilities.missing(g.tenant.key)
+    path = request.path
     return [
-        NavItem(href, label, icon, key, current=_is_current(href))
+        NavItem(href, label, icon, key, current=_is_current(href, path))
         for href, label, icon, key in sections
         if href not in _SHOWS or _SHOWS[href].template not in missing
     ]
@@ -86,8 +87,7 @@ def _staff_sections() -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _is_current(href: str) -> bool:
-    path = request.path
+def _is_current(href: str, path: str) -> bool:
     if href in ("/", "/notifications/settings"):
         return path == href
     return path == href or (path.startswith(f"{href}/") and path != "/notifications/settings")
