@@ -69,7 +69,7 @@ def update_embryo(caller: Caller, embryo_id: str) -> EmbryoRecord:
         caller.require_sign_in_within(MAX_AGE[Act.UPDATE_EMBRYO])
     embryo_changes.update(session, caller.actor, embryo, change, stamp)
     session.flush()
-    if not embryos.is_reached(session, caller.actor, embryo):
+    if not embryos.is_visible(session, caller.actor, embryo):
         return _for_a_signer(embryo)
     result = session.get(PgtResult, embryo.pgt_result_id) if embryo.pgt_result_id else None
     return embryo_record(embryo, caller.actor, result)

@@ -1,1 +1,1 @@
-"""The clinics' records: their tables, and the rules that keep them, away from HTTP."""
+"""The clinics' records: their tables and business rules, independent of HTTP."""

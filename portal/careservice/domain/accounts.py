@@ -1,4 +1,4 @@
-"""Binding a patient's record to the account of the person whom it is about."""
+"""Binding a patient's record to that person's account."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from portal.careservice.identity.tables import Person
 
 
 def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspec.UnsetType | None) -> None:
-    """Bind the record to the account `user_id`, once and for all; left out or unchanged, nothing happens.
+    """Bind the record to the account `user_id` permanently; does nothing if that is unset or unchanged.
 
-    Whoever holds the account reads the record, so it takes an administrator who wasn't the last to change the
-    record's e-mail, and an account that is free, a patient's alone, and has that very e-mail verified.
+    The account's owner can then read the record, so this needs an administrator who wasn't the last to change the
+    record's e-mail, and an account that isn't bound yet, is only a patient's, and has the same e-mail, verified.
     """
     if user_id is msgspec.UNSET or user_id == patient.user_id:
         return
@@ -30,7 +30,7 @@ def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspe
         raise Refused(Rule.EMAIL_CHANGED_BY_YOU)
     account = session.get(Person, user_id, with_for_update=True)
     if account is None or not _fits(session, patient, account):
-        # One answer for all, so that an account elsewhere isn't told from none.
+        # One answer for all cases, so that it doesn't reveal whether the account exists elsewhere.
         raise Invalid("No free account of a patient here has this e-mail verified.", "userId")
     patient.user_id = account.id
     patient.touch(actor.sub)

@@ -1,4 +1,4 @@
-"""On whose behalf the rules are asked."""
+"""The person or server on whose behalf the rules are applied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """A person at a clinic, as the rules see one; `sub` is None for a server that acts for nobody."""
+    """A person at a clinic, as the rules need it; `sub` is None for a server that acts on nobody's behalf."""
 
     sub: str | None
     tenant_id: str
@@ -16,7 +16,7 @@ class Actor:
 
     @property
     def person_id(self) -> str:
-        """The person's `sub`; only acts that are a person's ask for it."""
+        """The person's `sub`; raises LookupError for a server."""
         if self.sub is None:
-            raise LookupError("nobody's act")
+            raise LookupError("a server has no person_id")
         return self.sub

@@ -29,7 +29,7 @@ MOVES: dict[CareStatus, frozenset[CareStatus]] = {
     CareStatus.CANCELLED: frozenset(),
     CareStatus.ENTERED_IN_ERROR: frozenset(),
 }
-"""Where a case may go from where it is; EnteredInError can be reached from anywhere."""
+"""The statuses that each status may change to; any may change to EnteredInError."""
 
 _CLOSED = frozenset({CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR})
 
@@ -57,7 +57,7 @@ class CareCase(Audited, Base):
 
 
 class CaseChange(msgspec.Struct, rename="camel", kw_only=True):
-    """What an update of a case may say; `physician_id` is always said, and None only while the case has none."""
+    """An update of a case; `physician_id` is required, and may be None only while the case has none."""
 
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
     status: CareStatus
@@ -69,7 +69,7 @@ class CaseChange(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def find(session: Session, actor: Actor, case_id: str) -> CareCase:
-    """The case, if it is one of the clinic's."""
+    """The clinic's case of that id; raises NotThere."""
     case = session.get(CareCase, case_id)
     if case is None or case.tenant_id != actor.tenant_id:
         raise NotThere
@@ -77,10 +77,10 @@ def find(session: Session, actor: Actor, case_id: str) -> CareCase:
 
 
 def update(session: Session, actor: Actor, case: CareCase, change: CaseChange, stamp: str) -> CareCase:
-    """Change a case; a status it can't go to from its own is refused."""
+    """Update a case; raises Refused for a status that its current one can't change to, Invalid for unknown people."""
     require_stamp(case.concurrency_stamp, stamp)
     if change.physician_id is None and case.physician_id is not None:
-        raise Invalid("A case keeps a physician.", "physicianId")
+        raise Invalid("A case can't lose its physician.", "physicianId")
     if change.physician_id is not None and change.physician_id != case.physician_id:
         physician = session.get(Physician, change.physician_id)
         if physician is None or physician.tenant_id != case.tenant_id:

@@ -1,4 +1,4 @@
-"""What a clinic's place in the world decides: its calendar, and how its telephone numbers are read."""
+"""What depends on a clinic's location: today's date, and how telephone numbers are read."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from portal.careservice.identity.tables import Tenant
 
 
 def today(session: Session, tenant_id: str) -> date:
-    """The date at the clinic."""
+    """Today's date in the clinic's time zone."""
     return now().astimezone(ZoneInfo(session.get_one(Tenant, tenant_id).time_zone)).date()
 
 
 def telephone(session: Session, tenant_id: str, number: str) -> str | None:
-    """A telephone number in E.164 (`+447700900182`), as somebody in the clinic's country dials it; None for none."""
+    """A number as dialled in the clinic's country, in E.164 (`+447700900182`); None if it isn't a possible number."""
     return e164(number, session.get_one(Tenant, tenant_id).country)
 
 
 def e164(number: str, country: str | None) -> str | None:
-    """A telephone number in E.164, dialled in `country` (ISO 3166-1 alpha-2); None for what can't be one."""
+    """A number as dialled in `country` (ISO 3166-1 alpha-2), in E.164; None if it isn't a possible number."""
     try:
         parsed = phonenumbers.parse(number, country)
     except phonenumbers.NumberParseException:

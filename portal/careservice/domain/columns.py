@@ -1,4 +1,4 @@
-"""Column kinds that several tables share."""
+"""Column types and mixins that several tables share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from portal.careservice.ids import new_id
 
 
 def one_of(kind: type[StrEnum]) -> Enum:
-    """A column for a word of `kind`, kept as its name in plain text."""
+    """The column type for a member of `kind`, stored as its value in plain text."""
     return Enum(kind, native_enum=False, length=32, values_callable=_names)
 
 
@@ -26,7 +26,7 @@ def _names(kind: type[StrEnum]) -> list[str]:
 
 
 class Structs(TypeDecorator[Any]):
-    """JSON holding msgspec structs of one shape: typed on both ways."""
+    """A JSON column of msgspec structs of one shape, converted when written and read."""
 
     impl = JSON(none_as_null=True)
     cache_ok = True
@@ -47,9 +47,9 @@ class Structs(TypeDecorator[Any]):
 
 
 class Audited:
-    """Who made and last changed a record, and the stamp that an update must send back.
+    """Who created and last changed a record, and the stamp that an update has to send back.
 
-    The stamp is SQLAlchemy's version column: two updates of one state can't both succeed, on any database.
+    The stamp is SQLAlchemy's version column: of two updates to the same version only one can succeed, on any database.
     """
 
     creation_time: Mapped[datetime] = mapped_column(default=now)
@@ -66,7 +66,7 @@ class Audited:
         }
 
     def touch(self, person_id: str | None) -> None:
-        """Note who changed the record, and when."""
+        """Record who changed this, and when."""
         self.last_modification_time = now()
         self.last_modifier_id = person_id
 

@@ -1,4 +1,4 @@
-"""Conversations and their messages; what is read or archived is each person's own."""
+"""Conversations and their messages; each person has their own read and archived state."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from portal.careservice.domain.rules import NotThere
 from portal.careservice.ids import new_id
 
 EMBEDDED = 50
-"""How many of a conversation's newest messages a list shows."""
+"""How many of a conversation's newest messages a list includes."""
 
 
 class Conversation(Base):
-    """A thread between a clinic and a patient or somebody who asked about treatment."""
+    """A thread between a clinic and a patient or prospect."""
 
     __tablename__ = "conversations"
     __table_args__ = (Index("ix_conversations_list", "tenant_id", "last_message_at"),)
@@ -44,7 +44,7 @@ class Conversation(Base):
 
 
 class Participant(Base):
-    """Somebody who takes part in a conversation."""
+    """A participant of a conversation."""
 
     __tablename__ = "conversation_participants"
 
@@ -57,11 +57,11 @@ class Participant(Base):
 
 
 class Message(Base):
-    """Words sent, towards the clinic (Inbound) or from it (Outbound).
+    """A message to the clinic (Inbound) or from it (Outbound).
 
-    `tenant_id` is its conversation's, so that a search goes through one clinic's messages alone.
-    `external_id` is the Message-ID of the e-mail or the sid of the SMS that it came as; `sender_verified` whether the
-    e-mail's sender is who it says, None where that isn't asked.
+    `tenant_id` is its conversation's, so that a search reads only one clinic's messages. `external_id` is the
+    Message-ID of the e-mail or the sid of the SMS that it arrived as; `sender_verified` is whether the e-mail comes
+    from its stated sender, None if that isn't checked.
     """
 
     __tablename__ = "messages"
@@ -97,7 +97,7 @@ class Attachment(Base):
 
 
 class MessageState(Base):
-    """What one person did with one message."""
+    """When one person read and archived one message."""
 
     __tablename__ = "message_states"
 
@@ -108,7 +108,7 @@ class MessageState(Base):
 
 
 class ConversationState(Base):
-    """When one person archived one conversation; a newer message brings it back."""
+    """When one person archived one conversation; a newer message restores it."""
 
     __tablename__ = "conversation_states"
 
@@ -118,9 +118,9 @@ class ConversationState(Base):
 
 
 def visible(session: Session, actor: Actor) -> Select[Conversation]:
-    """The conversations that `actor` may see: staff their clinic's, patients those about or with them.
+    """The conversations that `actor` may see: staff all of their clinic's, patients those about or with them.
 
-    One with them about another patient they see as long as that patient shares their care with them.
+    Patients see one that is about another patient only while that patient shares their care with them.
     """
     chosen = select(Conversation).where(Conversation.tenant_id == actor.tenant_id)
     if actor.is_staff:
@@ -137,7 +137,7 @@ def visible(session: Session, actor: Actor) -> Select[Conversation]:
 
 
 def is_archived(actor: Actor) -> ColumnElement[bool]:
-    """The condition that picks conversations which the person has archived since their last message."""
+    """The condition that selects the conversations that the person has archived since their last message."""
     return (
         select(ConversationState.conversation_id)
         .where(
@@ -150,7 +150,7 @@ def is_archived(actor: Actor) -> ColumnElement[bool]:
 
 
 def mentions(tenant_id: str, word: str) -> ColumnElement[bool]:
-    """The condition that picks a clinic's conversations whose subject, messages or senders contain `word`."""
+    """The condition that selects a clinic's conversations whose subject, messages or senders contain `word`."""
     said = select(Message.conversation_id).where(
         Message.tenant_id == tenant_id,
         or_(
@@ -162,7 +162,7 @@ def mentions(tenant_id: str, word: str) -> ColumnElement[bool]:
 
 
 def find_message(session: Session, actor: Actor, message_id: str) -> Message:
-    """The message, if its conversation is one that `actor` may see."""
+    """The message, if `actor` may see its conversation; raises NotThere."""
     message = session.get(Message, message_id)
     if message is None:
         raise NotThere
@@ -178,9 +178,9 @@ def _require_visible(session: Session, actor: Actor, ids: Sequence[str]) -> list
 
 
 def set_message_archived(session: Session, actor: Actor, message: Message, *, archived: bool) -> MessageState:
-    """Archive or restore a message for the person alone; doing it again changes nothing.
+    """Archive or restore a message for this person only; idempotent.
 
-    Restoring a message out of an archived conversation brings the conversation back with it.
+    Restoring a message of an archived conversation also restores the conversation.
     """
     state = _message_state(session, actor, message.id)
     if not archived:
@@ -202,7 +202,7 @@ def _message_state(session: Session, actor: Actor, message_id: str) -> MessageSt
 
 
 def archive(session: Session, actor: Actor, ids: Sequence[str]) -> int:
-    """Archive conversations for the person alone; returns how many of `ids` are archived now."""
+    """Archive conversations for this person only; return how many of `ids` are archived now. Raises NotThere."""
     for conversation in _require_visible(session, actor, ids):
         state = session.get(ConversationState, (conversation.id, actor.person_id))
         if state is None:
@@ -214,7 +214,7 @@ def archive(session: Session, actor: Actor, ids: Sequence[str]) -> int:
 
 
 def is_towards(message: Message, actor: Actor) -> bool:
-    """Whether a message was sent to the actor's side by somebody else, so that it can be unread."""
+    """Whether somebody else sent the message to the actor's side, so that it can be unread."""
     wanted = MessageSide.INBOUND if actor.is_staff else MessageSide.OUTBOUND
     return message.sender_id != actor.sub and (message.side == wanted or not actor.is_staff)
 
@@ -236,7 +236,7 @@ def _unread(actor: Actor) -> Select[Any]:
 
 
 def unread_counts(session: Session, actor: Actor, ids: Collection[str]) -> dict[str, int]:
-    """How many messages to the person are unread and not archived, by conversation; none where it is 0."""
+    """The number of messages to the person that are unread and not archived, by conversation; 0 is left out."""
     rows = session.execute(
         _unread(actor)
         .where(Message.conversation_id.in_(ids), MessageState.archived_at.is_(None))
@@ -247,19 +247,19 @@ def unread_counts(session: Session, actor: Actor, ids: Collection[str]) -> dict[
 
 
 def mark_read(session: Session, actor: Actor, ids: Collection[str]) -> None:
-    """Note that the person has read all that was sent to them in these conversations."""
+    """Mark all messages to the person in these conversations as read."""
     if not ids:
         return
     moment = now()
-    reached = select(
+    visible_ids = select(
         visible(session, actor).with_only_columns(Conversation.id).where(Conversation.id.in_(ids)).subquery()
     )
-    for message_id in session.scalars(_unread(actor).where(Message.conversation_id.in_(reached))).all():
+    for message_id in session.scalars(_unread(actor).where(Message.conversation_id.in_(visible_ids))).all():
         _message_state(session, actor, message_id).read_at = moment
 
 
 def newest_messages(session: Session, ids: Collection[str]) -> dict[str, list[Message]]:
-    """The newest messages of each conversation, at most `EMBEDDED`, the oldest of them first; two queries."""
+    """The newest messages of each conversation, at most `EMBEDDED`, oldest first; two queries."""
     ranked = (
         select(
             Message,
@@ -284,7 +284,7 @@ def newest_messages(session: Session, ids: Collection[str]) -> dict[str, list[Me
 
 
 def states_of(session: Session, actor: Actor, messages: Collection[str]) -> dict[str, MessageState]:
-    """What the person did with each of these messages."""
+    """The person's state of each of these messages, by message id; unread ones may have none."""
     states = session.scalars(
         select(MessageState).where(
             MessageState.person_id == actor.person_id, MessageState.message_id.in_(messages)
@@ -293,19 +293,19 @@ def states_of(session: Session, actor: Actor, messages: Collection[str]) -> dict
     return {state.message_id: state for state in states}
 
 
-def attaches(session: Session, actor: Actor, file_id: str) -> bool:
-    """Whether a message that `actor` may see carries the file."""
-    carried = (
+def is_attached(session: Session, actor: Actor, file_id: str) -> bool:
+    """Whether the file is attached to a message that `actor` may see."""
+    attaching = (
         visible(session, actor)
         .join(Message, Message.conversation_id == Conversation.id)
         .join(Attachment, Attachment.message_id == Message.id)
         .where(Attachment.file_id == file_id)
     )
-    return session.scalars(carried.limit(1)).first() is not None
+    return session.scalars(attaching.limit(1)).first() is not None
 
 
 def ids_of_episode(session: Session, actor: Actor, episode_id: str) -> list[str]:
-    """The conversations about an episode that `actor` may see, the newest first."""
+    """The ids of the conversations about an episode that `actor` may see, newest first."""
     chosen = (
         visible(session, actor)
         .where(Conversation.episode_id == episode_id)

@@ -19,7 +19,7 @@ from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, re
 
 
 class Directory(Audited, Base):
-    """A folder; those without a parent are the roots of their episode."""
+    """A folder; those without a parent are at the root of their episode."""
 
     __tablename__ = "directories"
 
@@ -31,9 +31,9 @@ class Directory(Audited, Base):
 
 
 class File(Base):
-    """What is known of a file without reading it; `size` in bytes.
+    """A file's metadata; `size` is in bytes.
 
-    The laboratory marks with `is_patient_copy` a report that it wrote for the patient: nothing in it tells a sex.
+    `is_patient_copy` marks a report that the laboratory wrote for the patient, which doesn't reveal a sex.
     """
 
     __tablename__ = "files"
@@ -51,7 +51,7 @@ class File(Base):
 
 
 class FileContent(Base):
-    """The bytes of a file, apart so that lists never read them."""
+    """The bytes of a file, in a table of their own so that lists don't read them."""
 
     __tablename__ = "file_contents"
 
@@ -69,47 +69,47 @@ def directories_of(session: Session, episode_id: str) -> list[Directory]:
 
 
 def files_of(session: Session, actor: Actor, episode_id: str) -> list[File]:
-    """The files of an episode that `actor` may see, by name: reports held back only for staff."""
+    """The files of an episode that `actor` may see, by name; withheld reports only for staff."""
     chosen = select(File).where(File.episode_id == episode_id).order_by(File.name, File.id)
     if not actor.is_staff:
-        chosen = chosen.where(~_is_held_back(session, actor))
+        chosen = chosen.where(~_is_withheld(session, actor))
     return list(session.scalars(chosen))
 
 
-def _is_held_back(session: Session, actor: Actor) -> ColumnElement[bool]:
-    """The condition that picks reports of a result that isn't released, or whose sex isn't to be told.
+def _is_withheld(session: Session, actor: Actor) -> ColumnElement[bool]:
+    """The condition that selects reports of a result that isn't released, or whose sex isn't disclosed.
 
     A patient's copy may be seen as soon as all results in it are released.
     """
-    untold = ~pgt_results.tells_sex(session, actor.tenant_id) & ~File.is_patient_copy
-    return exists().where(PgtResult.report_file_id == File.id, ~pgt_results.is_released() | untold)
+    could_reveal_sex = ~pgt_results.is_sex_disclosed(session, actor.tenant_id) & ~File.is_patient_copy
+    return exists().where(PgtResult.report_file_id == File.id, ~pgt_results.is_released() | could_reveal_sex)
 
 
 def find_file(session: Session, actor: Actor, file_id: str) -> File:
-    """The file, if it lies in an episode, a consent form or a conversation that `actor` may see."""
+    """The file, if it belongs to an episode, form or conversation that `actor` may see; raises NotThere."""
     chosen = select(File).where(File.id == file_id, File.tenant_id == actor.tenant_id)
     if not actor.is_staff:
-        chosen = chosen.where(~_is_held_back(session, actor))
+        chosen = chosen.where(~_is_withheld(session, actor))
     file = session.scalars(chosen).one_or_none()
-    if file is None or not (actor.is_staff or _reaches(session, actor, file)):
+    if file is None or not (actor.is_staff or _may_see(session, actor, file)):
         raise NotThere
     return file
 
 
 def visible_report(session: Session, actor: Actor, file_id: str | None) -> str | None:
-    """The id of a result's report, None where `actor` may not have it."""
+    """The id of a result's report, None if `actor` may not see it."""
     if file_id is None or actor.is_staff:
         return file_id
-    return session.scalar(select(File.id).where(File.id == file_id, ~_is_held_back(session, actor)))
+    return session.scalar(select(File.id).where(File.id == file_id, ~_is_withheld(session, actor)))
 
 
-def _reaches(session: Session, actor: Actor, file: File) -> bool:
-    if file.episode_id is not None and episodes.is_reached(session, actor, file.episode_id):
+def _may_see(session: Session, actor: Actor, file: File) -> bool:
+    if file.episode_id is not None and episodes.is_visible(session, actor, file.episode_id):
         return True
     consent = forms.visible(actor).where(forms.ConsentForm.file_id == file.id)
     if session.scalars(forms.without_body(consent).limit(1)).first() is not None:
         return True
-    return conversations.attaches(session, actor, file.id)
+    return conversations.is_attached(session, actor, file.id)
 
 
 def content_of(session: Session, file: File) -> bytes:
@@ -120,7 +120,7 @@ def content_of(session: Session, file: File) -> bytes:
 def move(
     session: Session, actor: Actor, directory_id: str, new_parent_id: str | None, stamp: str
 ) -> Directory:
-    """Put a folder under another of the same episode, or at its root (None)."""
+    """Move a folder into another of the same episode, or to its root (None); raises Refused, Invalid or NotThere."""
     directory = session.get(Directory, directory_id)
     if directory is None or directory.tenant_id != actor.tenant_id:
         raise NotThere
@@ -143,7 +143,7 @@ def _require_destination(session: Session, directory: Directory, parent_id: str)
     passed = {directory.id}
     step: Directory | None = parent
     while step is not None:
-        if step.id in passed:  # the folder itself, or a ring that an import may have left above it
+        if step.id in passed:  # the folder itself, or a cycle above it that an import may have left
             raise Refused(Rule.MOVE_INTO_DESCENDANT)
         passed.add(step.id)
         step = session.get(Directory, step.parent_id) if step.parent_id else None

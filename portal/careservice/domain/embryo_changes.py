@@ -1,4 +1,4 @@
-"""Changing an embryo's record: what staff keep of it, and what its people want done with it."""
+"""Updating an embryo's record: by staff, and the wish of the people whose embryo it is."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from portal.careservice.domain.embryos import (
     HoldCause,
     Location,
     hold,
-    is_reached,
+    is_visible,
 )
 from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
 from portal.careservice.domain.rules import NotThere, Refused, Rule, require_stamp
 
 
 class EmbryoChange(msgspec.Struct, rename="camel", kw_only=True):
-    """What an update of an embryo may say; what is left out stays."""
+    """An update of an embryo; members left out stay unchanged."""
 
     status: EmbryoStatus | msgspec.UnsetType = msgspec.UNSET
     location: Location | msgspec.UnsetType | None = msgspec.UNSET
@@ -41,10 +41,10 @@ _HIDDEN_FROM_PATIENTS = ("location", "notes")
 def update(
     session: Session, actor: Actor, embryo: EmbryoStorage, change: EmbryoChange, stamp: str
 ) -> EmbryoStorage:
-    """Change an embryo's record; patients may say its disposition alone.
+    """Update an embryo; patients may change only its disposition. Raises Refused, Invalid or NotThere.
 
-    A wish that ends its storage comes from a signed form, never from here. Patient or partner may take it
-    back at any time, which stops the embryo; so may who signed for it without reaching the record any more.
+    Only a signed form can set a wish that ends its storage, never this. Patient or partner may take it back at any
+    time, which puts the embryo on hold; so may a signer of that form who no longer has access to the embryo.
     """
     changes = {
         name: value
@@ -54,22 +54,22 @@ def update(
     if not actor.is_staff:
         for name in _HIDDEN_FROM_PATIENTS:
             if changes.get(name, embryo) is None:
-                changes.pop(name)  # it isn't shown to patients, so theirs comes back empty
-        if not is_reached(session, actor, embryo):
-            if changes != {"disposition": Disposition.UNDECIDED} or not _signs_the_wish(
+                changes.pop(name)  # patients can't see it, so they send back an empty one
+        if not is_visible(session, actor, embryo):
+            if changes != {"disposition": Disposition.UNDECIDED} or not _is_signer_of_wish(
                 session, actor, embryo
             ):
                 raise NotThere
-            stamp = embryo.concurrency_stamp  # which they have no way to know
+            stamp = embryo.concurrency_stamp  # which they can't know
     require_stamp(embryo.concurrency_stamp, stamp)
     if not actor.is_staff and not changes.keys() <= {"disposition"}:
         raise Refused(Rule.FIELD_NOT_YOURS)
     if changes and not MOVES[embryo.status]:
         raise Refused(Rule.ILLEGAL_TRANSITION)
     if "disposition" in changes:
-        _wish(session, actor, embryo, changes["disposition"])
+        _change_wish(session, actor, embryo, changes["disposition"])
     if "status" in changes:
-        _move(session, actor, embryo, changes)
+        _change_status(session, actor, embryo, changes)
     for name, value in changes.items():
         setattr(embryo, name, value)
     embryo.touch(actor.sub)
@@ -77,15 +77,15 @@ def update(
 
 
 def is_choice(embryo: EmbryoStorage, change: EmbryoChange) -> bool:
-    """Whether a change decides about the embryo: a move to another state, or another disposition."""
+    """Whether the change is a decision about the embryo: a new status or disposition."""
     return change.status not in (msgspec.UNSET, embryo.status) or change.disposition not in (
         msgspec.UNSET,
         embryo.disposition,
     )
 
 
-def _signs_the_wish(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
-    """Whether `actor` is a signer of a form that brought about the wish that the embryo's storage ends."""
+def _is_signer_of_wish(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
+    """Whether `actor` is a signer of a form that set the embryo's current wish, which ends its storage."""
     return any(
         form.disposition == embryo.disposition
         and any(signer.person_id == actor.person_id for signer in form.required_signers)
@@ -94,7 +94,7 @@ def _signs_the_wish(session: Session, actor: Actor, embryo: EmbryoStorage) -> bo
     )
 
 
-def _wish(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: Disposition) -> None:
+def _change_wish(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: Disposition) -> None:
     if wanted in FINAL_WISHES:
         raise Refused(Rule.FORM_MISSING)
     if embryo.disposition not in FINAL_WISHES:
@@ -107,7 +107,7 @@ def _wish(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: Disposi
     hold(embryo, HoldCause.WISH_TAKEN_BACK, actor)
 
 
-def _move(session: Session, actor: Actor, embryo: EmbryoStorage, changes: dict[str, Any]) -> None:
+def _change_status(session: Session, actor: Actor, embryo: EmbryoStorage, changes: dict[str, Any]) -> None:
     wanted = EmbryoStatus(changes["status"])
     if wanted == EmbryoStatus.THAWED:
         embryo.thaw_form_id = embryo_moves.require(session, actor, embryo, wanted)
@@ -120,7 +120,7 @@ def _move(session: Session, actor: Actor, embryo: EmbryoStorage, changes: dict[s
     elif embryo.status == EmbryoStatus.THAWED and wanted == EmbryoStatus.STORED:
         embryo.thaw_form_id = None
         if embryo.hold_cause in BY_THE_PATIENT:
-            changes["status"] = EmbryoStatus.ON_HOLD  # frozen again, and still stopped
+            changes["status"] = EmbryoStatus.ON_HOLD  # refrozen, and still on hold
     elif embryo.status == EmbryoStatus.ON_HOLD:
         embryo.hold_cause = None
         embryo.hold_reason = None

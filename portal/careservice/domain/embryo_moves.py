@@ -1,4 +1,4 @@
-"""What a move of an embryo needs: a form signed by its people, their wish, no hold, and a second person."""
+"""What a change of an embryo's status needs: a signed form, a matching wish, no hold, and a second person."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _ENDS: dict[EmbryoStatus, frozenset[Disposition]] = {
     _S.DONATED: frozenset({Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT}),
     _S.SHIPPED_OUT: frozenset({Disposition.TRANSPORT}),
 }
-"""The decisions that each end carries out."""
+"""The wishes that each final status fulfils."""
 _UNDER_WAY = frozenset({CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD})
 _STAY = frozenset({Disposition.UNDECIDED, Disposition.CONTINUE_STORAGE})
 _SECOND = frozenset({SignerRole.WITNESS, SignerRole.CLINICIAN})
 
 
 def require(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: EmbryoStatus) -> str | None:
-    """Refuse a move that something is missing for; returns the id of the form that allows it, if it needs one."""
+    """Raise Refused if the embryo may not become `wanted`; return the id of the form that allows it, if one is needed."""
     if _is_held(embryo) and _needs_no_hold(embryo, wanted):
         raise Refused(Rule.ON_HOLD)
     if wanted not in MOVES[embryo.status]:
@@ -54,11 +54,14 @@ def require(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: Embry
         raise Refused(Rule.FORM_MISSING)
     if not agrees:
         raise Refused(Rule.WISH_DIFFERS)
-    return _seen_by_two(actor, found).id
+    return _require_second_person(actor, found).id
 
 
 def require_lost(session: Session, actor: Actor, embryo: EmbryoStorage, notes: str | None) -> None:
-    """Refuse to say that a thawed embryo was lost without the form that allowed the thaw; `notes` says what was seen."""
+    """Require, to discard an embryo lost in thawing, the form that allowed the thaw, and `notes` on what was seen.
+
+    Raises Refused or Invalid.
+    """
     if _is_held(embryo):
         raise Refused(Rule.ON_HOLD)
     found = [
@@ -68,13 +71,13 @@ def require_lost(session: Session, actor: Actor, embryo: EmbryoStorage, notes: s
     ]
     if not found:
         raise Refused(Rule.FORM_MISSING)
-    _seen_by_two(actor, found)
+    _require_second_person(actor, found)
     if notes is None or not has_words(notes):
         raise Invalid("Say what was seen after the thaw.", "notes")
 
 
 def decisions_about(session: Session, embryo: EmbryoStorage) -> list[ConsentForm]:
-    """The Signed forms that decide what becomes of the embryo, and still allow it."""
+    """The Signed forms that decide what happens to the embryo and are still valid."""
     return [
         form
         for form in _signed(session, embryo)
@@ -116,7 +119,7 @@ def _is_under_way(session: Session, form: ConsentForm) -> bool:
     return episode is not None and episode.status in _UNDER_WAY
 
 
-def _seen_by_two(actor: Actor, found: Iterable[ConsentForm]) -> ConsentForm:
+def _require_second_person(actor: Actor, found: Iterable[ConsentForm]) -> ConsentForm:
     for form in found:
         for signature in form.signatures:
             if signature.role in _SECOND and signature.person_id != actor.sub:
@@ -129,7 +132,7 @@ def _is_held(embryo: EmbryoStorage) -> bool:
 
 
 def _needs_no_hold(embryo: EmbryoStorage, wanted: EmbryoStatus) -> bool:
-    """Whether a hold stops the move: all but freezing anew and, where the clinic itself held it, going back."""
+    """Whether a hold prevents the change: always, except refreezing and, after the clinic's own hold, returning."""
     if wanted in _TREATS or wanted in _ENDS:
         return True
     return embryo.status == EmbryoStatus.ON_HOLD and embryo.hold_cause in BY_THE_PATIENT

@@ -1,4 +1,4 @@
-"""Embryos in storage: what may become of them, and what that needs."""
+"""Embryos in storage: their statuses, wishes and holds, and who may see them."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ MOVES: dict[EmbryoStatus, frozenset[EmbryoStatus]] = {
     _S.DONATED: frozenset(),
     _S.SHIPPED_OUT: frozenset(),
 }
-"""Where an embryo may go from where it is; Thawed to Stored only as re-cryopreservation."""
+"""The statuses that each status may change to; Thawed to Stored is re-cryopreservation."""
 
 FINAL_WISHES = frozenset(
     {Disposition.DISCARD, Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT, Disposition.TRANSPORT}
 )
-"""Wishes that end an embryo's storage: only a signed form sets them."""
+"""Wishes that end an embryo's storage; only a signed form can set them."""
 
 
 class HoldCause(StrEnum):
-    """Who stopped an embryo: only the clinic's own hold is the clinic's to end."""
+    """Why an embryo is on hold; the clinic can end only its own hold."""
 
     CLINIC = "Clinic"
     WITHDRAWAL = "Withdrawal"
@@ -53,7 +53,7 @@ _REASONS = {HoldCause.WITHDRAWAL: "Consent withdrawn", HoldCause.WISH_TAKEN_BACK
 
 
 class Location(msgspec.Struct, rename="camel", kw_only=True):
-    """Where in the laboratory an embryo lies; for staff alone."""
+    """Where in the laboratory an embryo is stored; for staff only."""
 
     facility: Annotated[str, msgspec.Meta(max_length=100)]
     tank: Annotated[str, msgspec.Meta(max_length=40)]
@@ -65,11 +65,11 @@ class Location(msgspec.Struct, rename="camel", kw_only=True):
 class EmbryoStorage(Audited, Base):
     """One embryo, from freezing on.
 
-    `storage_consented_until` is how far consent goes, `storage_expires_at` how far it is paid,
-    `statutory_limit` how far the law goes: three dates that are never one another. `stopped_at` is when the
-    patient's side last stopped it: what they signed before decides nothing more. A thawed embryo can have a
-    `hold_cause` too. `held_by_clinic` and `clinic_hold_reason` keep the clinic's own hold while the patient's
-    side stops the embryo as well. `thaw_form_id` is the form that allowed the thaw.
+    `storage_consented_until`, `storage_expires_at` and `statutory_limit` are independent dates: until when storage
+    is consented to, paid for, and legal. `stopped_at` is when the patient's side last put it on hold: forms signed
+    before no longer decide anything. A thawed embryo can have a `hold_cause` too. `held_by_clinic` and
+    `clinic_hold_reason` preserve the clinic's own hold while the patient's side holds the embryo as well.
+    `thaw_form_id` is the form that allowed the thaw.
     """
 
     __tablename__ = "embryo_storage"
@@ -102,19 +102,19 @@ class EmbryoStorage(Audited, Base):
 
 
 def find(session: Session, actor: Actor, embryo_id: str) -> EmbryoStorage:
-    """The embryo as far as `actor` reaches: staff any of the clinic's, patients those of their episodes.
+    """The embryo: for staff any of the clinic's, for patients those of their episodes; raises NotThere.
 
-    Who is to sign a form that names it finds it too, so as to take a decision back.
+    Signers of a form that names it find it too, so that they can take a decision back.
     """
     embryo = session.get(EmbryoStorage, embryo_id)
     if embryo is None or embryo.tenant_id != actor.tenant_id:
         raise NotThere
-    if not is_reached(session, actor, embryo) and not _is_signer_about(session, actor, embryo):
+    if not is_visible(session, actor, embryo) and not _is_named_signer(session, actor, embryo):
         raise NotThere
     return embryo
 
 
-def _is_signer_about(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
+def _is_named_signer(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
     named = session.scalars(
         select(ConsentForm.embryo_storage_ids)
         .join(Signer, Signer.form_id == ConsentForm.id)
@@ -123,15 +123,15 @@ def _is_signer_about(session: Session, actor: Actor, embryo: EmbryoStorage) -> b
     return any(embryo.id in (ids or ()) for ids in named)
 
 
-def is_reached(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
+def is_visible(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
     """Whether `actor` may read the embryo."""
     if actor.is_staff or embryo.patient_id in patients.ids_of(session, actor):
         return True
-    return episodes.is_reached(session, actor, embryo.episode_id)
+    return episodes.is_visible(session, actor, embryo.episode_id)
 
 
 def hold(embryo: EmbryoStorage, cause: HoldCause, actor: Actor) -> None:
-    """Stop an embryo on the patient's side, wherever it isn't at its end; one that was thawed stays so, stopped."""
+    """Put an embryo on hold for the patient's side, unless its status is final; a thawed one stays Thawed."""
     if not MOVES[embryo.status]:
         return
     if embryo.status == EmbryoStatus.ON_HOLD and embryo.hold_cause not in BY_THE_PATIENT:
@@ -146,7 +146,7 @@ def hold(embryo: EmbryoStorage, cause: HoldCause, actor: Actor) -> None:
 
 
 def end_hold(embryo: EmbryoStorage, actor: Actor) -> None:
-    """End a hold that the patient's side had brought about; the clinic's own stays, from before it too."""
+    """End a hold of the patient's side; a hold of the clinic's own remains, or is restored."""
     if embryo.hold_cause not in BY_THE_PATIENT:
         return
     if embryo.held_by_clinic:

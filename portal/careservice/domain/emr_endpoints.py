@@ -11,7 +11,7 @@ from portal.careservice.domain.rules import NotThere, Refused, Rule
 
 
 class EmrEndpoint(Base):
-    """One connection; while it syncs it can't be removed."""
+    """One connection; it can't be removed while it is synchronizing."""
 
     __tablename__ = "emr_endpoints"
 
@@ -23,7 +23,7 @@ class EmrEndpoint(Base):
 
 
 def remove(session: Session, actor: Actor, endpoint_id: str) -> None:
-    """Delete a connection, unless it is at work."""
+    """Delete a connection; raises Refused while it is synchronizing, NotThere if there is none."""
     endpoint = session.get(EmrEndpoint, endpoint_id)
     if endpoint is None or endpoint.tenant_id != actor.tenant_id:
         raise NotThere

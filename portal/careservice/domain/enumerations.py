@@ -1,4 +1,4 @@
-"""The words that records are kept in; each one's integer is its place in its class, from 0 (docs/assumptions.md)."""
+"""The enumerations of records; a member's integer is its position in its class, from 0 (docs/assumptions.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 
 class ConsentStatus(StrEnum):
-    """Where a consent form stands; Revoked, Expired and Superseded are its ends."""
+    """The status of a consent form; Revoked, Expired and Superseded are final."""
 
     DRAFT = "Draft"
     PENDING = "Pending"
@@ -33,7 +33,7 @@ class SignerRole(StrEnum):
 
 
 class SigningOrder(StrEnum):
-    """Whether signers wait for one another."""
+    """Whether signers have to wait for one another."""
 
     ANY = "Any"
     SEQUENTIAL = "Sequential"
@@ -48,7 +48,7 @@ class SignatureMethod(StrEnum):
 
 
 class CareStatus(StrEnum):
-    """Where a case or an episode stands."""
+    """The status of a case or an episode."""
 
     PLANNED = "Planned"
     WAITLIST = "Waitlist"
@@ -106,7 +106,7 @@ class ProtocolType(StrEnum):
 
 
 class ProtocolStatus(StrEnum):
-    """Where a protocol stands; Completed and Cancelled are its ends."""
+    """The status of a protocol; Completed and Cancelled are final."""
 
     DRAFT = "Draft"
     ACTIVE = "Active"
@@ -116,7 +116,7 @@ class ProtocolStatus(StrEnum):
 
 
 class EmbryoStatus(StrEnum):
-    """Where an embryo is; Transferred, Discarded, Donated and ShippedOut are final."""
+    """The status of an embryo; Transferred, Discarded, Donated and ShippedOut are final."""
 
     STORED = "Stored"
     RESERVED = "Reserved"
@@ -129,7 +129,7 @@ class EmbryoStatus(StrEnum):
 
 
 class Disposition(StrEnum):
-    """What the people whose embryo it is want done with it."""
+    """What the people whose embryo it is want to be done with it."""
 
     UNDECIDED = "Undecided"
     CONTINUE_STORAGE = "ContinueStorage"
@@ -149,7 +149,7 @@ class PgtType(StrEnum):
 
 
 class PgtStatus(StrEnum):
-    """How far a genetic test has come; patients see it from Released on."""
+    """The status of a genetic test; patients see it from Released on."""
 
     ORDERED = "Ordered"
     IN_LAB = "InLab"
@@ -159,7 +159,7 @@ class PgtStatus(StrEnum):
 
 
 class PgtCall(StrEnum):
-    """What the laboratory made of a genetic test."""
+    """The laboratory's interpretation of a genetic test."""
 
     EUPLOID = "Euploid"
     LOW_MOSAIC = "LowMosaic"
@@ -190,14 +190,14 @@ class RelationshipType(StrEnum):
 
 
 class MessageSide(StrEnum):
-    """Inbound is towards the clinic, Outbound from it."""
+    """The direction of a message: Inbound to the clinic, Outbound from it."""
 
     INBOUND = "Inbound"
     OUTBOUND = "Outbound"
 
 
 class Channel(StrEnum):
-    """By what way words travel."""
+    """The medium of a message."""
 
     PORTAL = "Portal"
     EMAIL = "Email"
@@ -206,7 +206,7 @@ class Channel(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a notice or an alert presses."""
+    """How urgent a notification or an alert is."""
 
     INFO = "Info"
     SUCCESS = "Success"
@@ -215,7 +215,7 @@ class Severity(StrEnum):
 
 
 class ProspectStatus(StrEnum):
-    """How far a person who asked about treatment has come."""
+    """The status of a prospect."""
 
     NEW = "New"
     CONTACTED = "Contacted"
@@ -227,7 +227,7 @@ class ProspectStatus(StrEnum):
 
 
 class DayOfWeek(StrEnum):
-    """A day of the week, from Sunday as .NET counts."""
+    """A day of the week, numbered from Sunday as in .NET."""
 
     SUNDAY = "Sunday"
     MONDAY = "Monday"
@@ -244,14 +244,14 @@ def _by_folded_name(kind: type[StrEnum]) -> dict[str, str]:
 
 
 def canonical(kind: type[StrEnum], given: object) -> object:
-    """The name in `kind` that `given` means (a name in any case, with or without underscores, or an integer).
+    """The name in `kind` for `given`: a name in any case, with or without underscores, or an integer.
 
-    What means none of them comes back as it is, for the caller to refuse.
+    A value that matches none is returned unchanged, for the caller to refuse.
     """
     if isinstance(given, str):
         return _by_folded_name(kind).get(_fold(given), given)
     if isinstance(given, float) and given.is_integer():
-        given = int(given)  # JSON knows one kind of number
+        given = int(given)  # JSON has only one type of number
     if isinstance(given, int) and not isinstance(given, bool):
         members = list(kind)
         return members[given].value if 0 <= given < len(members) else given

@@ -1,4 +1,4 @@
-"""Episodes of treatment, the hub of a patient's records."""
+"""Episodes of treatment, to which most of a patient's records belong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from portal.careservice.ids import new_id
 
 
 class Follicles(msgspec.Struct, rename="camel", kw_only=True):
-    """Mean diameters in mm of the follicles of each ovary, the largest first."""
+    """Mean diameters in mm of the follicles of each ovary, largest first."""
 
     left: list[float]
     right: list[float]
@@ -75,7 +75,7 @@ class Monitoring(Base):
 
 
 class TimelineEvent(Base):
-    """Something that happened in an episode."""
+    """An event in an episode."""
 
     __tablename__ = "timeline_events"
     __table_args__ = (Index("ix_timeline_events_episode", "episode_id"),)
@@ -91,7 +91,7 @@ class TimelineEvent(Base):
 
 
 class Appointment(Base):
-    """A time that a patient is asked to come, in the clinic's time zone."""
+    """A patient's appointment at the clinic."""
 
     __tablename__ = "appointments"
     __table_args__ = (Index("ix_appointments_episode", "episode_id"),)
@@ -108,7 +108,7 @@ class Appointment(Base):
 
 
 class CareTeamMember(Base):
-    """Somebody who looks after a patient in an episode."""
+    """A member of a patient's care team in an episode."""
 
     __tablename__ = "care_team_members"
     __table_args__ = (Index("ix_care_team_members_episode", "episode_id"),)
@@ -122,7 +122,7 @@ class CareTeamMember(Base):
 
 
 class Alert(Base):
-    """Something that whoever opens an episode should see first."""
+    """Something that should be seen first on opening an episode."""
 
     __tablename__ = "alerts"
     __table_args__ = (Index("ix_alerts_episode", "episode_id"),)
@@ -136,24 +136,24 @@ class Alert(Base):
 
 
 def find(session: Session, actor: Actor, episode_id: str) -> Episode:
-    """The episode as far as `actor` reaches: staff any of the clinic's, others what `reached` picks."""
+    """The episode, if it is among `visible_ids`; raises NotThere."""
     episode = session.scalars(
-        select(Episode).where(Episode.id == episode_id, Episode.id.in_(reached(session, actor)))
+        select(Episode).where(Episode.id == episode_id, Episode.id.in_(visible_ids(session, actor)))
     ).one_or_none()
     if episode is None:
         raise NotThere
     return episode
 
 
-def is_reached(session: Session, actor: Actor, episode_id: str) -> bool:
+def is_visible(session: Session, actor: Actor, episode_id: str) -> bool:
     """Whether `find` would find it."""
-    return session.scalar(reached(session, actor).where(Episode.id == episode_id)) is not None
+    return session.scalar(visible_ids(session, actor).where(Episode.id == episode_id)) is not None
 
 
-def reached(session: Session, actor: Actor) -> Select[str]:
-    """The ids of the episodes that `actor` may see: staff their clinic's, patients their own.
+def visible_ids(session: Session, actor: Actor) -> Select[str]:
+    """The ids of the episodes that `actor` may see: staff all of their clinic's, patients their own.
 
-    A partner sees those of a patient who shares their care with him, as long as that lasts.
+    Partners see those of a patient who shares their care with them, as long as it is shared.
     """
     chosen = select(Episode.id).where(Episode.tenant_id == actor.tenant_id)
     if actor.is_staff:

@@ -1,4 +1,4 @@
-"""Answers kept for a day, so that an act sent twice under one key happens once."""
+"""Answers stored for a day, so that a request sent twice with the same key is carried out once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT_FOR = timedelta(hours=24)
 
 
 class KeptAnswer(Base):
-    """The answer that was given to the first request under a key."""
+    """The answer to the first request with a key."""
 
     __tablename__ = "kept_answers"
 
@@ -28,31 +28,32 @@ class KeptAnswer(Base):
     kept_at: Mapped[datetime] = mapped_column(index=True)
 
 
-def recall(session: Session, mark: KeptAnswer) -> bytes | None:
-    """The answer kept under `mark`'s key, or None after taking the key for this request.
+def recall(session: Session, pending: KeptAnswer) -> bytes | None:
+    """The stored answer for the key of `pending`, or None after adding `pending` to claim the key for this request.
 
-    Two requests at once: the database lets one of them be done, and the other, begun anew, finds its answer. The same key with another body is invalid.
+    Of two concurrent requests the database lets one through; the other is retried and finds its answer. Raises
+    Invalid if the key was used with another body.
     """
     moment = now()
     session.execute(delete(KeptAnswer).where(KeptAnswer.kept_at < moment - KEPT_FOR))
-    kept = _kept(session, mark)
+    kept = _kept(session, pending)
     if kept is None:
-        mark.kept_at = moment
-        mark.answer = b""
-        session.add(mark)
+        pending.kept_at = moment
+        pending.answer = b""
+        session.add(pending)
         session.flush()
         return None
-    if kept.body_hash != mark.body_hash:
+    if kept.body_hash != pending.body_hash:
         raise Invalid("This Idempotency-Key was sent with another request.", "Idempotency-Key")
     return kept.answer
 
 
-def _kept(session: Session, mark: KeptAnswer) -> KeptAnswer | None:
+def _kept(session: Session, pending: KeptAnswer) -> KeptAnswer | None:
     return session.scalars(
         select(KeptAnswer).where(
-            KeptAnswer.owner == mark.owner,
-            KeptAnswer.method == mark.method,
-            KeptAnswer.path == mark.path,
-            KeptAnswer.key == mark.key,
+            KeptAnswer.owner == pending.owner,
+            KeptAnswer.method == pending.method,
+            KeptAnswer.path == pending.path,
+            KeptAnswer.key == pending.key,
         )
     ).one_or_none()

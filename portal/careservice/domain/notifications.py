@@ -1,4 +1,4 @@
-"""Notifications, and by which channels a person wants which kind of them."""
+"""Notifications, and each person's choice of channels by kind of notification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from portal.careservice.ids import new_id
 
 
 class Notification(Base):
-    """Word to one person that something happened; its title says nothing that a lock screen shouldn't show."""
+    """A notification to one person; its title is fit to be shown on a lock screen."""
 
     __tablename__ = "notifications"
     __table_args__ = (Index("ix_notifications_recipient", "tenant_id", "person_id", "creation_time"),)
@@ -43,7 +43,7 @@ class Notification(Base):
 
 
 class Preference(msgspec.Struct, rename="camel", kw_only=True):
-    """By which channels one kind of notification comes; a locked one can't be changed."""
+    """The channels of one kind of notification; a locked one can't be changed."""
 
     type: str
     email: bool
@@ -54,7 +54,7 @@ class Preference(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class QuietHours(msgspec.Struct, rename="camel", kw_only=True):
-    """Between `start` and `end` (HH:MM in `time_zone`) only in-app notifications come."""
+    """Between `start` and `end` (HH:MM in `time_zone`) only in-app notifications are sent."""
 
     start: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
     end: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
@@ -62,7 +62,7 @@ class QuietHours(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class NotificationSettings(Audited, Base):
-    """One person's choices; people who never chose have no row and get the defaults."""
+    """One person's choices; people who have made none have no row and get the defaults."""
 
     __tablename__ = "notification_settings"
 
@@ -90,7 +90,7 @@ DEFAULTS: tuple[Preference, ...] = (
     _preference("PaymentFailed"),
     _preference("AccountSecurity", sms=True, locked=True),
 )
-"""What everybody may choose about. Withdrawals and security notices can't be switched off."""
+"""The kinds that everybody can choose channels for; notices of withdrawals and security can't be switched off."""
 
 STAFF_DEFAULTS: tuple[Preference, ...] = (
     _preference("ProspectReceived"),
@@ -98,7 +98,7 @@ STAFF_DEFAULTS: tuple[Preference, ...] = (
 )
 
 NEVER_CHOSEN = datetime(2000, 1, 1, tzinfo=UTC)
-"""What stands for the creation time of settings that nobody made."""
+"""The creation time of settings that nobody has made."""
 
 _LOCALES = frozenset(translations.LANGUAGES)
 
@@ -112,16 +112,16 @@ def announce(
     entity: tuple[str, str | None],
     severity: Severity = Severity.INFO,
     data: dict[str, Any] | None = None,
-    words: str | None = None,
+    notice: str | None = None,
 ) -> None:
-    """Tell each of `who` once that `kind` happened to `entity` (type, id), each in their own language.
+    """Notify each of `who` once, in their own language, that `kind` happened to `entity` (type, id).
 
-    `words` names the notice that says so, where it isn't the one named as the kind is.
+    `notice` names the text to use, if it isn't the one named after the kind.
     """
     recipients = sorted(set(who))
     languages = people.locales(session, recipients) | _languages(session, recipients)
     for person_id in recipients:
-        title, body = translations.notice(words or kind, languages.get(person_id, "en"))
+        title, body = translations.notice(notice or kind, languages.get(person_id, "en"))
         session.add(
             Notification(
                 id=new_id(),
@@ -162,9 +162,9 @@ def unread_count(session: Session, actor: Actor) -> int:
 
 
 def set_read(session: Session, actor: Actor, ids: Sequence[str] | None, *, is_read: bool) -> int:
-    """Set the person's notifications (all of them where `ids` is None) read or unread; returns how many changed.
+    """Mark the person's notifications (all if `ids` is None) as read or unread; return how many changed.
 
-    Reading those that announce a conversation reads the conversation's messages.
+    Reading one that announces a conversation marks its messages as read. Raises NotThere for an unknown id.
     """
     mine = select(Notification).where(
         Notification.tenant_id == actor.tenant_id, Notification.person_id == actor.person_id
@@ -191,12 +191,12 @@ def set_read(session: Session, actor: Actor, ids: Sequence[str] | None, *, is_re
 
 
 def defaults_for(actor: Actor) -> list[Preference]:
-    """The kinds of notification that the person can get, as they are set until the person chooses."""
+    """The default preferences for the kinds of notification that the person can get."""
     return [*DEFAULTS, *STAFF_DEFAULTS] if actor.is_staff else [*DEFAULTS]
 
 
 def settings_of(session: Session, actor: Actor) -> NotificationSettings | None:
-    """The person's own choices, if they ever made any."""
+    """The person's own choices, None if they have made none."""
     return session.get(NotificationSettings, actor.person_id)
 
 
@@ -209,7 +209,7 @@ def change_settings(
     language: str | None,
     stamp: str,
 ) -> NotificationSettings:
-    """Keep the person's choices; kinds not named stay as they are, an unknown or locked one is invalid."""
+    """Store the person's choices; kinds not named stay unchanged. Raises Invalid for unknown or locked kinds."""
     if quiet_hours is not None and quiet_hours.time_zone not in available_timezones():
         raise Invalid("There is no such time zone.", "quietHours.timeZone")
     kept = settings_of(session, actor)
@@ -236,7 +236,7 @@ def change_settings(
 
 
 def merged_items(actor: Actor, kept: NotificationSettings | None) -> dict[str, Preference]:
-    """Each kind that the person can get, with their own choice where they made one."""
+    """Each kind that the person can get, with their own choice if they have made one."""
     items = {item.type: item for item in defaults_for(actor)}
     for item in kept.items if kept else ():
         if item.type in items and not items[item.type].locked:

@@ -1,4 +1,4 @@
-"""Patients and what other people are to them."""
+"""Patients and their relationships."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"
 
 
 class Address(msgspec.Struct, rename="camel", kw_only=True):
-    """Where post reaches a person; `country` as ISO 3166-1 alpha-2."""
+    """A postal address; `country` is ISO 3166-1 alpha-2."""
 
     line1: Name
     line2: Line | None = None
@@ -34,7 +34,7 @@ class Address(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class EmergencyContact(msgspec.Struct, rename="camel", kw_only=True):
-    """Whom the clinic rings when something happens."""
+    """Whom the clinic calls in an emergency."""
 
     name: Name
     phone_number: Line
@@ -42,9 +42,9 @@ class EmergencyContact(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Patient(Audited, Base):
-    """A person under a clinic's care; `user_id` is the `sub` of the one who signs in as this patient.
+    """A person under a clinic's care; `user_id` is the `sub` of the account that is bound to the record.
 
-    `email_changed_by_id` is who gave the record its e-mail, unknown until it is changed once.
+    `email_changed_by_id` is who last changed the e-mail, None if it never was.
     """
 
     __tablename__ = "patients"
@@ -78,7 +78,7 @@ class Patient(Audited, Base):
 
 
 class Relationship(Base):
-    """What another person is to a patient; removed ones are gone for good."""
+    """What another person is to a patient; deleting one is permanent."""
 
     __tablename__ = "relationships"
 
@@ -94,9 +94,9 @@ class Relationship(Base):
 
 
 class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
-    """What an update of a patient may say: the record without its id and audit.
+    """An update of a patient: the record without its id and audit.
 
-    Binding to an account is an act of its own, so `user_id` left out stays as it is.
+    `user_id` stays unchanged if it is left out, since binding to an account is a separate act.
     """
 
     user_id: Line | msgspec.UnsetType | None = msgspec.UNSET
@@ -129,7 +129,7 @@ CONTACT_FIELDS = frozenset(
 
 
 def is_mine(sub: str) -> ColumnElement[bool]:
-    """The condition on `Patient` that picks the records of the person `sub`."""
+    """The condition on `Patient` that selects the records of the person `sub`."""
     return or_(Patient.user_id == sub, (Patient.user_id.is_(None)) & (Patient.id == sub))
 
 
@@ -142,7 +142,7 @@ def ids_of(session: Session, actor: Actor) -> list[str]:
 
 
 def find(session: Session, actor: Actor, patient_id: str) -> Patient:
-    """The patient as far as `actor` reaches: staff any of the clinic's, a patient only themselves."""
+    """The patient: for staff any of the clinic's, for patients only themselves; raises NotThere."""
     patient = session.get(Patient, patient_id)
     if patient is None or patient.tenant_id != actor.tenant_id:
         raise NotThere
@@ -152,19 +152,19 @@ def find(session: Session, actor: Actor, patient_id: str) -> Patient:
 
 
 def require_kept_here(patient: Patient) -> None:
-    """Refuse to change a record that the clinic's own EMR keeps."""
+    """Raise KeptElsewhere if the record is kept by the clinic's own EMR."""
     if patient.kept_by_emr:
         raise KeptElsewhere
 
 
 def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
-    """Put `details` in place of what the record said; patients may change their contact fields alone.
+    """Replace the record's details, except `user_id` (see `accounts.bind`); raises Refused or Invalid.
 
-    All but `user_id`, which `accounts.bind` sees to.
+    Patients may change only their contact details.
     """
     require_kept_here(patient)
     require_stamp(patient.concurrency_stamp, stamp)
-    _write_numbers(session, patient, details)
+    _normalize_numbers(session, patient, details)
     changes = {
         name: value
         for name, value in msgspec.structs.asdict(details).items()
@@ -173,7 +173,7 @@ def update(session: Session, actor: Actor, patient: Patient, details: PatientDet
     if not actor.is_staff and not changes.keys() <= CONTACT_FIELDS:
         raise Refused(Rule.FIELD_NOT_YOURS)
     if "date_of_birth" in changes and details.date_of_birth > clinics.today(session, patient.tenant_id):
-        raise Invalid("That day is still to come.", "dateOfBirth")
+        raise Invalid("That day is in the future.", "dateOfBirth")
     for name, value in changes.items():
         setattr(patient, name, value)
     if "email" in changes:
@@ -182,10 +182,10 @@ def update(session: Session, actor: Actor, patient: Patient, details: PatientDet
     return patient
 
 
-def _write_numbers(session: Session, patient: Patient, details: PatientDetails) -> None:
-    """Write new telephone numbers as they are kept, in E.164; what can't be one is invalid."""
+def _normalize_numbers(session: Session, patient: Patient, details: PatientDetails) -> None:
+    """Convert new telephone numbers in `details` to E.164; raises Invalid for an impossible one."""
 
-    def written(given: str, kept: str | None, member: str) -> str:
+    def normalized(given: str, kept: str | None, member: str) -> str:
         if not given.strip() or given == kept:
             return given
         number = clinics.telephone(session, patient.tenant_id, given)
@@ -194,9 +194,9 @@ def _write_numbers(session: Session, patient: Patient, details: PatientDetails) 
         return number
 
     if details.phone_number is not None:
-        details.phone_number = written(details.phone_number, patient.phone_number, "phoneNumber")
+        details.phone_number = normalized(details.phone_number, patient.phone_number, "phoneNumber")
     contact, kept = details.emergency_contact, patient.emergency_contact
     if contact is not None:
-        contact.phone_number = written(
+        contact.phone_number = normalized(
             contact.phone_number, kept.phone_number if kept else None, "emergencyContact.phoneNumber"
         )

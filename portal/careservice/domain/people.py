@@ -1,4 +1,4 @@
-"""People by their `sub`: who is known to a clinic, and who among them is staff."""
+"""A clinic's people by their `sub`: patients and staff."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from portal.careservice.identity.tables import Person
 
 @dataclass(frozen=True, kw_only=True)
 class KnownPerson:
-    """Somebody whom a clinic knows, with a log-in or as a patient without one."""
+    """A person of a clinic: one with an account, or a patient without one."""
 
     is_staff: bool
 
 
 def known(session: Session, tenant_id: str, ids: Iterable[str]) -> dict[str, KnownPerson]:
-    """Those of `ids` that are people of the clinic."""
+    """Those of `ids` that are people of the clinic, by id."""
     wanted = list(ids)
     patients = session.scalars(
         select(Patient.id).where(
@@ -38,13 +38,13 @@ def known(session: Session, tenant_id: str, ids: Iterable[str]) -> dict[str, Kno
 
 
 def locales(session: Session, ids: Iterable[str]) -> dict[str, str]:
-    """The language of each of `ids` that has a log-in, such as `en`."""
+    """The language (such as `en`) of each of `ids` that has an account."""
     rows = session.execute(select(Person.id, Person.locale).where(Person.id.in_(list(ids))))
     return {person_id: locale.partition("-")[0] for person_id, locale in rows}
 
 
 def staff_with(session: Session, tenant_id: str, roles: frozenset[str]) -> list[str]:
-    """The clinic's people with one of `roles`."""
+    """The ids of the clinic's active people with one of `roles`."""
     rows = session.execute(
         select(Person.id, Person.roles).where(Person.tenant_id == tenant_id, Person.is_active)
     )

@@ -1,9 +1,9 @@
-"""Who may do what, by role: one table.
+"""Who may do what: one table of acts and roles.
 
-A role that isn't in an act's row gets 403 with an empty body. Which *records* a person reaches is another
-matter, told by 404: staff reach all of their own clinic's, patients those that are about them or name them.
-The care API's specification names no roles; the rows are our assumptions. Signing is everybody's, because
-being named as a signer is what counts; revoking is too, for those who may withdraw.
+A role that isn't in an act's row gets 403 with an empty body. Which *records* a person may see is a separate
+question, answered by 404: staff see all of their own clinic's, patients those that are about them or name them.
+The care API specification names no roles; the rows are our assumptions. Everybody may try to sign
+and revoke, because whether they can depends on the form.
 """
 
 from __future__ import annotations
@@ -76,18 +76,18 @@ MAX_AGE: dict[Act, timedelta] = dict.fromkeys(
     ),
     timedelta(minutes=5),
 )
-"""How long ago the person may have signed in (RFC 9470 `max_age`), for acts that ask for a fresh sign-in.
+"""How long ago the person may have signed in (RFC 9470 `max_age`), for acts that need a recent sign-in.
 
-Of an embryo's record only its state and its disposition do.
+In updates of embryos, only a new status or disposition needs one.
 """
 
 MAX_AGE_FOR_THE_CLINIC = timedelta(minutes=20)
-"""As `MAX_AGE`, for signing as a clinician or a witness: they sign one form after another."""
+"""Like `MAX_AGE`, for signing as a clinician or a witness: they sign one form after another."""
 
 SERVICE_CLIENTS = frozenset({Act.READ_PHYSICIANS, Act.BOOK_WINDOW})
-"""What a token got by Client Credentials may do: nothing of a person's (contract of the public booking page)."""
+"""What a token from Client Credentials may do: only what a public booking page needs, no personal records."""
 
 
 def allows(act: Act, roles: frozenset[str]) -> bool:
-    """Whether a person with `roles` may try `act` at all."""
+    """Whether `roles` permit `act`."""
     return not ALLOWED[act].isdisjoint(roles)

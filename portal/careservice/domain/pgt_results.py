@@ -1,4 +1,4 @@
-"""Results of genetic tests of embryos: who sees them when, and what of them never shows."""
+"""Results of genetic tests of embryos: who sees them when, and which parts are withheld."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _AUTOSOME = re.compile(
     r"^\s*(?:chromosome |chr\.? ?)?((?:[1-9]|1\d|2[0-2])(?:[pq](?:ter|\d\d?(?:\.\d\d?)?)?)?)\s*$",
     re.IGNORECASE,
 )
-"""One of the chromosomes 1 to 22, with an arm or band of it (ISCN) where one is named."""
+"""One of the chromosomes 1 to 22, optionally with an arm or band (ISCN)."""
 _CHANGE = re.compile(
     r"^(?:(?:whole|segmental|partial|complex|low|high|mosaic) ){0,3}"
     r"(?:gain|loss|trisomy|monosomy|tetrasomy|nullisomy|deletion|duplication|aneuploidy)"
     r"(?: \(?\d{1,3}(?:[.,]\d+)? ?%\)?)?$",
     re.IGNORECASE,
 )
-"""The words in which a change may be told while the sex isn't: none of them could tell it."""
+"""The descriptions of a change that can't reveal the sex, so that they may be shown while it isn't disclosed."""
 
 
 class Thresholds(msgspec.Struct, rename="camel", kw_only=True):
@@ -43,7 +43,7 @@ class Thresholds(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Abnormality(msgspec.Struct, rename="camel", kw_only=True):
-    """What was found on one chromosome."""
+    """A finding on one chromosome."""
 
     chromosome: str
     change: str
@@ -77,16 +77,17 @@ class PgtResult(Base):
 
 
 class SeenAbnormality(msgspec.Struct, rename="camel", kw_only=True):
-    """What was found on one chromosome; `change` is left out where its words are held back."""
+    """A finding on one chromosome; `change` is left out if it is withheld."""
 
     chromosome: str
     change: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class SeenResult(msgspec.Struct, rename="camel", kw_only=True):
-    """What of a result may be shown: while its sex isn't told, what is structured and can't tell it.
+    """The parts of a result that may be shown.
 
-    Free text, `comment` and `condition`, is left out then.
+    While its sex isn't disclosed, these are structured findings that can't reveal it; `comment` and `condition`, which
+    are free text, are left out.
     """
 
     sex_disclosed: bool
@@ -97,22 +98,22 @@ class SeenResult(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def is_released() -> ColumnElement[bool]:
-    """The condition that picks results which patients may see."""
+    """The condition that selects the results that patients may see."""
     return PgtResult.status.in_(RELEASED)
 
 
-def tells_sex(session: Session, tenant_id: str) -> ColumnElement[bool]:
-    """The condition that picks results whose sex the laboratory and the clinic both tell."""
+def is_sex_disclosed(session: Session, tenant_id: str) -> ColumnElement[bool]:
+    """The condition that selects the results whose sex both laboratory and clinic disclose."""
     return PgtResult.sex_disclosed.is_(True) if discloses_sex(session, tenant_id) else false()
 
 
 def is_visible(result: PgtResult, actor: Actor) -> bool:
-    """Whether the result is out for `actor`: for staff always, for patients once it is released."""
+    """Whether `actor` may see the result: staff always, patients once it is released."""
     return actor.is_staff or result.status in RELEASED
 
 
 def find(session: Session, actor: Actor, result_id: str) -> PgtResult:
-    """The result as far as `actor` reaches, through its episode and, for patients, once it is released."""
+    """The result, if `actor` may see it and its episode; raises NotThere."""
     result = session.get(PgtResult, result_id)
     if result is None or result.tenant_id != actor.tenant_id or not is_visible(result, actor):
         raise NotThere
@@ -121,7 +122,7 @@ def find(session: Session, actor: Actor, result_id: str) -> PgtResult:
 
 
 def masked(session: Session, result: PgtResult) -> SeenResult:
-    """The parts of a result that could tell a sex: whole only where clinic and laboratory both allow it."""
+    """The parts of a result that could reveal a sex, complete only if clinic and laboratory both disclose it."""
     if result.sex_disclosed and discloses_sex(session, result.tenant_id):
         return SeenResult(
             sex_disclosed=True,

@@ -1,4 +1,4 @@
-"""Physicians as resources of the calendar: when they work and when they are taken."""
+"""Physicians as calendar resources: their working hours and busy times."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Physician(Base):
 
 
 class BusyTime(Base):
-    """A stretch of a physician's time that is taken."""
+    """A period in which a physician isn't available."""
 
     __tablename__ = "busy_times"
 

@@ -1,4 +1,4 @@
-"""What a clinic decided for itself."""
+"""Each clinic's own policies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from portal.careservice.database import Base, Id
 
 
 class ClinicPolicy(Base):
-    """A clinic's own rules; a clinic without a row keeps the careful defaults."""
+    """A clinic's policy; a clinic without a row has the defaults, which disclose least."""
 
     __tablename__ = "clinic_policies"
 
@@ -18,7 +18,7 @@ class ClinicPolicy(Base):
 
 
 def discloses_sex(session: Session, tenant_id: str) -> bool:
-    """Whether the clinic tells an embryo's sex at all."""
+    """Whether the clinic discloses the sex of embryos at all."""
     policy = session.get(ClinicPolicy, tenant_id)
     return policy is not None and policy.discloses_sex
 

@@ -1,4 +1,4 @@
-"""People who asked about treatment: merging two records of one person, and booking a first window."""
+"""Prospects, people who have enquired about treatment: merging two records, and booking a first appointment."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from portal.careservice.ids import new_id
 _CLOSED = frozenset({ProspectStatus.CONVERTED, ProspectStatus.LOST, ProspectStatus.MERGED})
 _ENQUIRIES = frozenset({"coordinator", "admin"})
 FIELDS = ("firstName", "lastName", "email", "phoneNumber", "source", "interest")
-"""The fields that a merge lets one choose."""
+"""The fields whose value can be chosen in a merge."""
 _ATTRIBUTES = dict(
     zip(FIELDS, ("first_name", "last_name", "email", "phone_number", "source", "interest"), strict=True)
 )
 
 
 class Prospect(Audited, Base):
-    """Somebody who asked, before becoming a patient."""
+    """Somebody who has enquired about treatment and isn't a patient yet."""
 
     __tablename__ = "prospects"
 
@@ -49,7 +49,7 @@ class Prospect(Audited, Base):
 
 
 class Booking(Base):
-    """A window that was booked for a prospect."""
+    """A window booked for a prospect."""
 
     __tablename__ = "bookings"
 
@@ -67,7 +67,7 @@ class Booking(Base):
 
 
 class Window(msgspec.Struct, rename="camel", kw_only=True):
-    """A time with a physician; `time_zone` is the one that a time without an offset is in."""
+    """A time with a physician; `time_zone` applies to times without an offset."""
 
     physician_id: str
     location_id: str | None = None
@@ -78,15 +78,15 @@ class Window(msgspec.Struct, rename="camel", kw_only=True):
 
 
 SHORTEST, LONGEST = timedelta(minutes=10), timedelta(minutes=240)
-"""How long a window may be."""
+"""The shortest and longest window."""
 
 FieldChoice = Literal["survivor", "merged"]
 
 
-def told(prospect: Prospect, prefix: str = "") -> dict[str, str]:
-    """What a notification to staff carries of an enquiry, for no endpoint reads one: its members by name.
+def details_for_staff(prospect: Prospect, prefix: str = "") -> dict[str, str]:
+    """The details of a prospect that notifications to staff carry, since no endpoint reads a prospect.
 
-    With a prefix (`merge`) they are of the other of two: `mergeFirstName`.
+    By member name; with the prefix `merge`, those of the other of two: `mergeFirstName`.
     """
     members = {
         "firstName": prospect.first_name,
@@ -104,7 +104,7 @@ def told(prospect: Prospect, prefix: str = "") -> dict[str, str]:
 
 
 def find(session: Session, actor: Actor, prospect_id: str) -> Prospect:
-    """The prospect, if it is one of the clinic's."""
+    """The clinic's prospect of that id; raises NotThere."""
     prospect = session.get(Prospect, prospect_id)
     if prospect is None or prospect.tenant_id != actor.tenant_id:
         raise NotThere
@@ -114,10 +114,10 @@ def find(session: Session, actor: Actor, prospect_id: str) -> Prospect:
 def merge(
     session: Session, actor: Actor, survivor: Prospect, merged: Prospect, choices: dict[str, str]
 ) -> Prospect:
-    """Put `merged` into `survivor`.
+    """Merge `merged` into `survivor`; raises Refused or Invalid.
 
-    `choices` says for a field whose value stays: the id of either record, or `survivor` or `merged`. Where it
-    says nothing the survivor's own stays, and what it lacks is filled in.
+    `choices` gives, by field, the record whose value to keep: its id, or `survivor` or `merged`. Without a choice
+    the survivor's value is kept, or filled in from the other if it has none.
     """
     if survivor.id == merged.id:
         raise Refused(Rule.SAME_RECORD)
@@ -151,9 +151,9 @@ def _taken_from_merged(choices: dict[str, str], survivor: Prospect, merged: Pros
 
 
 def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> Booking:
-    """Book a window for a prospect in a physician's working hours, where nothing else is."""
+    """Book a free window in a physician's working hours for a prospect; raises Refused or Invalid."""
     physician = session.scalars(
-        # Two bookings of one physician would only be told to begin anew: the lock lets one of them wait.
+        # The lock lets one of two concurrent bookings wait, instead of failing and being retried.
         select(Physician).where(Physician.id == window.physician_id).with_for_update(of=Physician)
     ).one_or_none()
     if physician is None or physician.tenant_id != actor.tenant_id:
@@ -192,7 +192,7 @@ def book(session: Session, actor: Actor, prospect: Prospect, window: Window) -> 
         who=people.staff_with(session, prospect.tenant_id, _ENQUIRIES),
         kind="ProspectReceived",
         entity=("Prospect", prospect.id),
-        data={"bookingId": booking.id, **told(prospect)},
+        data={"bookingId": booking.id, **details_for_staff(prospect)},
     )
     return booking
 
@@ -207,11 +207,11 @@ def _instants(window: Window) -> tuple[datetime, datetime]:
             for moment in (window.start, window.end)
         )
     except OverflowError:
-        raise Invalid("This time can't be reckoned with.", "start") from None
+        raise Invalid("This time is out of range.", "start") from None
     if end <= start:
-        raise Invalid("The end has to come after the start.", "end")
+        raise Invalid("The end has to be after the start.", "end")
     if not SHORTEST <= end - start <= LONGEST:
-        raise Invalid("A window lasts 10 to 240 minutes.", "end")
+        raise Invalid("A window has to last 10 to 240 minutes.", "end")
     return start, end
 
 

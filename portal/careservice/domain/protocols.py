@@ -1,4 +1,4 @@
-"""Fertility protocols: which medicine on which day, and what is looked at when."""
+"""Fertility protocols: plans of which medicine to take and what to monitor on which day."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, re
 from portal.careservice.ids import new_id
 
 Day = Annotated[int, msgspec.Meta(ge=-60, le=400)]
-"""Day of stimulation, 1 being the first; days before it are 0 and below."""
+"""The day of stimulation; 1 is the first, days before it are 0 and below."""
 ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 LongText = Annotated[str, msgspec.Meta(max_length=10_000)]
 
@@ -55,7 +55,7 @@ class Medication(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class MonitoringDay(msgspec.Struct, rename="camel", kw_only=True):
-    """What is looked at on a day of stimulation."""
+    """What is monitored on a day of stimulation."""
 
     day: Day
     kind: ShortText
@@ -63,7 +63,7 @@ class MonitoringDay(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class FertilityProtocol(Audited, Base):
-    """A plan of treatment, a patient's own or a clinic's template without a patient."""
+    """A treatment plan: a patient's or, without a patient, a template of the clinic."""
 
     __tablename__ = "protocols"
 
@@ -82,7 +82,7 @@ class FertilityProtocol(Audited, Base):
 
 
 class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):
-    """What a create or an update says: the record without its id and audit."""
+    """The content of a create or an update: the record without its id and audit."""
 
     name: ShortText
     type: ProtocolType
@@ -97,20 +97,20 @@ class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def visible(session: Session, actor: Actor) -> Select[FertilityProtocol]:
-    """The protocols that `actor` may see: staff their clinic's, patients their own and their episodes'."""
+    """The protocols that `actor` may see: staff all of their clinic's, patients their own and their episodes'."""
     chosen = select(FertilityProtocol).where(FertilityProtocol.tenant_id == actor.tenant_id)
     if actor.is_staff:
         return chosen
     return chosen.where(
         or_(
             FertilityProtocol.patient_id.in_(sharing.own_records(actor)),
-            FertilityProtocol.episode_id.in_(episodes.reached(session, actor)),
+            FertilityProtocol.episode_id.in_(episodes.visible_ids(session, actor)),
         )
     )
 
 
 def find(session: Session, actor: Actor, protocol_id: str) -> FertilityProtocol:
-    """The protocol, if `actor` may see it."""
+    """The protocol, if `actor` may see it; raises NotThere."""
     protocol = session.scalars(
         visible(session, actor).where(FertilityProtocol.id == protocol_id)
     ).one_or_none()
@@ -120,12 +120,12 @@ def find(session: Session, actor: Actor, protocol_id: str) -> FertilityProtocol:
 
 
 def create(session: Session, actor: Actor, plan: ProtocolPlan) -> FertilityProtocol:
-    """A new protocol of the clinic, as a Draft or Active."""
+    """Create a protocol that is Draft or Active; raises Refused or Invalid."""
     if plan.status not in (ProtocolStatus.DRAFT, ProtocolStatus.ACTIVE):
         raise Refused(Rule.ILLEGAL_TRANSITION)
     _require_sound(session, actor, plan)
     protocol = FertilityProtocol(id=new_id(), tenant_id=actor.tenant_id, creator_id=actor.sub)
-    _put(protocol, plan)
+    _apply(protocol, plan)
     session.add(protocol)
     return protocol
 
@@ -133,19 +133,19 @@ def create(session: Session, actor: Actor, plan: ProtocolPlan) -> FertilityProto
 def update(
     session: Session, actor: Actor, protocol: FertilityProtocol, plan: ProtocolPlan, stamp: str
 ) -> FertilityProtocol:
-    """Put `plan` in place of the protocol's own; what is Completed or Cancelled stays as it is."""
+    """Replace the protocol's plan; raises Refused if it is Completed or Cancelled, Invalid for an unsound plan."""
     require_stamp(protocol.concurrency_stamp, stamp)
     if not MOVES[protocol.status]:
         raise Refused(Rule.ILLEGAL_TRANSITION)
     if plan.status != protocol.status and plan.status not in MOVES[protocol.status]:
         raise Refused(Rule.ILLEGAL_TRANSITION)
     _require_sound(session, actor, plan)
-    _put(protocol, plan)
+    _apply(protocol, plan)
     protocol.touch(actor.sub)
     return protocol
 
 
-def _put(protocol: FertilityProtocol, plan: ProtocolPlan) -> None:
+def _apply(protocol: FertilityProtocol, plan: ProtocolPlan) -> None:
     for name in plan.__struct_fields__:
         setattr(protocol, name, getattr(plan, name))
     protocol.medications = [
@@ -165,14 +165,14 @@ def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
             raise Invalid("The episode is not this patient's.", "episodeId")
     for index, medication in enumerate(plan.medications):
         if medication.end_day is not None and medication.end_day < medication.start_day:
-            raise Invalid("The last day comes before the first.", f"medications[{index}].endDay")
+            raise Invalid("The last day is before the first.", f"medications[{index}].endDay")
     ids = [medication.id for medication in plan.medications if medication.id is not None]
     if len(ids) != len(set(ids)):
         raise Invalid("Two medications have the same id.", "medications")
 
 
 def of_episode(session: Session, episode_id: str) -> FertilityProtocol | None:
-    """The protocol that an episode runs by: the newest that isn't cancelled, else the newest."""
+    """The protocol that an episode follows: the newest that isn't cancelled, else the newest."""
     found = session.scalars(
         select(FertilityProtocol)
         .where(FertilityProtocol.episode_id == episode_id)

@@ -1,4 +1,4 @@
-"""Ending what another person is to a patient, and with it what is shared with them."""
+"""Ending a patient's relationship with another person, and with it what is shared with them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from portal.careservice.domain.rules import NotThere
 
 
 def end(session: Session, actor: Actor, relationship_id: str) -> None:
-    """End a relationship at once; the record goes, unless a live form or a stored embryo depends on it.
+    """End a relationship; its record is deleted, or kept with an end date if an open form or stored embryo needs it.
 
-    Then it stays and says when it ended. One that has ended is as good as absent.
+    Raises NotThere, also for one that has already ended.
     """
     relationship = session.get(Relationship, relationship_id)
     if relationship is None or relationship.tenant_id != actor.tenant_id:

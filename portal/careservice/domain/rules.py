@@ -1,4 +1,4 @@
-"""Every rule that can refuse an act, in one place; the API answers 403 with `ClientelePortal:<Rule>`."""
+"""All rules that can refuse an act; the API answers 403 with `ClientelePortal:<Rule>`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 class Invalid(Exception):
-    """What was given can't be used; `members` names the fields at fault, in camelCase."""
+    """The input can't be used; `members` names the fields at fault, in camelCase."""
 
     def __init__(self, message: str, *members: str) -> None:
         super().__init__(message)
@@ -70,7 +70,7 @@ class Invalid(Exception):
 
 
 class NotThere(Exception):
-    """The record is absent, or for this caller as good as absent: one answer for both, so that none tells."""
+    """The record doesn't exist or the caller may not see it; the answer doesn't reveal which."""
 
 
 class KeptElsewhere(Exception):
@@ -78,7 +78,7 @@ class KeptElsewhere(Exception):
 
 
 def require_stamp(kept: str, given: str) -> None:
-    """Refuse a change made to an older state of a record than the one kept."""
+    """Raise Refused if a change was made to an older version of a record than the stored one."""
     if kept != given:
         raise Refused(Rule.CONCURRENCY_CONFLICT)
 
@@ -90,6 +90,6 @@ class OfClinic(Protocol):
 
 
 def require_of_clinic(record: OfClinic | None, tenant_id: str, member: str) -> None:
-    """Say that `member` names no record of the clinic, where it doesn't."""
+    """Raise Invalid for `member` unless `record` exists and is the clinic's."""
     if record is None or record.tenant_id != tenant_id:
         raise Invalid("No such record at this clinic.", member)

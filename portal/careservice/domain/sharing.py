@@ -1,4 +1,4 @@
-"""With whom patients share their care: the partners to whom a shared relationship stands today."""
+"""Which patients share their care with whom: with partners, while a shared relationship lasts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.
 def sharing_with(session: Session, actor: Actor) -> Select[str]:
     """The ids of the patients who share their care with `actor` today.
 
-    It is the patient of a relationship who shares; the related person's own records take another one. A
-    relationship counts from its first day to the day before its last, by the clinic's calendar.
+    A relationship shares its patient's records only, not the related person's. It counts from its start date to the
+    day before its end date, in the clinic's time zone.
     """
     day = clinics.today(session, actor.tenant_id)
     return select(Relationship.patient_id).where(

@@ -1,6 +1,6 @@
-"""Ends of storage that no signed form decides: a limit that passed, a death, a court's order.
+"""Ending storage without a signed form: after a limit has passed, a death or a court order.
 
-No endpoint brings one about. The service's operator does by a command, for two people who answer for it.
+No endpoint does this, only a command that the service's operator runs on behalf of two responsible people.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from portal.careservice.domain.rules import Invalid
 from portal.careservice.ids import new_id
 
 ENDS = (EmbryoStatus.DISCARDED, EmbryoStatus.DONATED, EmbryoStatus.SHIPPED_OUT)
-"""How storage can end without a transfer."""
+"""The final statuses other than Transferred."""
 
 
 class EndReason(StrEnum):
-    """Why storage ends without its people's decision."""
+    """Why storage ends without the patients' decision."""
 
     LIMIT_PASSED = "limit-passed"
     DEATH = "death"
@@ -34,7 +34,7 @@ class EndReason(StrEnum):
 
 
 class StorageEnd(Base):
-    """An end of storage by the operator's command, and the two who answer for it."""
+    """An end of storage by the operator's command, with the two people responsible for it."""
 
     __tablename__ = "storage_ends"
 
@@ -58,15 +58,15 @@ def end_storage(
     explanation: str,
     names: tuple[str, str],
 ) -> StorageEnd:
-    """End an embryo's storage, whatever its people said last; `Invalid` where something is missing for it."""
+    """End an embryo's storage regardless of the patients' wish; raises Invalid if a requirement isn't met."""
     embryo = session.get(EmbryoStorage, embryo_id)
     if embryo is None:
         raise Invalid("There is no such embryo.", "embryo")
     if not MOVES[embryo.status]:
-        raise Invalid(f"The embryo is {embryo.status} already.", "embryo")
+        raise Invalid(f"The embryo is already {embryo.status}.", "embryo")
     first, second = (name.strip() for name in names)
     if not folded_name(first) or not folded_name(second) or folded_name(first) == folded_name(second):
-        raise Invalid("Two people answer for this: give two names.", "by")
+        raise Invalid("Two people have to be responsible for this: give two names.", "by")
     if not has_words(explanation):
         raise Invalid("Say which limit, whose death or which order it is.", "explanation")
     if reason == EndReason.LIMIT_PASSED and not _is_past_a_limit(session, embryo):

@@ -1,4 +1,4 @@
-"""Notices and error messages that the service itself writes, in the languages that the clinics speak."""
+"""The texts of the service's own notifications and error messages, translated."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         "ar": ("تم حجز موعد", "تم حجز موعد لأحد الاستفسارات."),
     },
 }
-"""By kind of notification (or what `announce` calls its words) and language: title and body, neutral enough for a lock screen."""
+"""Title and body by kind of notification (or `announce`'s `notice`) and language, neutral enough for a lock screen."""
 
 ERRORS: dict[str, dict[str, str]] = {
     "Invalid": {
@@ -171,16 +171,16 @@ ERRORS: dict[str, dict[str, str]] = {
         "ar": "تم حجز هذا الوقت للتو.",
     },
 }
-"""By name of the error or rule and language."""
+"""By name of the error or rule, and language."""
 
 
 def notice(kind: str, language: str) -> tuple[str, str]:
-    """Title and body of a notification of `kind`."""
+    """Title and body of the notice `kind`."""
     texts = NOTICES[kind]
     return texts.get(language, texts["en"])
 
 
 def error(name: str, language: str) -> str:
-    """What to tell about the error or rule `name`; for rules without words of their own, that a rule forbids it."""
+    """The message for the error or rule `name`; for rules without their own, that a rule doesn't allow it."""
     texts = ERRORS.get(name, ERRORS["Refused"])
     return texts[language]

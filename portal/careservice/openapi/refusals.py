@@ -28,10 +28,10 @@ MEANINGS: dict[Rule, str] = {
     Rule.FORM_ACTED_UPON: "an embryo stored under the form was transferred",
     Rule.FORM_ALREADY_OPEN: "a form of the same kind, title, patient, episode (or case) and embryos is waiting or "
     "Signed, and `supersedesId` doesn't name it",
-    Rule.FORM_MISSING: "no Signed form that names the embryo allows the move; or a wish that ends its storage is set "
-    "by hand, which only a Signed form does",
-    Rule.WISH_DIFFERS: "`disposition` isn't what the form and the move say",
-    Rule.ON_HOLD: "the embryo is on hold; one by withdrawal or by a wish taken back ends only when a new form of kind "
+    Rule.FORM_MISSING: "no Signed form that names the embryo allows the new status; or the request sets a disposition "
+    "that ends its storage, which only a Signed form can",
+    Rule.WISH_DIFFERS: "the embryo's `disposition` doesn't match the form and the new status",
+    Rule.ON_HOLD: "the embryo is on hold; a hold after a withdrawal or a wish taken back ends only when a new form of kind "
     "Storage, StorageRenewal, Disposition or Donation that names it is Signed",
     Rule.SECOND_PERSON_MISSING: "nobody other than the caller has signed that form as Witness or Clinician",
     Rule.ACCOUNT_BOUND: "the record is already bound to an account, which can't be changed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portal.careservice.domain.enumerations import Channel, Severity
 from portal.careservice.domain.patients import Patient
-from portal.careservice.domain.prospects import Prospect, told
+from portal.careservice.domain.prospects import Prospect, details_for_staff
 from portal.careservice.ids import sample_id
 from portal.careservice.sample.background import EPISODE
 from portal.careservice.sample.clinic import WITH_LOG_IN, Clinic, Somebody
@@ -34,7 +34,7 @@ def add(clinic: Clinic) -> None:
     prospect = clinic.session.get_one(Prospect, sample_id("prospect", "tomasz"))
     clinic.notify(
         _COLIN, "ProspectReceived", "A referral came in", "Two earlier cycles elsewhere. Prefers to be rung.",
-        ago=0.5, about=("Prospect", prospect.id), data=told(prospect),
+        ago=0.5, about=("Prospect", prospect.id), data=details_for_staff(prospect),
     )  # fmt: skip
 
 

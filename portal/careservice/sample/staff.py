@@ -5,7 +5,7 @@ from __future__ import annotations
 from portal.careservice.domain.emr_endpoints import EmrEndpoint
 from portal.careservice.domain.enumerations import DayOfWeek, ProspectStatus, Severity
 from portal.careservice.domain.physicians import BusyTime, Physician, WorkingHours
-from portal.careservice.domain.prospects import Prospect, told
+from portal.careservice.domain.prospects import Prospect, details_for_staff
 from portal.careservice.ids import sample_id
 from portal.careservice.sample.clinic import WITH_LOG_IN, Clinic
 
@@ -172,8 +172,8 @@ def add_prospects(clinic: Clinic) -> None:
             about=("Prospect", sample_id("prospect", "ines")),
             data={
                 "mergeId": sample_id("prospect", "ines-again"),
-                **told(made["ines"]),
-                **told(made["ines-again"], "merge"),
+                **details_for_staff(made["ines"]),
+                **details_for_staff(made["ines-again"], "merge"),
             },
         )
         clinic.notify(
@@ -183,7 +183,7 @@ def add_prospects(clinic: Clinic) -> None:
             "Somebody would like a first appointment.",
             ago=1.2,
             about=("Prospect", sample_id("prospect", "noor")),
-            data=told(made["noor"]),
+            data=details_for_staff(made["noor"]),
         )
 
 

@@ -1,6 +1,6 @@
 """Signatures of webhooks over the raw body, by the Standard Webhooks scheme (symmetric, `v1`).
 
-The scheme is kept here over bytes and the app's own clock, because inbound e-mails carry bytes that are no text.
+Implemented here over bytes and with the app's own clock, because the body of an inbound e-mail may not be text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from werkzeug.datastructures import Headers, MultiDict
 
 WINDOW = timedelta(minutes=5)
-"""How far a call's timestamp may lie from the present, either way."""
+"""How far a webhook's timestamp may be from the current time, either way."""
 
 _PREFIX = "whsec_"
 _ID = re.compile(r"^[\x21-\x7e]{1,200}$")
@@ -26,12 +26,12 @@ _LEAST_BYTES = 16
 
 
 def new_secret() -> str:
-    """A fresh secret, as it is handed to the sender."""
+    """A new secret, in the form that the sender gets."""
     return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def key_of(secret: str) -> bytes:
-    """The key in a secret (`whsec_` and base64, or base64 alone); ValueError for anything else."""
+    """The key in a secret (base64, with or without `whsec_`); raises ValueError for anything else."""
     encoded = secret.strip().removeprefix(_PREFIX).rstrip("=")
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
@@ -43,7 +43,7 @@ def key_of(secret: str) -> bytes:
 
 
 def sign(secret: str, webhook_id: str, at: datetime, body: bytes) -> dict[str, str]:
-    """The three headers that a sender puts on a call."""
+    """The three headers of a signed webhook."""
     timestamp = str(int(at.timestamp()))
     return {
         "webhook-id": webhook_id,
@@ -53,7 +53,7 @@ def sign(secret: str, webhook_id: str, at: datetime, body: bytes) -> dict[str, s
 
 
 def signed_id(headers: Headers, body: bytes, secrets: Iterable[str], now: datetime) -> str | None:
-    """The id of a call that one of `secrets` signed within the window, else None."""
+    """The id of a webhook that one of `secrets` signed within `WINDOW`, else None."""
     webhook_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     if not (_ID.match(webhook_id) and _TIMESTAMP.match(timestamp)):
@@ -66,7 +66,7 @@ def signed_id(headers: Headers, body: bytes, secrets: Iterable[str], now: dateti
         if signature.startswith("v1,")
     ]
     wanted = [_digest(key_of(secret), webhook_id, timestamp, body).encode() for secret in secrets]
-    # Every pair is compared, so that the time taken doesn't tell which secret is in use.
+    # Every pair is compared, so that timing doesn't reveal which secret is in use.
     matches = [hmac.compare_digest(one, other) for one in given for other in wanted]
     return webhook_id if any(matches) else None
 

@@ -1,1 +1,1 @@
-"""Consent forms: what they say, who signs them, how they are made, signed and withdrawn."""
+"""Consent forms: their content and signers, and how they are created, signed and withdrawn."""

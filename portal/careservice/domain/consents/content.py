@@ -1,4 +1,4 @@
-"""What a consent form says to its signers, and the hash that says it is that."""
+"""The content of a consent form, and the hash that identifies it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Clause(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
 
 
 class Statement(msgspec.Struct, rename="camel", kw_only=True):
-    """One thing that a signer says they have understood or agree to."""
+    """A statement that a signer acknowledges or agrees to."""
 
     id: ShortText
     text: ClauseText
@@ -43,7 +43,7 @@ def content_hash(
 ) -> str:
     """SHA-256 (lower-case hex) of the canonical JSON (RFC 8785) of what a signer reads.
 
-    Which embryos the form is about and what is decided of them count where the form says so.
+    The embryos that the form is about, and what it decides about them, are covered if the form has them.
     """
     content: dict[str, Any] = {
         "title": title,

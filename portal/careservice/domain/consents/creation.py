@@ -1,4 +1,4 @@
-"""Making a consent form and putting it to its signers."""
+"""Creating a consent form and sending it to its signers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from portal.careservice.ids import new_id
 
 
 class NewSigner(msgspec.Struct, rename="camel", kw_only=True):
-    """A signer as a new form names one; the name that counts is the record's, whatever `name` says."""
+    """A signer of a new form; `name` is ignored in favour of the name on record."""
 
     role: SignerRole
     person_id: str
@@ -43,7 +43,7 @@ class NewSigner(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class NewForm(msgspec.Struct, rename="camel", kw_only=True):
-    """What a new form says; `disposition` is decided by Disposition and Donation forms alone."""
+    """A new form; only Disposition and Donation forms may have a `disposition`."""
 
     patient_id: str
     partner_id: str | None = None
@@ -67,13 +67,13 @@ _DECISIONS: dict[str, frozenset[Disposition]] = {
     kinds.DISPOSITION: frozenset(Disposition) - {Disposition.UNDECIDED},
     kinds.DONATION: frozenset({Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT}),
 }
-"""What a form of a kind can decide about embryos."""
+"""The dispositions that each kind of form can decide."""
 
 
 def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
-    """Put a new form to its signers: Pending at once, and those whose turn it is are told.
+    """Create a Pending form and notify those whose turn it is to sign; raises Refused or Invalid.
 
-    An unsigned form that it supersedes ends now, a Signed one when this one is Signed.
+    An unsigned form that it supersedes ends now, a Signed one once this one is Signed.
     """
     _require_known_records(session, actor, new)
     _require_sound(session, actor, new)
@@ -88,7 +88,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
     )
     names = _names_of_signers(session, matter, new)
     superseded = _to_supersede(session, actor, new)
-    _require_none_like_it(session, actor, new)
+    _require_no_duplicate(session, actor, new)
     moment = now()
     form = ConsentForm(
         id=new_id(),
@@ -142,7 +142,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
 
 
 def _require_known_records(session: Session, actor: Actor, new: NewForm) -> None:
-    # The lock makes two forms of one patient wait for each other where the database locks rows.
+    # The lock serializes the creation of forms for one patient, on databases that lock rows.
     patient = session.get(Patient, new.patient_id, with_for_update={"of": Patient})
     require_of_clinic(patient, actor.tenant_id, "patientId")
     if new.partner_id is not None:
@@ -169,32 +169,32 @@ def _require_sound(session: Session, actor: Actor, new: NewForm) -> None:
     if new.partner_id == new.patient_id:
         raise Invalid("A patient can't be their own partner.", "partnerId")
     if new.expires_at is not None and new.expires_at <= now():
-        raise Invalid("The form would have expired already.", "expiresAt")
+        raise Invalid("The form would already have expired.", "expiresAt")
     for member, ids in (
         ("body", [clause.id for clause in new.body]),
         ("statements", [statement.id for statement in new.statements]),
         ("embryoStorageIds", new.embryo_storage_ids or []),
     ):
         if len(ids) != len(set(ids)):
-            raise Invalid("Ids have to differ.", member)
+            raise Invalid("Ids have to be unique.", member)
     for index, clause in enumerate(new.body):
         if not has_words(clause.text):
-            raise Invalid("A clause says something.", f"body[{index}].text")
+            raise Invalid("A clause can't be empty.", f"body[{index}].text")
     if new.procedure_date is not None and new.procedure_date < clinics.today(session, actor.tenant_id):
-        raise Invalid("That day is over.", "procedureDate")
+        raise Invalid("That day has passed.", "procedureDate")
     if new.disposition is not None and new.disposition not in _DECISIONS.get(kinds.folded(new.kind), ()):
-        raise Invalid("A form of this kind doesn't decide that.", "disposition")
+        raise Invalid("A form of this kind can't decide that.", "disposition")
 
 
 def _names_of_signers(session: Session, matter: Matter, new: NewForm) -> list[str]:
-    """Each signer's name by the records, once it is sure that all who have to sign are named and nobody twice."""
+    """Each signer's name on record; raises Refused or Invalid if a required signer is missing or one is named twice."""
     named: dict[str, SignerRole] = {}
     for signer in new.required_signers:
         other = named.setdefault(signer.person_id, signer.role)
         if other != signer.role and SignerRole.WITNESS in (other, signer.role):
             raise Refused(Rule.WITNESS_IS_SIGNER)
     if len(named) != len(new.required_signers):
-        raise Invalid("A person signs once.", "requiredSigners")
+        raise Invalid("A person can sign only once.", "requiredSigners")
     names = [
         name_of_record(session, matter, signer.role, signer.person_id) for signer in new.required_signers
     ]
@@ -202,7 +202,7 @@ def _names_of_signers(session: Session, matter: Matter, new: NewForm) -> list[st
     return names
 
 
-def _require_none_like_it(session: Session, actor: Actor, new: NewForm) -> None:
+def _require_no_duplicate(session: Session, actor: Actor, new: NewForm) -> None:
     moment = now()
     alike = select(ConsentForm).where(
         ConsentForm.tenant_id == actor.tenant_id,

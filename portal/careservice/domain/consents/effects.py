@@ -1,4 +1,4 @@
-"""What a form brings about when the last of its signers has signed."""
+"""The effects of a form once its last signer has signed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from portal.careservice.domain.enumerations import ConsentStatus
 
 
 def take_effect(session: Session, actor: Actor, form: ConsentForm) -> None:
-    """End the form that this one supersedes, and let the embryos that it names follow what was signed."""
+    """End the form that this one supersedes, and apply what was signed to the embryos that it names."""
     old = session.get(ConsentForm, form.supersedes_id) if form.supersedes_id else None
     if old is not None and old.status in LIVE:
         old.status = ConsentStatus.SUPERSEDED
@@ -39,7 +39,7 @@ def take_effect(session: Session, actor: Actor, form: ConsentForm) -> None:
         if not MOVES[embryo.status]:
             continue
         if not _is_signed_since(form, embryo.stopped_at):
-            # The patient's side stopped it after signing this: what they said last counts.
+            # The patient's side stopped it after signing this: their latest decision counts.
             if kind in kinds.DECIDES:
                 form.wish_taken_back_at = now()
             continue
@@ -54,7 +54,7 @@ def take_effect(session: Session, actor: Actor, form: ConsentForm) -> None:
 
 
 def _is_signed_since(form: ConsentForm, moment: datetime | None) -> bool:
-    """Whether each signature of the patient's side was given after `moment`."""
+    """Whether all signatures of the patient's side were given after `moment`."""
     return moment is None or all(
         signature.signed_at > moment for signature in form.signatures if signature.role in PATIENTS_SIDE
     )

@@ -1,4 +1,4 @@
-"""Consent forms as they are kept, and which of them a person may see."""
+"""The tables of consent forms, and which forms a person may see."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ LIVE = (
     ConsentStatus.SIGNED,
 )
 OPEN = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
-"""The states in which a form waits for signatures, and in which time can end it."""
+"""The statuses in which a form is waiting for signatures and can expire; `LIVE` are all that aren't final."""
 
 
 class ConsentForm(Audited, Base):
-    """One version of a form, put to the people who have to sign it.
+    """One version of a form, sent to the people who have to sign it.
 
-    `status` is as kept; time may have ended the form since, so ask `status_at`. `embryo_storage_ids` are the
-    embryos that it is about, None where it names none. From `wish_taken_back_at` on it allows nothing more.
+    `status` is the stored one; the form may have expired since, so use `status_at`. `embryo_storage_ids` are the
+    embryos that it is about, None if it names none. From `wish_taken_back_at` on it no longer allows anything.
     """
 
     __tablename__ = "consent_forms"
@@ -87,7 +87,7 @@ class ConsentForm(Audited, Base):
 
     @property
     def folded_kind(self) -> str:
-        """The kind as rules compare it."""
+        """The kind in the form in which it is compared."""
         return kinds.folded(self.kind)
 
     def is_about(self, embryo_id: str) -> bool:
@@ -97,7 +97,7 @@ class ConsentForm(Audited, Base):
     def seal(self) -> str | None:
         """SHA-256 (lower-case hex) of the canonical JSON (RFC 8785) of what was signed, by whom and when.
 
-        Only a Signed form has one. It lets two copies be compared; it doesn't prove where they come from.
+        None unless the form is Signed. It lets two copies be compared; it doesn't prove their origin.
         """
         if self.status != ConsentStatus.SIGNED:
             return None
@@ -120,7 +120,7 @@ class ConsentForm(Audited, Base):
         return hashlib.sha256(rfc8785.dumps(sealed)).hexdigest()
 
     def status_at(self, moment: datetime) -> ConsentStatus:
-        """Where the form stands at `moment`: what waits for signatures past its expiry is Expired."""
+        """The status at `moment`: Expired if the form is still waiting for signatures past its expiry."""
         if self.status in OPEN and self.expires_at is not None and self.expires_at <= moment:
             return ConsentStatus.EXPIRED
         return self.status
@@ -130,11 +130,11 @@ class ConsentForm(Audited, Base):
         return any(signature.person_id == person_id for signature in self.signatures)
 
     def names(self, person_id: str) -> bool:
-        """Whether this person is to sign, in any role."""
+        """Whether this person has to sign, in any role."""
         return any(signer.person_id == person_id for signer in self.required_signers)
 
     def next_signers(self) -> list[Signer]:
-        """Those whose turn it is: all who haven't signed or, in sequence, those who come first among them."""
+        """Those whose turn it is: all who haven't signed or, if signing is sequential, the first among them."""
         waiting = [signer for signer in self.required_signers if not self.has_signature_of(signer.person_id)]
         if self.signing_order == SigningOrder.ANY or not waiting:
             return waiting
@@ -143,7 +143,7 @@ class ConsentForm(Audited, Base):
 
 
 class Signer(Base):
-    """A person who has to sign a form; `order` counts only where the order is Sequential."""
+    """A person who has to sign a form; `order` counts only if the signing order is Sequential."""
 
     __tablename__ = "consent_signers"
     __table_args__ = (UniqueConstraint("form_id", "role", "person_id"),)
@@ -158,7 +158,7 @@ class Signer(Base):
 
 
 class Signature(Base):
-    """A signature given; one a person and form, which the database itself sees to."""
+    """A given signature; the database enforces one per person and form."""
 
     __tablename__ = "consent_signatures"
     __table_args__ = (UniqueConstraint("form_id", "person_id"),)
@@ -176,19 +176,19 @@ class Signature(Base):
 
 
 def status_column(moment: datetime) -> ColumnElement[Any]:
-    """`ConsentForm.status_at(moment)` for the database."""
+    """`ConsentForm.status_at(moment)` as an SQL expression."""
     ended_by_time = and_(ConsentForm.status.in_(OPEN), ConsentForm.expires_at <= moment)
     return case((ended_by_time, ConsentStatus.EXPIRED.value), else_=ConsentForm.status)
 
 
 def live_at(moment: datetime) -> ColumnElement[bool]:
-    """The condition that picks forms which no end has come to by `moment`."""
+    """The condition that selects the forms that haven't ended by `moment`."""
     ended_by_time = and_(ConsentForm.status.in_(OPEN), ConsentForm.expires_at <= moment)
     return and_(ConsentForm.status.in_(LIVE), or_(ConsentForm.expires_at.is_(None), ~ended_by_time))
 
 
 def visible(actor: Actor) -> Select[ConsentForm]:
-    """The forms that `actor` may see: staff their clinic's, patients those about or naming them."""
+    """The forms that `actor` may see: staff all of their clinic's, patients those that are about or name them."""
     chosen = select(ConsentForm).where(ConsentForm.tenant_id == actor.tenant_id)
     if actor.is_staff:
         return chosen
@@ -211,12 +211,12 @@ def with_people(chosen: Select[ConsentForm]) -> Select[ConsentForm]:
 
 
 def without_body(chosen: Select[ConsentForm]) -> Select[ConsentForm]:
-    """The same forms, their bodies left in the database."""
+    """The same forms, without loading their bodies."""
     return chosen.options(defer(ConsentForm.body, raiseload=True))
 
 
 def find(session: Session, actor: Actor, form_id: str) -> ConsentForm:
-    """The form with everything, if `actor` may see it."""
+    """The form, fully loaded, if `actor` may see it; raises NotThere."""
     form = session.scalars(with_people(visible(actor)).where(ConsentForm.id == form_id)).one_or_none()
     if form is None:
         raise NotThere
@@ -231,6 +231,6 @@ _ENDS: dict[ConsentStatus, Rule] = {
 
 
 def require_not_ended(status: ConsentStatus) -> None:
-    """Refuse to act upon a form that was revoked, has expired or was superseded."""
+    """Raise Refused if a form was revoked, has expired or was superseded."""
     if status in _ENDS:
         raise Refused(_ENDS[status])

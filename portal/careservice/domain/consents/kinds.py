@@ -1,4 +1,4 @@
-"""The kinds of consent form that rules know. A kind is data: any other text is one too, under the general rules."""
+"""The kinds of consent form that rules depend on. Any other text is a valid kind too, under the general rules."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ SURROGACY = "surrogacy"
 PARTNER_SIGNS = frozenset(
     {TREATMENT, STORAGE, STORAGE_RENEWAL, DISPOSITION, DONATION, LEGAL_PARENTHOOD, SURROGACY}
 )
-"""Forms that the patient's partner signs too, where there is one."""
+"""Forms that the patient's partner, if there is one, has to sign too."""
 
 DECIDES = frozenset({DISPOSITION, DONATION})
-"""Forms that say what becomes of embryos."""
+"""Forms that decide what happens to embryos."""
 
 STORES = frozenset({STORAGE, STORAGE_RENEWAL})
-"""Forms that let embryos be kept."""
+"""Forms that allow embryos to be stored."""
 
 
 LISTED = (
     *("Treatment", "Storage", "StorageRenewal", "Disposition", "GeneticTesting"),
     *("Donation", "Surrogacy", "LegalParenthood", "Disclosure", "Research"),
 )
-"""The kinds by the names under which they are kept and hashed."""
+"""The kinds by the names under which they are stored and hashed."""
 
 
 def named(text: str) -> str:
-    """A kind by its listed name, however case and spaces were given; any other as it was given."""
+    """A kind by its listed name, whatever its case and spaces; any other text unchanged."""
     return next((name for name in LISTED if folded(name) == folded(text)), text)
 
 
 def folded(text: str) -> str:
-    """A kind or title as it is compared: without case and spaces."""
+    """A kind or title in the form in which it is compared: without case and spaces."""
     return "".join(text.split()).casefold()

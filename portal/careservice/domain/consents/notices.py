@@ -1,4 +1,4 @@
-"""Who is told what about a consent form."""
+"""Notifications about a consent form."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.enumerations import Severity
 
 
-def ask_next_signers(session: Session, form: ConsentForm, but: set[str] | None = None) -> None:
-    """Ask those whose turn it is to sign, except the people of `but`, who were asked before."""
-    people_in_turn = {signer.person_id for signer in form.next_signers()} - (but or set())
+def ask_next_signers(session: Session, form: ConsentForm, already_asked: set[str] | None = None) -> None:
+    """Ask those whose turn it is to sign, except the people in `already_asked`."""
+    people_in_turn = {signer.person_id for signer in form.next_signers()} - (already_asked or set())
     _announce(session, form, people_in_turn, "ConsentRequested", Severity.INFO)
 
 
 def tell_signers(session: Session, form: ConsentForm, kind: str, severity: Severity) -> None:
-    """Tell everybody whom the form names as a signer."""
+    """Notify everybody whom the form names as a signer."""
     everybody = {signer.person_id for signer in form.required_signers}
     _announce(session, form, everybody, kind, severity)
 

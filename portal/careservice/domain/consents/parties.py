@@ -1,4 +1,4 @@
-"""Whose signatures a form needs, and who a signer is by the clinic's records."""
+"""Whose signatures a form needs, and how signers are matched with the clinic's records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from portal.careservice.domain.rules import Refused, Rule
 from portal.careservice.identity.tables import Person
 
 CLINICS_SIDE = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
-"""The roles that the clinic's staff sign in, and nobody else."""
+"""The roles in which only the clinic's staff sign."""
 
 PATIENTS_SIDE = frozenset(SignerRole) - CLINICS_SIDE
 _AS_PATIENT = PATIENTS_SIDE - {SignerRole.PARTNER}
@@ -29,7 +29,7 @@ _AS_PATIENT = PATIENTS_SIDE - {SignerRole.PARTNER}
 
 @dataclass(frozen=True, kw_only=True)
 class Matter:
-    """What a form is about, as far as it decides who signs."""
+    """The parts of a form that determine who has to sign it."""
 
     tenant_id: str
     kind: str
@@ -41,7 +41,7 @@ class Matter:
 
 
 def matter_of(form: ConsentForm) -> Matter:
-    """What a kept form is about."""
+    """The matter of an existing form."""
     return Matter(
         tenant_id=form.tenant_id,
         kind=form.kind,
@@ -54,7 +54,7 @@ def matter_of(form: ConsentForm) -> Matter:
 
 
 def require_parties(session: Session, matter: Matter, signing: Iterable[tuple[SignerRole, str]]) -> None:
-    """Refuse where one whose signature the form needs isn't among `signing` (role, person's id)."""
+    """Raise Refused if somebody whose signature the form needs isn't among `signing` (role, person's id)."""
     given = list(signing)
     partners = _couple(session, matter) if kinds.folded(matter.kind) in kinds.PARTNER_SIGNS else set[str]()
     accounts = _ids_by_record(session, {matter.patient_id, *partners})
@@ -75,7 +75,7 @@ def are_complete(session: Session, form: ConsentForm, signatures: Iterable[Signa
 
 
 def name_of_record(session: Session, matter: Matter, role: SignerRole, person_id: str) -> str:
-    """The name of a signer; refuses one who isn't, by the clinic's records, who the role says."""
+    """The name of a signer; raises Refused if the clinic's records don't have that person in that role."""
     if role in CLINICS_SIDE:
         person = session.get(Person, person_id)
         if person is None or person.tenant_id != matter.tenant_id or STAFF.isdisjoint(person.roles):
@@ -91,7 +91,7 @@ def name_of_record(session: Session, matter: Matter, role: SignerRole, person_id
 
 
 def rename_signers(session: Session, actor: Actor, patient: Patient, before: str) -> None:
-    """Name a patient's new account where a form still waits for `before`; signatures given stay as they are."""
+    """Replace signer `before` by the patient's new account on forms still waiting for them; signatures are kept."""
     after = patient.user_id or patient.id
     waiting = session.scalars(
         with_people(
@@ -122,7 +122,7 @@ def _records_for(session: Session, matter: Matter, role: SignerRole, record_id: 
 
 
 def _couple(session: Session, matter: Matter) -> set[str]:
-    """The records of those who are the patient's partner in the form, its episode, case or embryos."""
+    """The ids of the records of the patient's partners in the form, its episode, case or embryos."""
     embryos = session.scalars(select(EmbryoStorage).where(EmbryoStorage.id.in_(matter.embryo_ids))).all()
     episode_ids = {matter.episode_id, *(embryo.episode_id for embryo in embryos)}
     episodes = session.scalars(select(Episode).where(Episode.id.in_(episode_ids - {None}))).all()

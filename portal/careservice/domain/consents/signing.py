@@ -21,9 +21,9 @@ from portal.careservice.identity.tables import Person
 
 
 class NewSignature(msgspec.Struct, rename="camel", kw_only=True):
-    """What signing says: as whom, by which method, to which statements and to which content.
+    """A request to sign: in which role, by which method, acknowledging which statements of which content.
 
-    Witness, Interpreter and Clinician acknowledge none of the statements, which are the patient's.
+    Witness, Interpreter and Clinician acknowledge no statements, since these are the patient's.
     """
 
     signer_role: SignerRole
@@ -35,9 +35,9 @@ class NewSignature(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, stamp: str) -> ConsentForm:
-    """Add the actor's signature; the last one makes the form Signed and in force.
+    """Add the actor's signature; the last one makes the form Signed and effective. Raises Refused or Invalid.
 
-    What can't be undone by trying again is said first: the form's end, then the signer, then what was sent.
+    Reasons that retrying can't remedy are checked first: the form's end, then the signer, then what was sent.
     """
     moment = now()
     _require_open(form.status_at(moment))
@@ -69,7 +69,7 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
     form.touch(actor.sub)
     if form.next_signers():
         form.status = ConsentStatus.PARTIALLY_SIGNED
-        notices.ask_next_signers(session, form, but=turns_before)
+        notices.ask_next_signers(session, form, already_asked=turns_before)
         return form
     form.status = ConsentStatus.SIGNED
     form.effective_at = moment
@@ -100,9 +100,9 @@ def _signer(form: ConsentForm, actor: Actor, role: SignerRole) -> Signer:
 
 def _require_complete(session: Session, actor: Actor, form: ConsentForm, new: NewSignature) -> None:
     if new.method != SignatureMethod.TYPED_NAME:
-        raise Invalid("Only a typed name can be given here.", "method")
+        raise Invalid("Only a typed name is accepted.", "method")
     if has_hidden_characters(new.signature):
-        raise Invalid("A name has no control characters.", "signature")
+        raise Invalid("A name can't contain control characters.", "signature")
     typed = folded_name(new.signature)
     if not typed or typed not in map(folded_name, _names_of(session, actor)):
         raise Invalid("This is not the name on record.", "signature")
@@ -121,7 +121,7 @@ def _require_complete(session: Session, actor: Actor, form: ConsentForm, new: Ne
 
 
 def _names_of(session: Session, actor: Actor) -> list[str]:
-    """The person's name by their account and by the records that are theirs."""
+    """The person's names on their account and on their own records."""
     records = session.scalars(
         select(Patient).where(Patient.tenant_id == actor.tenant_id, is_mine(actor.person_id))
     )

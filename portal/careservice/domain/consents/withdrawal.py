@@ -1,4 +1,4 @@
-"""Withdrawing a consent form, and what follows for embryos stored under it."""
+"""Withdrawing a consent form, and its effect on the embryos stored under it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from portal.careservice.domain.enumerations import ConsentStatus, Disposition, E
 from portal.careservice.domain.rules import Refused, Rule, require_stamp
 
 _HOLDS = kinds.STORES | kinds.DECIDES
-"""Forms whose withdrawal stops the embryos that they name; without a Treatment form these just stay where they are."""
+"""Forms whose withdrawal stops the embryos that they name; that of a Treatment form leaves them stored."""
 
 
 def revoke(session: Session, actor: Actor, form: ConsentForm, reason: str, stamp: str) -> ConsentForm:
-    """Withdraw a form; embryos stored under it go on hold and everybody named in it is told."""
+    """Withdraw a form, put embryos stored under it on hold and notify its signers; raises Refused."""
     status = form.status_at(now())
     require_not_ended(status)
     if status == ConsentStatus.DRAFT:

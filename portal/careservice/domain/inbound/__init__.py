@@ -1,1 +1,1 @@
-"""What inbound calls bring about: messages and enquiries from text messages and e-mails, and paid storage."""
+"""The effects of inbound webhooks: messages and prospects from text messages and e-mails, and paid storage."""

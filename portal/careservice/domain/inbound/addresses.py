@@ -1,4 +1,4 @@
-"""Where calls are addressed to: an address that isn't a clinic's has no effect."""
+"""The clinics' addresses for inbound webhooks; those to any other address have no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portal.careservice.domain.columns import one_of
 
 
 class AddressKind(StrEnum):
-    """What an address of a clinic is."""
+    """The kind of a clinic's address."""
 
     SMS = "Sms"
     EMAIL = "Email"
@@ -21,7 +21,7 @@ class AddressKind(StrEnum):
 
 
 class InboundAddress(Base):
-    """A number, mailbox or payment account of a clinic, as calls name it: lower case, numbers without spaces."""
+    """A number, mailbox or payment account of a clinic, as in webhooks: lower case, numbers without spaces."""
 
     __tablename__ = "inbound_addresses"
 
@@ -31,7 +31,7 @@ class InboundAddress(Base):
 
 
 def clinic_of(session: Session, kind: AddressKind, addresses: Sequence[str]) -> str | None:
-    """The clinic of the first of `addresses` that is one's."""
+    """The id of the clinic that the first known one of `addresses` belongs to, None if none is known."""
     rows = session.execute(
         select(InboundAddress.address, InboundAddress.tenant_id).where(
             InboundAddress.kind == kind, InboundAddress.address.in_(addresses)
@@ -42,18 +42,18 @@ def clinic_of(session: Session, kind: AddressKind, addresses: Sequence[str]) -> 
 
 
 def without_spaces(number: str) -> str:
-    """A telephone number without what people write between its digits."""
+    """A telephone number without separators between its digits."""
     return "".join(character for character in number if character not in " -()./\t")
 
 
 def mailbox_of(address: str) -> str:
-    """`address` without what stands after a plus sign: `reply+x@clinic.example` is of `reply@clinic.example`."""
+    """`address` without its subaddress (RFC 5233): `reply@clinic.example` for `reply+x@clinic.example`."""
     local, _, domain = address.partition("@")
     return f"{local.partition('+')[0]}@{domain}"
 
 
 def own_mailbox(session: Session, tenant_id: str, addresses: Iterable[str]) -> str:
-    """The first mailbox of the clinic among `addresses`, which hold one."""
+    """The first mailbox among `addresses` that is the clinic's; one has to be."""
     return next(
         mailbox
         for mailbox in map(mailbox_of, addresses)

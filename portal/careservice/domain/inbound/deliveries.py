@@ -1,4 +1,4 @@
-"""Calls that were taken, so that one delivered twice has its effect once."""
+"""Webhooks that were processed, so that one delivered twice takes effect once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from portal.careservice.clock import now
 from portal.careservice.database import Base
 
 KEPT_FOR = timedelta(days=30)
-"""How long a delivery's answer is kept; senders give up long before."""
+"""How long a delivery's answer is kept; senders stop retrying long before."""
 
 
 class Delivery(Base):
-    """A call that was taken, by its kind and `webhook-id`, and what it was answered.
+    """A processed webhook, by kind and `webhook-id`, and its answer.
 
-    `webhook_id` is the kind with the id's SHA-256; of those taken before kinds were told apart, the id itself.
+    `webhook_id` is the kind and the id's SHA-256, or the id itself in rows from before kinds were distinguished.
     """
 
     __tablename__ = "webhook_deliveries"
@@ -30,9 +30,9 @@ class Delivery(Base):
 
 
 def recall(session: Session, kind: str, webhook_id: str) -> bytes | Delivery:
-    """The answer that this delivery got before, or a `Delivery` to keep its answer in.
+    """The answer to an earlier delivery of this webhook, or a new `Delivery` to store its answer in.
 
-    Calls are taken one after the other, so that of two the second finds the first's answer, sender and conversation.
+    Webhooks are processed one at a time, so that each finds the answer, sender and conversation of the one before.
     """
     database.lock_table(session, Delivery)
     moment = now()

@@ -9,31 +9,31 @@ from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of, 
 from portal.careservice.domain.inbound.senders import by_email, enquiry, writer_of
 from portal.careservice.domain.inbound.threads import (
     add_message,
-    answered,
     begin,
+    by_replied_messages,
     by_reply_address,
-    came_before,
+    is_duplicate,
     newest,
 )
 from portal.careservice.webhooks.payloads import Mail
 
 
 def take_mail(session: Session, mail: Mail) -> str | None:
-    """Put an e-mail into the conversation that it answers, its sender's newest one, or a new one.
+    """Add an e-mail to the conversation that it replies to, its sender's newest one, or a new one.
 
-    Its reply address names the conversation or, where its sender takes part in it, In-Reply-To does. A sender that
-    isn't verified is nobody the clinic knows, so that the reply address alone counts. Returns the message's id, None
-    where no clinic has the address or the mail came before.
+    The conversation is found by its reply address or, if the sender takes part in it, by In-Reply-To. An unverified
+    sender is treated as unknown, so that only the reply address counts. Returns the message's id, None if no clinic
+    has the address or the mail is a duplicate.
     """
     tenant_id = clinic_of(session, AddressKind.EMAIL, [mailbox_of(address) for address in mail.to])
     if tenant_id is None:
         return None
-    if came_before(session, tenant_id, Channel.EMAIL, mail.message_id, is_verified=mail.is_verified):
+    if is_duplicate(session, tenant_id, Channel.EMAIL, mail.message_id, is_verified=mail.is_verified):
         return None
     sender = by_email(session, tenant_id, mail.sender) if mail.is_verified else []
     conversation = (
         by_reply_address(session, tenant_id, mail.to)
-        or answered(session, tenant_id, mail.answers, sender)
+        or by_replied_messages(session, tenant_id, mail.answers, sender)
         or newest(session, tenant_id, sender)
     )
     if conversation is None and not sender:

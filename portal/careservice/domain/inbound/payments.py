@@ -1,4 +1,4 @@
-"""Payments that their provider tells of; one for storage moves on until when embryos are paid."""
+"""Payments that a provider reports; one for storage extends the time that embryos are paid for."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.rules import Invalid
 from portal.careservice.webhooks.payloads import PaymentEvent
 
-_SEE_TO_PAYMENTS = frozenset({"coordinator", "admin", "embryologist"})
+_NOTIFIED_OF_PAYMENTS = frozenset({"coordinator", "admin", "embryologist"})
 _MOST_MONTHS = 120
 
 
 class Payment(Base):
-    """A payment as its provider last told; `amount` in the currency's smallest unit."""
+    """A payment as last reported by its provider; `amount` is in the currency's smallest unit."""
 
     __tablename__ = "payments"
 
@@ -39,9 +39,9 @@ class Payment(Base):
 
 
 def take_payment(session: Session, event: PaymentEvent) -> str | None:
-    """Note a payment's end; one for storage moves on until when its embryos are paid. Returns the payment's id.
+    """Record a payment's result and, if it is for storage, extend its embryos' paid time; return the payment's id.
 
-    None where the account isn't a clinic's, or the payment was told of before.
+    None if the account isn't a clinic's, or the result is already known.
     """
     paid = event.data.object
     account = event.account or str(paid.metadata.get("account", ""))
@@ -49,7 +49,7 @@ def take_payment(session: Session, event: PaymentEvent) -> str | None:
     if tenant_id is None:
         return None
     if paid.amount < 0 or len(paid.currency) != 3 or not 0 < len(paid.id) <= 200:
-        raise Invalid("An amount, a currency of three letters and an id are needed.", "data.object")
+        raise Invalid("An amount, a three-letter currency and an id are required.", "data.object")
     succeeded = event.type == "payment.succeeded"
     known = session.get(Payment, (paid.id, tenant_id))
     if known is not None and (known.succeeded or not succeeded):
@@ -61,12 +61,12 @@ def take_payment(session: Session, event: PaymentEvent) -> str | None:
     embryos = _paid_for(session, tenant_id, paid.metadata)
     if succeeded and paid.metadata.get("purpose") == "storage":
         _extend(embryos, _months(paid.metadata))
-    _tell_of_payment(session, tenant_id, payment, paid.metadata, embryos)
+    _announce(session, tenant_id, payment, paid.metadata, embryos)
     return paid.id
 
 
 def _paid_for(session: Session, tenant_id: str, metadata: dict[str, Any]) -> list[EmbryoStorage]:
-    """The embryos that a payment names (`embryoStorageIds`, between commas) or all of its patient's (`patientId`)."""
+    """The embryos that a payment names (`embryoStorageIds`, comma-separated) or all of its patient's (`patientId`)."""
     named = [part.strip().lower() for part in str(metadata.get("embryoStorageIds", "")).split(",")]
     chosen = select(EmbryoStorage).where(EmbryoStorage.tenant_id == tenant_id)
     if any(named):
@@ -79,7 +79,9 @@ def _paid_for(session: Session, tenant_id: str, metadata: dict[str, Any]) -> lis
 def _months(metadata: dict[str, Any]) -> int:
     months = str(metadata.get("months", "12"))
     if not (months.isascii() and months.isdigit() and len(months) < 4 and 1 <= int(months) <= _MOST_MONTHS):
-        raise Invalid(f"This is a whole number from 1 to {_MOST_MONTHS}.", "data.object.metadata.months")
+        raise Invalid(
+            f"This has to be a whole number from 1 to {_MOST_MONTHS}.", "data.object.metadata.months"
+        )
     return int(months)
 
 
@@ -91,15 +93,15 @@ def _extend(embryos: Iterable[EmbryoStorage], months: int) -> None:
 
 
 def _later(moment: datetime, months: int) -> datetime:
-    """The same day of the month so many months on, or the last of a month that is shorter."""
+    """The same day of the month `months` later, or the last day of a shorter month."""
     years, month = divmod(moment.month - 1 + months, 12)
     year, month = moment.year + years, month + 1
     if year > 9999:
-        raise Invalid("This time can't be reckoned with.", "data.object.metadata.months")
+        raise Invalid("This time is out of range.", "data.object.metadata.months")
     return moment.replace(year=year, month=month, day=min(moment.day, monthrange(year, month)[1]))
 
 
-def _tell_of_payment(
+def _announce(
     session: Session,
     tenant_id: str,
     payment: Payment,
@@ -115,7 +117,7 @@ def _tell_of_payment(
         tenant_id=tenant_id,
         who=[
             *(person_id(patient) for patient in patients),
-            *people.staff_with(session, tenant_id, _SEE_TO_PAYMENTS),
+            *people.staff_with(session, tenant_id, _NOTIFIED_OF_PAYMENTS),
         ],
         kind="PaymentReceived" if payment.succeeded else "PaymentFailed",
         entity=("Episode", embryos[0].episode_id) if embryos else ("Payment", None),

@@ -1,4 +1,4 @@
-"""Who wrote: the patients or enquirers that a telephone number or an e-mail address belongs to."""
+"""Senders of messages: the patients or prospects that a telephone number or an e-mail address belongs to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from portal.careservice.domain.conversations import Conversation
 from portal.careservice.domain.enumerations import ProspectStatus
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import ALLOWED, Act
-from portal.careservice.domain.prospects import Prospect, told
+from portal.careservice.domain.prospects import Prospect, details_for_staff
 from portal.careservice.ids import new_id
 
 Sender = Patient | Prospect
 
 
 def by_number(session: Session, tenant_id: str, number: str) -> list[Sender]:
-    """Whoever has this telephone number, given without spaces; as people of the clinic's country dial it, too."""
+    """Those who have this telephone number (given without spaces), also in E.164 as dialled in the clinic's country."""
     written = {number, clinics.telephone(session, tenant_id, number) or number}
 
     def same(column: Any) -> Any:
@@ -32,14 +32,14 @@ def by_number(session: Session, tenant_id: str, number: str) -> list[Sender]:
 
 
 def by_email(session: Session, tenant_id: str, address: str) -> list[Sender]:
-    """Whoever has this e-mail address, given in lower case."""
+    """Those who have this e-mail address, given in lower case."""
     return _known(
         session, tenant_id, func.lower(Patient.email) == address, func.lower(Prospect.email) == address
     )
 
 
 def _known(session: Session, tenant_id: str, patient_is: Any, prospect_is: Any) -> list[Sender]:
-    """The patients that a sender may be or else the enquirers, the newest first; more than one may share a number."""
+    """The patients that match, or else the prospects, newest first; several may share a number."""
     patients = session.scalars(
         select(Patient)
         .where(Patient.tenant_id == tenant_id, Patient.is_active, patient_is)
@@ -56,7 +56,7 @@ def _known(session: Session, tenant_id: str, patient_is: Any, prospect_is: Any) 
 
 
 def enquiry(session: Session, tenant_id: str, *, source: str, last_name: str, **known: str) -> Prospect:
-    """A new prospect, of whom those who merge enquiries are told."""
+    """A new prospect; those who may merge prospects are notified."""
     prospect = Prospect(
         id=new_id(),
         tenant_id=tenant_id,
@@ -72,20 +72,20 @@ def enquiry(session: Session, tenant_id: str, *, source: str, last_name: str, **
         tenant_id=tenant_id,
         who=people.staff_with(session, tenant_id, ALLOWED[Act.MERGE_PROSPECTS]),
         kind="ProspectReceived",
-        words="EnquiryReceived",
+        notice="EnquiryReceived",
         entity=("Prospect", prospect.id),
-        data=told(prospect),
+        data=details_for_staff(prospect),
     )
     return prospect
 
 
 def person_id(sender: Sender) -> str:
-    """The `sub` of a sender who has an account, else the id of the record."""
+    """The `sub` of a sender with an account, else the id of the record."""
     return (sender.user_id or sender.id) if isinstance(sender, Patient) else sender.id
 
 
 class Writer:
-    """Who wrote, as a message names one."""
+    """The writer of a message, as the message names one."""
 
     def __init__(self, sender: Sender) -> None:
         self.person_id = person_id(sender)
@@ -96,7 +96,7 @@ class Writer:
 
 
 def writer_of(conversation: Conversation, sender: Sequence[Sender]) -> Writer | None:
-    """The one among `sender` who takes part in the conversation, else the first; None for a stranger."""
+    """The first of `sender` who takes part in the conversation, else the first of all; None if `sender` is empty."""
     inside = _people_of(conversation)
     found = next((one for one in sender if not inside.isdisjoint({one.id, person_id(one)})), None)
     return Writer(found or sender[0]) if sender else None

@@ -10,7 +10,7 @@ from portal.careservice.domain import clinics
 from portal.careservice.domain.enumerations import Channel
 from portal.careservice.domain.inbound.addresses import AddressKind, clinic_of, without_spaces
 from portal.careservice.domain.inbound.senders import by_number, enquiry, writer_of
-from portal.careservice.domain.inbound.threads import add_message, begin, came_before, newest
+from portal.careservice.domain.inbound.threads import add_message, begin, is_duplicate, newest
 from portal.careservice.identity.tables import Tenant
 from portal.careservice.webhooks.payloads import TextMessage
 
@@ -18,13 +18,13 @@ from portal.careservice.webhooks.payloads import TextMessage
 def take_text_message(
     session: Session, sms: TextMessage, *, of_clinics: Collection[str] | None = None
 ) -> str | None:
-    """Put an SMS into its sender's newest conversation, or a new one; returns the message's id.
+    """Add an SMS to its sender's newest conversation, or a new one; return the message's id.
 
-    None where the number it was sent to isn't a clinic's (or none of `of_clinics`, by name), or where it came before.
+    None if it was sent to a number that isn't a clinic's (or one of `of_clinics`, by name), or is a duplicate.
     """
     number = without_spaces(sms.to)
     tenant_id = clinic_of(session, AddressKind.SMS, [number])
-    if tenant_id is None or came_before(session, tenant_id, Channel.SMS, sms.sid):
+    if tenant_id is None or is_duplicate(session, tenant_id, Channel.SMS, sms.sid):
         return None
     if of_clinics is not None and session.get_one(Tenant, tenant_id).name not in of_clinics:
         return None

@@ -39,7 +39,7 @@ def _with(sender: Sequence[Sender]) -> Any:
 
 
 def newest(session: Session, tenant_id: str, sender: Sequence[Sender]) -> Conversation | None:
-    """The conversation with one of `sender` in which something was written last."""
+    """The conversation with one of `sender` that has the latest message."""
     if not sender:
         return None
     return session.scalars(
@@ -51,7 +51,7 @@ def newest(session: Session, tenant_id: str, sender: Sequence[Sender]) -> Conver
 
 
 def by_reply_address(session: Session, tenant_id: str, addresses: Iterable[str]) -> Conversation | None:
-    """The conversation that one of `addresses` is the reply address of."""
+    """The conversation whose reply address is among `addresses`."""
     return session.scalars(
         select(Conversation)
         .where(Conversation.tenant_id == tenant_id, func.lower(Conversation.reply_email).in_(list(addresses)))
@@ -60,10 +60,10 @@ def by_reply_address(session: Session, tenant_id: str, addresses: Iterable[str])
     ).first()
 
 
-def answered(
+def by_replied_messages(
     session: Session, tenant_id: str, answers: Sequence[str], sender: Sequence[Sender]
 ) -> Conversation | None:
-    """The conversation of one of the messages answered: known by its own id or by the one it came with."""
+    """The conversation with `sender` of a message whose own or external id is among `answers`."""
     if not (answers and sender):
         return None
     own = [local for local in (answer.partition("@")[0] for answer in answers) if _is_id(local)]
@@ -87,7 +87,7 @@ def _is_id(text: str) -> bool:
         return False
 
 
-def came_before(
+def is_duplicate(
     session: Session,
     tenant_id: str,
     channel: Channel,
@@ -95,9 +95,9 @@ def came_before(
     *,
     is_verified: bool | None = None,
 ) -> bool:
-    """Whether the clinic has a message with its sender's own id.
+    """Whether the clinic already has a message with this external id.
 
-    One by somebody else who isn't verified doesn't count: who forges an id would keep the real message away.
+    For a verified sender, messages by unverified ones don't count: a forged id could otherwise block the real message.
     """
     if external_id is None:
         return False
@@ -124,7 +124,7 @@ def begin(
     reply_sms: str | None = None,
     reply_email: str | None = None,
 ) -> Conversation:
-    """A new conversation with `sender`; an e-mail\'s gets a reply address of its own."""
+    """A new conversation with `sender`; one by e-mail gets a reply address of its own."""
     conversation_id = new_id()
     if reply_email is not None:
         local, _, domain = reply_email.partition("@")
@@ -161,7 +161,7 @@ def add_message(
     sender_verified: bool | None = None,
     uploads: Sequence[Upload] = (),
 ) -> str:
-    """Add a message and tell those who answer; returns its id. `stranger` is its sender\'s name without a `writer`."""
+    """Add a message, notify those who answer, and return its id; `stranger` is the sender's name if `writer` is None."""
     moment = now()
     message = Message(
         id=new_id(),
@@ -181,14 +181,14 @@ def add_message(
         ],
     )
     session.add(message)
-    # A newer message brings the thread back to those who had archived it.
+    # A newer message restores the thread for those who archived it.
     conversation.last_message_at = max(conversation.last_message_at, moment)
     notifications.announce(
         session,
         tenant_id=conversation.tenant_id,
         who=_staff_of(session, conversation),
         kind="MessageReceived",
-        words="MessageFromOutside",
+        notice="MessageFromOutside",
         entity=("Conversation", conversation.id),
     )
     return message.id
@@ -212,7 +212,7 @@ def _attach(session: Session, tenant_id: str, position: int, upload: Upload) -> 
 
 
 def _staff_of(session: Session, conversation: Conversation) -> set[str]:
-    """Those who answer messages, and whoever of the staff takes part."""
+    """Those who answer messages, and staff who take part."""
     staff = set(people.staff_with(session, conversation.tenant_id, STAFF))
     answering = set(people.staff_with(session, conversation.tenant_id, _ANSWER_MESSAGES))
     return answering | (staff & {participant.person_id for participant in conversation.participants})
