@@ -1,6 +1,6 @@
-"""The database's schema, step by step from empty (Alembic); `upgrade` is what every start does.
+"""The database's migrations (Alembic); every start runs `upgrade`.
 
-A new step: change the models, then `python -m portal.careservice.migrations "what changes"` writes it.
+To add one, change the models and run `python -m portal.careservice.migrations "what changes"`.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ FOLDER = Path(__file__).parent
 
 
 class UnusableDatabase(Exception):
-    """The database holds tables that this version can't bring to its own schema; the message says why."""
+    """This version can't migrate the database's tables to its own schema; the message says why."""
 
 
 class OlderDatabase(UnusableDatabase):
-    """The database holds tables that no migration made, so none can take it further."""
+    """The database has tables that no migration created, so none can upgrade them."""
 
 
 class NewerDatabase(UnusableDatabase):
-    """A later version of this program has changed the schema."""
+    """A later version of the service has migrated the schema."""
 
 
 def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Bring the database's schema to the newest, or to `revision`; it may be empty or of any version before.
+    """Migrate a database, empty or of any earlier version, to the latest schema or to `revision`.
 
-    Raises UnusableDatabase. Two processes at once: `database.startup_lock`.
+    Raises UnusableDatabase. Callers that may run concurrently hold `database.startup_lock`.
     """
     config = Config()
     config.set_main_option("script_location", FOLDER.as_posix().replace("%", "%%"))
     with engine.begin() as connection:
         tables = inspect(connection).get_table_names()
         if tables and "alembic_version" not in tables:
-            raise OlderDatabase("The database has tables but no version: begin with an empty one.")
+            raise OlderDatabase("The database has tables but no version: start with an empty one.")
         _require_known(connection, config)
         if connection.dialect.name != "sqlite":
-            connection.execute(text("SET LOCAL lock_timeout = 0"))  # a step waits for whoever reads a table
+            connection.execute(text("SET LOCAL lock_timeout = 0"))  # a migration waits for readers of a table
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
 
@@ -58,12 +58,12 @@ def _require_known(connection: Connection, config: Config) -> None:
     if newer:
         raise NewerDatabase(
             f"The database is of a later version ({', '.join(sorted(newer))}): start that version of the "
-            "service, or restore the database as it was before it."
+            "service, or restore a backup from before it."
         )
 
 
 def render_item(kind: str, item: Any, _context: Any) -> str | Literal[False]:
-    """Write columns of our own types as the portable type that they are kept in."""
+    """Render columns of our own types as the portable types that they are stored in."""
     if kind == "type" and isinstance(item, TypeDecorator):
         return f"sa.{item.impl_instance!r}"  # pyright: ignore[reportUnknownMemberType]
     return False

@@ -1,4 +1,4 @@
-"""`python -m portal.careservice.migrations "the room of a physician"`: write the step that the models lack."""
+"""`python -m portal.careservice.migrations "the room of a physician"`: write a migration for changed models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from portal.careservice.migrations import FOLDER, upgrade
 
 
 def main() -> int:
-    """Compare the models with what the steps so far make, in a database of its own, and write the next step."""
+    """Compare the models with the result of the migrations so far, in a temporary database, and write the next one."""
     what = " ".join(sys.argv[1:]).strip()
     if not what:
         print(
-            'Say what changes: python -m portal.careservice.migrations "the room of a physician"',
+            'Describe the change: python -m portal.careservice.migrations "the room of a physician"',
             file=sys.stderr,
         )
         return 2
@@ -31,9 +31,7 @@ def main() -> int:
             upgrade(engine)
             with engine.begin() as connection:
                 if not compare_metadata(MigrationContext.configure(connection), database.Base.metadata):
-                    print(
-                        "The steps make what the models say already: change a model first.", file=sys.stderr
-                    )
+                    print("The migrations already match the models: change a model first.", file=sys.stderr)
                     return 2
                 print(_write(Config(FOLDER / "alembic.ini", attributes={"connection": connection}), what))
         finally:
@@ -42,8 +40,8 @@ def main() -> int:
 
 
 def _write(config: Config, what: str) -> Path:
-    steps = len(list(ScriptDirectory.from_config(config).walk_revisions()))
-    made = command.revision(config, what, autogenerate=True, rev_id=f"v{steps + 1:04}")
+    count = len(list(ScriptDirectory.from_config(config).walk_revisions()))
+    made = command.revision(config, what, autogenerate=True, rev_id=f"v{count + 1:04}")
     assert made is not None
     assert not isinstance(made, list)
     return Path(made.path).relative_to(Path.cwd())

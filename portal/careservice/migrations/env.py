@@ -1,4 +1,4 @@
-"""Alembic's entry: runs migrations on the connection that `upgrade` hands over, or on `-x database=URL`."""
+"""Alembic's entry point: runs migrations on the connection that `upgrade` passes, or on `-x database=URL`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _run(connection: Connection) -> None:
     context.configure(
         connection=connection,
         target_metadata=database.Base.metadata,
-        render_as_batch=True,  # SQLite can change a table only by making it anew
+        render_as_batch=True,  # SQLite can alter a table only by recreating it
         render_item=render_item,
     )
     with context.begin_transaction():

@@ -1,1 +1,1 @@
-"""Believable synthetic people and records; none of them exists."""
+"""Realistic synthetic people and records; none of them exists."""

@@ -1,4 +1,4 @@
-"""Forty further patients of riverside without log-ins, whose forms fill a nurse's next two weeks."""
+"""Forty further patients of riverside without accounts, whose forms fill a nurse's next two weeks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TEMPLATES = (texts.TREATMENT, texts.STORAGE, texts.GENETIC, texts.PARENTHOOD, t
 
 
 def add(clinic: Clinic) -> None:
-    """Patients and a form of each, with procedures from today to two weeks ahead; one form is late."""
+    """Add patients with a form each, for procedures from today to two weeks ahead; one form is overdue."""
     for index, (first, last) in enumerate(_NAMES):
         patient = Patient(
             id=sample_id("patient", f"background-{index}"),
@@ -61,7 +61,7 @@ def add(clinic: Clinic) -> None:
 
 
 def _frozen(clinic: Clinic, patient: Patient) -> None:
-    """One of them has embryos, so that the laboratory has more than one family in its tanks."""
+    """Give one of them embryos, so that the laboratory stores those of more than one family."""
     clinic.session.add(
         CareCase(
             id=sample_id("case", "zofia"),
@@ -143,7 +143,7 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
 
 
 def _decisions(clinic: Clinic, patient: Patient, signer: Somebody) -> None:
-    """One to be carried out, one that a second person hasn't signed yet, and one that she took back."""
+    """Add a decision to be carried out, one that lacks a second person's signature, and one that she took back."""
     alone = ((SignerRole.PATIENT, signer),)
     witnessed = (*alone, (SignerRole.WITNESS, WITH_LOG_IN["nora"]))
     for code, signers, wish, taken_back_at in (

@@ -1,4 +1,4 @@
-"""A sample clinic as the records are made in it: its people by name, its days and hours, its usual records."""
+"""Creating the records of a sample clinic: its people by name, dates and times, and the usual kinds of record."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from portal.careservice.sample.consent_texts import Template
 from portal.careservice.sample.people import PEOPLE
 
 SMS_NUMBERS = {"riverside": "+447700900321", "harbour": "+447700900322"}
-"""Each clinic's number for text messages, from the range that belongs to nobody."""
+"""Each clinic's number for text messages, from a range that is reserved for fiction."""
 
 
 @dataclass(frozen=True)
 class Somebody:
-    """A person as forms and messages name one: `id` is the `sub`, or a patient's id without a log-in."""
+    """A person as forms and messages name one: `id` is the `sub`, or the record's id for a patient without an account."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ _SUBS = frozenset(person.id for person in PEOPLE)
 
 @dataclass(frozen=True)
 class Clinic:
-    """Where and when records are made."""
+    """The clinic and the time for which records are created."""
 
     session: Session
     name: str
@@ -71,7 +71,7 @@ class Clinic:
 
     @property
     def today(self) -> date:
-        """The date at the clinic."""
+        """Today's date in the clinic's time zone."""
         return self.now.astimezone(ZoneInfo(self.time_zone)).date()
 
     def day(self, offset: int) -> date:
@@ -84,7 +84,7 @@ class Clinic:
         return local.astimezone(UTC)
 
     def patient(self, key: str, mrn: str, born: date, **more: Any) -> Patient:
-        """A patient with a log-in, by user name."""
+        """A patient with an account, by user name."""
         person = next(person for person in PEOPLE if person.username == key)
         details: dict[str, Any] = {
             "first_name": person.given_name,
@@ -124,7 +124,7 @@ class Clinic:
     ) -> ConsentForm:
         """A form of `template`, sent `sent` days from today and signed by those of `signed`.
 
-        Who has no log-in signed on paper at the clinic.
+        Signers without an account have signed on paper.
         """
         body, statements = template.body, template.statements
         digest = content_hash(
@@ -223,9 +223,9 @@ class Clinic:
         attached: Sequence[File] = (),
         **about: str | None,
     ) -> Conversation:
-        """A thread whose messages were sent so many days ago each; its newest `unread` are unread by `unread_by`.
+        """A thread of `messages` (sender, days ago, text); the newest `unread` of them are unread by `unread_by`.
 
-        `attached` goes with the last message.
+        `attached` is attached to the last message.
         """
         moments = [self.now - timedelta(days=ago) for _, ago, _ in messages]
         conversation = Conversation(
@@ -280,7 +280,7 @@ class Clinic:
         return conversation
 
     def add_addresses(self) -> None:
-        """Where text messages, e-mails and payments for the clinic arrive."""
+        """Add the clinic's addresses for text messages, e-mails and payments."""
         for kind, address in (
             (AddressKind.SMS, SMS_NUMBERS[self.name]),
             (AddressKind.EMAIL, f"reply@{self.name}.example"),
@@ -290,7 +290,7 @@ class Clinic:
             self.session.add(InboundAddress(kind=kind, address=address, tenant_id=self.id))
 
     def archive(self, key: str, person: Somebody) -> None:
-        """Let a person have archived a conversation."""
+        """Archive a conversation for a person."""
         self.session.add(
             ConversationState(
                 conversation_id=sample_id("conversation", key), person_id=person.id, archived_at=self.now
@@ -319,7 +319,7 @@ class Clinic:
         about: tuple[str, str] | None = None,
         data: dict[str, Any] | None = None,
     ) -> None:
-        """A notification of `ago` days ago."""
+        """Add a notification from `ago` days ago."""
         made = self.now - timedelta(days=ago)
         key = f"{person.id}-{kind}-{ago}-{title}-{about}"
         self.session.add(

@@ -9,7 +9,7 @@ from portal.careservice.domain.consents.content import Clause, Statement
 
 @dataclass(frozen=True)
 class Template:
-    """A form as a clinic keeps it, before it is put to anybody."""
+    """A clinic's template of a form."""
 
     kind: str
     title: str

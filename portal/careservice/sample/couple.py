@@ -43,7 +43,7 @@ _BOTH = ((SignerRole.PATIENT, _AMELIA), (SignerRole.PARTNER, _DANIEL))
 
 
 def add(clinic: Clinic) -> None:
-    """All of it."""
+    """Add the couple with all their records."""
     amelia = clinic.patient(
         "amelia",
         "RF-10482",

@@ -1,4 +1,4 @@
-"""What Amelia and Daniel were sent and wrote: files, conversations and notifications."""
+"""Amelia's and Daniel's files, conversations and notifications."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NORA, _VICTOR = WITH_LOG_IN["nora"], WITH_LOG_IN["victor"]
 
 
 def add(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
-    """All of it."""
+    """Add all of these."""
     _documents_and_conversations(clinic, amelia, daniel)
     _notifications(clinic)
 

@@ -1,4 +1,4 @@
-"""Hanne and Tobias at riverside, whose relationship ended: what both had signed still stands."""
+"""Hanne and Tobias at riverside, whose relationship has ended; the form that both signed is still in force."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CASE = sample_id("case", "hanne")
 
 
 def add(clinic: Clinic) -> None:
-    """Both, without log-ins, with a finished episode and the form that they signed together."""
+    """Add both, without accounts, with a finished episode and the form that they signed together."""
     hanne, tobias = (
         Patient(
             id=sample_id("patient", key),

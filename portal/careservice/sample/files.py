@@ -1,4 +1,4 @@
-"""Small believable files, made in code: PDFs, an ultrasound-like picture, notes."""
+"""Small realistic files, generated in code: PDFs and pictures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _escaped(text: str) -> str:
 
 
 def scan(width: int = 320, height: int = 240) -> bytes:
-    """A grey PNG with dark round follicles, as a scan shows them."""
+    """A grey PNG with dark round follicles, like an ultrasound scan."""
     circles = ((90, 100, 34), (150, 70, 30), (200, 130, 28), (120, 170, 24), (245, 90, 20))
     rows = bytearray()
     for y in range(height):
@@ -50,7 +50,7 @@ def scan(width: int = 320, height: int = 240) -> bytes:
 
 
 def large_picture(seed: str) -> bytes:
-    """A PNG of about 3 MB that doesn't compress, as a still from the time-lapse incubator is."""
+    """A PNG of about 3 MB that doesn't compress, like a still from a time-lapse incubator."""
     width = height = 1024
     noise = random.Random(seed).randbytes(width * height * 3)
     rows = b"".join(b"\0" + noise[row * width * 3 : (row + 1) * width * 3] for row in range(height))

@@ -50,7 +50,7 @@ _EMBRYOS = (
 
 
 def add(clinic: Clinic) -> None:
-    """All of it."""
+    """Add her and her partner with all their records."""
     grace = clinic.patient("grace", "RF-09117", date(1987, 9, 3), phone_number="+447700900174", language="en")
     joseph = Patient(
         id=sample_id("patient", "joseph"),
@@ -104,7 +104,7 @@ def add(clinic: Clinic) -> None:
     clinic.session.flush()
     _consents(clinic, grace, joseph)
     _embryos(clinic, grace)
-    _words(clinic, grace)
+    _correspondence(clinic, grace)
 
 
 def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
@@ -112,7 +112,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
         (physician_id("victor"), physician_name(clinic, "victor"), "Physician"),
         (_ELIF.id, _ELIF.name, "Embryologist"),
     )
-    told = {
+    timelines = {
         FREEZE_ALL: (
             (-104, Stage.STIMULATION, "Stimulation started", "rFSH 300 IU"),
             (-94, Stage.TRIGGER, "Agonist trigger", "To lower the risk of OHSS"),
@@ -156,7 +156,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
                         occurred_at=clinic.at(offset, "10:30"),
                         verified=True,
                     )
-                    for offset, stage, title, note in told[key]
+                    for offset, stage, title, note in timelines[key]
                 ],
                 monitoring=_scans(clinic) if scans else [],
                 care_team=[
@@ -330,7 +330,7 @@ def _embryos(clinic: Clinic, grace: Patient) -> None:
         )
 
 
-def _words(clinic: Clinic, grace: Patient) -> None:
+def _correspondence(clinic: Clinic, grace: Patient) -> None:
     clinic.conversation(
         "grace-results", "Your results", [_GRACE, _VICTOR, _ELIF],
         [

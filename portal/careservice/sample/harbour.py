@@ -1,4 +1,4 @@
-"""Harbour: Maya in early pregnancy, and what Omar finds on his list."""
+"""Harbour: Maya in early pregnancy, and the work of Omar, her nurse."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAYA, _OMAR = WITH_LOG_IN["maya"], WITH_LOG_IN["omar"]
 
 
 def add(clinic: Clinic) -> None:
-    """All of it. This clinic takes no part in enquiries and keeps its physicians' calendar elsewhere."""
+    """Add all records of this clinic, which doesn't use the modules for prospects and the calendar."""
     clinic.session.add(ClinicPolicy(tenant_id=clinic.id, modules_off=["Calendar", "Prospect"]))
     maya = clinic.patient(
         "maya",

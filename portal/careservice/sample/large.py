@@ -1,6 +1,6 @@
-"""Twenty clinics with twenty thousand patients, written in bulk; nobody among them can sign in.
+"""Twenty clinics with twenty thousand patients, inserted in bulk; none of these patients can sign in.
 
-The first two clinics are the small sample's, so that its people see long lists; the others have tables alone.
+The first two clinics are the small sample's, so that its people see long lists; the others have only these records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What waits for riverside's staff when their day begins, besides the forms: messages, a report, a visit that was missed."""
+"""What awaits riverside's staff in the morning besides forms: messages, a report, a missed visit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NORA, _ELIF, _COLIN = (WITH_LOG_IN[name] for name in ("nora", "elif", "colin"))
 
 
 def add(clinic: Clinic) -> None:
-    """Two who wrote and wait, the laboratory's report, a visit that was missed, a late form and a referral."""
+    """Add two unanswered messages, the laboratory's report, a missed visit, an overdue form and a referral."""
     sian, zofia, sunita = (
         clinic.session.get_one(Patient, sample_id("patient", f"background-{index}")) for index in (1, 0, 30)
     )

@@ -1,4 +1,4 @@
-"""The clinics, their people and the programs that may sign in to them. None of them exists."""
+"""The clinics, their people and their OAuth clients. None of them exists."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SamplePerson:
 
     @property
     def name(self) -> str:
-        """The whole name, as it is read."""
+        """The full name, given name first."""
         return f"{self.given_name} {self.family_name}"
 
     @property
@@ -78,14 +78,14 @@ SECRET_VARIABLES = {
     for tenant in TENANTS
     for kind, variable in (("portal", "CLIENT"), ("service", "SERVICE"))
 }
-"""Client id to the environment variable that holds its secret."""
+"""The environment variable that holds each client's secret, by client id."""
 
 
 def secrets_from_environment(environment: Mapping[str, str] = os.environ) -> tuple[dict[str, str], list[str]]:
-    """The sample clients' secrets by client id, and the ids of those that had to be made up."""
+    """The sample clients' secrets by client id, and the ids of those whose secret had to be generated."""
     given = {client: environment.get(variable, "") for client, variable in SECRET_VARIABLES.items()}
-    made = [client for client, secret in given.items() if not secret]
-    return given | {client: secrets.token_urlsafe(32) for client in made}, made
+    generated = [client for client, secret in given.items() if not secret]
+    return given | {client: secrets.token_urlsafe(32) for client in generated}, generated
 
 
 def add(session: Session, password: str) -> None:
@@ -128,7 +128,7 @@ def add(session: Session, password: str) -> None:
 def refresh(
     session: Session, password: str, client_secrets: Mapping[str, str], origins: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Let kept data follow what this start was told: password, client secrets and portal addresses."""
+    """Update existing data to this start's password, client secrets and portal addresses."""
     people = session.scalars(select(Person).where(Person.id.in_([person.id for person in PEOPLE]))).all()
     if people and not all(
         passwords.is_right(password, hashed) for hashed in {p.password_hash for p in people}

@@ -1,4 +1,4 @@
-"""The clinics' sample records, dated around now so that they are always fresh."""
+"""The clinics' sample records, dated relative to now so that they are always current."""
 
 from __future__ import annotations
 

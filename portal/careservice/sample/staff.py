@@ -1,4 +1,4 @@
-"""The sample clinics' physicians, their weeks, the enquiries that wait and the connections to their EMR."""
+"""The sample clinics' physicians with their schedules, prospects, and connections to their EMR."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def physician_id(key: str) -> str:
 
 
 def physician_name(clinic: Clinic, key: str) -> str:
-    """The name of a sample physician, as a care team shows it."""
+    """The name of a sample physician, as in a care team."""
     named = {row[0]: row[1] for row in _PHYSICIANS[clinic.name]}
     return f"Dr {named[key] or WITH_LOG_IN[key].name}"
 
 
 def add_physicians(clinic: Clinic) -> None:
-    """Physicians with their hours, and what takes them in the weeks around now."""
+    """Add physicians with their working hours, and busy times in the weeks around now."""
     for key, name, title, specialty, place, color, days in _PHYSICIANS[clinic.name]:
         hours = [
             WorkingHours(day_of_week=day, start=start, end=end)
@@ -145,7 +145,7 @@ _PROSPECTS = (
 
 
 def add_prospects(clinic: Clinic) -> None:
-    """Enquiries in several states, two of which are one person; who sees to them is told."""
+    """Add prospects of several statuses, two of them the same person, and notify those who deal with them."""
     made = {
         key: Prospect(
             id=sample_id("prospect", key),
@@ -188,7 +188,7 @@ def add_prospects(clinic: Clinic) -> None:
 
 
 def add_emr_endpoints(clinic: Clinic) -> None:
-    """A connection that is idle and one at work; the administrator is told of a failure."""
+    """Add an idle connection and one that is synchronizing, and notify the administrator of a failure."""
     for key, name, syncing in (("legacy", "Old laboratory system", False), ("main", "Hospital EMR", True)):
         clinic.session.add(
             EmrEndpoint(

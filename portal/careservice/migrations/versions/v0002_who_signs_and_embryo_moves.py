@@ -85,9 +85,9 @@ def upgrade() -> None:
     with op.batch_alter_table("storage_ends", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_storage_ends_embryo_id"), ["embryo_id"], unique=False)
     connection = op.get_bind()
-    _tell_holds_apart(connection)
-    _place_clinics(connection)
-    _write_numbers(connection)
+    _set_hold_causes(connection)
+    _locate_clinics(connection)
+    _normalize_numbers(connection)
 
 
 def downgrade() -> None:
@@ -103,8 +103,8 @@ def downgrade() -> None:
             batch_op.drop_column(name)
 
 
-def _tell_holds_apart(connection: sa.Connection) -> None:
-    """Until now the service wrote one reason alone, that of a withdrawal; every other hold is the clinic's."""
+def _set_hold_causes(connection: sa.Connection) -> None:
+    """Until now the service wrote only one reason, that of a withdrawal; every other hold is the clinic's."""
     connection.execute(
         sa.text(
             "UPDATE embryo_storage SET"
@@ -116,8 +116,8 @@ def _tell_holds_apart(connection: sa.Connection) -> None:
     )
 
 
-def _place_clinics(connection: sa.Connection) -> None:
-    """A clinic is where its physicians' clocks and most of its patients' addresses say."""
+def _locate_clinics(connection: sa.Connection) -> None:
+    """Set each clinic's time zone and country to the commonest among its physicians and its patients' addresses."""
     zones: dict[str, Counter[str]] = {}
     for tenant_id, zone in connection.execute(sa.text("SELECT tenant_id, time_zone FROM physicians")):
         zones.setdefault(tenant_id, Counter())[zone] += 1
@@ -135,8 +135,8 @@ def _place_clinics(connection: sa.Connection) -> None:
                 )
 
 
-def _write_numbers(connection: sa.Connection) -> None:
-    """Telephone numbers in E.164; what can't be read as one stays as it was written."""
+def _normalize_numbers(connection: sa.Connection) -> None:
+    """Convert telephone numbers to E.164; what can't be parsed stays unchanged."""
     country_of = dict(connection.execute(sa.text("SELECT id, country FROM tenants")).all())  # pyright: ignore[reportCallIssue]
     for table in ("patients", "prospects"):
         rows = connection.execute(

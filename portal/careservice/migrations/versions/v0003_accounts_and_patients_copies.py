@@ -1,7 +1,7 @@
 """When a person signed in, who may be bound to a record, and which reports are patients' own copies.
 
-Columns are added one by one, not in a batch: SQLite would make the tables anew, and dropping the old ones takes
-along, or is refused by, what points at them.
+Columns are added one by one, not in a batch: that would recreate SQLite's tables, and dropping the old ones would
+either delete the rows that refer to them or fail because of these.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The clinic's own hold of an embryo, kept while the patient's side stops it as well.
+"""The clinic's own hold of an embryo, preserved while the patient's side holds it as well.
 
-Columns are added one by one, not in a batch, as in v0003. Of a hold that was covered before nothing is known.
+Columns are added one by one, not in a batch, as in v0003. Clinics' holds that were replaced earlier are unknown.
 """
 
 from __future__ import annotations

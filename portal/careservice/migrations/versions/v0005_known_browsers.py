@@ -1,4 +1,4 @@
-"""Browsers that have a budget of their own for wrong passwords, and failures counted by clinic and browser."""
+"""Browsers with their own budget for wrong passwords, and failures counted by clinic and browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an e-mail's sender was verified; of those that came before nobody knows."""
+"""Whether an e-mail's sender was verified; unknown for earlier ones."""
 
 from __future__ import annotations
 

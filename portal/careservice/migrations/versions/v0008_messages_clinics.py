@@ -1,4 +1,4 @@
-"""Each message's clinic, so that a search reads one clinic's messages alone."""
+"""Each message's clinic, so that a search reads only one clinic's messages."""
 
 from __future__ import annotations
 
