@@ -76,8 +76,8 @@ def unhurt(path: str, which: str, fault: str) -> bool:
 
     The embryo was found in another of the person's episodes; the form that a wish needs couldn't be looked for, and
     the API decides by itself; people who signed lately are only proposed as signers. What a notification is about, and
-    what is to be signed next, are said where they can be looked up. One episode of several that isn't there any more
-    is left out.
+    what is to be signed next, are said where they can be looked up. An episode that isn't there any more is left out;
+    who has no other is told so.
     """
     beside = ("/storage/", "/consents/new?template=", "/notifications", f"{SIGNED}/receipt")
     if which == "the last call" and path.startswith(beside):
@@ -86,7 +86,9 @@ def unhurt(path: str, which: str, fault: str) -> bool:
         return True  # the connection's name stands in a notification; without it the page asks for its id
     if which == "the last call" and fault == "501" and path.startswith("/protocols/"):
         return True  # where the clinic offers no list of physicians, a plan has no physician but its patient
-    return which == "the last call" and fault == "404" and path in ("/", "/episodes", "/storage")
+    if fault == "404" and path == "/me":
+        return True
+    return which == "the last call" and fault == "404" and path in ("/", "/episodes", "/storage", "/care-team")
 
 
 def is_possible(path: str, fault: str) -> bool:
