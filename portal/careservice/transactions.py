@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 5.0
 RETRY_AFTER_SECONDS = 1
 """The Retry-After of a request that couldn't be completed in that time."""
 
-_TRIES = 3
+_ATTEMPTS = 3
 _LONGEST_PAUSE_SECONDS = 0.4
 _BUSY_STATES = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
 _BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
@@ -57,20 +57,24 @@ def _transaction(view: Callable[..., Any]) -> Callable[..., Response]:
     @wraps(view)
     def answer(**path: Any) -> Response:
         until = time.monotonic() + PATIENCE_SECONDS
-        for tries in count(1):
+        for attempt in count(1):
             try:
                 response = current_app.make_response(view(**path))
                 database.finish(response)
             except (IntegrityError, OperationalError, StaleDataError) as error:
                 database.close()
-                goes_on = time.monotonic() < until if _is_busy(error) else tries < _TRIES
-                if not goes_on:
+                may_retry = time.monotonic() < until if _is_busy(error) else attempt < _ATTEMPTS
+                if not may_retry:
                     kind = type(error.orig if isinstance(error, DBAPIError) else error).__name__
                     _log.warning(
-                        "%s %s: given up after %d tries: %s", request.method, request.endpoint, tries, kind
+                        "%s %s: given up after %d attempts: %s",
+                        request.method,
+                        request.endpoint,
+                        attempt,
+                        kind,
                     )
                     raise Busy(is_conflict=not isinstance(error, OperationalError)) from error
-                time.sleep(random.uniform(0, min(0.02 * 2**tries, _LONGEST_PAUSE_SECONDS)))  # noqa: S311
+                time.sleep(random.uniform(0, min(0.02 * 2**attempt, _LONGEST_PAUSE_SECONDS)))  # noqa: S311
             else:
                 return response
         raise AssertionError

@@ -22,7 +22,7 @@ from portal.careservice.identity.tables import Client, Tenant
 from portal.careservice.identity.tokens import InvalidToken, id_token_claims
 from portal.careservice.settings import current_settings
 
-KNOWN = frozenset(
+SUPPORTED = frozenset(
     [
         "client_id",
         "redirect_uri",

@@ -15,7 +15,7 @@ from portal.careservice import database
 from portal.careservice.clock import now
 from portal.careservice.identity import sessions
 from portal.careservice.identity.authorization_request import (
-    KNOWN,
+    SUPPORTED,
     RefusedRequest,
     ValidatedRequest,
     answer_address,
@@ -133,7 +133,7 @@ def _pushed(session: Session, request_uri: str, client_id: str | None) -> dict[s
 
 
 def _supported(given: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in given.items() if name in KNOWN}
+    return {name: value for name, value in given.items() if name in SUPPORTED}
 
 
 def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest) -> bool:

@@ -15,7 +15,7 @@ def hash_password(password: str) -> str:
     return _hasher.hash(password)
 
 
-def is_right(password: str, password_hash: str | None) -> bool:
+def matches(password: str, password_hash: str | None) -> bool:
     """Whether `password` matches `password_hash`.
 
     Takes as long where there is no such person (`None`), so that timing doesn't reveal who exists.
@@ -28,4 +28,4 @@ def is_right(password: str, password_hash: str | None) -> bool:
 
 @lru_cache(maxsize=1)
 def _dummy_hash() -> str:
-    return hash_password("nobody has this one")
+    return hash_password("dummy")

@@ -58,7 +58,7 @@ def sign_in() -> Response:
         return response
     kept = person.password_hash if person else None
     # No transaction is open while hashing: on SQLite it would block all other writers.
-    if not passwords.is_right(request.form.get("password", ""), kept) or person is None:
+    if not passwords.matches(request.form.get("password", ""), kept) or person is None:
         return _page(session, asked, handle, username, status=401, error="wrong")
     attempt.succeeded(session)
     session.refresh(waiting, with_for_update=True)

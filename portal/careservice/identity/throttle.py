@@ -29,8 +29,8 @@ COOKIE = "idsrv_known"
 """Identifies a browser in which somebody has signed in before; it doesn't sign anybody in."""
 
 WITHIN = timedelta(minutes=15)
-OF_A_NAME, OF_AN_ADDRESS, OF_ALL = 10, 100, 1000
-"""How many failures within `WITHIN` are free of a wait; from `OF_ALL` on, every failure of a name leads to one."""
+FREE_PER_NAME, FREE_PER_ADDRESS, FREE_OVERALL = 10, 100, 1000
+"""How many failures within `WITHIN` are free of a wait; from `FREE_OVERALL` on, every failure of a name leads to one."""
 
 LONGEST_WAIT = timedelta(seconds=30)
 KNOWN_FOR = timedelta(days=180)
@@ -74,13 +74,13 @@ def begin_attempt(session: Session, tenant_id: str, username: str) -> Attempt | 
     browser = _browser_known_for(session, tenant_id, username)
     of_name = [FailedSignIn.tenant_id == tenant_id, FailedSignIn.username == username]
     if browser is not None:
-        wait = _wait(session, moment, (OF_A_NAME, [*of_name, FailedSignIn.browser == browser]))
+        wait = _wait(session, moment, (FREE_PER_NAME, [*of_name, FailedSignIn.browser == browser]))
     else:
         total = _alarm(session, moment)
         unknown = FailedSignIn.browser.is_(None)
         wait = max(
-            _wait(session, moment, (OF_A_NAME if total < OF_ALL else 0, [*of_name, unknown])),
-            _wait(session, moment, (OF_AN_ADDRESS, [FailedSignIn.address == address, unknown])),
+            _wait(session, moment, (FREE_PER_NAME if total < FREE_OVERALL else 0, [*of_name, unknown])),
+            _wait(session, moment, (FREE_PER_ADDRESS, [FailedSignIn.address == address, unknown])),
         )
     if wait > timedelta():
         session.commit()
@@ -114,7 +114,7 @@ def failures(session: Session, moment: datetime) -> int:
 def _alarm(session: Session, moment: datetime) -> int:
     """Log every thousandth failure; return how many there are (`failures`)."""
     total = failures(session, moment)
-    if total and total % OF_ALL == 0:
+    if total and total % FREE_OVERALL == 0:
         _log.warning("%d sign-ins failed within %d minutes", total, WITHIN.total_seconds() // 60)
     return total
 

@@ -131,7 +131,7 @@ def refresh(
     """Update existing data to this start's password, client secrets and portal addresses."""
     people = session.scalars(select(Person).where(Person.id.in_([person.id for person in PEOPLE]))).all()
     if people and not all(
-        passwords.is_right(password, hashed) for hashed in {p.password_hash for p in people}
+        passwords.matches(password, hashed) for hashed in {p.password_hash for p in people}
     ):
         session.execute(
             update(Person)

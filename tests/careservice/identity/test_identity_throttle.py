@@ -18,7 +18,7 @@ from tests.careservice.identity.identity_server import PASSWORD, Browser, Identi
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look no longer at a password than it takes to count it."""
-    monkeypatch.setattr(passwords, "is_right", lambda given, kept: kept is not None and given == PASSWORD)
+    monkeypatch.setattr(passwords, "matches", lambda given, kept: kept is not None and given == PASSWORD)
 
 
 GUESS = "a guess"
@@ -67,7 +67,7 @@ def test_a_wait_is_answered_before_the_password_is_looked_at(
     guesser = Guesser(server)
     guesser.statuses(10)
     looked: list[str] = []
-    monkeypatch.setattr(passwords, "is_right", lambda password, kept: looked.append(password) or True)
+    monkeypatch.setattr(passwords, "matches", lambda password, kept: looked.append(password) or True)
     assert guesser.guess(password=PASSWORD).status_code == 429
     assert looked == []
 
@@ -152,7 +152,7 @@ def test_another_clinics_name_has_its_own_budget(server: IdentityServer) -> None
 def test_failures_of_all_are_logged_and_make_the_waits_longer(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(throttle, "OF_ALL", 5)
+    monkeypatch.setattr(throttle, "FREE_OVERALL", 5)
     with caplog.at_level(logging.WARNING):
         for number in range(5):
             Guesser(server, f"192.0.2.{number + 1}").guess(f"name-{number}")
@@ -168,7 +168,7 @@ def test_guesses_at_once_are_counted_one_after_the_other(
 ) -> None:
     guessers = [Guesser(server, f"192.0.2.{number + 1}") for number in range(14)]
     together = threading.Barrier(10)
-    monkeypatch.setattr(passwords, "is_right", lambda password, kept: together.wait(timeout=10) and False)
+    monkeypatch.setattr(passwords, "matches", lambda password, kept: together.wait(timeout=10) and False)
     with ThreadPoolExecutor(14) as pool:
         statuses = list(pool.map(lambda one: one.guess().status_code, guessers))
     assert sorted(statuses) == [401] * 10 + [429] * 4
