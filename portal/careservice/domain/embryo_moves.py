@@ -23,36 +23,38 @@ from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.rules import Invalid, Refused, Rule
 
 _S = EmbryoStatus
-_TREATS = frozenset({_S.THAWED, _S.TRANSFERRED})
-_ENDS: dict[EmbryoStatus, frozenset[Disposition]] = {
+_USES = frozenset({_S.THAWED, _S.TRANSFERRED})
+_WISHES_BY_END: dict[EmbryoStatus, frozenset[Disposition]] = {
     _S.DISCARDED: frozenset({Disposition.DISCARD}),
     _S.DONATED: frozenset({Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT}),
     _S.SHIPPED_OUT: frozenset({Disposition.TRANSPORT}),
 }
 """The wishes that each final status fulfils."""
 _UNDER_WAY = frozenset({CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD})
-_STAY = frozenset({Disposition.UNDECIDED, Disposition.CONTINUE_STORAGE})
-_SECOND = frozenset({SignerRole.WITNESS, SignerRole.CLINICIAN})
+_WISHES_ALLOWING_USE = frozenset({Disposition.UNDECIDED, Disposition.CONTINUE_STORAGE})
+_SECOND_PERSON_ROLES = frozenset({SignerRole.WITNESS, SignerRole.CLINICIAN})
 
 
 def require(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: EmbryoStatus) -> str | None:
     """Raise Refused if the embryo may not become `wanted`; return the id of the form that allows it, if one is needed."""
-    if _is_held(embryo) and _needs_no_hold(embryo, wanted):
+    if _is_on_hold(embryo) and _is_prevented_by_hold(embryo, wanted):
         raise Refused(Rule.ON_HOLD)
     if wanted not in MOVES[embryo.status]:
         raise Refused(Rule.ILLEGAL_TRANSITION)
-    if wanted in _TREATS:
+    if wanted in _USES:
         found = _treatments_of(session, embryo)
-        agrees = embryo.disposition in _STAY
-    elif wanted in _ENDS:
-        found = [form for form in decisions_about(session, embryo) if form.disposition in _ENDS[wanted]]
-        agrees = any(form.disposition == embryo.disposition for form in found)
+        wish_agrees = embryo.disposition in _WISHES_ALLOWING_USE
+    elif wanted in _WISHES_BY_END:
+        found = [
+            form for form in decisions_about(session, embryo) if form.disposition in _WISHES_BY_END[wanted]
+        ]
+        wish_agrees = any(form.disposition == embryo.disposition for form in found)
         found = [form for form in found if form.disposition == embryo.disposition] or found
     else:
         return None
     if not found:
         raise Refused(Rule.FORM_MISSING)
-    if not agrees:
+    if not wish_agrees:
         raise Refused(Rule.WISH_DIFFERS)
     return _require_second_person(actor, found).id
 
@@ -62,7 +64,7 @@ def require_lost(session: Session, actor: Actor, embryo: EmbryoStorage, notes: s
 
     Raises Refused or Invalid.
     """
-    if _is_held(embryo):
+    if _is_on_hold(embryo):
         raise Refused(Rule.ON_HOLD)
     found = [
         form
@@ -122,17 +124,17 @@ def _is_under_way(session: Session, form: ConsentForm) -> bool:
 def _require_second_person(actor: Actor, found: Iterable[ConsentForm]) -> ConsentForm:
     for form in found:
         for signature in form.signatures:
-            if signature.role in _SECOND and signature.person_id != actor.sub:
+            if signature.role in _SECOND_PERSON_ROLES and signature.person_id != actor.sub:
                 return form
     raise Refused(Rule.SECOND_PERSON_MISSING)
 
 
-def _is_held(embryo: EmbryoStorage) -> bool:
+def _is_on_hold(embryo: EmbryoStorage) -> bool:
     return embryo.status == EmbryoStatus.ON_HOLD or embryo.hold_cause is not None
 
 
-def _needs_no_hold(embryo: EmbryoStorage, wanted: EmbryoStatus) -> bool:
+def _is_prevented_by_hold(embryo: EmbryoStorage, wanted: EmbryoStatus) -> bool:
     """Whether a hold prevents the change: always, except refreezing and, after the clinic's own hold, returning."""
-    if wanted in _TREATS or wanted in _ENDS:
+    if wanted in _USES or wanted in _WISHES_BY_END:
         return True
     return embryo.status == EmbryoStatus.ON_HOLD and embryo.hold_cause in BY_THE_PATIENT
