@@ -51,7 +51,7 @@ def _build_decoders(base: type) -> None:
 
 
 def no_icon() -> tuple[str, int]:
-    """Nothing: browsers ask for an icon on every sign-in page."""
+    """Empty: browsers ask for an icon on every sign-in page."""
     return "", 204
 
 

@@ -38,7 +38,7 @@ class NotPermitted(Exception):
 
 
 class ValidationError(msgspec.Struct, rename="camel", kw_only=True):
-    """One thing wrong with a request, and the members it is about."""
+    """One fault of a request, and the members that it is about."""
 
     message: str
     members: list[str]

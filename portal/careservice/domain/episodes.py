@@ -146,7 +146,7 @@ def find(session: Session, actor: Actor, episode_id: str) -> Episode:
 
 
 def is_visible(session: Session, actor: Actor, episode_id: str) -> bool:
-    """Whether `find` would find it."""
+    """Whether `actor` may see the episode."""
     return session.scalar(visible_ids(session, actor).where(Episode.id == episode_id)) is not None
 
 

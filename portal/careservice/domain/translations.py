@@ -24,7 +24,7 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         "ar": ("تغيّر أحد النماذج", "تم سحب نموذج يذكر اسمك. يرجى قراءته في البوابة."),
     },
     "MessageFromOutside": {
-        "en": ("A patient has written", "A message waits for an answer."),
+        "en": ("A patient has written", "A message is waiting for an answer."),
         "es": ("Alguien ha escrito", "Un mensaje espera respuesta."),
         "ar": ("وصلت رسالة جديدة", "هناك رسالة بانتظار الرد."),
     },
@@ -76,7 +76,7 @@ ERRORS: dict[str, dict[str, str]] = {
         "ar": "حدث خطأ داخلي.",
     },
     "MethodNotAllowed": {
-        "en": "This address does not take that method.",
+        "en": "This address does not accept that method.",
         "es": "Esta dirección no admite ese método.",
         "ar": "لا يقبل هذا العنوان تلك الطريقة.",
     },
@@ -91,12 +91,12 @@ ERRORS: dict[str, dict[str, str]] = {
         "ar": "قام شخص آخر بتغيير هذا في هذه الأثناء.",
     },
     "AlreadySigned": {
-        "en": "You have signed this already.",
+        "en": "You have already signed this.",
         "es": "Ya lo ha firmado.",
         "ar": "لقد وقّعت على هذا من قبل.",
     },
     "OutOfOrder": {
-        "en": "Somebody else signs first.",
+        "en": "Somebody else has to sign first.",
         "es": "Antes debe firmar otra persona.",
         "ar": "يجب أن يوقّع شخص آخر أولاً.",
     },
@@ -121,7 +121,7 @@ ERRORS: dict[str, dict[str, str]] = {
         "ar": "يجب أن يكون الشريك من بين الموقّعين.",
     },
     "SignerNotOfRecord": {
-        "en": "A signer is not who the records say.",
+        "en": "A signer does not match the records.",
         "es": "Un firmante no es quien consta en los registros.",
         "ar": "أحد الموقّعين ليس الشخص المذكور في السجلات.",
     },
@@ -131,7 +131,7 @@ ERRORS: dict[str, dict[str, str]] = {
         "ar": "لا يمكنك التوقيع بهذه الصفة.",
     },
     "FormAlreadyOpen": {
-        "en": "A form like this one stands already.",
+        "en": "A form like this one already exists.",
         "es": "Ya existe un formulario igual.",
         "ar": "يوجد نموذج مماثل بالفعل.",
     },
@@ -141,7 +141,7 @@ ERRORS: dict[str, dict[str, str]] = {
         "ar": "ينقص نموذج موقّع يسمح بذلك.",
     },
     "WishDiffers": {
-        "en": "The wish on record is another.",
+        "en": "The wish on record is a different one.",
         "es": "El deseo registrado es otro.",
         "ar": "الرغبة المسجّلة مختلفة.",
     },

@@ -117,7 +117,7 @@ def _parameters(session: Session) -> dict[str, str]:
 
 
 def _pushed(session: Session, request_uri: str, client_id: str | None) -> dict[str, str]:
-    """The parameters of a pushed request, good for one use (RFC 9126 §4)."""
+    """The parameters of a pushed request, which can be used once (RFC 9126 §4)."""
     handle_hash = digest(request_uri.removeprefix(_URN))
     found = session.get(AuthorizationRequest, handle_hash, with_for_update=True)
     if (

@@ -81,7 +81,7 @@ def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patien
     )  # fmt: skip
     clinic.conversation(
         "amelia-welcome", "Welcome to Riverside", [_AMELIA, WITH_LOG_IN["colin"]],
-        [(WITH_LOG_IN["colin"], 95, "Welcome! Here you find your forms, dates and messages.")],
+        [(WITH_LOG_IN["colin"], 95, "Welcome! Here you’ll find your forms, dates and messages.")],
         channel=Channel.EMAIL, **about,
     )  # fmt: skip
     clinic.archive("amelia-welcome", _AMELIA)
@@ -165,11 +165,11 @@ def _notifications(clinic: Clinic) -> None:
         )
     for person, ago in ((_NORA, 0.2), (_VICTOR, 0.21)):
         clinic.notify(
-            person, "MessageReceived", "A patient has written", "A message waits for an answer.",
+            person, "MessageReceived", "A patient has written", "A message is waiting for an answer.",
             ago=ago, about=("Conversation", sample_id("conversation", "amelia-injection")),
         )  # fmt: skip
     clinic.notify(
-        _NORA, "EpisodeUpdated", "A monitoring result waits to be verified", "Scan and bloods of yesterday.",
+        _NORA, "EpisodeUpdated", "A monitoring result is waiting to be verified", "Scan and bloods of yesterday.",
         ago=0.8, severity=Severity.WARNING, about=episode,
     )  # fmt: skip
     clinic.notify(

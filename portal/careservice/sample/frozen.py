@@ -384,6 +384,6 @@ def _correspondence(clinic: Clinic, grace: Patient) -> None:
         about=("Episode", EARLIER),
     )  # fmt: skip
     clinic.notify(
-        _ELIF, "ResultReleased", "A report waits for review", "GO-6: no result.", ago=8, severity=Severity.WARNING,
+        _ELIF, "ResultReleased", "A report is waiting for review", "GO-6: no result.", ago=8, severity=Severity.WARNING,
         about=("PGTResult", sample_id("pgt-result", "GO-6")), data={"episodeId": FREEZE_ALL},
     )  # fmt: skip

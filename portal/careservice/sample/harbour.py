@@ -127,7 +127,7 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
                 ),
                 CareTeamMember(position=1, physician_id=_OMAR.id, name=_OMAR.name, role="Nurse"),
             ],
-            alerts=[Alert(position=0, severity=Severity.INFO, text="Progesterone goes on until week 10.")],
+            alerts=[Alert(position=0, severity=Severity.INFO, text="Progesterone continues until week 10.")],
         )
     )
     clinic.session.add(
@@ -204,7 +204,7 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
         severity=Severity.SUCCESS, about=("Episode", EPISODE),
     )  # fmt: skip
     clinic.notify(
-        _OMAR, "MessageReceived", "A patient has written", "A message waits for an answer.", ago=0.5,
+        _OMAR, "MessageReceived", "A patient has written", "A message is waiting for an answer.", ago=0.5,
         about=("Conversation", sample_id("conversation", "maya-scan")),
     )  # fmt: skip
 

@@ -33,7 +33,7 @@ def add(clinic: Clinic) -> None:
     )  # fmt: skip
     prospect = clinic.session.get_one(Prospect, sample_id("prospect", "tomasz"))
     clinic.notify(
-        _COLIN, "ProspectReceived", "A referral came in", "Two earlier cycles elsewhere. Prefers to be rung.",
+        _COLIN, "ProspectReceived", "A referral came in", "Two earlier cycles elsewhere. Prefers a phone call.",
         ago=0.5, about=("Prospect", prospect.id), data=details_for_staff(prospect),
     )  # fmt: skip
 

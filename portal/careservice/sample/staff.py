@@ -165,7 +165,7 @@ def add_prospects(clinic: Clinic) -> None:
         clinic.notify(
             WITH_LOG_IN[person],
             "ProspectReceived",
-            "Two enquiries may be one person",
+            "Two enquiries may be from one person",
             "Please compare them and merge them if they are.",
             ago=0.3,
             severity=Severity.WARNING,

@@ -189,7 +189,7 @@ def test_a_life_that_is_not_offered_makes_no_link(colin: Visitor) -> None:
 def test_a_notification_leads_to_the_two_side_by_side(colin: Visitor) -> None:
     notifications = colin.get("/notifications?type=ProspectReceived")
     form = next(
-        one for one in notifications.select("form") if "Two enquiries may be one person" in one.get_text()
+        one for one in notifications.select("form") if "Two enquiries may be from one person" in one.get_text()
     )
     page = notifications.form(form).submit()
     assert page.path == f"/prospects/{INES}/merge"
@@ -210,7 +210,7 @@ def test_what_is_not_known_is_said_to_be_unknown(colin: Visitor) -> None:
     page = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}")
     assert "These records can’t be read here" in page.words
     assert "Not known here" in page.words
-    assert "Two enquiries may be one person" in page.words
+    assert "Two enquiries may be from one person" in page.words
     other = page.follow("Keep the other one instead")
     assert other.path == f"/prospects/{AGAIN}/merge"
 

@@ -15,7 +15,7 @@ from portal.careservice.domain.enumerations import ConsentStatus, Disposition, E
 from portal.careservice.domain.rules import Refused, Rule, require_stamp
 
 _HOLDS = kinds.STORES | kinds.DECIDES
-"""Forms whose withdrawal stops the embryos that they name; that of a Treatment form leaves them stored."""
+"""Forms whose withdrawal puts the embryos that they name on hold; that of a Treatment form does not."""
 
 
 def revoke(session: Session, actor: Actor, form: ConsentForm, reason: str, stamp: str) -> ConsentForm:
@@ -56,7 +56,7 @@ def _may_withdraw(form: ConsentForm, actor: Actor) -> bool:
 
 
 def _embryos_under(session: Session, form: ConsentForm) -> list[EmbryoStorage]:
-    """The embryos that the form's withdrawal stops."""
+    """The embryos that go on hold when the form is withdrawn."""
     is_in_force = form.status == ConsentStatus.SIGNED and form.folded_kind in _HOLDS
     named = form.embryo_storage_ids if is_in_force else None
     found = session.scalars(

@@ -1,4 +1,4 @@
-"""Which embryos a form is about and what it decides, holds by their cause, ends of storage, clinics' countries."""
+"""Consent forms' embryos and dispositions, causes of holds, ends of storage, clinics' countries and time zones."""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 from __future__ import annotations
