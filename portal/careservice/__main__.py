@@ -1,4 +1,4 @@
-"""`python -m portal.careservice`: run the service, replace its signing keys, or end an embryo's storage, or post a sample webhook."""
+"""`python -m portal.careservice`: run the service, rotate its keys, end an embryo's storage or post a webhook."""
 
 from __future__ import annotations
 

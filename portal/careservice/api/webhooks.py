@@ -76,7 +76,7 @@ def _payment(session: Session, body: bytes, content_type: str) -> str | None:
 
 
 def _receive(kind: str, most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
-    """Answer a webhook: 413, 401, the answer to an earlier delivery, or what `take` makes of it (it may raise Invalid)."""
+    """Answer a webhook: 413, 401, as an earlier delivery was, or by `take`, which may raise Invalid."""
     body = bytes_up_to(most)
     if body is None:
         return Response(status=413)

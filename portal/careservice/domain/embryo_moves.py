@@ -36,7 +36,7 @@ _SECOND_PERSON_ROLES = frozenset({SignerRole.WITNESS, SignerRole.CLINICIAN})
 
 
 def require(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: EmbryoStatus) -> str | None:
-    """Raise Refused if the embryo may not become `wanted`; return the id of the form that allows it, if one is needed."""
+    """Return the id of the form that allows the new status, None if it needs none; raises Refused."""
     if _is_on_hold(embryo) and _is_prevented_by_hold(embryo, wanted):
         raise Refused(Rule.ON_HOLD)
     if wanted not in MOVES[embryo.status]:

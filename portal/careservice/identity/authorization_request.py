@@ -50,7 +50,7 @@ _PROMPTS = frozenset({"none", "login", "consent", "select_account"})
 
 
 class RefusedRequest(Exception):
-    """An authorization request that gets no code; `location` is the client's address with the error, if it may get it."""
+    """A refused authorization request; `location` is the redirect URI with the error, None if it isn't trusted."""
 
     def __init__(self, code: str, description: str = "", asked: Mapping[str, str] | None = None) -> None:
         super().__init__(code)

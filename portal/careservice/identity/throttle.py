@@ -52,7 +52,7 @@ class Attempt:
     failure: FailedSignIn
 
     def succeeded(self, session: Session) -> None:
-        """Stop counting this attempt and the earlier failures of this name in the same browser or at the same address."""
+        """Stop counting this attempt and earlier failures of this name from the same browser or address."""
         mistakes = [
             FailedSignIn.tenant_id == self.failure.tenant_id,
             FailedSignIn.username == self.failure.username,

@@ -61,7 +61,7 @@ def webhook_operation(path: str) -> Json:
         503: ("Service Unavailable: not accepted, to be delivered again after Retry-After", None),
     }
     return {
-        "description": "Not a bearer token but a signature over the raw body (Standard Webhooks) authenticates the sender.",
+        "description": "A signature over the raw body (Standard Webhooks) authenticates the sender, not a bearer token.",
         "x-assumed": True,
         "parameters": [
             {

@@ -44,7 +44,7 @@ SMS_NUMBERS = {"riverside": "+447700900321", "harbour": "+447700900322"}
 
 @dataclass(frozen=True)
 class Somebody:
-    """A person as forms and messages name one: `id` is the `sub`, or the record's id for a patient without an account."""
+    """A person named in forms and messages; `id` is the `sub`, or a patient's record id without an account."""
 
     id: str
     name: str
