@@ -88,7 +88,9 @@ def unhurt(path: str, which: str, fault: str) -> bool:
         return True  # where the clinic offers no list of physicians, a plan has no physician but its patient
     if fault == "404" and path == "/me":
         return True
-    return which == "the last call" and fault == "404" and path in ("/", "/episodes", "/storage", "/care-team")
+    return (
+        which == "the last call" and fault == "404" and path in ("/", "/episodes", "/storage", "/care-team")
+    )
 
 
 def is_possible(path: str, fault: str) -> bool:

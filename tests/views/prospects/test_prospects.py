@@ -189,7 +189,9 @@ def test_a_life_that_is_not_offered_makes_no_link(colin: Visitor) -> None:
 def test_a_notification_leads_to_the_two_side_by_side(colin: Visitor) -> None:
     notifications = colin.get("/notifications?type=ProspectReceived")
     form = next(
-        one for one in notifications.select("form") if "Two enquiries may be from one person" in one.get_text()
+        one
+        for one in notifications.select("form")
+        if "Two enquiries may be from one person" in one.get_text()
     )
     page = notifications.form(form).submit()
     assert page.path == f"/prospects/{INES}/merge"
