@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The portal alone: no care service, no tools. Built from the pinned requirements; runs as nobody, all files read-only.
+# Only the portal: no care service, no build tools. Pinned requirements, an unprivileged user, read-only files.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
 COPY requirements/uv.txt requirements/portal.txt requirements/
@@ -17,15 +17,15 @@ FROM python:3.11-slim-bookworm
 ARG VERSION=unknown
 ENV PORTAL_VERSION=$VERSION
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PORTAL_BIND=0.0.0.0:8000
-# WeasyPrint, which makes PDFs, needs Pango of the system. No version: Debian keeps none but the newest, mended one.
-# Nothing is installed after that, so the tools for it go.
+# WeasyPrint, which makes PDFs, needs the system's Pango. Unpinned, because Debian keeps only the latest patched version.
+# pip and its tools are removed, because nothing is installed after this.
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
  && apt-get install -y -qq --no-install-recommends libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 \
  && rm -rf /var/lib/apt/lists/* \
  && python -m pip uninstall --quiet --yes --root-user-action=ignore pip setuptools wheel \
  && rm -rf /usr/local/lib/python3.11/ensurepip
-# The one folder to write to, for a store in a file. What else is written (heartbeats, metrics, PDFs) is in /dev/shm.
+# The only writable folder, for a store in a file. Everything else that is written (heartbeats, metrics, PDFs) goes to /dev/shm.
 RUN install -d -o 10001 -g 10001 -m 0700 /var/lib/portal
 WORKDIR /srv/portal
 COPY --from=build /venv /venv

@@ -1,44 +1,44 @@
-# make demo: the whole product, running here. make test: proof of it. Both install what they need into .venv.
+# make demo runs the whole product on this machine, make test runs all tests. Both install what they need into .venv.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 ASSETS := $(shell find static -type f ! -name '*.br' ! -name '*.gz' ! -name '*scripts.js' ! -name '*styles.css') $(wildcard portal/i18n/translations/*/LC_MESSAGES/*.po)
 
-# Programs are started a few hundred times by the tests: let Python keep what it compiled, here and in .venv.
+# Tests start Python a few hundred times: keep bytecode caches, here and in .venv.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install demo demo-scale dev shell t test test-all html lighthouse image image-pin check format messages words requirements screenshots table contract evidence clean
 
-help:  ## say what there is
+help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-install: $(VENV)/.assets  ## make .venv with what the portal and its demo need
+install: $(VENV)/.assets  ## install what the portal and its demo need into .venv
 
 demo: $(VENV)/.assets  ## run the portal and the care service with sample people
 	@$(RUN) -m portal demo
 
-demo-scale: $(VENV)/.assets  ## the same on two machines behind nginx, with Redis and PostgreSQL
+demo-scale: $(VENV)/.assets  ## run the demo as two machines behind nginx, with Redis and PostgreSQL
 	@$(RUN) -m portal demo --scale
 
-dev: $(VENV)/.assets  ## the demo for working on it: takes each change as you save, keeps data and sign-ins in var/dev
+dev: $(VENV)/.assets  ## run the demo and reload it on each change; data and sessions are kept in var/dev
 	@$(RUN) -m portal demo --reload --data var/dev
 
-shell: $(VENV)/.dev $(VENV)/.assets  ## a Python prompt signed in as a sample person (AS=nora; else amelia)
+shell: $(VENV)/.dev $(VENV)/.assets  ## open a Python prompt signed in as a sample person (AS=nora; default amelia)
 	@$(RUN) -m tests.support.shell $(AS)
 
-t: $(VENV)/.dev $(VENV)/.assets  ## run one file of tests, stopping at the first failure: make t F=tests/test_parse.py
+t: $(VENV)/.dev $(VENV)/.assets  ## run one test file, stopping at the first failure: make t F=tests/test_parse.py
 	@test -n "$(F)" || { echo "Name a file: make t F=tests/test_parse.py" >&2; exit 2; }
 	@$(RUN) -m pytest -q -x $(F)
 
-test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run them all
+test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run all tests
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # Besides what make test runs: pages in every theme, width and language; all of Schemathesis; each act with killed workers;
 # the large sample; a generated Python client, Spectral, TypeScript, openid-client; the API's tests on PostgreSQL; the Nu
-# HTML checker; the image. It needs npm, Java and their registries.
-test-all: $(VENV)/.dev $(VENV)/.assets  ## all tests with the long ones, and the care service's on PostgreSQL too
+# HTML checker; the image. Needs npm, Java and access to their registries.
+test-all: $(VENV)/.dev $(VENV)/.assets  ## run all tests, also the long ones and the care service's on PostgreSQL
 	@$(RUN) -m tests.support.machine
 	@CARE_TEST_FULL=1 $(RUN) -m pytest -n auto --dist loadfile
 	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice
@@ -48,11 +48,11 @@ test-all: $(VENV)/.dev $(VENV)/.assets  ## all tests with the long ones, and the
 html: $(VENV)/.dev $(VENV)/.assets  ## check every page with the Nu HTML checker (Java and npm)
 	@$(RUN) -m tests.support.html_quality
 
-lighthouse: $(VENV)/.dev $(VENV)/.assets  ## measure the main pages with Lighthouse on a phone (Node 18 or newer)
+lighthouse: $(VENV)/.dev $(VENV)/.assets  ## measure the main pages with Lighthouse, emulating a phone (Node 18 or newer)
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.lighthouse
 
-check: $(VENV)/.dev  ## style, types, layers, templates, Dockerfile
+check: $(VENV)/.dev  ## check style, types, layers, templates and Dockerfile
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/basedpyright
@@ -60,68 +60,68 @@ check: $(VENV)/.dev  ## style, types, layers, templates, Dockerfile
 	@$(VENV)/bin/djlint --lint --quiet templates portal/careservice/templates
 	@$(VENV)/bin/hadolint Dockerfile
 
-format: $(VENV)/.dev  ## put the code into its form
+format: $(VENV)/.dev  ## format the code
 	@$(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
 
-screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's picture from the running demo
+screenshots: $(VENV)/.dev $(VENV)/.assets  ## take the README's picture, and contact sheets of all pages
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.screenshots
 
 .PHONY: mutants
-mutants: $(VENV)/.dev $(VENV)/.assets  ## change the main modules in small ways and see the tests fail (90 minutes at most; goes on where it was)
+mutants: $(VENV)/.dev $(VENV)/.assets  ## run mutation tests on the main modules (90 minutes at most; resumes where it stopped)
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.support.mutants
 
 .PHONY: bench bench-quick bench-load bench-slow
-bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write docs/performance.md (some minutes)
+bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and write docs/performance.md (several minutes)
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.bench
 
-bench-load: $(VENV)/.dev $(VENV)/.assets  ## 200 people for a minute, an API that is slow and sometimes fails
+bench-load: $(VENV)/.dev $(VENV)/.assets  ## load test: 200 people for a minute, with an API that is slow and sometimes fails
 	@$(RUN) -m tests.bench.waiting_room
 
-bench-slow: $(VENV)/.dev $(VENV)/.assets  ## what a thousand slow clients do to others, straight on gunicorn and behind nginx
+bench-slow: $(VENV)/.dev $(VENV)/.assets  ## measure how a thousand slow clients affect others, with and without nginx
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.bench.slow
 
-bench-quick: $(VENV)/.dev $(VENV)/.assets  ## the same in about a minute, keeping nothing
+bench-quick: $(VENV)/.dev $(VENV)/.assets  ## a quick make bench: about a minute, writes nothing
 	@$(RUN) -m tests.support.machine
 	@$(RUN) -m tests.bench --quick
 
-messages: $(VENV)/.dev  ## bring the translations up to date with the words in code and templates
+messages: $(VENV)/.dev  ## update the translation catalogues from code and templates
 	@$(RUN) -m tests.support.messages
 
-words: $(VENV)/.dev $(VENV)/.assets  ## a language's texts for native speakers to correct: make words L=es (PICTURES=1, TAKE=es.csv)
+words: $(VENV)/.dev $(VENV)/.assets  ## write a language's texts to a spreadsheet for review: make words L=es (PICTURES=1, TAKE=es.csv)
 	@test -n "$(L)" || { echo "Name a language: make words L=es" >&2; exit 2; }
 	@$(if $(PICTURES),$(RUN) -m tests.support.machine,true)
 	@$(RUN) -m tests.support.review_sheet $(L) $(if $(PICTURES),--pictures) $(if $(TAKE),--take $(TAKE))
 
-table: $(VENV)/.dev  ## write the table of endpoints, their pages and tests anew
+table: $(VENV)/.dev  ## rewrite portal/services/README.md: endpoints, their pages and tests
 	@$(RUN) -m tests.support.coverage_table
 
-contract: $(VENV)/.dev  ## write anew what the portal needs of an API, for machines and for people
+contract: $(VENV)/.dev  ## rewrite what the portal needs of an API: docs/api-needs.md and its OpenAPI document
 	@$(RUN) -m portal contract > docs/contract/portal-needs.json
 	@$(RUN) -m portal contract --page > docs/api-needs.md
 
-evidence: $(VENV)/.dev  ## write anew which test proves which requirement of the ASVS, and who may open what
+evidence: $(VENV)/.dev  ## rewrite tests/ASVS.md and tests/ACCESS.md
 	@$(RUN) -m tests.support.evidence
 
-image: $(VENV)/.dev  ## carry out the Dockerfile's steps in a bare folder, without Docker, and start what they make
+image: $(VENV)/.dev  ## build the image without Docker, in a folder of its own, and start it
 	@$(RUN) -m tests.support.dockerfile
 
-image-pin: $(VENV)/.dev  ## pin the image's base by the digest that its registry names now
+image-pin: $(VENV)/.dev  ## pin the base image to its registry's current digest
 	@$(RUN) -m tests.support.image_pin
 
-requirements: $(VENV)/.dev  ## pin the dependencies anew
+requirements: $(VENV)/.dev  ## update the pinned dependencies
 	@$(RUN) -m tests.support.requirements
 
-clean:  ## remove what was installed
+clean:  ## remove .venv
 	rm -rf $(VENV)
 
 $(VENV)/.uv: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed (PYTHON=python3.11 make …)" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "The venv module is missing: apt-get install python3-venv" >&2; exit 2; }
-	@$(PYTHON) -m venv $(VENV) || { echo "$(CURDIR)/$(VENV) can't be written: choose a folder of your own." >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { echo "$(CURDIR)/$(VENV) is not writable: use a folder of your own." >&2; exit 2; }
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	@touch $@
 
