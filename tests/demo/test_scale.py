@@ -347,7 +347,7 @@ def test_what_was_posted_to_a_machine_that_dies_is_never_sent_to_the_other(
         done, lost = sorted((one.result() for one in posts), key=lambda one: one.status_code)
         assert (done.status_code, lost.status_code) == (303, 502)
         assert stack.machines(lost) == [1]
-        assert "look first whether it is done" in lost.text
+        assert "check first whether it went through" in lost.text
         assert stack.proxy.count(act) == 2, "each post acted once"
         assert post(2).status_code == 303, "a new post goes to the machine that lives, at once"
 
