@@ -25,11 +25,11 @@ WITH_KEYS_OF_THEIR_OWN = ("names", "envelopes", "lists", "times", "values", "err
 def test_the_table_names_every_key() -> None:
     known = {key for key in KEYS[""] if key not in WITH_KEYS_OF_THEIR_OWN}
     known |= {f"{table}.{key}" for table in WITH_KEYS_OF_THEIR_OWN for key in KEYS[table]}
-    assert named_in("What stands in the file") == known
+    assert named_in("Keys") == known
 
 
 def test_the_rules_that_codes_may_mean_are_listed_and_have_words() -> None:
-    assert named_in("Codes of refusals") == set(RULES)
+    assert named_in("Error codes") == set(RULES)
     assert set(Rule) <= set(RULES)
     unknown = refusal_message("NoSuchRule")
     assert {rule for rule in RULES if refusal_message(rule) == unknown} == {"ConcurrencyConflict"}
