@@ -29,7 +29,7 @@ def set_account(clinic: Clinic, who: str, **changes: Any) -> None:
 
 
 @pytest.mark.parametrize("who", ["amelia", "nora"])
-def test_a_disabled_account_is_refused_at_once(clinic: Clinic, who: str) -> None:
+def test_a_disabled_accounts_tokens_are_refused_at_once(clinic: Clinic, who: str) -> None:
     token = clinic.token(who)
     assert clinic.call(token, "GET", CONSENTS).status_code == 200
     set_account(clinic, who, is_active=False)
@@ -38,7 +38,7 @@ def test_a_disabled_account_is_refused_at_once(clinic: Clinic, who: str) -> None
     assert refused.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
 
-def test_a_role_taken_away_is_gone_at_once(clinic: Clinic) -> None:
+def test_a_removed_role_no_longer_counts_for_existing_tokens(clinic: Clinic) -> None:
     token = clinic.token("nora")
     assert clinic.call(token, "GET", CONSENTS).json["totalCount"] > 10
     set_account(clinic, "nora", roles=["patient"])
@@ -49,7 +49,7 @@ def test_a_role_taken_away_is_gone_at_once(clinic: Clinic) -> None:
     assert clinic.call(token, "GET", CONSENTS).status_code == 403
 
 
-def test_a_role_given_counts_at_once(clinic: Clinic) -> None:
+def test_an_added_role_counts_for_existing_tokens(clinic: Clinic) -> None:
     token = clinic.token("elif")
     assert clinic.call(token, "POST", CONSENTS, form()).status_code == 403
     set_account(clinic, "elif", roles=["embryologist", "nurse"])
@@ -104,7 +104,7 @@ def test_an_administrator_binds_a_record_once(bindable: Clinic) -> None:
     assert (kept.json["userId"], kept.json["preferredName"]) == (ACCOUNT, "Joss")
 
 
-def test_whoever_changed_the_email_does_not_bind_too(bindable: Clinic) -> None:
+def test_the_person_who_changed_the_email_may_not_bind_the_record(bindable: Clinic) -> None:
     def code(**changes: Any) -> str:
         return refusal(put(bindable, "ada", **changes))
 
@@ -129,14 +129,16 @@ def test_whoever_changed_the_email_does_not_bind_too(bindable: Clinic) -> None:
         {"is_active": False},
     ],
 )
-def test_the_account_has_to_be_his(bindable: Clinic, changes: dict[str, Any]) -> None:
+def test_a_record_is_bound_only_to_an_account_with_its_verified_email(
+    bindable: Clinic, changes: dict[str, Any]
+) -> None:
     set_account(bindable, "joseph", **changes)
     answer = put(bindable, "ada", userId=ACCOUNT)
     assert answer.status_code == 400
     assert answer.json["error"]["validationErrors"][0]["members"] == ["userId"]
 
 
-def test_an_account_that_is_another_records_or_nobodys_is_not_free(bindable: Clinic) -> None:
+def test_an_unknown_account_or_one_of_another_record_is_not_bound(bindable: Clinic) -> None:
     assert put(bindable, "ada", userId=new_id()).status_code == 400
 
     def take(session: Session) -> None:
@@ -146,13 +148,13 @@ def test_an_account_that_is_another_records_or_nobodys_is_not_free(bindable: Cli
     assert put(bindable, "ada", userId=ACCOUNT).status_code == 400
 
 
-def test_a_record_without_an_email_is_not_bound(bindable: Clinic) -> None:
+def test_a_record_without_an_email_cannot_be_bound(bindable: Clinic) -> None:
     set_account(bindable, "joseph", email="")
     assert put(bindable, "nora", email=None).status_code == 200
     assert put(bindable, "ada", userId=ACCOUNT).status_code == 400
 
 
-def test_a_patient_binds_nothing(clinic: Clinic) -> None:
+def test_a_patient_may_not_bind_a_record(clinic: Clinic) -> None:
     record = clinic.get("amelia", f"{EPISODES}/{sample_id('episode', 'amelia-1')}")["patient"]
     path = f"/api/care/patients/{record['id']}"
     assert (
@@ -160,7 +162,7 @@ def test_a_patient_binds_nothing(clinic: Clinic) -> None:
     )
 
 
-def test_binding_names_the_account_where_a_signature_is_awaited(bindable: Clinic) -> None:
+def test_binding_replaces_the_record_by_the_account_in_pending_signatures(bindable: Clinic) -> None:
     def signers(form: Any) -> list[str]:
         return [one["personId"] for one in form["requiredSigners"]]
 

@@ -128,20 +128,20 @@ def assert_listed(seen: Seen, who: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("who", STAFF)
-def test_staff_see_what_is_listed(look: Look, who: str) -> None:
+def test_staff_get_exactly_the_listed_members(look: Look, who: str) -> None:
     assert_listed(look(who), who, "staff")
 
 
 @pytest.mark.parametrize("who", ["amelia", "grace"])
-def test_patients_see_what_is_listed(look: Look, who: str) -> None:
+def test_patients_get_exactly_the_listed_members(look: Look, who: str) -> None:
     assert_listed(look(who), who, "patient")
 
 
-def test_a_partner_with_whom_all_is_shared_sees_what_is_listed(look: Look) -> None:
+def test_a_sharing_partner_gets_exactly_the_listed_members(look: Look) -> None:
     assert_listed(look("daniel"), "daniel", "partner")
 
 
-def test_a_former_partner_sees_the_forms_that_name_him(look: Look) -> None:
+def test_a_former_partner_gets_only_the_forms_that_name_him(look: Look) -> None:
     former = look("daniel", ended=True)
     assert_listed(former, "daniel", "former signer")
     hers = {place for place, _ in former.places & look("amelia").places}
@@ -153,13 +153,13 @@ def test_a_former_partner_sees_the_forms_that_name_him(look: Look) -> None:
     }  # fmt: skip
 
 
-def test_a_former_partner_whom_no_form_names_sees_nothing_of_hers(look: Look) -> None:
+def test_a_former_partner_whom_no_form_names_gets_nothing_of_hers(look: Look) -> None:
     former = look("daniel", ended=True, unnamed=True)
     assert_listed(former, "daniel", "former")
     assert shared(former, look("amelia")) == {"physicians"}
 
 
-def test_the_lists_hold_nothing_that_nobody_gets(look: Look) -> None:
+def test_the_lists_have_no_member_that_nobody_gets(look: Look) -> None:
     for kind, seen in {
         "staff": [(who, look(who)) for who in STAFF],
         "patient": [(who, look(who)) for who in ("amelia", "grace")],
@@ -173,11 +173,11 @@ def test_the_lists_hold_nothing_that_nobody_gets(look: Look) -> None:
         assert {place for place in PLACES_FURTHER[kind].split("; ") if place} <= marked, kind
 
 
-def test_another_patient_sees_nothing_of_hers(look: Look) -> None:
+def test_another_patient_gets_nothing_of_hers(look: Look) -> None:
     assert shared(look("grace"), look("amelia")) == {"physicians"}
 
 
-def test_another_clinic_sees_nothing(look: Look) -> None:
+def test_another_clinic_gets_nothing(look: Look) -> None:
     assert look("omar").places and look("maya").places
     for who in (*STAFF, "amelia", "daniel"):
         assert not (look("omar").places | look("maya").places) & look(who).places

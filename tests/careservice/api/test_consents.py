@@ -46,7 +46,7 @@ def test_a_new_form_is_pending_and_its_hash_covers_what_a_signer_reads(api: Api)
     assert made["creatorId"] == person("nora")
 
 
-def test_in_any_order_all_signers_are_told_and_the_last_signature_puts_it_in_force(api: Api) -> None:
+def test_a_form_in_any_order_notifies_all_signers_and_takes_effect_with_the_last_signature(api: Api) -> None:
     made = created(api)
     assert unread_about(api, "amelia", made) == unread_about(api, "daniel", made) == ["ConsentRequested"]
     first = sign(api, "daniel", made, "Partner").json()
@@ -60,7 +60,7 @@ def test_in_any_order_all_signers_are_told_and_the_last_signature_puts_it_in_for
     assert unread_about(api, "daniel", made)[0] == "ConsentCompleted"
 
 
-def test_in_sequence_each_is_told_in_turn_and_nobody_jumps_the_queue(api: Api) -> None:
+def test_a_sequential_form_notifies_signers_in_turn_and_refuses_others(api: Api) -> None:
     made = created(api, signingOrder="Sequential")
     assert unread_about(api, "daniel", made) == []
     assert code(sign(api, "daniel", made, "Partner")) == "ClientelePortal:OutOfOrder"
@@ -69,7 +69,7 @@ def test_in_sequence_each_is_told_in_turn_and_nobody_jumps_the_queue(api: Api) -
     assert sign(api, "daniel", after, "Partner").json()["status"] == "Signed"
 
 
-def test_nobody_signs_twice(api: Api) -> None:
+def test_a_second_signature_of_a_person_is_refused(api: Api) -> None:
     made = created(api)
     after = sign(api, "amelia", made).json()
     assert code(sign(api, "amelia", after)) == "ClientelePortal:AlreadySigned"
@@ -77,7 +77,7 @@ def test_nobody_signs_twice(api: Api) -> None:
     assert len(api.get("amelia", f"{CONSENTS}/{made['id']}")["signatures"]) == 1
 
 
-def test_twenty_signatures_at_once_are_one(api: Api) -> None:
+def test_twenty_concurrent_signatures_count_once(api: Api) -> None:
     made = created(api)
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: sign(api, "amelia", made), range(20)))
@@ -85,7 +85,7 @@ def test_twenty_signatures_at_once_are_one(api: Api) -> None:
     assert sum(answer.status_code == 200 for answer in answers) == 1
 
 
-def test_only_named_signers_sign_and_only_in_their_role(api: Api) -> None:
+def test_only_named_signers_may_sign_and_only_in_their_role(api: Api) -> None:
     made = created(api)
     assert code(sign(api, "nora", made, "Clinician")) == "ClientelePortal:NotASigner"
     assert code(sign(api, "amelia", made, "Partner")) == "ClientelePortal:NotASigner"
@@ -100,7 +100,7 @@ def test_a_clinician_countersigns(api: Api) -> None:
     assert after["signatures"][0]["name"] == "Victor Castellanos"
 
 
-def test_a_witness_is_nobody_who_signs_otherwise(api: Api) -> None:
+def test_a_witness_may_not_sign_in_another_role(api: Api) -> None:
     twice = [signer("Patient", "amelia"), signer("Witness", "amelia", 2)]
     assert (
         code(api("nora", "POST", CONSENTS, form(requiredSigners=twice))) == "ClientelePortal:WitnessIsSigner"
@@ -125,13 +125,13 @@ def test_an_incomplete_signature_is_invalid(api: Api, changes: dict[str, Any], m
     assert members(sign(api, "amelia", created(api), **changes)) == [member]
 
 
-def test_what_is_signed_is_what_was_read(api: Api) -> None:
+def test_a_signature_with_another_content_hash_is_refused(api: Api) -> None:
     made = created(api)
     assert code(sign(api, "amelia", made, contentHash="0" * 64)) == "ClientelePortal:ContentChanged"
     assert code(sign(api, "amelia", made, concurrencyStamp="old")) == "ClientelePortal:ConcurrencyConflict"
 
 
-def test_enumerations_are_taken_in_any_case_and_as_integers(api: Api) -> None:
+def test_enumerations_are_accepted_in_any_case_and_as_integers(api: Api) -> None:
     made = created(api, signingOrder=1)
     assert made["signingOrder"] == "Sequential"
     assert sign(api, "amelia", made, "patient", method=0).json()["status"] == "PartiallySigned"
@@ -139,7 +139,7 @@ def test_enumerations_are_taken_in_any_case_and_as_integers(api: Api) -> None:
     assert api.get("amelia", CONSENTS, Status=2) == api.get("amelia", CONSENTS, Status="PartiallySigned")
 
 
-def test_revoking_says_why_and_tells_everybody(api: Api) -> None:
+def test_revoking_records_the_reason_and_notifies_everyone(api: Api) -> None:
     made = created(api)
     assert members(revoke(api, "amelia", made, reason=" ")) == ["reason"]
     gone = revoke(api, "amelia", made).json()
@@ -170,7 +170,7 @@ def test_a_new_version_supersedes_the_old_one(api: Api) -> None:
     )
 
 
-def test_time_ends_a_form_that_waits(api: Api) -> None:
+def test_a_pending_form_expires(api: Api) -> None:
     expired = api.get("amelia", f"{CONSENTS}/{sample_id('consent', 'amelia-research')}")
     assert expired["status"] == "Expired"
     assert code(sign(api, "amelia", expired)) == "ClientelePortal:FormExpired"
@@ -181,7 +181,7 @@ def test_time_ends_a_form_that_waits(api: Api) -> None:
     assert members(api("nora", "POST", CONSENTS, form(expiresAt=past))) == ["expiresAt"]
 
 
-def test_a_draft_waits_for_nobody(api: Api) -> None:
+def test_a_draft_cannot_be_signed(api: Api) -> None:
     draft = api.get("nora", f"{CONSENTS}/{sample_id('consent', 'amelia-disposition')}")
     assert draft["status"] == "Draft"
     assert code(sign(api, "amelia", draft)) == "ClientelePortal:FormNotSent"
@@ -203,7 +203,7 @@ def test_withdrawing_storage_puts_the_embryos_stored_under_it_on_hold(api: Api) 
     assert embryos["ZW-1"]["holdReason"] is None
 
 
-def test_what_was_acted_upon_is_not_withdrawn(api: Api) -> None:
+def test_a_form_that_was_acted_upon_cannot_be_withdrawn(api: Api) -> None:
     storage = api.get("maya", f"{CONSENTS}/{sample_id('consent', 'maya-storage')}")
     assert code(revoke(api, "maya", storage)) == "ClientelePortal:FormActedUpon"
 
@@ -229,7 +229,7 @@ def test_patients_see_their_own_and_those_naming_them_and_no_others(api: Api) ->
         assert person("daniel") in named or item["patientId"] == patient("daniel")
 
 
-def test_lists_are_filtered_sorted_and_cut(api: Api) -> None:
+def test_lists_are_filtered_sorted_and_paged(api: Api) -> None:
     everything = api.get("nora", CONSENTS, MaxResultCount=1000)
     assert everything["totalCount"] >= 50
     page = api.get("nora", CONSENTS, skipcount=10, maxresultcount=5, sorting="procedureDate")
@@ -244,7 +244,7 @@ def test_lists_are_filtered_sorted_and_cut(api: Api) -> None:
 
 
 @pytest.mark.parametrize("who", ["amelia", "elif"])
-def test_others_do_not_create(api: Api, who: str) -> None:
+def test_roles_without_permission_may_not_create_forms(api: Api, who: str) -> None:
     answer = api(who, "POST", CONSENTS, form())
     assert (answer.status_code, answer.content) == (403, b"")
 
@@ -269,7 +269,7 @@ def test_others_do_not_create(api: Api, who: str) -> None:
         ({"supersedesId": "00000000-0000-0000-0000-000000000000"}, "supersedesId"),
     ],
 )
-def test_a_form_that_cannot_be_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
+def test_an_impossible_form_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
     assert members(api("nora", "POST", CONSENTS, form(**changes))) == [member]
 
 
@@ -279,7 +279,7 @@ def test_a_missing_member_is_named(api: Api) -> None:
     assert members(api("nora", "POST", CONSENTS, body)) == ["title"]
 
 
-def test_signing_the_same_way_with_one_key_acts_once(api: Api) -> None:
+def test_signing_twice_with_one_idempotency_key_signs_once(api: Api) -> None:
     made = created(api)
     path, body, headers = f"{CONSENTS}/{made['id']}/sign", signature(made), {"Idempotency-Key": made["id"]}
     first = api("amelia", "POST", path, body, headers=headers)
@@ -291,7 +291,7 @@ def test_signing_the_same_way_with_one_key_acts_once(api: Api) -> None:
     assert code(api("daniel", "POST", path, body, headers=headers)) == "ClientelePortal:NotASigner"
 
 
-def test_one_key_in_parallel_makes_one_form(api: Api) -> None:
+def test_one_idempotency_key_in_parallel_creates_one_form(api: Api) -> None:
     body, headers = form(title="Once only"), {"Idempotency-Key": "in-parallel"}
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: api("nora", "POST", CONSENTS, body, headers=headers), range(8)))

@@ -19,7 +19,7 @@ def thread(name: str) -> str:
     return sample_id("conversation", name)
 
 
-def test_each_person_sees_their_own_and_staff_the_clinics(api: Api) -> None:
+def test_patients_see_their_own_conversations_and_staff_the_clinics(api: Api) -> None:
     hers = threads(api, "amelia", IncludeArchived=True)
     his = threads(api, "daniel", IncludeArchived=True)
     assert thread("amelia-injection") in hers
@@ -56,7 +56,7 @@ def test_reading_the_notification_reads_the_messages_of_that_person_alone(api: A
     assert threads(api, "amelia")[name]["unreadCount"] == before
 
 
-def test_staff_have_unread_what_patients_wrote(api: Api) -> None:
+def test_messages_from_patients_are_unread_for_staff(api: Api) -> None:
     assert threads(api, "victor")[thread("amelia-injection")]["unreadCount"] == 2
     assert threads(api, "elif")[thread("amelia-injection")]["unreadCount"] == 0
 
@@ -85,7 +85,7 @@ def test_archived_conversations_show_only_when_asked_for(api: Api) -> None:
     assert name in threads(api, "elif")
 
 
-def test_others_threads_are_not_there(api: Api) -> None:
+def test_another_persons_conversation_is_not_found(api: Api) -> None:
     message = sample_id("message", "amelia-injection-0")
     for who in ("daniel", "grace", "omar"):
         assert api(who, "POST", f"/api/app/messaging/archive-message/{message}").status_code == 404
@@ -99,6 +99,6 @@ def test_others_threads_are_not_there(api: Api) -> None:
     ]
 
 
-def test_threads_are_searched_by_what_was_said(api: Api) -> None:
+def test_conversations_are_searched_by_their_messages(api: Api) -> None:
     assert threads(api, "nora", Filter="bruises").keys() == {thread("amelia-injection")}
     assert threads(api, "nora", Filter="storage of go-3").keys() == {thread("grace-storage")}

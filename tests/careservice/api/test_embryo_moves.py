@@ -85,7 +85,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("end", "kind", "wish"), ENDS)
-def test_an_end_needs_a_form_that_says_so_and_a_second_person(
+def test_ending_storage_needs_a_form_that_decides_it_and_a_second_person(
     couple: Case, end: str, kind: str, wish: str
 ) -> None:
     assert couple.refused(status=end) == "FormMissing"
@@ -101,7 +101,7 @@ def test_an_end_needs_a_form_that_says_so_and_a_second_person(
     assert couple.refused(status="Stored") == "IllegalTransition"
 
 
-def test_a_form_that_names_no_embryo_or_another_allows_nothing(api: Api, families: Families) -> None:
+def test_a_form_that_names_no_embryo_or_another_one_allows_no_move(api: Api, families: Families) -> None:
     case = Case(api, families.add("grace", embryos=2))
     case.signed("Disposition", "Witness:nora", disposition="Discard", embryoStorageIds=None)
     case.signed(
@@ -114,7 +114,7 @@ def test_a_form_that_names_no_embryo_or_another_allows_nothing(api: Api, familie
     assert case.refused(status="Thawed") == "FormMissing"
 
 
-def test_a_form_still_to_be_signed_allows_nothing(couple: Case) -> None:
+def test_an_unsigned_form_allows_no_move(couple: Case) -> None:
     form = couple.made("Disposition", "Clinician:victor", disposition="Discard")
     form = sign(couple.api, "victor", form, "Clinician").json()
     form = sign(couple.api, "daniel", form, "Partner").json()
@@ -126,12 +126,14 @@ def test_a_form_still_to_be_signed_allows_nothing(couple: Case) -> None:
 
 @pytest.mark.parametrize("wish", ["Discard", "DonateResearch", "DonatePatient", "Transport"])
 @pytest.mark.parametrize("who", ["grace", "elif", "victor"])
-def test_nobody_sets_a_final_wish_by_hand(alone: Case, wish: str, who: str) -> None:
+def test_a_disposition_that_ends_storage_cannot_be_set_without_a_form(
+    alone: Case, wish: str, who: str
+) -> None:
     assert alone.refused(who, disposition=wish) == "FormMissing"
     assert alone.put(who, disposition="ContinueStorage").json()["disposition"] == "ContinueStorage"
 
 
-def test_the_second_person_is_another_and_signs_as_witness_or_clinician(alone: Case) -> None:
+def test_the_second_person_is_someone_else_who_signs_as_witness_or_clinician(alone: Case) -> None:
     alone.signed("Disposition", "Interpreter:nora", disposition="Discard")
     assert alone.refused(status="Discarded") == "SecondPersonMissing"
     alone.signed("Disposition", "Clinician:victor", disposition="Discard")
@@ -139,7 +141,7 @@ def test_the_second_person_is_another_and_signs_as_witness_or_clinician(alone: C
     assert alone.put("elif", status="Discarded").status_code == 200
 
 
-def test_a_thaw_needs_treatment_under_way_and_a_wish_to_keep(alone: Case) -> None:
+def test_a_thaw_needs_a_treatment_under_way_and_a_disposition_to_keep(alone: Case) -> None:
     assert alone.refused(status="Thawed") == "FormMissing"
     alone.signed("Treatment")
     assert alone.refused(status="Thawed") == "SecondPersonMissing"
@@ -155,7 +157,7 @@ def test_a_thaw_needs_treatment_under_way_and_a_wish_to_keep(alone: Case) -> Non
 
 
 @pytest.mark.parametrize("status", [CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.WAITLIST])
-def test_treatment_that_is_not_under_way_allows_no_thaw(
+def test_a_thaw_is_refused_when_no_treatment_is_under_way(
     api: Api, families: Families, status: CareStatus
 ) -> None:
     case = Case(api, families.add("grace", status=status))
@@ -163,7 +165,7 @@ def test_treatment_that_is_not_under_way_allows_no_thaw(
     assert case.refused(status="Thawed") == "FormMissing"
 
 
-def test_treatment_withdrawn_ends_what_it_allowed(alone: Case) -> None:
+def test_a_withdrawn_treatment_form_no_longer_allows_a_thaw(alone: Case) -> None:
     form = alone.signed("Treatment", "Clinician:victor")
     assert alone.put("elif", status="Thawed").status_code == 200
     assert revoke(alone.api, "grace", form).status_code == 200
@@ -173,14 +175,14 @@ def test_treatment_withdrawn_ends_what_it_allowed(alone: Case) -> None:
     assert (frozen["status"], frozen["holdReason"]) == ("Stored", None)
 
 
-def test_a_decision_counts_by_its_own_second_person_alone(alone: Case) -> None:
+def test_a_second_person_counts_only_for_the_form_they_signed(alone: Case) -> None:
     alone.signed("Donation", "Witness:nora", disposition="DonatePatient")
     alone.signed("Disposition", "Interpreter:nora", disposition="DonateResearch")
     assert alone.embryo["disposition"] == "DonateResearch"
     assert alone.refused(status="Donated") == "SecondPersonMissing"
 
 
-def test_what_a_thaw_did_not_leave_is_told(alone: Case) -> None:
+def test_discarding_a_thawed_embryo_needs_notes(alone: Case) -> None:
     alone.signed("Storage", "Witness:nora")  # allows no thaw
     alone.signed("Treatment", "Clinician:victor")
     assert alone.put("elif", status="Thawed").status_code == 200
@@ -191,7 +193,7 @@ def test_what_a_thaw_did_not_leave_is_told(alone: Case) -> None:
 
 
 @pytest.mark.parametrize("who", ["grace", "daniel"])
-def test_either_of_a_couple_takes_a_decision_back(couple: Case, who: str) -> None:
+def test_either_partner_may_take_a_decision_back(couple: Case, who: str) -> None:
     couple.signed("Treatment", "Clinician:victor")
     couple.signed("Disposition", "Witness:nora", disposition="Discard")
     assert couple.refused(disposition="Undecided") == "FieldNotYours"  # for staff it is not
@@ -202,7 +204,7 @@ def test_either_of_a_couple_takes_a_decision_back(couple: Case, who: str) -> Non
         assert couple.refused(status=status) == "OnHold"
 
 
-def test_a_form_taken_back_allows_nothing_for_its_other_embryos(api: Api, families: Families) -> None:
+def test_taking_a_decision_back_voids_the_form_for_its_other_embryos(api: Api, families: Families) -> None:
     case = Case(api, families.add("grace", embryos=2))
     both = list(case.family.embryos)
     case.signed("Disposition", "Witness:nora", disposition="Discard", embryoStorageIds=both)
@@ -213,7 +215,7 @@ def test_a_form_taken_back_allows_nothing_for_its_other_embryos(api: Api, famili
 
 
 @pytest.mark.parametrize("kind", ["Storage", "StorageRenewal", "Disposition", "Donation"])
-def test_only_a_new_form_about_the_embryo_ends_the_hold(couple: Case, kind: str) -> None:
+def test_only_a_new_form_that_names_the_embryo_ends_the_hold(couple: Case, kind: str) -> None:
     old = couple.made("Storage", "Clinician:victor")
     for who, role in (("grace", "Patient"), ("daniel", "Partner")):
         old = sign(couple.api, who, old, role).json()
@@ -238,7 +240,7 @@ def end_sharing(case: Case) -> None:
     assert case.api("daniel", "GET", f"{EPISODES}/{case.family.episode}").status_code == 404
 
 
-def test_a_former_partner_takes_back_what_he_signed_and_is_told_no_more_than_that(couple: Case) -> None:
+def test_a_former_partner_takes_back_a_decision_he_signed_and_gets_only_five_members(couple: Case) -> None:
     couple.signed("Storage")
     couple.signed("Disposition", "Witness:nora", disposition="Discard")
     end_sharing(couple)
@@ -255,7 +257,7 @@ def test_a_former_partner_takes_back_what_he_signed_and_is_told_no_more_than_tha
     assert couple.put("daniel", disposition="Undecided").status_code == 404
 
 
-def test_a_former_partner_takes_back_no_wish_that_he_did_not_sign(api: Api, families: Families) -> None:
+def test_a_former_partner_may_not_take_back_a_decision_he_did_not_sign(api: Api, families: Families) -> None:
     case = Case(api, families.add("grace", "daniel", disposition=Disposition.DISCARD))
     case.signed("Storage")  # names the embryo, and says nothing of its end
     end_sharing(case)
@@ -263,7 +265,7 @@ def test_a_former_partner_takes_back_no_wish_that_he_did_not_sign(api: Api, fami
     assert case.embryo["disposition"] == "Discard"
 
 
-def test_a_decision_half_signed_before_it_was_taken_back_decides_nothing(couple: Case) -> None:
+def test_a_form_partly_signed_before_a_decision_was_taken_back_does_not_count(couple: Case) -> None:
     first = couple.made("Disposition", "Clinician:victor", disposition="Discard")
     for who, role in (("grace", "Patient"), ("daniel", "Partner")):
         first = sign(couple.api, who, first, role).json()
@@ -276,7 +278,7 @@ def test_a_decision_half_signed_before_it_was_taken_back_decides_nothing(couple:
 
 
 @pytest.mark.parametrize("kind", ["Storage", "Disposition"])
-def test_a_withdrawal_holds_the_embryos_that_the_form_names(alone: Case, kind: str) -> None:
+def test_withdrawing_a_form_puts_the_embryos_it_names_on_hold(alone: Case, kind: str) -> None:
     more = {"disposition": "Discard"} if kind == "Disposition" else {}
     form = alone.signed(kind, "Witness:nora", **more)
     assert revoke(alone.api, "grace", form).json()["status"] == "Revoked"
@@ -288,13 +290,13 @@ def test_a_withdrawal_holds_the_embryos_that_the_form_names(alone: Case, kind: s
     assert alone.refused(status="Discarded") == "OnHold"
 
 
-def test_declining_a_form_stops_nothing(alone: Case) -> None:
+def test_declining_a_form_puts_no_embryo_on_hold(alone: Case) -> None:
     form = alone.made("Disposition", "Witness:nora", disposition="Discard")
     assert revoke(alone.api, "grace", form).json()["status"] == "Revoked"
     assert alone.embryo["status"] == "Stored"
 
 
-def test_a_thawed_embryo_that_was_stopped_is_frozen_again_on_hold(alone: Case) -> None:
+def test_a_thawed_embryo_whose_consent_was_withdrawn_is_refrozen_on_hold(alone: Case) -> None:
     alone.signed("Treatment", "Clinician:victor")
     storage = alone.signed("Storage")
     assert alone.put("elif", status="Thawed").status_code == 200
@@ -306,7 +308,7 @@ def test_a_thawed_embryo_that_was_stopped_is_frozen_again_on_hold(alone: Case) -
     assert alone.refused(status="Stored") == "OnHold"
 
 
-def test_the_clinics_own_hold_is_its_own_to_end(alone: Case) -> None:
+def test_the_clinic_may_end_its_own_hold(alone: Case) -> None:
     alone.signed("Disposition", "Witness:nora", disposition="Discard")
     assert alone.put("elif", status="OnHold").json()["status"] == "OnHold"
     assert alone.refused(status="Discarded") == "OnHold"
@@ -317,7 +319,9 @@ def test_the_clinics_own_hold_is_its_own_to_end(alone: Case) -> None:
 
 
 @pytest.mark.parametrize("stop", ["withdrawn", "taken back", "both"])
-def test_the_clinics_own_hold_outlasts_the_patients(api: Api, families: Families, stop: str) -> None:
+def test_the_clinics_own_hold_remains_after_the_patients_hold_ended(
+    api: Api, families: Families, stop: str
+) -> None:
     case = Case(api, families.add("grace", hold_cause=HoldCause.CLINIC, hold_reason="Repeat biopsy"))
     storage = case.signed("Storage")
     case.signed("Disposition", "Witness:nora", disposition="Discard")
@@ -336,7 +340,7 @@ def test_the_clinics_own_hold_outlasts_the_patients(api: Api, families: Families
     assert case.put("elif", status="Discarded").json()["status"] == "Discarded"
 
 
-def test_forms_of_before_with_a_clinician_alone_allow_nothing(api: Api, families: Families) -> None:
+def test_older_forms_signed_only_by_a_clinician_allow_no_move(api: Api, families: Families) -> None:
     case = Case(api, families.add("grace", disposition=Disposition.DISCARD))
     for kind in ("Treatment", "Disposition"):
         families.older_form(case.family, kind, signed_by="victor", embryos=case.family.embryos)
@@ -344,7 +348,7 @@ def test_forms_of_before_with_a_clinician_alone_allow_nothing(api: Api, families
     assert case.put("grace", disposition="Undecided").json()["status"] == "OnHold"
 
 
-def test_a_form_of_before_that_leaves_the_patient_out_is_never_signed(api: Api, families: Families) -> None:
+def test_an_older_form_without_the_patient_cannot_be_signed(api: Api, families: Families) -> None:
     family = families.add("grace", "daniel")
     form = api.get("victor", f"{CONSENTS}/{families.older_form(family, 'Storage')}")
     assert code(sign(api, "victor", form, "Clinician")) == "ClientelePortal:PatientMustSign"
@@ -352,7 +356,7 @@ def test_a_form_of_before_that_leaves_the_patient_out_is_never_signed(api: Api, 
     assert members(sign(api, "victor", without_text, "Clinician")) == ["body"]
 
 
-def test_an_embryo_at_its_end_is_left_alone(alone: Case) -> None:
+def test_a_discarded_embryo_cannot_be_changed(alone: Case) -> None:
     alone.signed("Disposition", "Witness:nora", disposition="Discard")
     assert alone.put("elif", status="Discarded").status_code == 200
     assert alone.refused("grace", disposition="Undecided") == "IllegalTransition"

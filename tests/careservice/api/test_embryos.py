@@ -31,7 +31,7 @@ def put(api: Api, who: str, record: dict[str, Any], **changes: Any) -> Any:
     return api(who, "PUT", f"/api/care/embryo-storage/{record['id']}", body)
 
 
-def test_embryos_make_legal_moves_only(api: Api) -> None:
+def test_an_illegal_move_of_an_embryo_is_refused(api: Api) -> None:
     record = embryo(api, "elif", "ZW-2")
     assert code(put(api, "elif", record, status="Transferred")) == "ClientelePortal:IllegalTransition"
     for status in ("Stored", "OnHold", "Reserved", "OnHold", "Stored", "Reserved"):
@@ -42,7 +42,7 @@ def test_embryos_make_legal_moves_only(api: Api) -> None:
     assert put(api, "nora", record, status="Stored").content == b""
 
 
-def test_the_samples_show_what_can_be_missing(api: Api) -> None:
+def test_the_samples_include_embryos_that_may_not_be_moved_and_one_that_may(api: Api) -> None:
     alone = embryo(api, "elif", "ZW-5")
     assert code(put(api, "elif", alone, status="Donated")) == "ClientelePortal:SecondPersonMissing"
     taken_back = embryo(api, "elif", "ZW-6")
@@ -54,7 +54,7 @@ def test_the_samples_show_what_can_be_missing(api: Api) -> None:
     assert renewal["requiredSigners"][1]["personId"] == sample_id("patient", "joseph")
 
 
-def test_patients_say_the_disposition_alone(api: Api) -> None:
+def test_patients_may_change_only_the_disposition(api: Api) -> None:
     record = embryo(api, "grace", "GO-2", GRACE_EPISODE)
     assert code(put(api, "grace", record, status="Reserved")) == "ClientelePortal:FieldNotYours"
     assert code(put(api, "grace", record, storageExpiresAt="2090-01-01")) == "ClientelePortal:FieldNotYours"
@@ -75,7 +75,7 @@ def result_path(name: str) -> str:
 
 
 @pytest.mark.parametrize("who", ["grace", "elif", "nora"])
-def test_sex_and_sex_chromosomes_never_show(api: Api, who: str) -> None:
+def test_sex_and_sex_chromosomes_are_never_returned(api: Api, who: str) -> None:
     for name in ("GO-2", "GO-4", "GO-5"):
         result = api.get(who, result_path(name))
         assert (result["sex"], result["sexDisclosed"]) == (None, False)
@@ -84,7 +84,7 @@ def test_sex_and_sex_chromosomes_never_show(api: Api, who: str) -> None:
     assert api.get(who, result_path("GO-4"))["mosaicPercent"] == 32
 
 
-def test_a_result_is_not_there_before_its_release(api: Api) -> None:
+def test_a_result_is_not_found_before_its_release(api: Api) -> None:
     assert api("grace", "GET", result_path("GO-6")).status_code == 404
     assert api.get("elif", result_path("GO-6"))["status"] == "Reported"
     assert api("amelia", "GET", result_path("GO-1")).status_code == 404

@@ -30,7 +30,7 @@ def status(api: Api, episode: str) -> str:
     return str(api.get("elif", f"{EPISODES}/{episode}")["embryos"][0]["status"])
 
 
-def test_two_people_end_storage_for_a_reason(
+def test_ending_storage_needs_two_people_and_a_reason(
     api: Api, families: Families, care_place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     family = families.add("grace")
@@ -53,7 +53,7 @@ def test_two_people_end_storage_for_a_reason(
         ({"embryo": "none"}, "embryo"),
     ],
 )
-def test_what_is_missing_is_named(
+def test_missing_arguments_are_named(
     api: Api,
     families: Families,
     care_place: Place,
@@ -74,7 +74,7 @@ def test_a_limit_that_passed_ends_storage(api: Api, families: Families, care_pla
 
 
 @pytest.mark.parametrize("words", [{"to": "Transferred"}, {"reason": "tidying"}, {"by": ["Ada"]}])
-def test_other_ends_and_reasons_are_not_known(
+def test_unknown_ends_and_reasons_are_refused(
     care_place: Place, families: Families, words: dict[str, str | list[str]]
 ) -> None:
     with pytest.raises(SystemExit):

@@ -37,7 +37,7 @@ def test_others_find_no_such_episode(api: Api, who: str) -> None:
     assert answer.content == missing.content
 
 
-def test_conversations_named_are_those_one_may_see(api: Api) -> None:
+def test_an_episode_names_only_conversations_that_the_reader_may_see(api: Api) -> None:
     hers = api.get("amelia", f"{EPISODES}/{AMELIA_EPISODE}")["conversationIds"]
     his = api.get("daniel", f"{EPISODES}/{AMELIA_EPISODE}")["conversationIds"]
     theirs = api.get("nora", f"{EPISODES}/{AMELIA_EPISODE}")["conversationIds"]
@@ -46,7 +46,7 @@ def test_conversations_named_are_those_one_may_see(api: Api) -> None:
     assert set(hers) | set(his) == set(theirs)
 
 
-def test_only_staff_are_told_where_embryos_lie(api: Api) -> None:
+def test_only_staff_get_the_storage_place_of_embryos(api: Api) -> None:
     assert all(
         embryo["location"] is None for embryo in api.get("grace", f"{EPISODES}/{GRACE_EPISODE}")["embryos"]
     )
@@ -56,7 +56,7 @@ def test_only_staff_are_told_where_embryos_lie(api: Api) -> None:
     }  # fmt: skip
 
 
-def test_results_show_once_they_are_released(api: Api) -> None:
+def test_results_appear_once_they_are_released(api: Api) -> None:
     hers = api.get("grace", f"{EPISODES}/{GRACE_EPISODE}")
     theirs = api.get("elif", f"{EPISODES}/{GRACE_EPISODE}")
     assert "GO-6" not in {result["embryoCode"] for result in hers["pgtResults"]}
@@ -74,12 +74,12 @@ def test_an_earlier_cycle_ended_without_pregnancy(api: Api) -> None:
     assert (episode["outcome"], episode["stage"], episode["protocol"]) == ("NoPregnancy", "Ended", None)
 
 
-def test_harbour_has_its_own(api: Api) -> None:
+def test_a_pregnancy_episode_has_outcome_stage_and_no_partner(api: Api) -> None:
     episode = api.get("maya", f"{EPISODES}/{sample_id('episode', 'maya-1')}")
     assert (episode["outcome"], episode["stage"], episode["partner"]) == ("Pregnancy", "EarlyScan", None)
 
 
-def test_free_text_is_sent_as_it_was_written(api: Api) -> None:
+def test_free_text_is_returned_unchanged(api: Api) -> None:
     answer = api("nora", "GET", f"{EPISODES}/{AMELIA_EPISODE}")
     assert answer.headers["Content-Type"] == "application/json"
     assert "offer a numbing cream and" in json.loads(answer.text)["case"]["notes"]

@@ -37,7 +37,7 @@ def test_without_a_good_token_the_answer_is_an_empty_401(api: Api, header: str |
     assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
 
-def test_the_token_comes_before_everything_else(api: Api) -> None:
+def test_the_token_is_checked_first(api: Api) -> None:
     assert api(None, "GET", f"{CONSENTS}/not-an-id").status_code == 401
     assert api(None, "POST", CONSENTS, raw=b"{").status_code == 401
 
@@ -87,7 +87,7 @@ def test_lists_hold_ten_unless_asked_and_may_be_skipped_past_their_end(api: Api,
     assert (beyond["items"], beyond["totalCount"]) == ([], page["totalCount"])
 
 
-def test_one_clinic_is_not_another(api: Api) -> None:
+def test_a_token_of_one_clinic_finds_nothing_of_another(api: Api) -> None:
     assert api("amelia", "GET", CONSENTS, __tenant="riverside").status_code == 200
     assert api("amelia", "GET", CONSENTS, __tenant=sample_id("tenant", "riverside")).status_code == 200
     for other in ("harbour", sample_id("tenant", "harbour"), "nowhere"):
@@ -95,7 +95,7 @@ def test_one_clinic_is_not_another(api: Api) -> None:
         assert (answer.status_code, answer.content) == (403, b"")
 
 
-def test_a_server_reaches_physicians_of_its_clinic_and_nothing_of_a_person(api: Api) -> None:
+def test_a_service_client_reads_its_clinics_physicians_and_nothing_personal(api: Api) -> None:
     assert api("riverside-service", "GET", PHYSICIANS, __tenant="riverside").status_code == 200
     for path in (CONSENTS, NOTIFICATIONS, f"{EPISODES}/{AMELIA_EPISODE}"):
         answer = api("riverside-service", "GET", path, __tenant="riverside")
@@ -110,7 +110,7 @@ def test_a_module_that_the_clinic_does_not_use_is_not_offered(api: Api) -> None:
     assert answer.json()["error"]["message"]
 
 
-def test_the_correlation_id_is_taken_or_made(api: Api) -> None:
+def test_the_correlation_id_is_accepted_or_generated(api: Api) -> None:
     given = api("nora", "GET", CONSENTS, headers={"X-Correlation-Id": "abc-123"})
     assert given.headers["X-Correlation-Id"] == "abc-123"
     made = api("nora", "GET", CONSENTS, headers={"X-Correlation-Id": "bad id"})
@@ -186,20 +186,20 @@ def test_unknown_members_are_ignored(api: Api) -> None:
     assert api("nora", "POST", CONSENTS, form(more="than asked")).status_code == 200
 
 
-def test_unknown_addresses_and_methods_say_so_in_the_same_shape(api: Api) -> None:
+def test_unknown_addresses_and_methods_return_the_usual_error_body(api: Api) -> None:
     assert api("nora", "GET", "/api/care/nothing").json()["error"]["message"]
     wrong = api("nora", "DELETE", CONSENTS)
     assert wrong.status_code == 405
     assert wrong.json()["error"]["message"]
 
 
-def test_no_page_of_another_site_may_call(api: Api) -> None:
+def test_cross_origin_calls_are_refused(api: Api) -> None:
     answer = api("nora", "GET", CONSENTS, headers={"Origin": "https://elsewhere.example"})
     assert not any(name.casefold().startswith("access-control") for name in answer.headers)
 
 
 @pytest.mark.parametrize("key", ["", "with space", "x" * 201])
-def test_a_key_has_a_form(api: Api, key: str) -> None:
+def test_an_idempotency_key_of_the_wrong_format_is_invalid(api: Api, key: str) -> None:
     assert members(api("nora", "POST", CONSENTS, form(), headers={"Idempotency-Key": key})) == [
         "Idempotency-Key"
     ]

@@ -31,14 +31,14 @@ def assert_challenged(answer: Any, seconds: int) -> None:
     assert challenge.endswith(f', max_age="{seconds}"')
 
 
-def test_every_act_of_the_table_is_tried_below() -> None:
+def test_every_act_that_needs_a_fresh_sign_in_is_tested() -> None:
     assert set(MAX_AGE) == {act for act, *_ in BY_THE_TABLE} | {Act.SIGN_CONSENT, Act.UPDATE_EMBRYO}
     assert set(MAX_AGE.values()) == {FIVE_MINUTES}
     assert MAX_AGE_FOR_THE_CLINIC == TWENTY_MINUTES
 
 
 @pytest.mark.parametrize(("act", "who", "method", "path"), BY_THE_TABLE)
-def test_an_act_of_the_table_asks_for_a_fresh_sign_in(
+def test_an_act_after_an_old_sign_in_is_challenged(
     clinic: Clinic, act: Act, who: str, method: str, path: str
 ) -> None:
     fresh = clinic.call(clinic.token(who, FIVE_MINUTES - A_SECOND), method, path, {})
@@ -47,13 +47,13 @@ def test_an_act_of_the_table_asks_for_a_fresh_sign_in(
     assert_challenged(clinic.call(clinic.token(who, None), method, path, {}), 300)
 
 
-def test_permission_comes_before_the_age_of_a_sign_in(clinic: Clinic) -> None:
+def test_permission_is_checked_before_the_age_of_the_sign_in(clinic: Clinic) -> None:
     old = clinic.token("nora", timedelta(hours=1))
     answer = clinic.call(old, "DELETE", f"/api/emr-integration/endpoints/{NOBODY}")
     assert (answer.status_code, answer.data) == (403, b"")
 
 
-def test_reading_asks_for_nothing(clinic: Clinic) -> None:
+def test_reading_needs_no_fresh_sign_in(clinic: Clinic) -> None:
     old = clinic.token("amelia", timedelta(days=3))
     assert clinic.call(old, "GET", CONSENTS).status_code == 200
 
@@ -81,7 +81,7 @@ def test_patients_sign_within_five_minutes_clinicians_and_witnesses_within_twent
         assert fresh.status_code == 200, (role, fresh.text)
 
 
-def test_a_challenge_takes_no_idempotency_key(clinic: Clinic) -> None:
+def test_a_challenged_request_does_not_use_up_its_idempotency_key(clinic: Clinic) -> None:
     made = clinic("nora", "POST", CONSENTS, form()).json
     path = f"{CONSENTS}/{made['id']}/sign"
     body = signature(made)
@@ -101,7 +101,7 @@ def test_a_challenge_takes_no_idempotency_key(clinic: Clinic) -> None:
         ("elif", {"status": "Reserved", "notes": "Seen", "location": None}, False),
     ],
 )
-def test_choices_and_moves_of_embryos_ask_and_notes_do_not(
+def test_embryo_decisions_and_moves_need_a_fresh_sign_in_and_notes_do_not(
     clinic: Clinic, who: str, change: dict[str, Any], is_choice: bool
 ) -> None:
     code = "GO-1" if who == "elif" else "GO-4"

@@ -21,7 +21,7 @@ def test_the_newest_come_first_with_the_count_of_unread(api: Api) -> None:
     assert {item["severity"] for item in page["items"]} == {"Info", "Success", "Warning", "Urgent"}
 
 
-def test_they_are_chosen_by_state_and_type(api: Api) -> None:
+def test_notifications_are_filtered_by_state_and_type(api: Api) -> None:
     unread = api.get("amelia", NOTIFICATIONS, IsRead="false", MaxResultCount=100)
     assert unread["totalCount"] == unread["unreadCount"]
     assert not any(item["isRead"] for item in unread["items"])
@@ -29,7 +29,7 @@ def test_they_are_chosen_by_state_and_type(api: Api) -> None:
     assert {item["type"] for item in kinds} == {"AppointmentReminder"}
 
 
-def test_some_are_set_read_and_unread_again(api: Api) -> None:
+def test_single_notifications_are_marked_read_and_unread(api: Api) -> None:
     created(api)
     newest = api.get("daniel", NOTIFICATIONS)["items"][0]
     body = {"ids": [newest["id"]], "isRead": True}
@@ -41,14 +41,14 @@ def test_some_are_set_read_and_unread_again(api: Api) -> None:
     assert back["unreadCount"] == first["unreadCount"] + 1
 
 
-def test_all_are_set_read_at_once_for_one_person(api: Api) -> None:
+def test_all_notifications_of_one_person_are_marked_read_at_once(api: Api) -> None:
     others = api.get("nora", NOTIFICATIONS)["unreadCount"]
     answer = api("colin", "PUT", NOTIFICATIONS, {"all": True, "isRead": True}).json()
     assert answer["unreadCount"] == 0
     assert api.get("nora", NOTIFICATIONS)["unreadCount"] == others
 
 
-def test_those_of_others_are_not_there(api: Api) -> None:
+def test_another_persons_notification_is_not_found(api: Api) -> None:
     theirs = api.get("nora", NOTIFICATIONS)["items"][0]["id"]
     assert api("amelia", "PUT", NOTIFICATIONS, {"ids": [theirs], "isRead": True}).status_code == 404
 
@@ -63,11 +63,13 @@ def test_those_of_others_are_not_there(api: Api) -> None:
         ({"ids": "x", "isRead": True}, "ids"),
     ],
 )
-def test_what_to_set_has_to_be_said(api: Api, body: dict[str, Any], member: str) -> None:
+def test_an_incomplete_change_of_notifications_is_invalid(
+    api: Api, body: dict[str, Any], member: str
+) -> None:
     assert members(api("amelia", "PUT", NOTIFICATIONS, body))[0] == member
 
 
-def test_settings_are_kept_by_person_and_checked_by_stamp(api: Api) -> None:
+def test_settings_are_stored_per_person_and_guarded_by_a_stamp(api: Api) -> None:
     before = api.get("victor", SETTINGS)
     items = before["items"]
     changed = next(item for item in items if item["type"] == "MessageReceived")
@@ -95,7 +97,7 @@ def test_locked_and_unknown_kinds_are_invalid(api: Api, kind: str) -> None:
     assert members(answer) == ["items[0].type"]
 
 
-def test_staff_have_kinds_of_their_own(api: Api) -> None:
+def test_staff_have_their_own_kinds_of_notifications(api: Api) -> None:
     kinds = {item["type"] for item in api.get("nora", SETTINGS)["items"]}
     assert kinds - {item["type"] for item in api.get("grace", SETTINGS)["items"]} == {
         "ProspectReceived", "EmrSyncFailed",

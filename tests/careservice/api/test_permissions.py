@@ -64,7 +64,7 @@ def test_a_role_may_do_what_the_table_says_and_no_more(api: Api, role: str) -> N
         assert answer.status_code in (200, 400, 403, 404), (method, path)
 
 
-def test_a_server_may_read_physicians_and_book(api: Api) -> None:
+def test_a_service_client_may_only_read_physicians_and_book(api: Api) -> None:
     for act, method, path in ENDPOINTS:
         answer = api("riverside-service", method, path + ("&" if "?" in path else "?") + "__tenant=riverside")
         refused = answer.status_code == 403 and not answer.content

@@ -58,7 +58,7 @@ def test_a_window_lasts_ten_minutes_to_four_hours(api: Api, minutes: int, is_tak
         assert members(answer) == ["end"]
 
 
-def test_a_window_is_booked_once(api: Api) -> None:
+def test_a_second_booking_of_a_window_is_refused(api: Api) -> None:
     window = free_window(api, "kenji", 10)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: book(api, "colin", window), range(8)))
@@ -70,7 +70,7 @@ def test_a_window_is_booked_once(api: Api) -> None:
     assert booked[0]["start"] in [item["start"] for item in busy]
 
 
-def test_a_window_lies_ahead_and_in_working_hours(api: Api) -> None:
+def test_a_window_must_be_in_the_future_and_in_working_hours(api: Api) -> None:
     window = free_window(api, "leila", 15)
     past = {**window, "start": "2020-01-06T10:00:00Z", "end": "2020-01-06T10:30:00Z"}
     assert code(book(api, "nora", past)) == "ClientelePortal:SlotInThePast"
@@ -91,7 +91,7 @@ def test_the_public_page_books_by_client_credentials(api: Api) -> None:
     assert book(api, "omar", window).status_code == 501
 
 
-def test_physicians_show_their_week_and_what_takes_them(api: Api) -> None:
+def test_physicians_have_working_hours_and_busy_times(api: Api) -> None:
     found = api.get("amelia", PHYSICIANS, MaxResultCount=100)["items"]
     assert len(found) == 4
     victor = next(item for item in found if item["id"] == sample_id("physician", "victor"))
@@ -108,7 +108,7 @@ def merge(api: Api, who: str, one: str, other: str, body: Any = None) -> Any:
     return api(who, "POST", f"/api/prospect/records/{first}/merge/{second}", body)
 
 
-def test_two_records_of_one_person_become_one(api: Api) -> None:
+def test_merging_two_prospects_leaves_one(api: Api) -> None:
     assert code(merge(api, "ada", "ines", "ines")) == "ClientelePortal:SameRecord"
     assert members(merge(api, "ada", "ines", "ines-again", {"fieldChoices": {"shoeSize": "merged"}}))
     assert merge(api, "victor", "ines", "ines-again").content == b""

@@ -38,7 +38,7 @@ def own_record(api: Api, who: str, episode: str) -> dict[str, Any]:
     return api.get(who, f"{EPISODES}/{episode}")["patient"]
 
 
-def test_patients_change_their_contact_fields_alone(api: Api) -> None:
+def test_patients_may_change_only_their_contact_fields(api: Api) -> None:
     record = own_record(api, "amelia", AMELIA_EPISODE)
     path = f"/api/care/patients/{record['id']}"
     changed = api(
@@ -58,7 +58,7 @@ def test_patients_change_their_contact_fields_alone(api: Api) -> None:
     assert api("elif", "PUT", path, editable(changed)).content == b""
 
 
-def test_a_record_kept_by_the_emr_is_not_changed_here(api: Api) -> None:
+def test_a_record_kept_by_the_emr_cannot_be_changed(api: Api) -> None:
     record = own_record(api, "omar", sample_id("episode", "elsewhere-1"))
     assert api("omar", "PUT", f"/api/care/patients/{record['id']}", editable(record)).status_code == 501
 
@@ -73,7 +73,7 @@ def test_a_patient_without_a_date_of_birth_is_invalid(api: Api) -> None:
 @pytest.mark.parametrize(
     "typed", ["07700 900777", "+44 (0)7700 900777", "0044 7700 900777", "(07700) 900-777", "+447700900777"]
 )
-def test_telephone_numbers_are_kept_in_one_form(api: Api, typed: str) -> None:
+def test_telephone_numbers_are_stored_in_one_format(api: Api, typed: str) -> None:
     record = own_record(api, "grace", GRACE_EPISODE)
     contact = {"name": "C", "phoneNumber": typed, "relation": "Sister"}
     body = editable(record, phoneNumber=typed, emergencyContact=contact)
@@ -93,7 +93,7 @@ def test_telephone_numbers_are_kept_in_one_form(api: Api, typed: str) -> None:
         ({"dateOfBirth": (datetime.now(UTC) + timedelta(days=2)).date().isoformat()}, "dateOfBirth"),
     ],
 )
-def test_what_no_patient_has_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
+def test_impossible_values_of_a_patient_are_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
     record = own_record(api, "grace", GRACE_EPISODE)
     answer = api("nora", "PUT", f"/api/care/patients/{record['id']}", editable(record, **changes))
     assert members(answer) == [member]
@@ -114,7 +114,7 @@ def test_a_case_keeps_its_physician(api: Api, families: Families) -> None:
     assert kept.json()["physicianId"] is None
 
 
-def test_a_case_makes_legal_moves_only(api: Api) -> None:
+def test_an_illegal_move_of_a_case_is_refused(api: Api) -> None:
     path = f"/api/care/cases/{sample_id('case', 'zofia')}"
     case = api.get("nora", f"{EPISODES}/{ZOFIA_EPISODE}")["case"]
     assert (
@@ -138,7 +138,7 @@ def test_a_case_makes_legal_moves_only(api: Api) -> None:
 # Relationships
 
 
-def test_a_relationship_goes_once(api: Api) -> None:
+def test_a_relationship_is_deleted_once(api: Api) -> None:
     path = "/api/care/relationships/"
     contact = path + sample_id("relationship", "grace-sister")
     assert api("amelia", "DELETE", contact).status_code == 404
@@ -183,7 +183,7 @@ def test_a_protocol_is_made_read_changed_and_ends(api: Api) -> None:
 
 
 @pytest.mark.parametrize("who", ["grace", "elif", "colin"])
-def test_others_do_not_write_protocols(api: Api, who: str) -> None:
+def test_roles_without_permission_may_not_write_protocols(api: Api, who: str) -> None:
     answer = api(who, "POST", PROTOCOLS, plan())
     assert (answer.status_code, answer.content) == (403, b"")
 
@@ -199,7 +199,7 @@ def test_others_do_not_write_protocols(api: Api, who: str) -> None:
         ({"monitoring": [{"day": "five", "kind": "Scan"}]}, "monitoring[0].day"),
     ],
 )
-def test_a_protocol_that_cannot_be_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
+def test_an_impossible_protocol_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
     assert members(api("victor", "POST", PROTOCOLS, plan(**changes))) == [member]
 
 
@@ -237,7 +237,7 @@ def test_a_folder_moves_but_not_into_itself(api: Api) -> None:
     assert members(move(api, "nora", letters, sample_id("directory", "amelia-letters"))) == ["newParentId"]
 
 
-def test_a_file_comes_whole_in_parts_and_not_again_when_unchanged(api: Api) -> None:
+def test_a_file_is_served_whole_in_ranges_and_as_304_when_unchanged(api: Api) -> None:
     file = next(
         file
         for file in api.get("amelia", f"{EPISODES}/{AMELIA_EPISODE}")["documents"]["files"]
@@ -259,7 +259,7 @@ def test_a_file_comes_whole_in_parts_and_not_again_when_unchanged(api: Api) -> N
     assert (same.status_code, same.content) == (304, b"")
 
 
-def test_files_are_reached_by_those_whom_they_concern(api: Api) -> None:
+def test_files_are_served_only_to_people_they_concern(api: Api) -> None:
     late = sample_id("file", "grace-report-late")
     assert api("grace", "GET", FILE, id=sample_id("file", "grace-report")).status_code == 200
     assert api("grace", "GET", FILE, id=late).status_code == 404

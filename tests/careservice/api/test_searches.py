@@ -48,7 +48,7 @@ def searches(clinic: Clinic, who: str, path: str) -> list[str]:
         "/api/app/notification?Filter=form",
     ],
 )
-def test_a_search_stays_within_the_clinic(clinic: Clinic, who: str, path: str) -> None:
+def test_every_search_query_is_limited_to_the_clinic(clinic: Clinic, who: str, path: str) -> None:
     found = searches(clinic, who, path)
     assert found
     for statement in found:
@@ -56,7 +56,7 @@ def test_a_search_stays_within_the_clinic(clinic: Clinic, who: str, path: str) -
         assert read and all(f"{table}.tenant_id = " in statement for table in read), statement
 
 
-def test_each_message_is_its_conversations_clinics(clinic: Clinic) -> None:
+def test_each_message_has_the_clinic_of_its_conversation(clinic: Clinic) -> None:
     with clinic.app.app_context(), database.new_session(database.engine(), writes=False) as session:
         strays = (
             select(func.count())

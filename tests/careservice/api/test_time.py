@@ -12,7 +12,7 @@ from tests.careservice.api.calls import CONSENTS, form, signature
 from tests.careservice.api.clinic import Clinic
 
 
-def test_a_form_expires_when_its_time_has_come(clinic: Clinic) -> None:
+def test_a_form_expires_at_its_expiry_time(clinic: Clinic) -> None:
     until = (clinic.moment + timedelta(hours=3)).isoformat()
     made = clinic("nora", "POST", CONSENTS, form(expiresAt=until)).json
     path = f"{CONSENTS}/{made['id']}"
@@ -23,7 +23,7 @@ def test_a_form_expires_when_its_time_has_come(clinic: Clinic) -> None:
     assert refused.json["error"]["code"] == "ClientelePortal:FormExpired"
 
 
-def test_a_key_is_forgotten_after_a_day(clinic: Clinic) -> None:
+def test_an_idempotency_key_is_forgotten_after_a_day(clinic: Clinic) -> None:
     def create(title: str) -> Any:
         return clinic("nora", "POST", CONSENTS, form(title=title), Idempotency_Key="one")
 

@@ -51,7 +51,7 @@ def today(clinic: Clinic, days: int = 0) -> date:
 # Sharing
 
 
-def test_a_partner_reads_what_is_shared(clinic: Clinic) -> None:
+def test_a_partner_can_read_a_shared_treatment(clinic: Clinic) -> None:
     seen = clinic.get("daniel", EPISODE)
     assert seen["monitoring"] and seen["protocol"] and seen["documents"]["files"]
     assert clinic("daniel", "GET", f"{PROTOCOLS}/{seen['protocol']['id']}").status_code == 200
@@ -94,7 +94,7 @@ def test_without_a_live_shared_relationship_only_the_forms_that_name_him_remain(
     assert clinic.get("amelia", EPISODE)["partner"]["firstName"] == "Daniel"
 
 
-def test_a_relationship_that_ends_tomorrow_stands_today(clinic: Clinic) -> None:
+def test_a_relationship_that_ends_tomorrow_is_in_force_today(clinic: Clinic) -> None:
     change(clinic, Relationship, SHARED, start_date=today(clinic), end_date=today(clinic, 1))
     assert clinic("daniel", "GET", EPISODE).status_code == 200
     clinic.moment += timedelta(days=1)
@@ -111,7 +111,7 @@ def test_a_relationship_ends_by_the_clinics_calendar(clinic: Clinic, zone: str, 
     assert clinic("daniel", "GET", EPISODE).status_code == status
 
 
-def test_it_is_the_patient_who_shares(clinic: Clinic) -> None:
+def test_only_the_patients_relationship_shares_care(clinic: Clinic) -> None:
     change(
         clinic, Relationship, SHARED,
         patient_id=patient("daniel"), related_patient_id=patient("amelia"),
@@ -144,7 +144,7 @@ def test_embryos_and_results_end_with_sharing_too(clinic: Clinic) -> None:
     assert clinic("daniel", "PUT", path, {"concurrencyStamp": "old"}).status_code == 404
 
 
-def test_a_conversation_about_nobody_else_stays(clinic: Clinic) -> None:
+def test_a_conversation_about_no_patient_stays_visible_after_sharing_ended(clinic: Clinic) -> None:
     talk = sample_id("conversation", "amelia-scan")
     change(clinic, Relationship, SHARED, end_date=today(clinic))
     change(clinic, Conversation, talk, patient_id=None)
@@ -179,7 +179,7 @@ def test_ending_a_relationship_on_which_forms_depend_ends_sharing_and_keeps_the_
     assert relationships(clinic, "amelia")[SHARED]["endDate"] == today(clinic, -2).isoformat()
 
 
-def test_embryos_keep_the_record_and_staff_may_end_it(clinic: Clinic) -> None:
+def test_a_relationship_with_stored_embryos_keeps_its_record_and_staff_may_end_it(clinic: Clinic) -> None:
     joseph = sample_id("relationship", "grace-joseph")
     end_forms(clinic)
     assert clinic("nora", "DELETE", RELATIONSHIPS + joseph).status_code == 204
@@ -193,7 +193,7 @@ def test_a_relationship_that_ends_later_can_be_ended_now(clinic: Clinic) -> None
     assert clinic("daniel", "GET", EPISODE).status_code == 404
 
 
-def test_a_form_that_he_signs_without_being_called_the_partner_keeps_the_record(clinic: Clinic) -> None:
+def test_a_form_he_signs_in_another_role_keeps_the_relationship_record(clinic: Clinic) -> None:
     end_forms(clinic)
     made = clinic("nora", "POST", CONSENTS, form(kind="Research")).json
     change(clinic, ConsentForm, made["id"], partner_id=None)
@@ -201,7 +201,7 @@ def test_a_form_that_he_signs_without_being_called_the_partner_keeps_the_record(
     assert SHARED in relationships(clinic, "amelia")
 
 
-def test_where_nothing_depends_on_it_the_record_goes(clinic: Clinic) -> None:
+def test_a_relationship_without_dependents_is_deleted(clinic: Clinic) -> None:
     end_forms(clinic)
     assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
     assert SHARED not in relationships(clinic, "amelia")
@@ -212,7 +212,7 @@ def test_where_nothing_depends_on_it_the_record_goes(clinic: Clinic) -> None:
 # What belongs to one person
 
 
-def test_of_the_other_of_a_couple_only_the_names_are_told(clinic: Clinic) -> None:
+def test_a_partners_record_is_reduced_to_names(clinic: Clinic) -> None:
     for who, other in (("amelia", "partner"), ("daniel", "patient")):
         seen = clinic.get(who, EPISODE)
         own = seen["patient" if other == "partner" else "partner"]
@@ -222,7 +222,7 @@ def test_of_the_other_of_a_couple_only_the_names_are_told(clinic: Clinic) -> Non
     assert "mrn" in staff["patient"] and "mrn" in staff["partner"]
 
 
-def test_relationships_are_told_to_those_who_are_part_of_them(clinic: Clinic) -> None:
+def test_relationships_are_visible_only_to_the_people_in_them(clinic: Clinic) -> None:
     contact = sample_id("relationship", "amelia-contact")
     told = {
         who: {one["id"] for one in clinic.get(who, EPISODE)["relationships"]}
@@ -231,12 +231,12 @@ def test_relationships_are_told_to_those_who_are_part_of_them(clinic: Clinic) ->
     assert told == {"amelia": {SHARED, contact}, "daniel": {SHARED}, "nora": {SHARED, contact}}
 
 
-def test_a_record_number_is_not_found_by_guessing(clinic: Clinic) -> None:
+def test_a_record_number_cannot_be_guessed(clinic: Clinic) -> None:
     assert clinic.get("nora", f"{CONSENTS}?Filter=RF-10482")["totalCount"] > 0
     assert clinic.get("daniel", f"{CONSENTS}?Filter=RF-10482")["totalCount"] == 0
 
 
-def test_what_staff_note_is_left_out_for_patients(clinic: Clinic) -> None:
+def test_staff_notes_are_left_out_for_patients(clinic: Clinic) -> None:
     embryo_id = sample_id("embryo", "GO-1")
     change(clinic, EmbryoStorage, embryo_id, notes="Between ourselves")
     hers, theirs = (
@@ -267,7 +267,9 @@ def test_an_embryo_without_a_result_looks_like_one_whose_result_is_not_out(clini
     "chromosome",
     ["X", "y", "chrX", "Chromosome Y", "XY", "23", "0", "24", "sex", "X;7", "t(7;X)", "7 or X", "45,X", ""],
 )
-def test_only_chromosomes_1_to_22_are_told(clinic: Clinic, chromosome: str) -> None:
+def test_only_chromosomes_1_to_22_are_returned_while_the_sex_is_undisclosed(
+    clinic: Clinic, chromosome: str
+) -> None:
     found = [
         Abnormality(chromosome="7", change="trisomy"),
         Abnormality(chromosome=chromosome, change="trisomy"),
@@ -278,7 +280,7 @@ def test_only_chromosomes_1_to_22_are_told(clinic: Clinic, chromosome: str) -> N
 
 
 @pytest.mark.parametrize("chromosome", ["1", "22", "chr7", "Chromosome 16", "7q", "7q21.3"])
-def test_every_way_to_write_the_others_is(clinic: Clinic, chromosome: str) -> None:
+def test_every_notation_of_chromosomes_1_to_22_is_recognised(clinic: Clinic, chromosome: str) -> None:
     found = [Abnormality(chromosome=chromosome, change="mosaic gain (32 %)")]
     change(clinic, PgtResult, sample_id("pgt-result", "GO-1"), abnormalities=found)
     (seen,) = clinic.get("grace", RESULT)["abnormalities"]
@@ -288,7 +290,7 @@ def test_every_way_to_write_the_others_is(clinic: Clinic, chromosome: str) -> No
 @pytest.mark.parametrize(
     "words", ["trisomy, sex: F", "son", "45,X", "gain; XY", "a girl", "gain\nmale", "مذكر"]
 )
-def test_free_text_is_held_back_while_the_sex_is_not_told(clinic: Clinic, words: str) -> None:
+def test_free_text_is_withheld_while_the_sex_is_undisclosed(clinic: Clinic, words: str) -> None:
     change(
         clinic, PgtResult, sample_id("pgt-result", "GO-1"), sex="XX", comment=words, condition=words,
         abnormalities=[Abnormality(chromosome="7", change=words)],
@@ -300,7 +302,7 @@ def test_free_text_is_held_back_while_the_sex_is_not_told(clinic: Clinic, words:
         assert (seen["sex"], seen["sexDisclosed"]) == (None, False)
 
 
-def test_where_clinic_and_laboratory_tell_the_sex_all_is_shown(clinic: Clinic) -> None:
+def test_everything_is_shown_when_clinic_and_laboratory_disclose_the_sex(clinic: Clinic) -> None:
     clinic.change(
         lambda session: session.add(
             ClinicPolicy(tenant_id=sample_id("tenant", "riverside"), discloses_sex=True)
@@ -316,7 +318,7 @@ def test_where_clinic_and_laboratory_tell_the_sex_all_is_shown(clinic: Clinic) -
     assert seen["abnormalities"] == [{"chromosome": "X", "change": "mosaic, 45,X"}]
 
 
-def test_the_report_is_kept_from_patients_while_the_sex_is_not_told(clinic: Clinic) -> None:
+def test_the_report_is_withheld_from_patients_while_the_sex_is_undisclosed(clinic: Clinic) -> None:
     report = sample_id("file", "grace-report")
 
     def seen_by(who: str) -> tuple[bool, bool, int]:
@@ -368,12 +370,12 @@ def test_a_copy_for_the_patient_waits_for_the_release_too(clinic: Clinic) -> Non
     assert clinic("grace", "GET", FILE + late).status_code == 200
 
 
-def test_a_record_without_an_account_is_nobodys(clinic: Clinic) -> None:
+def test_a_record_bound_to_another_account_gives_no_access(clinic: Clinic) -> None:
     change(clinic, Patient, patient("daniel"), user_id=new_id())
     assert clinic("daniel", "GET", EPISODE).status_code == 404
 
 
-def test_a_sample_shows_a_relationship_that_ended_and_the_form_that_stands(clinic: Clinic) -> None:
+def test_the_samples_include_an_ended_relationship_whose_form_remains(clinic: Clinic) -> None:
     seen = clinic.get("nora", f"{EPISODES}/{sample_id('episode', 'hanne-1')}")
     (one,) = seen["relationships"]
     assert one["endDate"] < today(clinic).isoformat()

@@ -49,7 +49,7 @@ def about(family: Family, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", [*PARTNER_SIGNS, "Research", "D I S P O S I T I O N", "Dispositon", "?"])
 @pytest.mark.parametrize("role", ["Clinician", "Witness", "Interpreter"])
-def test_no_form_of_any_kind_is_without_its_patient(api: Api, kind: str, role: str) -> None:
+def test_a_form_of_any_kind_needs_its_patient_as_signer(api: Api, kind: str, role: str) -> None:
     assert refused(api, kind=kind, requiredSigners=[signer(role, "victor")]) == "PatientMustSign"
     only_partner = [signer("Partner", "daniel"), signer(role, "victor")]
     assert refused(api, kind=kind, requiredSigners=only_partner) == "PatientMustSign"
@@ -63,7 +63,7 @@ def test_a_patient_signs_in_one_of_five_roles(api: Api, role: str) -> None:
 
 @pytest.mark.parametrize("kind", [*PARTNER_SIGNS, "tre ATment", "\tstorage\n"])
 @pytest.mark.parametrize("link", ["partnerId", "caseId", "episodeId", "embryoStorageIds"])
-def test_the_partner_signs_however_the_form_reaches_him(
+def test_the_partner_must_sign_whichever_record_names_him(
     api: Api, families: Families, kind: str, link: str
 ) -> None:
     family = families.add("amelia", "daniel")
@@ -115,14 +115,14 @@ def test_a_donation_names_no_recipient(api: Api, families: Families) -> None:
         named("Patient", new_id()),
     ],
 )
-def test_patients_are_who_the_records_say(api: Api, wrong: dict[str, Any]) -> None:
+def test_patient_roles_are_only_for_people_recorded_in_them(api: Api, wrong: dict[str, Any]) -> None:
     signers = [{**wrong, "name": "Amelia Hart"}, signer("Partner", "grace")]
     assert refused(api, requiredSigners=signers) == "SignerNotOfRecord"
 
 
 @pytest.mark.parametrize("role", ["Witness", "Interpreter", "Clinician"])
 @pytest.mark.parametrize("who", ["grace", "omar"])
-def test_the_clinics_signers_are_its_staff(api: Api, role: str, who: str) -> None:
+def test_clinic_roles_are_only_for_its_staff(api: Api, role: str, who: str) -> None:
     signers = [signer("Patient", "amelia"), signer("Partner", "daniel"), signer(role, who)]
     assert refused(api, requiredSigners=signers) == "SignerNotOfRecord"
 
@@ -140,13 +140,13 @@ def test_names_come_from_the_records(api: Api) -> None:
 
 
 @pytest.mark.parametrize("role", ["Patient", "Partner", "Donor", "IntendedParent"])
-def test_staff_sign_for_the_clinic_alone(api: Api, role: str) -> None:
+def test_staff_may_sign_only_in_clinic_roles(api: Api, role: str) -> None:
     made = created(api)
     assert code(sign(api, "nora", made, role, signature="Amelia Hart")) == "ClientelePortal:RoleNotYours"
 
 
 @pytest.mark.parametrize("role", ["Witness", "Interpreter", "Clinician"])
-def test_patients_sign_for_themselves_alone(api: Api, role: str) -> None:
+def test_patients_may_sign_only_for_themselves(api: Api, role: str) -> None:
     assert code(sign(api, "amelia", created(api), role)) == "ClientelePortal:RoleNotYours"
 
 
@@ -176,7 +176,7 @@ def test_another_name_or_a_hidden_character_is_invalid(api: Api, typed: str) -> 
 
 
 @pytest.mark.parametrize("text", [None, " "])
-def test_a_form_of_before_without_text_is_not_signed(api: Api, families: Families, text: str | None) -> None:
+def test_an_older_form_without_text_cannot_be_signed(api: Api, families: Families, text: str | None) -> None:
     made = families.older_form(families.add("amelia"), "Storage", text=text)
     held = api.get("victor", f"{CONSENTS}/{made}")
     assert members(sign(api, "victor", held, "Clinician")) == ["body"]
@@ -207,15 +207,15 @@ YESTERDAY = datetime.now(UTC) - timedelta(days=2)
         ({"kind": "Donation", "disposition": "Discard"}, "disposition"),
     ],
 )
-def test_a_form_that_makes_no_sense_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
+def test_an_inconsistent_form_is_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
     assert members(api("nora", "POST", CONSENTS, form(**changes))) == [member]
 
 
-def test_today_is_no_day_gone_by(api: Api) -> None:
+def test_a_procedure_today_is_not_in_the_past(api: Api) -> None:
     assert created(api, procedureDate=datetime.now(UTC).date().isoformat())["status"] == "Pending"
 
 
-def test_a_form_like_one_that_stands_is_refused(api: Api, families: Families) -> None:
+def test_a_form_similar_to_an_open_one_is_refused(api: Api, families: Families) -> None:
     family = families.add("amelia", "daniel", embryos=2)
     first, second = family.embryos
     made = created(api, **about(family, title="Twice", kind="Storage", embryoStorageIds=[first, second]))
@@ -230,7 +230,7 @@ def test_a_form_like_one_that_stands_is_refused(api: Api, families: Families) ->
     assert created(api, **again, supersedesId=made["id"])["status"] == "Pending"
 
 
-def test_a_signed_form_stands_until_the_next_is_signed(api: Api, families: Families) -> None:
+def test_a_signed_form_is_superseded_only_when_its_successor_is_signed(api: Api, families: Families) -> None:
     family = families.add("amelia")
     old = sign(api, "amelia", created(api, **about(family))).json()
     new = created(api, **about(family), supersedesId=old["id"])

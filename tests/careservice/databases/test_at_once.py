@@ -67,7 +67,7 @@ def move(place: Place, folder: str, into: str | None) -> Any:
     return partial(place.clinic, "nora", "POST", MOVE, body)
 
 
-def test_two_moves_make_no_ring(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_concurrent_moves_create_no_folder_cycle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = folders(place, None, None)
     meet_at(monkeypatch, documents, "_has_namesake")
     answers = at_once(move(place, x, y), move(place, y, x))
@@ -75,21 +75,23 @@ def test_two_moves_make_no_ring(place: Place, monkeypatch: pytest.MonkeyPatch) -
     assert {rule(answer) for answer in answers} == {None, "MoveIntoDescendant"}
 
 
-def test_three_moves_make_no_ring(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_concurrent_moves_create_no_folder_cycle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y, z = folders(place, None, None, None)
     meet_at(monkeypatch, documents, "_has_namesake", 3)
     answers = at_once(move(place, x, y), move(place, y, z), move(place, z, x))
     assert [rule(answer) for answer in answers].count("MoveIntoDescendant") == 1
 
 
-def test_a_ring_that_is_there_is_walked_once_and_can_be_taken_apart(place: Place) -> None:
+def test_an_existing_folder_cycle_is_walked_once_and_can_be_broken_up(place: Place) -> None:
     x, y, other = folders(place, 1, 0, None)
     assert rule(move(place, other, x)()) == "MoveIntoDescendant"
     assert move(place, x, None)().status_code == 200
     assert move(place, other, y)().status_code == 200
 
 
-def test_two_folders_of_one_name_dont_meet_in_a_third(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_concurrent_moves_create_no_duplicate_folder_name(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     x, y, goal = folders(place, None, None, None)
     with database.new_session(place.engine) as session:
         for folder in (x, y):
@@ -101,7 +103,7 @@ def test_two_folders_of_one_name_dont_meet_in_a_third(place: Place, monkeypatch:
     assert [rule(answer) for answer in answers].count("DuplicateName") == 1
 
 
-def test_archiving_a_conversation_at_once_is_done_for_all(
+def test_concurrent_archiving_of_a_conversation_takes_effect_for_each_person(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = {
@@ -114,7 +116,7 @@ def test_archiving_a_conversation_at_once_is_done_for_all(
 
 
 @pytest.mark.parametrize("act", ["archive", "restore"])
-def test_archiving_a_message_at_once_is_done_for_all(
+def test_concurrent_archiving_of_a_message_takes_effect_for_each_person(
     place: Place, monkeypatch: pytest.MonkeyPatch, act: str
 ) -> None:
     found = place.clinic.get("amelia", "/api/messaging/getconversations")["items"]
@@ -129,7 +131,9 @@ def test_archiving_a_message_at_once_is_done_for_all(
     assert {answer.json["isArchived"] for answer in answers} == {act == "archive"}
 
 
-def test_six_texts_of_a_stranger_are_one_enquiry(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_six_concurrent_texts_from_an_unknown_number_create_one_enquiry(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = place.rows(Prospect, Conversation, Message)
     meet_at(monkeypatch, sms, "begin", 6)
     answers = at_once(*(partial(place.text, f"Text {number}") for number in range(6)))
@@ -165,7 +169,7 @@ def paid_embryo(place: Place) -> tuple[str, int]:
         return found.id, found.storage_expires_at.year * 12 + found.storage_expires_at.month
 
 
-def test_four_payments_at_once_each_count_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_four_concurrent_payments_each_count_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     embryo, month = paid_embryo(place)
     meet_at(monkeypatch, payments, "_months", 4)
     answers = at_once(*(partial(place.payment, event(months=1, embryo=embryo)) for _ in range(4)))
@@ -174,7 +178,7 @@ def test_four_payments_at_once_each_count_once(place: Place, monkeypatch: pytest
     assert place.rows(Payment) == [4]
 
 
-def test_one_payment_told_four_times_at_once_counts_once(
+def test_one_payment_reported_four_times_at_once_counts_once(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embryo, month = paid_embryo(place)
@@ -185,7 +189,7 @@ def test_one_payment_told_four_times_at_once_counts_once(
     assert paid_embryo(place) == (embryo, month + 1)
 
 
-def test_one_delivery_four_times_at_once_gets_one_answer(
+def test_one_delivery_repeated_four_times_at_once_gets_one_answer(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = event(months=1)
@@ -197,7 +201,7 @@ def test_one_delivery_four_times_at_once_gets_one_answer(
     assert place.rows(Delivery) == [1]
 
 
-def test_a_payment_and_a_nurse_at_one_embryo_lose_nothing(
+def test_a_concurrent_payment_and_edit_of_an_embryo_are_both_kept(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embryo, month = paid_embryo(place)
@@ -228,7 +232,7 @@ def window(place: Place) -> dict[str, Any]:
     )
 
 
-def test_one_slot_is_booked_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_bookings_of_one_slot_book_it_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     body, before = window(place), place.rows(Booking)[0]
     meet_at(monkeypatch, prospects, "_is_taken")
     calls = [
@@ -247,7 +251,9 @@ def test_one_slot_is_booked_once(place: Place, monkeypatch: pytest.MonkeyPatch) 
     assert place.rows(Booking) == [before + 1]
 
 
-def test_two_merges_of_one_enquiry_merge_it_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_merges_of_one_enquiry_merge_it_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     noor, tomasz = (sample_id("prospect", who) for who in ("noor", "tomasz"))
     meet_at(monkeypatch, prospects, "_taken_from_merged")
     answers = at_once(
@@ -257,7 +263,9 @@ def test_two_merges_of_one_enquiry_merge_it_once(place: Place, monkeypatch: pyte
     assert {rule(answer) for answer in answers} == {None, "AlreadyMerged"}
 
 
-def test_one_key_at_once_makes_one_form(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_requests_with_one_idempotency_key_create_one_form(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     meet_at(monkeypatch, idempotency, "_kept", 4)
     call = partial(place.clinic, "nora", "POST", CONSENTS, form(title="Once"), Idempotency_Key="once")
     answers = at_once(*[call] * 4)
@@ -265,13 +273,15 @@ def test_one_key_at_once_makes_one_form(place: Place, monkeypatch: pytest.Monkey
     assert len({answer.json["id"] for answer in answers}) == 1
 
 
-def test_the_same_form_twice_at_once_is_made_once(place: Place) -> None:
+def test_concurrent_creation_of_a_form_creates_it_once(place: Place) -> None:
     call = partial(place.clinic, "nora", "POST", CONSENTS, form(title="Once"))
     answers = at_once(call, call, call)
     assert sorted(rule(answer) or "" for answer in answers) == ["", "FormAlreadyOpen", "FormAlreadyOpen"]
 
 
-def test_first_choices_made_at_once_are_one_record(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_first_settings_of_a_person_create_one_record(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = "/api/app/notification/settings"
     read = place.clinic.get("amelia", path)
     body = {name: read[name] for name in ("items", "concurrencyStamp")}
@@ -301,7 +311,7 @@ def stuck(patience: None, place: Place) -> Any:
     connection.close()
 
 
-def test_what_stays_busy_is_503_where_no_code_is_documented(stuck: Any, place: Place) -> None:
+def test_a_busy_database_is_503_where_no_code_is_documented(stuck: Any, place: Place) -> None:
     for answer in (place.text(), place.payment(event())):
         assert (answer.status_code, answer.headers["Retry-After"], answer.data) == (503, "1", b"")
     with place.clinic.app.test_client() as client:
@@ -314,7 +324,7 @@ def test_what_stays_busy_is_503_where_no_code_is_documented(stuck: Any, place: P
         assert (answer.status_code, answer.json) == (503, {"error": "temporarily_unavailable"})
 
 
-def test_what_stays_busy_is_500_in_the_api_and_changes_nothing(patience: None, place: Place) -> None:
+def test_a_busy_database_is_500_in_the_api_and_changes_nothing(patience: None, place: Place) -> None:
     token = place.clinic.token("amelia")
     body = {
         "conversationIds": [place.clinic.get("amelia", "/api/messaging/getconversations")["items"][0]["id"]]
@@ -331,7 +341,7 @@ def test_what_stays_busy_is_500_in_the_api_and_changes_nothing(patience: None, p
     assert place.clinic.call(token, "POST", "/api/messaging/archive", body).status_code == 200
 
 
-def test_what_is_busy_for_a_moment_is_done_all_the_same(place: Place) -> None:
+def test_a_request_waits_for_a_briefly_busy_database(place: Place) -> None:
     connection = place.engine.connect()
     if place.kind == "sqlite":
         connection.exec_driver_sql("SELECT 1")
@@ -342,7 +352,7 @@ def test_what_is_busy_for_a_moment_is_done_all_the_same(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kind", ENGINES)
-def test_two_first_starts_at_once_both_come_up(kind: str, tmp_path: Path) -> None:
+def test_two_concurrent_first_starts_both_succeed(kind: str, tmp_path: Path) -> None:
     url = database_url(tmp_path / "new.db", kind)
     engines = [database.connect(url) for _ in range(2)]
     at_once(*(partial(bootstrap, engine, settings_for(url)) for engine in engines))
@@ -354,7 +364,7 @@ def test_two_first_starts_at_once_both_come_up(kind: str, tmp_path: Path) -> Non
         engine.dispose()
 
 
-def test_a_database_of_a_later_version_is_refused_in_words(
+def test_a_database_of_a_later_version_is_refused_with_a_message(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with place.engine.begin() as connection:

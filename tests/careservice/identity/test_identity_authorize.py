@@ -26,7 +26,7 @@ def test_a_person_who_signs_in_is_sent_back_with_code_state_and_issuer(server: I
     assert len(answer["code"]) >= 32
 
 
-def test_whoever_is_signed_in_already_is_sent_back_at_once(server: IdentityServer) -> None:
+def test_a_signed_in_person_is_sent_back_without_a_password(server: IdentityServer) -> None:
     browser = server.browser()
     browser.sign_in("amelia")
     assert "code" in answer_in(browser.authorize())
@@ -71,9 +71,7 @@ def test_an_authorization_request_may_be_posted(server: IdentityServer) -> None:
         {"redirect_uri": [CALLBACK, "https://evil.example/"]},
     ],
 )
-def test_a_request_that_cannot_be_trusted_goes_nowhere(
-    server: IdentityServer, changes: dict[str, Any]
-) -> None:
+def test_an_untrusted_request_is_not_redirected(server: IdentityServer, changes: dict[str, Any]) -> None:
     answer = server.browser().authorize(**changes)
     assert answer.status_code == 400
     assert "You can’t sign in from there" in answer.text
@@ -106,7 +104,7 @@ def test_a_request_that_cannot_be_trusted_goes_nowhere(
         ({"prompt": "none"}, "login_required"),
     ],
 )
-def test_a_wrong_request_of_a_known_client_goes_back_to_it(
+def test_an_invalid_request_of_a_known_client_is_redirected_with_an_error(
     server: IdentityServer, changes: dict[str, Any], error: str
 ) -> None:
     answer = answer_in(server.browser().authorize(**changes))
@@ -117,7 +115,7 @@ def test_a_wrong_request_of_a_known_client_goes_back_to_it(
 
 
 @pytest.mark.parametrize("prompt", ["login", "select_account"])
-def test_a_client_can_have_the_password_asked_again(server: IdentityServer, prompt: str) -> None:
+def test_a_client_can_require_the_password_again(server: IdentityServer, prompt: str) -> None:
     browser = server.browser()
     first = server.read(server.tokens("amelia", browser)["id_token"]).claims
     server.clock.advance(minutes=10)
@@ -140,14 +138,14 @@ def test_max_age_asks_again_only_when_the_sign_in_is_older(server: IdentityServe
     assert answer_in(browser.authorize(max_age="300", prompt="none"))["error"] == "login_required"
 
 
-def test_a_sign_in_ends_with_its_day(server: IdentityServer) -> None:
+def test_a_sign_in_expires_at_the_end_of_its_lifetime(server: IdentityServer) -> None:
     browser = server.browser()
     browser.sign_in("amelia")
     server.clock.advance(hours=12, seconds=1)
     assert answer_in(browser.authorize(prompt="none"))["error"] == "login_required"
 
 
-def test_a_person_of_one_clinic_is_nobody_at_another(server: IdentityServer) -> None:
+def test_a_person_of_one_clinic_cannot_sign_in_at_another(server: IdentityServer) -> None:
     browser = server.browser()
     browser.sign_in("amelia")
     elsewhere = {
@@ -181,7 +179,7 @@ class TestPushedRequests:
             "/connect/authorize", query_string={"client_id": client_id, "request_uri": request_uri}
         )
 
-    def test_a_pushed_request_is_good_once(self, server: IdentityServer) -> None:
+    def test_a_pushed_request_is_used_once(self, server: IdentityServer) -> None:
         pushed = self.push(server)
         assert pushed.status_code == 201
         assert pushed.get_json()["expires_in"] == 60
@@ -192,16 +190,16 @@ class TestPushedRequests:
         assert answer_in(browser.submit(page, "amelia"))["state"] == "pushed"
         assert self.use(browser, request_uri).status_code == 400
 
-    def test_it_is_too_old_after_a_minute(self, server: IdentityServer) -> None:
+    def test_a_pushed_request_expires_after_a_minute(self, server: IdentityServer) -> None:
         request_uri = self.push(server).get_json()["request_uri"]
         server.clock.advance(seconds=60)
         assert self.use(server.browser(), request_uri).status_code == 400
 
-    def test_it_belongs_to_the_client_that_pushed_it(self, server: IdentityServer) -> None:
+    def test_a_pushed_request_of_another_client_is_refused(self, server: IdentityServer) -> None:
         request_uri = self.push(server).get_json()["request_uri"]
         assert self.use(server.browser(), request_uri, "harbour-portal").status_code == 400
 
-    def test_what_it_holds_cannot_be_changed_in_the_browser(self, server: IdentityServer) -> None:
+    def test_parameters_in_the_url_do_not_override_a_pushed_request(self, server: IdentityServer) -> None:
         browser = server.browser()
         browser.sign_in("amelia")
         answer = browser.http.get(
@@ -229,14 +227,14 @@ class TestPushedRequests:
             ({"client": "riverside-service"}, 400, "invalid_client"),
         ],
     )
-    def test_a_wrong_one_is_refused_at_once(
+    def test_an_invalid_pushed_request_is_refused_when_pushed(
         self, server: IdentityServer, changes: dict[str, Any], status: int, error: str
     ) -> None:
         answer = self.push(server, **changes)
         assert (answer.status_code, answer.get_json()["error"]) == (status, error)
 
 
-def test_a_waiting_request_belongs_to_the_browser_that_brought_it(server: IdentityServer) -> None:
+def test_a_pending_request_is_bound_to_its_browser(server: IdentityServer) -> None:
     victim, thief = server.browser(), server.browser()
     address = victim.authorize().location
     assert thief.http.get(address).status_code == 400
@@ -246,7 +244,7 @@ def test_a_waiting_request_belongs_to_the_browser_that_brought_it(server: Identi
     assert "This sign-in is over" in answer.text
 
 
-def test_a_used_sign_in_page_shows_the_way_back(server: IdentityServer) -> None:
+def test_a_used_sign_in_page_links_back_to_the_portal(server: IdentityServer) -> None:
     browser = server.browser()
     page = browser.page()
     browser.submit(page, "amelia")
@@ -255,14 +253,14 @@ def test_a_used_sign_in_page_shows_the_way_back(server: IdentityServer) -> None:
     assert 'href="http://riverside.localhost:8000/"' in again.text
 
 
-def test_a_sign_in_page_is_over_after_a_quarter_of_an_hour(server: IdentityServer) -> None:
+def test_a_sign_in_page_expires_after_15_minutes(server: IdentityServer) -> None:
     browser = server.browser()
     page = browser.page()
     server.clock.advance(minutes=15)
     assert browser.submit(page, "amelia").status_code == 400
 
 
-def test_what_has_expired_is_forgotten(server: IdentityServer) -> None:
+def test_expired_records_are_deleted(server: IdentityServer) -> None:
     server.tokens("amelia")
     server.clock.moment += timedelta(days=30)
     server.browser().sign_in("daniel")
@@ -278,7 +276,7 @@ def test_what_has_expired_is_forgotten(server: IdentityServer) -> None:
             assert rows <= 1, table
 
 
-def test_secrets_are_not_kept_as_they_are(server: IdentityServer) -> None:
+def test_secrets_are_not_stored_in_plain_text(server: IdentityServer) -> None:
     tokens = server.tokens("amelia")
     with server.engine.connect() as connection:
         kept = [

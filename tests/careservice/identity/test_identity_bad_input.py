@@ -72,7 +72,7 @@ BAD = ("\0", "a\0b", "\ud800", "\x7f", "\u202e", "x" * 9000)
 
 
 @pytest.mark.parametrize(("method", "path", "form"), FORMS, ids=[f"{m} {p} {len(f)}" for m, p, f in FORMS])
-def test_a_field_that_no_database_holds_is_refused(
+def test_a_form_field_that_no_database_can_store_is_refused(
     server: IdentityServer, method: str, path: str, form: dict[str, str]
 ) -> None:
     client = server.app.test_client()
@@ -92,7 +92,9 @@ def test_a_field_that_no_database_holds_is_refused(
 
 
 @pytest.mark.parametrize("bad", [bad for bad in BAD if bad != "\ud800"])
-def test_the_sign_in_page_takes_nothing_that_no_database_holds(server: IdentityServer, bad: str) -> None:
+def test_the_sign_in_page_refuses_characters_that_no_database_can_store(
+    server: IdentityServer, bad: str
+) -> None:
     browser = server.browser()
     page = browser.page()
     for username, password in ((bad, "p"), ("amelia", bad), (f"ame{bad}lia", "p")):
@@ -100,12 +102,16 @@ def test_the_sign_in_page_takes_nothing_that_no_database_holds(server: IdentityS
 
 
 @pytest.mark.parametrize("path", ["/identity/a%00b.css", "/identity/%00.css", "/identity/%ED%A0%80.css"])
-def test_an_address_that_no_database_holds_leads_nowhere(server: IdentityServer, path: str) -> None:
+def test_an_address_with_characters_that_no_database_can_store_is_not_found(
+    server: IdentityServer, path: str
+) -> None:
     assert server.app.test_client().get(path).status_code < 500
 
 
 @pytest.mark.parametrize("bad", ["\0", "a\0b", "\udc80"])
-def test_credentials_and_cookies_that_no_database_holds_are_refused(server: IdentityServer, bad: str) -> None:
+def test_credentials_and_cookies_that_no_database_can_store_are_refused(
+    server: IdentityServer, bad: str
+) -> None:
     client = server.app.test_client()
     raw = bad.encode("utf-8", "surrogateescape")
     for user, password in ((raw, b"x"), (CLIENT.encode(), raw), (quote(raw).encode(), b"x")):

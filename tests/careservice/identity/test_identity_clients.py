@@ -69,7 +69,7 @@ def ask(server: IdentityServer, given: str, **more: str) -> Any:
     return server.app.test_client().post("/connect/token", data=form)
 
 
-def test_a_signed_assertion_stands_for_the_secret_once(keyed: IdentityServer) -> None:
+def test_a_signed_assertion_replaces_the_secret_and_is_used_once(keyed: IdentityServer) -> None:
     given = assertion(keyed)
     answer = ask(keyed, given)
     assert answer.status_code == 200, answer.text
@@ -79,11 +79,11 @@ def test_a_signed_assertion_stands_for_the_secret_once(keyed: IdentityServer) ->
 
 
 @pytest.mark.parametrize("audience", [ISSUER, [ISSUER], ["https://other.example", f"{ISSUER}/connect/token"]])
-def test_it_is_meant_for_this_server(keyed: IdentityServer, audience: Any) -> None:
+def test_an_assertion_for_another_audience_is_refused(keyed: IdentityServer, audience: Any) -> None:
     assert ask(keyed, assertion(keyed, key=keys()[1], alg="ES256", aud=audience)).status_code == 200
 
 
-def test_it_is_used_up_by_a_request_that_is_refused_otherwise(keyed: IdentityServer) -> None:
+def test_an_assertion_is_used_up_even_if_the_request_is_refused(keyed: IdentityServer) -> None:
     given = assertion(keyed)
     assert ask(keyed, given, scope="everything").status_code == 400
     assert ask(keyed, given).status_code == 401
@@ -109,7 +109,7 @@ def test_it_is_used_up_by_a_request_that_is_refused_otherwise(keyed: IdentitySer
         {"key": 2},
     ],
 )
-def test_one_that_says_something_else_proves_nothing(keyed: IdentityServer, changes: dict[str, Any]) -> None:
+def test_an_assertion_with_a_wrong_claim_is_refused(keyed: IdentityServer, changes: dict[str, Any]) -> None:
     if "key" in changes:
         changes = {"key": keys()[changes["key"]]}
     answer = ask(keyed, assertion(keyed, **changes))
@@ -117,25 +117,27 @@ def test_one_that_says_something_else_proves_nothing(keyed: IdentityServer, chan
 
 
 @pytest.mark.parametrize("given", ["", "x", "e30.e30.", "a.b.c", "é.é.é", "e30.W10.AAAA"])
-def test_one_that_cannot_be_read_proves_nothing(keyed: IdentityServer, given: str) -> None:
+def test_an_unreadable_assertion_is_refused(keyed: IdentityServer, given: str) -> None:
     assert ask(keyed, given).status_code == 401
 
 
-def test_an_unsigned_one_or_one_signed_with_the_public_key_proves_nothing(keyed: IdentityServer) -> None:
+def test_an_assertion_unsigned_or_signed_with_the_public_key_is_refused(keyed: IdentityServer) -> None:
     head, payload, _ = assertion(keyed).split(".")
     none = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=").decode()
     assert ask(keyed, f"{none}.{payload}.").status_code == 401
     assert ask(keyed, f"{head}.{payload}.").status_code == 401
 
 
-def test_a_client_with_keys_has_no_secret_any_more(keyed: IdentityServer) -> None:
+def test_a_client_with_keys_cannot_use_its_secret(keyed: IdentityServer) -> None:
     assert keyed.token(CLIENT, **ASK).status_code == 401
     assert ask(keyed, assertion(keyed), client_id="riverside-portal").status_code == 401
     assert keyed.token("harbour-service", **ASK).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["token", "par", "revocation", "introspect"])
-def test_two_proofs_at_once_are_refused(server: IdentityServer, path: str) -> None:
+def test_a_request_with_two_kinds_of_client_authentication_is_refused(
+    server: IdentityServer, path: str
+) -> None:
     secret = SECRETS["riverside-portal"]
     both = server.post(f"/connect/{path}", client_secret=secret, client_id="riverside-portal")
     assert (both.status_code, both.get_json()["error"]) == (400, "invalid_request")
@@ -143,14 +145,14 @@ def test_two_proofs_at_once_are_refused(server: IdentityServer, path: str) -> No
     assert server.app.test_client().post(f"/connect/{path}", data=form).status_code == 400
 
 
-def test_discovery_tells_of_it(server: IdentityServer) -> None:
+def test_discovery_names_private_key_jwt(server: IdentityServer) -> None:
     told = server.app.test_client().get("/.well-known/openid-configuration").get_json()
     for endpoint in ("token", "revocation", "introspection"):
         assert "private_key_jwt" in told[f"{endpoint}_endpoint_auth_methods_supported"]
         assert "RS256" in told[f"{endpoint}_endpoint_auth_signing_alg_values_supported"]
 
 
-def test_a_file_that_holds_no_keys_is_said_at_start(tmp_path: Path) -> None:
+def test_a_key_file_without_keys_is_reported_at_start(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
     for content in ("", "[]", json.dumps({"keys": [{"kty": "RSA"}]})):
         file.write_text(content)
@@ -161,13 +163,13 @@ def test_a_file_that_holds_no_keys_is_said_at_start(tmp_path: Path) -> None:
 class TestIdTokenHint:
     """The person whom a client asks for (OpenID Connect Core §3.1.2.1)."""
 
-    def test_the_same_person_is_enough(self, server: IdentityServer) -> None:
+    def test_an_id_token_hint_for_the_signed_in_person_is_accepted(self, server: IdentityServer) -> None:
         browser = server.browser()
         hint = server.tokens("amelia", browser)["id_token"]
         server.clock.advance(hours=1)
         assert "code" in answer_in(browser.authorize(prompt="none", id_token_hint=hint))
 
-    def test_another_person_is_not_signed_in(self, server: IdentityServer) -> None:
+    def test_an_id_token_hint_for_another_person_requires_signing_in(self, server: IdentityServer) -> None:
         browser = server.browser()
         hint = server.tokens("daniel")["id_token"]
         browser.sign_in("amelia")
@@ -176,7 +178,7 @@ class TestIdTokenHint:
         assert answer_in(browser.submit(page, "amelia"))["error"] == "login_required"
         assert "code" in answer_in(browser.submit(browser.page(id_token_hint=hint), "daniel"))
 
-    def test_another_clients_token_is_no_hint(self, server: IdentityServer) -> None:
+    def test_an_id_token_hint_of_another_client_is_refused(self, server: IdentityServer) -> None:
         browser = server.browser()
         access = server.tokens("amelia", browser)["access_token"]
         assert answer_in(browser.authorize(id_token_hint=access))["error"] == "invalid_request"

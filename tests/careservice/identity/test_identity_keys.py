@@ -21,7 +21,7 @@ def rotate(server: IdentityServer, overlap: timedelta) -> str:
     return kid
 
 
-def test_discovery_names_every_address_on_the_issuer(server: IdentityServer) -> None:
+def test_discovery_names_every_endpoint_under_the_issuer(server: IdentityServer) -> None:
     answer = server.app.test_client().get(
         "/.well-known/openid-configuration", headers={"Host": "evil.example"}
     )
@@ -43,7 +43,9 @@ def test_only_public_keys_are_published(server: IdentityServer) -> None:
         assert not {"d", "p", "q", "dp", "dq", "qi"} & set(key)
 
 
-def test_after_a_rotation_old_tokens_stay_good_and_new_ones_have_the_new_key(server: IdentityServer) -> None:
+def test_after_a_key_rotation_old_tokens_stay_valid_and_new_ones_use_the_new_key(
+    server: IdentityServer,
+) -> None:
     old = server.tokens()["access_token"]
     kid = rotate(server, timedelta(hours=2))
     new = server.tokens()["access_token"]
@@ -52,13 +54,13 @@ def test_after_a_rotation_old_tokens_stay_good_and_new_ones_have_the_new_key(ser
     assert len(published(server)) == 2
 
 
-def test_an_old_key_is_published_no_longer_than_the_overlap(server: IdentityServer) -> None:
+def test_an_old_key_is_withdrawn_after_the_overlap(server: IdentityServer) -> None:
     kid = rotate(server, timedelta(hours=2))
     server.clock.advance(hours=2)
     assert [key["kid"] for key in published(server)] == [kid]
 
 
-def test_two_rotations_at_once_leave_one_key_signing(server: IdentityServer) -> None:
+def test_concurrent_rotations_leave_one_signing_key(server: IdentityServer) -> None:
     rotate(server, timedelta(hours=2))
     last = rotate(server, timedelta(hours=2))
     assert len(published(server)) == 3

@@ -70,7 +70,7 @@ def has_group(leader: int) -> bool:
     return True
 
 
-def test_kept_data_works_with_the_next_starts_secrets_and_keys(tmp_path: Path) -> None:
+def test_a_restart_keeps_data_and_takes_new_secrets_and_keys(tmp_path: Path) -> None:
     database, port = tmp_path / "care.db", free_port()
     first = Service(database, port, RIVERSIDE_SERVICE_SECRET="first", PORTAL_DEMO_PASSWORD="given")
     first.wait()
@@ -102,7 +102,7 @@ def test_kept_data_works_with_the_next_starts_secrets_and_keys(tmp_path: Path) -
     assert after[0]["kid"] in rotated.stdout
 
 
-def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()

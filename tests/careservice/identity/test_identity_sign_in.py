@@ -36,7 +36,7 @@ def test_the_page_is_plain_and_accessible(server: IdentityServer) -> None:
         ("xx-YY", "en", "ltr", "Sign in"),
     ],
 )
-def test_the_page_speaks_the_language_that_the_client_asks_for(
+def test_the_sign_in_page_uses_the_requested_language(
     server: IdentityServer, locales: str, language: str, direction: str, heading: str
 ) -> None:
     soup = BeautifulSoup(server.browser().page(ui_locales=locales).text, "html.parser")
@@ -50,7 +50,7 @@ def test_every_word_of_the_pages_is_translated() -> None:
     assert said and not said - translations.TRANSLATIONS.keys()
 
 
-def test_its_headers_let_nothing_else_in(server: IdentityServer) -> None:
+def test_the_sign_in_page_has_strict_security_headers(server: IdentityServer) -> None:
     headers = server.browser().page().headers
     policy = headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -73,9 +73,7 @@ def test_the_clinic_shows_its_name_and_colour(server: IdentityServer) -> None:
         assert sheet.status_code == 200
 
 
-def test_sample_people_are_listed_in_a_demo_alone(
-    server: IdentityServer, demo_server: IdentityServer
-) -> None:
+def test_sample_people_are_listed_only_in_a_demo(server: IdentityServer, demo_server: IdentityServer) -> None:
     assert "Nora Lindqvist" not in server.browser().page().text
     listed = BeautifulSoup(demo_server.browser().page().text, "html.parser").select(".samples dt")
     assert {entry.text for entry in listed} == {
@@ -83,7 +81,7 @@ def test_sample_people_are_listed_in_a_demo_alone(
     }
 
 
-def test_the_cookie_is_out_of_reach_and_new_at_each_sign_in(server: IdentityServer) -> None:
+def test_the_sign_in_cookie_is_http_only_and_new_at_each_sign_in(server: IdentityServer) -> None:
     browser = server.browser()
     first = browser.submit(browser.page(), "amelia").headers.getlist("Set-Cookie")[-2]
     assert first.startswith("idsrv=")
@@ -110,7 +108,7 @@ def test_the_cookie_is_out_of_reach_and_new_at_each_sign_in(server: IdentityServ
         ("é" * 500, "é" * 5000),
     ],
 )
-def test_wrong_credentials_all_get_the_same_words(
+def test_all_wrong_credentials_get_the_same_message(
     server: IdentityServer, username: str, password: str
 ) -> None:
     browser = server.browser()
@@ -126,11 +124,11 @@ def test_wrong_credentials_all_get_the_same_words(
     assert all(not cookie.startswith("idsrv=") for cookie in answer.headers.getlist("Set-Cookie"))
 
 
-def test_a_user_name_is_known_in_any_case_and_between_spaces(server: IdentityServer) -> None:
+def test_a_user_name_matches_in_any_case_and_with_surrounding_spaces(server: IdentityServer) -> None:
     assert "code" in server.browser().sign_in(" Amelia ")
 
 
-def test_what_was_typed_is_shown_as_text(server: IdentityServer) -> None:
+def test_a_typed_user_name_is_escaped(server: IdentityServer) -> None:
     browser = server.browser()
     answer = browser.submit(browser.page(), '"><script>alert(1)</script>')
     assert "<script" not in answer.text
@@ -154,7 +152,7 @@ def test_a_form_without_its_browser_or_request_is_refused(server: IdentityServer
     assert "Set-Cookie" not in answer.headers
 
 
-def test_another_person_in_the_same_browser_ends_the_first_ones_tokens(server: IdentityServer) -> None:
+def test_signing_in_as_another_person_ends_the_first_ones_tokens(server: IdentityServer) -> None:
     browser = server.browser()
     first = server.tokens("amelia", browser)
     code = answer_in(browser.submit(browser.page(prompt="login"), "daniel"))["code"]

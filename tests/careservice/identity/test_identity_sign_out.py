@@ -25,7 +25,7 @@ def is_signed_in(browser: Browser) -> bool:
     return "code" in answer_in(browser.authorize(prompt="none"))
 
 
-def test_an_id_token_signs_out_and_leads_back(server: IdentityServer) -> None:
+def test_an_id_token_hint_signs_out_and_redirects_back(server: IdentityServer) -> None:
     browser = server.browser()
     tokens = server.tokens("amelia", browser)
     server.clock.advance(hours=2)  # a hint may have expired
@@ -50,7 +50,7 @@ def test_a_logout_hint_that_names_the_sign_in_is_enough(server: IdentityServer) 
     assert not is_signed_in(browser)
 
 
-def test_anybody_elses_link_is_asked_about_first(server: IdentityServer) -> None:
+def test_a_sign_out_link_without_a_valid_hint_asks_first(server: IdentityServer) -> None:
     browser = server.browser()
     elsewhere = server.tokens("amelia")["id_token"]
     daniels = server.tokens("daniel")["id_token"]
@@ -80,7 +80,7 @@ def test_anybody_elses_link_is_asked_about_first(server: IdentityServer) -> None
     assert not is_signed_in(browser)
 
 
-def test_a_browser_without_a_sign_in_is_led_back_all_the_same(server: IdentityServer) -> None:
+def test_a_browser_without_a_sign_in_is_still_redirected_back(server: IdentityServer) -> None:
     answer = end_session(server.browser(), client_id="riverside-portal", post_logout_redirect_uri=SIGNED_OUT)
     assert answer.location == SIGNED_OUT
     assert "You are signed out" in end_session(server.browser()).text
@@ -98,7 +98,9 @@ def test_a_browser_without_a_sign_in_is_led_back_all_the_same(server: IdentitySe
         "//evil.example",
     ],
 )
-def test_nobody_is_led_to_an_address_that_is_not_registered(server: IdentityServer, target: str) -> None:
+def test_an_unregistered_address_after_sign_out_is_not_redirected_to(
+    server: IdentityServer, target: str
+) -> None:
     browser = server.browser()
     id_token = server.tokens("amelia", browser)["id_token"]
     answer = end_session(browser, id_token_hint=id_token, post_logout_redirect_uri=target)
@@ -109,7 +111,7 @@ def test_nobody_is_led_to_an_address_that_is_not_registered(server: IdentityServ
     assert answer.status_code == 200
 
 
-def test_a_hint_that_is_not_ours_ends_nothing(server: IdentityServer) -> None:
+def test_a_foreign_id_token_hint_signs_nobody_out(server: IdentityServer) -> None:
     browser = server.browser()
     tokens = server.tokens("amelia", browser)
     for hint in ("nonsense", tokens["access_token"], tokens["id_token"][:-4] + "AAAA"):
@@ -173,7 +175,9 @@ def listener(request: pytest.FixtureRequest) -> Iterator[Listener]:
     listening.close()
 
 
-def test_clients_are_told_whatever_they_answer(server: IdentityServer, listener: Listener) -> None:
+def test_all_clients_get_a_logout_token_whatever_they_answer(
+    server: IdentityServer, listener: Listener
+) -> None:
     listener.listen(server)
     browser = server.browser()
     tokens = server.tokens("amelia", browser)
@@ -192,7 +196,7 @@ def test_clients_are_told_whatever_they_answer(server: IdentityServer, listener:
     assert listener.received.empty()
 
 
-def test_a_client_that_is_away_hinders_nobody(server: IdentityServer) -> None:
+def test_an_unreachable_client_does_not_block_a_sign_out(server: IdentityServer) -> None:
     browser = server.browser()
     tokens = server.tokens("amelia", browser)  # the registered portal isn't running
     assert end_session(browser, id_token_hint=tokens["id_token"]).status_code == 200

@@ -47,7 +47,7 @@ def known(server: IdentityServer, username: str = "amelia", address: str = "192.
     return browser
 
 
-def test_ten_guesses_at_a_name_are_free_and_then_each_costs_a_wait(server: IdentityServer) -> None:
+def test_after_ten_wrong_passwords_for_a_name_each_guess_must_wait(server: IdentityServer) -> None:
     guesser = Guesser(server)
     assert guesser.statuses(10) == {401}
     waits = []
@@ -61,7 +61,7 @@ def test_ten_guesses_at_a_name_are_free_and_then_each_costs_a_wait(server: Ident
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
 
 
-def test_a_wait_is_answered_before_the_password_is_looked_at(
+def test_a_throttled_guess_is_refused_before_the_password_is_checked(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guesser = Guesser(server)
@@ -72,13 +72,15 @@ def test_a_wait_is_answered_before_the_password_is_looked_at(
     assert looked == []
 
 
-def test_many_addresses_share_a_names_budget(server: IdentityServer) -> None:
+def test_guesses_from_many_addresses_share_a_names_budget(server: IdentityServer) -> None:
     for number in range(10):
         assert Guesser(server, f"192.0.2.{number + 1}").guess().status_code == 401
     assert Guesser(server, "192.0.2.99").guess().status_code == 429
 
 
-def test_the_owner_signs_in_while_others_guess_even_at_her_own_address(server: IdentityServer) -> None:
+def test_a_known_browser_signs_in_while_others_guess_even_from_its_own_address(
+    server: IdentityServer,
+) -> None:
     hers = known(server)
     guesser = Guesser(server, "192.0.2.9")
     guesser.statuses(10)
@@ -88,7 +90,7 @@ def test_the_owner_signs_in_while_others_guess_even_at_her_own_address(server: I
     assert hers.submit(page, "amelia").status_code == 303
 
 
-def test_a_known_browser_has_a_budget_too_and_for_its_own_name_alone(server: IdentityServer) -> None:
+def test_a_known_browser_has_its_own_budget_only_for_its_own_name(server: IdentityServer) -> None:
     stolen = Guesser(server, "192.0.2.1")
     stolen.browser = known(server, "daniel")
     stolen.page = stolen.browser.page(prompt="login")
@@ -98,21 +100,21 @@ def test_a_known_browser_has_a_budget_too_and_for_its_own_name_alone(server: Ide
     assert stolen.guess("amelia").status_code == 429
 
 
-def test_a_cookie_made_up_is_no_known_browser(server: IdentityServer) -> None:
+def test_a_made_up_cookie_makes_no_known_browser(server: IdentityServer) -> None:
     guesser = Guesser(server)
     guesser.browser.http.set_cookie(throttle.COOKIE, "made-up")
     assert guesser.statuses(10) == {401}
     assert guesser.guess().status_code == 429
 
 
-def test_the_cookie_of_a_known_browser_is_kept_and_out_of_reach_of_scripts(server: IdentityServer) -> None:
+def test_the_known_browser_cookie_is_persistent_and_http_only(server: IdentityServer) -> None:
     browser = server.browser()
     answer = browser.submit(browser.page(), "amelia")
     cookie = next(one for one in answer.headers.getlist("Set-Cookie") if one.startswith("idsrv_known="))
     assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and "Max-Age=15552000" in cookie
 
 
-def test_spraying_names_from_one_address_ends_after_a_hundred(server: IdentityServer) -> None:
+def test_guesses_at_many_names_from_one_address_are_throttled_after_a_hundred(server: IdentityServer) -> None:
     guesser = Guesser(server)
     names = [f"name-{number}" for number in range(100)]
     assert {guesser.guess(name).status_code for name in names} == {401}
@@ -120,7 +122,7 @@ def test_spraying_names_from_one_address_ends_after_a_hundred(server: IdentitySe
     assert Guesser(server, "192.0.2.2").guess("name-100").status_code == 401
 
 
-def test_those_who_sign_in_rightly_are_not_counted(server: IdentityServer) -> None:
+def test_successful_sign_ins_are_not_throttled(server: IdentityServer) -> None:
     for _ in range(15):
         browser = server.browser()
         assert "code" in browser.sign_in("amelia")
@@ -129,7 +131,7 @@ def test_those_who_sign_in_rightly_are_not_counted(server: IdentityServer) -> No
     assert guesser.statuses(10) == {401}
 
 
-def test_a_quarter_of_an_hour_later_nothing_is_held_against_a_name(server: IdentityServer) -> None:
+def test_a_names_budget_is_restored_after_15_minutes(server: IdentityServer) -> None:
     guesser = Guesser(server)
     guesser.statuses(10)
     server.clock.advance(minutes=14, seconds=59)
@@ -138,7 +140,7 @@ def test_a_quarter_of_an_hour_later_nothing_is_held_against_a_name(server: Ident
     assert Guesser(server).statuses(9) == {401}
 
 
-def test_another_clinics_name_has_its_own_budget(server: IdentityServer) -> None:
+def test_the_same_name_at_another_clinic_has_its_own_budget(server: IdentityServer) -> None:
     Guesser(server).statuses(10)
     elsewhere = server.browser()
     page = elsewhere.page(
@@ -149,7 +151,7 @@ def test_another_clinics_name_has_its_own_budget(server: IdentityServer) -> None
     assert elsewhere.submit(page, "amelia", "a guess").status_code == 401
 
 
-def test_failures_of_all_are_logged_and_make_the_waits_longer(
+def test_failures_over_all_names_are_logged_and_lengthen_waits(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(throttle, "FREE_OVERALL", 5)
@@ -163,7 +165,7 @@ def test_failures_of_all_are_logged_and_make_the_waits_longer(
     assert Guesser(server, "198.51.100.2").guess(password=PASSWORD).status_code == 303
 
 
-def test_guesses_at_once_are_counted_one_after_the_other(
+def test_concurrent_guesses_are_counted_one_by_one(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guessers = [Guesser(server, f"192.0.2.{number + 1}") for number in range(14)]
@@ -174,7 +176,7 @@ def test_guesses_at_once_are_counted_one_after_the_other(
     assert sorted(statuses) == [401] * 10 + [429] * 4
 
 
-def test_failures_of_all_names_are_counted_for_who_has_the_token(server: IdentityServer) -> None:
+def test_failures_over_all_names_are_in_metrics_only_with_the_token(server: IdentityServer) -> None:
     client = server.app.test_client()
     assert client.get("/metrics").status_code == 404, "no token is set"
     with server.app.app_context():

@@ -34,7 +34,7 @@ def is_good(server: IdentityServer, token: str) -> bool:
         return True
 
 
-def test_an_access_token_tells_the_api_who_asks_and_for_which_clinic(server: IdentityServer) -> None:
+def test_an_access_token_names_person_roles_and_clinic(server: IdentityServer) -> None:
     answer = server.tokens("nora")
     assert answer["token_type"] == "Bearer"
     assert answer["expires_in"] == 600
@@ -82,7 +82,7 @@ def test_an_id_token_names_person_clinic_and_sign_in(server: IdentityServer) -> 
     assert token.claims["sid"]
 
 
-def test_each_scope_tells_its_own_claims(server: IdentityServer) -> None:
+def test_each_scope_returns_its_own_claims(server: IdentityServer) -> None:
     plain = server.tokens("amelia", scope="openid")
     assert "refresh_token" not in plain
     claims = server.read(plain["id_token"]).claims
@@ -100,7 +100,7 @@ def test_each_scope_tells_its_own_claims(server: IdentityServer) -> None:
     assert refused.headers["WWW-Authenticate"] == 'Bearer error="insufficient_scope", scope="openid"'
 
 
-def test_userinfo_tells_what_the_scopes_allow(server: IdentityServer) -> None:
+def test_userinfo_returns_only_claims_of_the_granted_scopes(server: IdentityServer) -> None:
     answer = server.userinfo(server.tokens("grace")["access_token"])
     assert answer.get_json().items() >= {"name": "Grace Okafor", "role": "patient"}.items()
     assert server.userinfo("nonsense").status_code == 401
@@ -109,12 +109,12 @@ def test_userinfo_tells_what_the_scopes_allow(server: IdentityServer) -> None:
 
 
 class TestCodes:
-    def test_a_code_is_good_for_a_minute(self, server: IdentityServer) -> None:
+    def test_a_code_is_valid_for_a_minute(self, server: IdentityServer) -> None:
         code = server.browser().sign_in()["code"]
         server.clock.advance(seconds=60)
         assert server.exchange(code).get_json()["error"] == "invalid_grant"
 
-    def test_its_second_use_ends_what_the_first_gave(self, server: IdentityServer) -> None:
+    def test_a_second_use_of_a_code_revokes_its_tokens(self, server: IdentityServer) -> None:
         code = server.browser().sign_in()["code"]
         tokens = server.exchange(code).get_json()
         assert is_good(server, tokens["access_token"])
@@ -135,14 +135,14 @@ class TestCodes:
             ({"client": "riverside-service"}, "unauthorized_client"),
         ],
     )
-    def test_it_is_bound_to_client_address_and_verifier(
+    def test_a_code_is_bound_to_client_redirect_uri_and_verifier(
         self, server: IdentityServer, changes: dict[str, Any], error: str
     ) -> None:
         code = server.browser().sign_in()["code"]
         answer = server.exchange(**{"code": code, **changes})
         assert (answer.status_code, answer.get_json()["error"]) == (400, error)
 
-    def test_signing_out_ends_one_that_is_on_its_way(self, server: IdentityServer) -> None:
+    def test_signing_out_invalidates_an_unused_code(self, server: IdentityServer) -> None:
         browser = server.browser()
         tokens = server.tokens("amelia", browser)
         code = browser.authorize().location.partition("code=")[2].partition("&")[0]
@@ -151,21 +151,21 @@ class TestCodes:
 
 
 class TestRefreshing:
-    def test_each_refresh_gives_the_next_refresh_token(self, server: IdentityServer) -> None:
+    def test_each_refresh_returns_a_new_refresh_token(self, server: IdentityServer) -> None:
         first = server.tokens()["refresh_token"]
         second = server.refresh(first).get_json()
         assert is_good(server, second["access_token"])
         assert second["refresh_token"] != first
         assert server.refresh(second["refresh_token"]).status_code == 200
 
-    def test_the_last_one_is_good_for_half_a_minute_more(self, server: IdentityServer) -> None:
+    def test_the_previous_refresh_token_is_valid_for_30_seconds_more(self, server: IdentityServer) -> None:
         first = server.tokens()["refresh_token"]
         second = server.refresh(first).get_json()["refresh_token"]
         server.clock.advance(seconds=30)
         assert server.refresh(first).status_code == 200
         assert server.refresh(second).status_code == 200
 
-    def test_later_reuse_ends_the_whole_family(self, server: IdentityServer) -> None:
+    def test_later_reuse_of_a_refresh_token_revokes_the_family(self, server: IdentityServer) -> None:
         first = server.tokens()["refresh_token"]
         second = server.refresh(first).get_json()
         server.clock.advance(seconds=31)
@@ -173,33 +173,33 @@ class TestRefreshing:
         assert server.refresh(second["refresh_token"]).get_json()["error"] == "invalid_grant"
         assert not is_good(server, second["access_token"])
 
-    def test_other_sign_ins_outlive_it(self, server: IdentityServer) -> None:
+    def test_refresh_token_reuse_does_not_end_other_sign_ins(self, server: IdentityServer) -> None:
         first, other = server.tokens(), server.tokens()
         server.refresh(first["refresh_token"])
         server.clock.advance(seconds=31)
         server.refresh(first["refresh_token"])
         assert server.refresh(other["refresh_token"]).status_code == 200
 
-    def test_a_refresh_token_ends_after_a_fortnight(self, server: IdentityServer) -> None:
+    def test_a_refresh_token_expires_after_14_days(self, server: IdentityServer) -> None:
         token = server.tokens()["refresh_token"]
         server.clock.advance(days=14)
         assert server.refresh(token).get_json()["error"] == "invalid_grant"
 
-    def test_a_narrower_scope_can_be_asked_and_loses_nothing(self, server: IdentityServer) -> None:
+    def test_a_refresh_with_a_narrower_scope_keeps_the_original_grant(self, server: IdentityServer) -> None:
         answer = server.refresh(server.tokens()["refresh_token"], scope="ClientelePortal").get_json()
         assert answer["scope"] == "ClientelePortal"
         again = server.refresh(answer["refresh_token"]).get_json()
         assert "offline_access" in again["scope"]
 
-    def test_a_wider_scope_cannot(self, server: IdentityServer) -> None:
+    def test_a_refresh_with_a_wider_scope_is_refused(self, server: IdentityServer) -> None:
         token = server.tokens(scope="openid offline_access")["refresh_token"]
         assert server.refresh(token, scope="ClientelePortal").get_json()["error"] == "invalid_scope"
 
-    def test_it_belongs_to_its_client(self, server: IdentityServer) -> None:
+    def test_a_refresh_token_of_another_client_is_refused(self, server: IdentityServer) -> None:
         token = server.tokens()["refresh_token"]
         assert server.refresh(token, client="harbour-portal").get_json()["error"] == "invalid_grant"
 
-    def test_a_refreshed_token_tells_when_the_password_was_given(self, server: IdentityServer) -> None:
+    def test_a_refreshed_token_keeps_its_auth_time(self, server: IdentityServer) -> None:
         signed_in = int(server.clock.moment.timestamp())
         first = server.tokens()
         server.clock.advance(minutes=7)
@@ -207,7 +207,7 @@ class TestRefreshing:
         for token in (first["access_token"], renewed["access_token"]):
             assert server.read(token).claims["auth_time"] == signed_in
 
-    def test_a_code_of_an_older_sign_in_tells_when_that_was(self, server: IdentityServer) -> None:
+    def test_a_code_of_an_older_sign_in_keeps_its_auth_time(self, server: IdentityServer) -> None:
         browser = server.browser()
         signed_in = int(server.clock.moment.timestamp())
         server.tokens(browser=browser)
@@ -216,7 +216,7 @@ class TestRefreshing:
         second = server.exchange(code).get_json()["access_token"]
         assert server.read(second).claims["auth_time"] == signed_in
 
-    def test_somebody_who_left_gets_nothing_more(self, server: IdentityServer) -> None:
+    def test_a_disabled_account_gets_no_more_tokens(self, server: IdentityServer) -> None:
         token = server.tokens()["refresh_token"]
         with server.engine.begin() as connection:
             connection.exec_driver_sql("UPDATE people SET is_active = false WHERE username = 'amelia'")
@@ -226,7 +226,7 @@ class TestRefreshing:
 
 
 class TestClientCredentials:
-    def test_a_server_gets_a_token_by_the_documented_form(self, server: IdentityServer) -> None:
+    def test_a_service_client_gets_a_token_by_client_credentials(self, server: IdentityServer) -> None:
         answer = server.token(
             None,
             grant_type="client_credentials",
@@ -242,7 +242,7 @@ class TestClientCredentials:
         assert not {"tenantid", "role", "sid"} & set(claims)
         assert is_good(server, answer.get_json()["access_token"])
 
-    def test_its_scope_defaults_to_the_api(self, server: IdentityServer) -> None:
+    def test_a_service_clients_scope_defaults_to_the_api(self, server: IdentityServer) -> None:
         answer = server.token("riverside-service", grant_type="client_credentials")
         assert answer.get_json()["scope"] == "ClientelePortal"
 
@@ -260,7 +260,7 @@ class TestClientCredentials:
             ("riverside-service", {"scope": "a\x00b"}, "invalid_request"),
         ],
     )
-    def test_what_it_may_not_have_it_does_not_get(
+    def test_a_service_client_is_refused_other_scopes_and_grants(
         self, server: IdentityServer, client: str, form: dict[str, Any], error: str
     ) -> None:
         answer = server.token(client, **{"grant_type": "client_credentials", **form})
@@ -288,7 +288,7 @@ class TestClientCredentials:
         assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
         assert answer.headers["WWW-Authenticate"].startswith("Basic")
 
-    def test_a_strange_host_header_changes_nothing(self, server: IdentityServer) -> None:
+    def test_a_foreign_host_header_does_not_change_the_issuer(self, server: IdentityServer) -> None:
         answer = server.app.test_client().post(
             "/connect/token",
             data={"grant_type": "client_credentials"},
@@ -299,7 +299,7 @@ class TestClientCredentials:
 
 
 class TestRevocation:
-    def test_a_revoked_access_token_is_good_no_more(self, server: IdentityServer) -> None:
+    def test_a_revoked_access_token_is_invalid(self, server: IdentityServer) -> None:
         tokens = server.tokens()
         for _ in range(2):
             assert server.post("/connect/revocation", token=tokens["access_token"]).status_code == 200
@@ -307,25 +307,25 @@ class TestRevocation:
         assert server.userinfo(tokens["access_token"]).status_code == 401
         assert server.refresh(tokens["refresh_token"]).status_code == 200
 
-    def test_a_revoked_refresh_token_takes_its_family_along(self, server: IdentityServer) -> None:
+    def test_revoking_a_refresh_token_revokes_its_family(self, server: IdentityServer) -> None:
         tokens = server.tokens()
         server.post("/connect/revocation", token=tokens["refresh_token"], token_type_hint="whatever")
         assert server.refresh(tokens["refresh_token"]).status_code == 400
         assert not is_good(server, tokens["access_token"])
 
-    def test_a_server_can_revoke_its_own_token(self, server: IdentityServer) -> None:
+    def test_a_service_client_can_revoke_its_own_token(self, server: IdentityServer) -> None:
         token = server.token("riverside-service", grant_type="client_credentials").get_json()["access_token"]
         server.post("/connect/revocation", "riverside-service", token=token)
         assert not is_good(server, token)
 
-    def test_nobody_revokes_anothers(self, server: IdentityServer) -> None:
+    def test_a_client_cannot_revoke_another_clients_token(self, server: IdentityServer) -> None:
         tokens = server.tokens()
         for token in (tokens["access_token"], tokens["refresh_token"]):
             assert server.post("/connect/revocation", "harbour-portal", token=token).status_code == 400
         assert server.post("/connect/revocation", None, token=tokens["access_token"]).status_code == 401
         assert is_good(server, tokens["access_token"])
 
-    def test_an_unknown_token_is_no_error(self, server: IdentityServer) -> None:
+    def test_revoking_an_unknown_token_succeeds(self, server: IdentityServer) -> None:
         assert server.post("/connect/revocation", token="nonsense").status_code == 200
         assert server.post("/connect/revocation").get_json()["error"] == "invalid_request"
 
@@ -334,7 +334,7 @@ class TestIntrospection:
     def ask(self, server: IdentityServer, token: str, client: str | None = "riverside-service") -> Any:
         return server.post("/connect/introspect", client, token=token)
 
-    def test_a_server_learns_whether_a_token_is_good(self, server: IdentityServer) -> None:
+    def test_a_service_client_can_introspect_a_token(self, server: IdentityServer) -> None:
         tokens = server.tokens("amelia")
         answer = self.ask(server, tokens["access_token"]).get_json()
         assert answer["active"] is True
@@ -349,7 +349,9 @@ class TestIntrospection:
         server.clock.advance(hours=1)
         assert self.ask(server, token).get_json() == {"active": False}
 
-    def test_only_servers_of_the_same_clinic_learn_anything(self, server: IdentityServer) -> None:
+    def test_introspection_is_only_for_service_clients_of_the_same_clinic(
+        self, server: IdentityServer
+    ) -> None:
         token = server.tokens("amelia")["access_token"]
         for client in ("riverside-portal", "harbour-service"):
             assert self.ask(server, token, client).get_json() == {"active": False}
@@ -361,14 +363,14 @@ class TestForgedTokens:
     def claims(self, server: IdentityServer) -> dict[str, Any]:
         return dict(server.read(server.tokens()["access_token"]).claims)
 
-    def test_a_token_ends_after_ten_minutes(self, server: IdentityServer) -> None:
+    def test_an_access_token_expires_after_ten_minutes(self, server: IdentityServer) -> None:
         token = server.tokens()["access_token"]
         server.clock.advance(minutes=9, seconds=59)
         assert is_good(server, token)
         server.clock.advance(seconds=1)
         assert not is_good(server, token)
 
-    def test_other_keys_and_algorithms_are_refused(self, server: IdentityServer) -> None:
+    def test_tokens_with_other_keys_or_algorithms_are_refused(self, server: IdentityServer) -> None:
         claims = self.claims(server)
         published = server.app.test_client().get("/.well-known/jwks").get_json()["keys"][0]
         kid = published["kid"]
@@ -399,7 +401,7 @@ class TestForgedTokens:
             ({"typ": "at+jwt"}, {"grant": "another"}),
         ],
     )
-    def test_tokens_of_ours_for_other_ends_are_refused(
+    def test_our_own_tokens_of_other_types_are_refused(
         self, server: IdentityServer, header: dict[str, str], changes: dict[str, str]
     ) -> None:
         claims = self.claims(server)
@@ -414,14 +416,14 @@ class TestForgedTokens:
         assert not is_good(server, server.tokens()["id_token"])
 
 
-def test_nothing_but_forms_is_taken(server: IdentityServer) -> None:
+def test_the_token_endpoint_accepts_only_forms(server: IdentityServer) -> None:
     client = server.app.test_client()
     assert client.get("/connect/token").status_code == 405
     assert client.post("/connect/token", json={"grant_type": "client_credentials"}).status_code == 400
     assert client.post("/connect/token", data={"x": "y" * 200_000}).status_code == 413
 
 
-def test_the_password_grant_does_not_exist(server: IdentityServer) -> None:
+def test_the_password_grant_is_unsupported(server: IdentityServer) -> None:
     answer = server.token(grant_type="password", username="amelia", password=PASSWORD)
     assert answer.get_json()["error"] == "unsupported_grant_type"
 

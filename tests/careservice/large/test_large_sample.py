@@ -56,7 +56,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
     running.stop()
 
 
-def test_it_is_made_in_two_minutes_and_only_the_sample_people_sign_in(large: Large) -> None:
+def test_the_large_sample_is_created_in_two_minutes_and_only_sample_people_can_sign_in(large: Large) -> None:
     assert large.seconds < 120
     engine = database.connect(large.url)
     with database.new_session(engine) as session:

@@ -33,7 +33,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     made.dispose()
 
 
-def test_the_migrations_make_what_the_models_say(engine: Engine) -> None:
+def test_the_migrations_create_the_schema_of_the_models(engine: Engine) -> None:
     migrations.upgrade(engine)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_server_default": True})
@@ -52,7 +52,7 @@ def test_a_second_start_changes_nothing(engine: Engine) -> None:
         assert connection.scalar(text("SELECT count(*) FROM alembic_version")) == 1
 
 
-def test_tables_of_another_origin_are_left_alone(engine: Engine) -> None:
+def test_foreign_tables_are_left_alone(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE tenants (id INTEGER)"))
     with pytest.raises(migrations.OlderDatabase):
@@ -161,7 +161,7 @@ OF_BEFORE = (
 )
 
 
-def test_people_files_and_sign_ins_of_before_are_kept_and_taken_for_the_careful_case(engine: Engine) -> None:
+def test_older_people_files_and_sign_ins_are_kept_with_the_safe_default(engine: Engine) -> None:
     to_version(engine, "v0001")
     with engine.begin() as connection:
         for statement in OF_BEFORE:

@@ -45,7 +45,7 @@ def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
-def test_it_is_a_valid_document(document: Json) -> None:
+def test_the_document_is_valid_openapi(document: Json) -> None:
     assert document["openapi"] == "3.1.0"
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
@@ -54,7 +54,7 @@ def test_it_is_a_valid_document(document: Json) -> None:
     assert named <= set(schemas)
 
 
-def test_every_route_is_in_it_and_nothing_else(document: Json, tmp_path: Path) -> None:
+def test_the_document_lists_every_route_and_nothing_else(document: Json, tmp_path: Path) -> None:
     app = create_app(Settings(database_url=f"sqlite:///{tmp_path}/unused.db", issuer="http://127.0.0.1:1"))
     routes = {
         (method, ITEM.sub("{}", rule.rule))
@@ -67,7 +67,7 @@ def test_every_route_is_in_it_and_nothing_else(document: Json, tmp_path: Path) -
     assert len(told) == 32
 
 
-def test_documented_codes_are_the_specifications(document: Json) -> None:
+def test_status_codes_are_those_of_the_specification(document: Json) -> None:
     for method, path, operation in operations(document):
         codes = set(operation["responses"])
         documented = {code for code, answer in operation["responses"].items() if "x-assumed" not in answer}
@@ -90,7 +90,7 @@ def test_documented_codes_are_the_specifications(document: Json) -> None:
             assert documented == G1
 
 
-def test_what_was_assumed_is_marked(document: Json) -> None:
+def test_assumptions_are_marked(document: Json) -> None:
     assert all(schema["x-assumed"] for schema in document["components"]["schemas"].values())
     for _, _, operation in operations(document):
         assert operation.get("requestBody", {"x-assumed": True})["x-assumed"] is True
@@ -98,7 +98,7 @@ def test_what_was_assumed_is_marked(document: Json) -> None:
             assert parameter.get("x-assumed") or parameter["schema"]["x-assumed"]
 
 
-def test_every_rule_is_told_where_it_refuses(document: Json) -> None:
+def test_every_rule_is_documented_at_its_operations(document: Json) -> None:
     told = {
         operation["operationId"]: set(
             re.findall(r"`ClientelePortal:(\w+)`", str(operation["responses"]["403"]))
@@ -112,7 +112,7 @@ def test_every_rule_is_told_where_it_refuses(document: Json) -> None:
     assert {"FormMissing", "WishDiffers", "OnHold", "SecondPersonMissing"} <= told["update_embryo"]
 
 
-def test_what_forms_say_of_embryos_is_told(document: Json) -> None:
+def test_embryo_members_of_consent_forms_are_documented(document: Json) -> None:
     schemas = document["components"]["schemas"]
     assert {"embryoStorageIds", "disposition"} <= schemas["NewForm"]["properties"].keys()
     answered = schemas["ConsentFormRecord"]
@@ -121,7 +121,7 @@ def test_what_forms_say_of_embryos_is_told(document: Json) -> None:
     assert "physicianId" in schemas["StampedCaseChange"]["required"]
 
 
-def test_instants_and_ids_say_so(document: Json) -> None:
+def test_instants_and_ids_have_their_formats(document: Json) -> None:
     schemas = document["components"]["schemas"]
 
     def form(name: str, member: str) -> str | None:
@@ -144,7 +144,7 @@ def test_instants_and_ids_say_so(document: Json) -> None:
         assert form(name, member) is None
 
 
-def test_the_idempotency_key_is_told_where_it_is_honoured_and_nowhere_else(
+def test_the_idempotency_key_is_documented_exactly_where_it_is_honoured(
     document: Json, tmp_path: Path
 ) -> None:
     told = {
@@ -163,7 +163,7 @@ def test_the_idempotency_key_is_told_where_it_is_honoured_and_nowhere_else(
         ]
 
 
-def test_headers_files_and_links_are_told(document: Json) -> None:
+def test_headers_files_and_links_are_documented(document: Json) -> None:
     for method, _, operation in operations(document):
         sent = {one["name"] for one in operation["parameters"] if one["in"] == "header"}
         if operation["security"] == [{"webhookSignature": []}]:
@@ -187,7 +187,7 @@ def test_headers_files_and_links_are_told(document: Json) -> None:
         assert set(link["parameters"]) == named
 
 
-def test_it_says_which_acts_ask_for_a_fresh_sign_in(document: Json) -> None:
+def test_acts_that_need_a_fresh_sign_in_are_documented(document: Json) -> None:
     asking = {
         operation["operationId"]
         for _, _, operation in operations(document)
@@ -202,7 +202,7 @@ def test_it_says_which_acts_ask_for_a_fresh_sign_in(document: Json) -> None:
         assert ("sign-in within the last 300 seconds" in words) == (operation["operationId"] in asking)
 
 
-def test_it_says_which_members_may_be_missing(document: Json) -> None:
+def test_members_that_may_be_missing_are_documented(document: Json) -> None:
     schemas = document["components"]["schemas"]
     missing = {
         name: set(schemas[name]["properties"]) - set(schemas[name]["required"])
@@ -245,7 +245,7 @@ class Checked:
         raise AssertionError(f"{method} {path} is not in the document")
 
 
-def test_every_answer_of_a_crawl_is_as_documented(api: Api, document: Json) -> None:
+def test_every_answer_matches_the_document(api: Api, document: Json) -> None:
     call = Checked(api, document)
     for who in ("nora", "victor", "elif", "colin", "ada", "amelia", "daniel", "grace", "maya", "omar"):
         for form in call(who, "GET", CONSENTS, MaxResultCount=1000)["items"]:

@@ -119,7 +119,7 @@ def _records(episode: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("who", ["nora", "amelia", *(["ada", "elif", "grace"] if FULL else [])])
-def test_no_request_gets_an_undocumented_answer(
+def test_no_generated_request_gets_an_undocumented_answer(
     api: Api, care_service: Any, tmp_path: Path, who: str
 ) -> None:
     (tmp_path / "schemathesis.toml").write_text(configuration(api, who))

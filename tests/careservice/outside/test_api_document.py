@@ -96,7 +96,7 @@ def test_spectral_finds_no_error(document: Path, tmp_path: Path) -> None:
     assert found_by_spectral(programs, wrong) == {*KNOWN, "path-params"}
 
 
-def test_types_for_typescript_are_made_and_compile(document: Path, tmp_path: Path) -> None:
+def test_generated_typescript_types_compile(document: Path, tmp_path: Path) -> None:
     programs = npm(tmp_path, *TYPES)
     made = run(programs / "openapi-typescript", str(document), "--output", "api.d.ts", cwd=tmp_path)
     assert made.returncode == 0, made.stdout + made.stderr

@@ -30,7 +30,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_openid_client_is_content(modules: Path, tmp_path: Path) -> None:
+def test_openid_client_completes_all_flows(modules: Path, tmp_path: Path) -> None:
     key = RSAKey.generate_key(2048, auto_kid=True)
     keys = tmp_path / "keys.json"
     keys.write_text(json.dumps(KeySet([key]).as_dict(private=False)))

@@ -540,11 +540,11 @@ def calls(care_service: TokenMaker) -> Iterator[Api]:
     api.close()
 
 
-def test_nobody_is_harmed_whatever_is_done_in_whatever_order(calls: Api, families: Families) -> None:
+def test_no_sequence_of_acts_breaks_a_rule(calls: Api, families: Families) -> None:
     run_state_machine_as_test(lambda: Rules(calls, families), settings=SETTINGS)  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_the_machine_gets_as_far_as_ends_and_holds(calls: Api, families: Families) -> None:
+def test_the_state_machine_reaches_ends_of_storage_and_holds(calls: Api, families: Families) -> None:
     """What the machine tries does succeed where it should, so that its silence says something."""
     machine = Rules(calls, families)
     machine.begin("daniel")
@@ -559,7 +559,7 @@ def test_the_machine_gets_as_far_as_ends_and_holds(calls: Api, families: Familie
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_one_thing_missing_is_enough(calls: Api, families: Families, flaw: str) -> None:
+def test_a_single_missing_requirement_stops_a_move(calls: Api, families: Families, flaw: str) -> None:
     """Each flaw at least once, whatever chance leaves out."""
     machine = Rules(calls, families)
     machine.begin("daniel")
@@ -569,7 +569,7 @@ def test_one_thing_missing_is_enough(calls: Api, families: Families, flaw: str) 
 
 
 @pytest.mark.parametrize("who", ["elif", "victor", "nora", "ada"])
-def test_staff_never_undo_what_the_patient_decided(calls: Api, families: Families, who: str) -> None:
+def test_staff_cannot_undo_a_patients_decision(calls: Api, families: Families, who: str) -> None:
     machine = Rules(calls, families)
     machine.begin("daniel")
     machine.agree("Disposition", "Discard", 0, "", "Witness")
@@ -579,7 +579,7 @@ def test_staff_never_undo_what_the_patient_decided(calls: Api, families: Familie
 
 @pytest.mark.parametrize("kind", ["Storage", " storageRenewal", "Disposition"])
 @pytest.mark.parametrize("status", ["Thawed", "Reserved", "Stored"])
-def test_a_withdrawal_stops_what_another_form_allows(
+def test_a_withdrawal_stops_moves_that_another_form_allows(
     calls: Api, families: Families, kind: str, status: str
 ) -> None:
     machine = Rules(calls, families)
@@ -595,7 +595,7 @@ def test_a_withdrawal_stops_what_another_form_allows(
 @pytest.mark.parametrize("account", ["free", "grace", "nora"])
 @pytest.mark.parametrize("binder", ["ada", "nora"])
 @pytest.mark.parametrize("editor", ["ada", "nora"])
-def test_a_record_is_bound_by_two_people_and_once(
+def test_binding_a_record_takes_two_people_and_happens_once(
     calls: Api, families: Families, editor: str, binder: str, account: str
 ) -> None:
     machine = Rules(calls, families)
@@ -610,7 +610,7 @@ def test_a_record_is_bound_by_two_people_and_once(
 
 
 @pytest.mark.parametrize("who", ["amelia", "nora"])
-def test_who_ends_sharing_ends_it_at_once(calls: Api, families: Families, who: str) -> None:
+def test_ending_sharing_takes_effect_at_once(calls: Api, families: Families, who: str) -> None:
     machine = Rules(calls, families)
     machine.begin("daniel")
     machine.nobody_reads_what_is_kept_from_them()
@@ -619,7 +619,7 @@ def test_who_ends_sharing_ends_it_at_once(calls: Api, families: Families, who: s
 
 
 @pytest.mark.parametrize("kind", ["Disposition", "Storage", "Treatment", "Dispositon"])
-def test_the_machine_sees_forgery(calls: Api, families: Families, kind: str) -> None:
+def test_the_state_machine_detects_a_forged_signature(calls: Api, families: Families, kind: str) -> None:
     """A form that a clinician alone brought to Signed, past the rules, doesn't get by its invariant."""
     machine = Rules(calls, families)
     machine.begin("daniel")

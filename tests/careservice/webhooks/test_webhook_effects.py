@@ -20,7 +20,7 @@ def reply_address(key: str) -> str:
     return f"reply+{sample_id('conversation', key)[:8]}@riverside.example"
 
 
-def test_a_text_message_joins_its_senders_newest_conversation(hooks: Any) -> None:
+def test_a_text_message_is_added_to_its_senders_newest_conversation(hooks: Any) -> None:
     newest = hooks.conversations("amelia")[0]
     unread = hooks.conversations("nora")
     before = len(hooks.notifications("nora", "MessageReceived"))
@@ -44,7 +44,7 @@ def test_a_text_message_joins_its_senders_newest_conversation(hooks: Any) -> Non
     ]
 
 
-def test_a_number_written_as_at_home_is_its_owners(hooks: Any) -> None:
+def test_a_number_in_national_format_matches_its_owner(hooks: Any) -> None:
     episode = hooks.api.get("grace", f"/api/patient-portal/episodes/{GRACE_EPISODE}")
     record = {**episode["patient"], "phoneNumber": "07700 900188"}
     assert hooks.api("grace", "PUT", f"/api/care/patients/{record['id']}", record).status_code == 200
@@ -53,7 +53,7 @@ def test_a_number_written_as_at_home_is_its_owners(hooks: Any) -> None:
         assert hooks.message("grace", answer["id"])["senderId"] == sample_id("person", "grace")
 
 
-def test_a_message_from_outside_is_read_with_its_notification(hooks: Any) -> None:
+def test_reading_the_notification_marks_an_inbound_message_as_read(hooks: Any) -> None:
     answer = hooks.sms(Body="Unread until opened").json()
     assert hooks.message("nora", answer["id"])["readAt"] is None
     notice = hooks.notifications("nora", "MessageReceived")[0]
@@ -69,7 +69,7 @@ def test_an_archived_conversation_comes_back_with_a_new_message(hooks: Any) -> N
     assert found[0]["id"] == newest["id"]
 
 
-def test_an_unknown_number_makes_an_enquiry(hooks: Any) -> None:
+def test_a_text_from_an_unknown_number_creates_an_enquiry(hooks: Any) -> None:
     number = "+447700900633"
     first = hooks.sms(From=number, Body="Do you freeze eggs?").json()
     thread = hooks.conversation_of("colin", first["id"])
@@ -92,19 +92,19 @@ def test_an_unknown_number_makes_an_enquiry(hooks: Any) -> None:
     assert third["accepted"] is True
 
 
-def test_pictures_that_were_not_received_are_told_of(hooks: Any) -> None:
+def test_pictures_that_were_not_received_are_mentioned_in_the_message(hooks: Any) -> None:
     answer = hooks.sms(Body="", NumMedia="2").json()
     assert hooks.message("amelia", answer["id"])["body"] == "[Pictures not received: 2]"
 
 
-def test_an_address_of_no_clinic_has_no_effect(hooks: Any) -> None:
+def test_a_message_to_no_clinics_address_has_no_effect(hooks: Any) -> None:
     nothing = {"accepted": False, "id": None}
     assert hooks.sms(To="+15550100").json() == nothing
     assert hooks.email(to="someone@nowhere.example").json() == nothing
     assert hooks.payment(payment(account="acct_nobody")).json() == nothing
 
 
-def test_a_clinic_gets_only_what_is_addressed_to_it(hooks: Any) -> None:
+def test_a_clinic_gets_only_messages_addressed_to_it(hooks: Any) -> None:
     answer = hooks.sms(From="+447700900182", To="+447700900322", Body="To the other clinic").json()
     assert hooks.conversation_of("omar", answer["id"])["prospectId"]
     assert all(
@@ -114,7 +114,7 @@ def test_a_clinic_gets_only_what_is_addressed_to_it(hooks: Any) -> None:
     )
 
 
-def test_an_email_to_a_reply_address_joins_that_conversation(hooks: Any) -> None:
+def test_an_email_to_a_reply_address_is_added_to_its_conversation(hooks: Any) -> None:
     wanted = sample_id("conversation", "amelia-injection")
     answer = hooks.email(to=f"Clinic <{reply_address('amelia-injection').upper()}>").json()
     assert hooks.conversation_of("nora", answer["id"])["id"] == wanted
@@ -128,7 +128,7 @@ def test_an_email_to_a_reply_address_joins_that_conversation(hooks: Any) -> None
     assert hooks.conversation_of("nora", stranger["id"])["id"] == wanted
 
 
-def test_an_email_joins_the_conversation_that_it_answers(hooks: Any) -> None:
+def test_an_email_is_added_to_the_conversation_it_replies_to(hooks: Any) -> None:
     threads = hooks.conversations("amelia")
     oldest = threads[-1]
     message_id = oldest["messages"][0]["id"]
@@ -141,7 +141,7 @@ def test_an_email_joins_the_conversation_that_it_answers(hooks: Any) -> None:
     assert hooks.conversation_of("grace", foreign["id"])["id"] != oldest["id"]
 
 
-def test_an_email_answers_an_earlier_one_by_its_message_id(hooks: Any) -> None:
+def test_an_email_is_matched_by_the_message_id_it_replies_to(hooks: Any) -> None:
     outer, sender = f"{new_id()}@mail.example", {"from": f"New Person <{new_id()}@mail.example>"}
     first = hooks.email(headers=f"Message-ID: <{outer}>", subject="IVF", **sender).json()
     thread = hooks.conversation_of("colin", first["id"])
@@ -153,7 +153,7 @@ def test_an_email_answers_an_earlier_one_by_its_message_id(hooks: Any) -> None:
     assert hooks.conversation_of("colin", third["id"])["id"] == thread["id"]
 
 
-def test_html_is_kept_as_its_words_alone(hooks: Any) -> None:
+def test_html_is_reduced_to_its_text(hooks: Any) -> None:
     html = (
         "<html><head><title>no</title><style>p{}</style></head><body><p>Dear&nbsp;clinic &lt;3</p>"
         "<script>alert(1)</script><div onclick='x()'>2 &amp; 3<br>4</div><svg><text>no</text></svg>"
@@ -229,7 +229,7 @@ def test_a_payment_for_storage_extends_it_once(hooks: Any) -> None:
     assert expiries(hooks) == after
 
 
-def test_a_payment_that_failed_is_told_and_may_succeed_later(hooks: Any) -> None:
+def test_a_failed_payment_is_reported_and_may_succeed_later(hooks: Any) -> None:
     before, payment_id = expiries(hooks), f"pay_{new_id()}"
     told = len(hooks.notifications("grace", "PaymentFailed"))
     assert hooks.payment(payment(type="payment.failed", payment_id=payment_id)).json()["accepted"] is True
@@ -239,7 +239,7 @@ def test_a_payment_that_failed_is_told_and_may_succeed_later(hooks: Any) -> None
     assert expiries(hooks) != before
 
 
-def test_another_clinics_embryos_are_not_paid_for(hooks: Any) -> None:
+def test_a_payment_for_another_clinics_embryo_has_no_effect(hooks: Any) -> None:
     before = expiries(hooks)
     assert hooks.payment(payment(account="acct_harbour")).status_code == 200
     assert expiries(hooks) == before
@@ -254,7 +254,7 @@ def test_an_unknown_kind_of_event_has_no_effect(hooks: Any, body: dict[str, Any]
 
 
 @pytest.mark.parametrize("months", ["0", "-1", "1.5", "121", "x", "²"])
-def test_months_that_make_no_sense_are_400_and_change_nothing(hooks: Any, months: str) -> None:
+def test_an_invalid_number_of_months_is_400_and_changes_nothing(hooks: Any, months: str) -> None:
     before = expiries(hooks)
     event = payment(metadata={"months": months})
     assert hooks.payment(event).status_code == 400
@@ -272,7 +272,7 @@ def test_the_send_command_posts_signed_samples(
     assert first.startswith('200 {"accepted":true')
 
 
-def test_the_send_command_says_what_went_wrong(hooks: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_send_command_reports_failures(hooks: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert send(["--to", hooks.base_url, "--secret", "whsec_" + "A" * 43, "sms"]) == 1
     assert capsys.readouterr().out == "401\n"
     assert send(["--to", hooks.base_url, "--secret", "short", "sms"]) == 2

@@ -37,7 +37,7 @@ FORM = "application/x-www-form-urlencoded"
         ("none", "none", "", False),
     ],
 )  # fmt: skip
-def test_spf_and_dkim_count_where_they_are_of_the_senders_domain(
+def test_spf_and_dkim_count_only_for_the_senders_domain(
     spf: str, dkim: str, envelope: str, verified: bool
 ) -> None:
     assert is_verified(AMELIA, of_parse_service({"SPF": spf, "dkim": dkim}, envelope)) is verified
@@ -57,12 +57,12 @@ def test_spf_and_dkim_count_where_they_are_of_the_senders_domain(
         ("", False),
     ],
 )
-def test_the_clinics_own_mail_server_is_believed_and_no_other(header: str, verified: bool) -> None:
+def test_only_the_clinics_own_mail_server_is_trusted(header: str, verified: bool) -> None:
     assert is_verified(AMELIA, of_headers([header], RECEIVER)) is verified
     assert is_verified(AMELIA, of_headers([header], "")) is False
 
 
-def test_a_forged_mail_is_nobodys_and_starts_an_enquiry(hooks: Any) -> None:
+def test_a_forged_email_matches_nobody_and_creates_an_enquiry(hooks: Any) -> None:
     answer = hooks.email(SPF="fail", text="Please discard them").json()
     thread = hooks.conversation_of("nora", answer["id"])
     message = hooks.message("nora", answer["id"])
@@ -71,7 +71,7 @@ def test_a_forged_mail_is_nobodys_and_starts_an_enquiry(hooks: Any) -> None:
     assert all(one["id"] != thread["id"] for one in hooks.conversations("amelia"))
 
 
-def test_a_forged_answer_joins_by_reply_address_alone_and_is_marked(hooks: Any) -> None:
+def test_a_forged_reply_is_matched_only_by_reply_address_and_marked(hooks: Any) -> None:
     wanted = sample_id("conversation", "amelia-injection")
     answer = hooks.email(to=reply_address("amelia-injection"), SPF="fail").json()
     assert hooks.conversation_of("nora", answer["id"])["id"] == wanted
@@ -82,7 +82,7 @@ def test_a_forged_answer_joins_by_reply_address_alone_and_is_marked(hooks: Any) 
     assert hooks.conversation_of("nora", answer["id"])["prospectId"]
 
 
-def test_a_verified_mail_and_a_text_say_so_or_nothing(hooks: Any) -> None:
+def test_a_verified_email_is_marked_verified_and_a_text_has_no_mark(hooks: Any) -> None:
     mail = hooks.email(
         SPF="", headers=f"Authentication-Results: {RECEIVER}; dmarc=pass header.from=riverside.example"
     )
@@ -90,7 +90,7 @@ def test_a_verified_mail_and_a_text_say_so_or_nothing(hooks: Any) -> None:
     assert hooks.message("amelia", hooks.sms().json()["id"])["senderVerified"] is None
 
 
-def test_a_mail_is_read_in_the_charsets_that_it_names(hooks: Any) -> None:
+def test_an_email_is_decoded_in_its_declared_charsets(hooks: Any) -> None:
     body, kind = multipart({"to": "hello@riverside.example", "from": AMELIA, "text": "TEXT", "subject": "SUBJECT",
                             "SPF": "pass", "envelope": f'{{"to": [], "from": "{AMELIA}"}}',
                             "charsets": '{"to": "UTF-8", "text": "windows-1251", "subject": "iso-8859-1"}'}, [])  # fmt: skip
@@ -102,22 +102,22 @@ def test_a_mail_is_read_in_the_charsets_that_it_names(hooks: Any) -> None:
 @pytest.mark.parametrize(
     ("charset", "status"), [('"no-such"', 200), ('"rot13"', 200), ('"idna"', 200), ("[1]", 200)]
 )
-def test_a_charset_that_nobody_knows_keeps_no_mail_away(hooks: Any, charset: str, status: int) -> None:
+def test_an_email_with_an_unknown_charset_is_accepted(hooks: Any, charset: str, status: int) -> None:
     assert hooks.email(charsets=f'{{"text": {charset}}}', text="Grüße").status_code == status
 
 
-def test_charsets_that_cannot_be_read_are_400(hooks: Any) -> None:
+def test_an_unreadable_charsets_field_is_400(hooks: Any) -> None:
     assert hooks.email(charsets="{").status_code == 400
 
 
-def test_a_text_told_again_under_another_id_is_one_message(hooks: Any) -> None:
+def test_a_text_delivered_again_under_another_id_is_one_message(hooks: Any) -> None:
     sid = f"SM{new_id()}"
     first, again = hooks.sms(MessageSid=sid, Body="Once"), hooks.sms(MessageSid=sid, Body="Once")
     assert first.json()["accepted"] is True
     assert again.json() == {"accepted": False, "id": None}
 
 
-def test_a_mail_told_again_under_another_id_is_one_message(hooks: Any) -> None:
+def test_an_email_delivered_again_under_another_id_is_one_message(hooks: Any) -> None:
     headers = f"Message-ID: <{new_id()}@mail.example>"
     forged = hooks.email(headers=headers, SPF="fail").json()
     first, again = hooks.email(headers=headers).json(), hooks.email(headers=headers).json()
@@ -126,14 +126,14 @@ def test_a_mail_told_again_under_another_id_is_one_message(hooks: Any) -> None:
 
 
 @pytest.mark.parametrize("path", SECRETS_OF)
-def test_the_secret_of_one_address_opens_no_other(hooks: Any, path: str) -> None:
+def test_an_endpoints_secret_is_refused_at_another_endpoint(hooks: Any, path: str) -> None:
     body, kind = urlencode({"MessageSid": "x", "From": "+1", "To": "+1", "Body": ""}).encode(), FORM
     for other, both in SECRETS_OF.items():
         answers = {hooks.post(path, body, kind, secret=secret).status_code for secret in both}
         assert (answers == {401}) is (other != path)
 
 
-def test_one_id_at_two_addresses_is_two_calls(hooks: Any) -> None:
+def test_one_id_at_two_endpoints_counts_as_two_calls(hooks: Any) -> None:
     webhook_id = f"msg_{new_id()}"
     text = hooks.sms(webhook_id=webhook_id).json()
     paid = hooks.payment(payment(), webhook_id=webhook_id).json()
@@ -157,7 +157,7 @@ def twilio(hooks: Any, token: str = TWILIO_TOKEN, query: str = "", **fields: str
     return requests.post(url, data=urlencode(form), headers=headers, timeout=10)
 
 
-def test_twilios_own_signature_is_known(hooks: Any) -> None:
+def test_twilios_own_signature_is_accepted(hooks: Any) -> None:
     sid = f"SM{new_id()}"
     before = len(hooks.notifications("nora", "MessageReceived"))
     answers = [
@@ -171,7 +171,7 @@ def test_twilios_own_signature_is_known(hooks: Any) -> None:
     assert len(hooks.notifications("nora", "MessageReceived")) == before + 1
 
 
-def test_twilios_published_example_is_signed_as_published() -> None:
+def test_twilios_published_example_has_its_published_signature() -> None:
     from werkzeug.datastructures import MultiDict
 
     from portal.careservice.webhooks.signature import is_signed_by_twilio
@@ -185,7 +185,7 @@ def test_twilios_published_example_is_signed_as_published() -> None:
     assert not is_signed_by_twilio("12345", url, form, "L/OH5YylLD5NRKLltdqwSvS0BnV=")
 
 
-def test_twilio_brings_a_clinic_only_what_its_own_token_signed(hooks: Any) -> None:
+def test_a_twilio_signature_counts_only_for_the_clinic_of_its_token(hooks: Any) -> None:
     assert twilio(hooks, "another token").status_code == 401
     before = len(hooks.conversations("omar"))
     assert twilio(hooks, To="+447700900322").status_code == 200
@@ -201,7 +201,7 @@ def test_twilio_brings_a_clinic_only_what_its_own_token_signed(hooks: Any) -> No
         ({"CARE_TWILIO_AUTH_TOKENS": "riverside"}, "TENANT=TOKEN"),
     ],
 )
-def test_settings_that_cannot_be_used_are_said_at_start(
+def test_invalid_settings_are_reported_at_start(
     tmp_path: Path, variables: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.careservice.__main__ import main

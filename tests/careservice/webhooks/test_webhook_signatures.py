@@ -66,7 +66,7 @@ def test_without_a_good_signature_the_answer_is_401(hooks: Any, path: str, chang
     assert (signed.status_code, signed.content) == (401, b"")
 
 
-def test_a_bearer_token_is_no_signature(hooks: Any) -> None:
+def test_a_bearer_token_does_not_replace_a_signature(hooks: Any) -> None:
     answer = requests.post(
         hooks.base_url + "/smsinbound",
         data=sms(),
@@ -76,7 +76,7 @@ def test_a_bearer_token_is_no_signature(hooks: Any) -> None:
     assert answer.status_code == 401
 
 
-def test_a_body_changed_on_its_way_is_refused(hooks: Any) -> None:
+def test_a_body_that_does_not_match_its_signature_is_refused(hooks: Any) -> None:
     signed = Webhook(NEW_SECRET).sign("msg_1", datetime.now(UTC), sms().decode())
     headers = {
         "webhook-id": "msg_1",
@@ -89,7 +89,7 @@ def test_a_body_changed_on_its_way_is_refused(hooks: Any) -> None:
     assert answer.status_code == 401
 
 
-def test_the_scheme_is_the_one_of_the_standard_package(hooks: Any) -> None:
+def test_signatures_match_the_standardwebhooks_package(hooks: Any) -> None:
     moment, body = datetime.now(UTC), sms()
     headers = {
         "webhook-id": f"msg_{new_id()}",
@@ -103,7 +103,7 @@ def test_the_scheme_is_the_one_of_the_standard_package(hooks: Any) -> None:
 
 
 @pytest.mark.parametrize(("ago", "status"), [(280, 200), (-280, 200), (330, 401), (-330, 401)])
-def test_a_call_is_good_for_five_minutes_either_way(hooks: Any, ago: float, status: int) -> None:
+def test_a_timestamp_may_be_off_by_five_minutes_either_way(hooks: Any, ago: float, status: int) -> None:
     assert hooks.post("/smsinbound", sms(), FORM, ago=ago).status_code == status
 
 
@@ -112,7 +112,7 @@ def test_a_call_is_good_for_five_minutes_either_way(hooks: Any, ago: float, stat
     [(OLD_SECRET, 200), (NEW_SECRET, 200), (new_secret(), 401)],
     ids=["older", "newer", "unknown"],
 )
-def test_each_secret_in_use_is_good(hooks: Any, secret: str, status: int) -> None:
+def test_each_current_secret_is_accepted(hooks: Any, secret: str, status: int) -> None:
     assert hooks.post("/smsinbound", sms(), FORM, secret=secret).status_code == status
 
 
@@ -150,7 +150,7 @@ def test_the_same_call_many_times_at_once_has_one_effect(hooks: Any) -> None:
         ("/emailinbound", 25 * 1024 * 1024 + 1),
     ],
 )
-def test_what_is_too_large_is_413(hooks: Any, path: str, size: int) -> None:
+def test_a_body_that_is_too_large_is_413(hooks: Any, path: str, size: int) -> None:
     address = urlsplit(hooks.base_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=20)
     connection.request("POST", path, b"x" * size, {"Content-Type": FORM})
@@ -188,7 +188,7 @@ def test_what_is_too_large_is_413(hooks: Any, path: str, size: int) -> None:
         ("/api/payment/webhook/payment-provider", FORM, b'{"id": "1", "type": "x"}'),
     ],
 )
-def test_what_is_malformed_is_400(hooks: Any, path: str, kind: str, body: bytes) -> None:
+def test_a_malformed_body_is_400(hooks: Any, path: str, kind: str, body: bytes) -> None:
     answer = hooks.post(path, body, kind)
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"]["validationErrors"]
