@@ -66,7 +66,7 @@ def found(disk: SmallDisk, checkpoints: Checkpoints) -> Finding:
     return finding
 
 
-def test_what_reading_leaves_is_room_for_the_acts_that_were_let_happen(audit: Audit, disk: SmallDisk) -> None:
+def test_accepted_acts_are_audited_after_reads_filled_the_disk(audit: Audit, disk: SmallDisk) -> None:
     audit.assure()
     use_up(audit, disk)
     acts = PROMISED // 1024 - 1
@@ -77,7 +77,7 @@ def test_what_reading_leaves_is_room_for_the_acts_that_were_let_happen(audit: Au
     assert events[-acts - 1 :] == [GAP, *["consent.sign"] * acts]
 
 
-def test_an_act_is_refused_before_it_happens_and_let_happen_when_there_is_room_again(
+def test_an_act_is_refused_before_it_is_sent_while_the_disk_is_full_and_accepted_afterwards(
     audit: Audit, disk: SmallDisk
 ) -> None:
     use_up(audit, disk)
@@ -95,7 +95,7 @@ def test_an_act_is_refused_before_it_happens_and_let_happen_when_there_is_room_a
     assert lines(disk)[-1]["audit"] == "consent.sign"
 
 
-def test_a_gap_says_how_many_lines_are_missing_and_since_when_and_is_no_tampering(
+def test_a_gap_records_how_many_lines_are_missing_since_when_and_does_not_count_as_tampering(
     audit: Audit, disk: SmallDisk, clock: Clock, checkpoints: Checkpoints
 ) -> None:
     use_up(audit, disk)
@@ -123,7 +123,7 @@ def test_a_gap_says_how_many_lines_are_missing_and_since_when_and_is_no_tamperin
     ],
     ids=["changed", "removed"],
 )
-def test_a_gap_that_was_changed_is_tampering(
+def test_a_changed_gap_counts_as_tampering(
     audit: Audit, disk: SmallDisk, checkpoints: Checkpoints, tamper: Callable[[str], str]
 ) -> None:
     use_up(audit, disk)
@@ -135,7 +135,7 @@ def test_a_gap_that_was_changed_is_tampering(
     assert found(disk, checkpoints).verdict is Verdict.BROKEN
 
 
-def test_what_is_lost_at_the_end_of_a_process_stands_in_its_checkpoint(
+def test_lines_lost_when_a_process_ends_are_counted_in_its_checkpoint(
     audit: Audit, disk: SmallDisk, checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_up(audit, disk)
@@ -150,7 +150,7 @@ def test_what_is_lost_at_the_end_of_a_process_stands_in_its_checkpoint(
     assert finding.verdict is Verdict.GAP and "; 1 lines up to" in finding.words
 
 
-def test_a_line_that_was_written_in_part_is_cut_off(
+def test_a_partly_written_line_is_truncated(
     audit: Audit, disk: SmallDisk, checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import os
@@ -190,7 +190,7 @@ def portal(service: CareService, disk: SmallDisk, redis: str) -> Iterator[Portal
     running.stop()
 
 
-def test_people_read_on_and_nothing_is_done_that_cannot_be_written_down(
+def test_reading_works_and_acts_are_refused_while_the_audit_disk_is_full(
     service: CareService, portal: PortalThread, disk: SmallDisk
 ) -> None:
     amelia = portal.sign_in("amelia")

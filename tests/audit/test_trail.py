@@ -69,7 +69,7 @@ def finished(stream: Stream) -> Stream:
 
 
 @pytest.mark.asvs("16.2.4")
-def test_each_line_names_its_chain_its_number_and_the_line_before(finished: Stream) -> None:
+def test_each_line_has_its_chain_its_number_and_the_hash_of_the_previous_line(finished: Stream) -> None:
     before = "begin"
     for number, line in enumerate(finished.lines(), 1):
         read = json.loads(line)
@@ -77,7 +77,7 @@ def test_each_line_names_its_chain_its_number_and_the_line_before(finished: Stre
         before = hashlib.sha256(line.encode()).hexdigest()
 
 
-def test_a_person_is_named_by_a_pseudonym_that_needs_the_key(finished: Stream, tmp_path: Path) -> None:
+def test_a_pseudonym_depends_on_the_secret_key(finished: Stream, tmp_path: Path) -> None:
     assert "amelia" not in finished.file().read_text()
     other = Audit(str(tmp_path), KEY[::-1], finished.clock, finished.checkpoints)
     assert finished.audit.pseudonym("amelia") == json.loads(finished.lines()[0])["actor"]
@@ -88,7 +88,7 @@ def test_a_person_is_named_by_a_pseudonym_that_needs_the_key(finished: Stream, t
     "text", ["a\nb", "a\r\nb", "\u2028", "\x85", '"}\n{"audit":"forged"}', "\x00", "\ud800"[:0]]
 )
 @pytest.mark.asvs("16.4.1")
-def test_no_text_in_a_field_begins_another_line(stream: Stream, text: str) -> None:
+def test_a_line_break_in_a_field_does_not_start_another_line(stream: Stream, text: str) -> None:
     stream.audit.record(text, text, tenant=text, request_id=text, actor=text, role=text, kind=text, id_=text)
     stream.record()
     stream.audit.close()
@@ -96,7 +96,7 @@ def test_no_text_in_a_field_begins_another_line(stream: Stream, text: str) -> No
     assert stream.found().verdict is Verdict.GOOD
 
 
-def test_what_was_written_is_good_and_anchored_whole(finished: Stream) -> None:
+def test_an_untouched_file_verifies_up_to_its_last_line(finished: Stream) -> None:
     found = finished.found()
     assert (found.verdict, found.where) == (Verdict.GOOD, str(finished.file()))
     assert "5 lines" in found.words
@@ -145,7 +145,7 @@ def added(lines: list[str]) -> list[str]:
     ],
 )
 @pytest.mark.asvs("16.4.2")
-def test_tampering_is_found_and_said_where(
+def test_tampering_is_reported_with_its_line(
     finished: Stream, tamper: Callable[[list[str]], list[str]], verdict: Verdict, said: str
 ) -> None:
     finished.write(tamper(finished.lines()))
@@ -155,7 +155,7 @@ def test_tampering_is_found_and_said_where(
 
 
 @pytest.mark.asvs("16.4.2")
-def test_a_deleted_file_is_missed_by_name(finished: Stream) -> None:
+def test_a_deleted_file_is_reported_by_name(finished: Stream) -> None:
     name = finished.file().stem
     finished.file().unlink()
     found = finished.found()
@@ -164,7 +164,7 @@ def test_a_deleted_file_is_missed_by_name(finished: Stream) -> None:
     assert str(finished.folder) in found.words
 
 
-def test_files_of_two_chains_are_told_apart(finished: Stream) -> None:
+def test_two_chains_are_verified_separately(finished: Stream) -> None:
     finished.record(2)
     finished.audit.close()
     one, other = sorted(finished.folder.glob("*.jsonl"))
@@ -176,7 +176,7 @@ def test_files_of_two_chains_are_told_apart(finished: Stream) -> None:
     assert verdicts == {Verdict.BROKEN, Verdict.MISSING}
 
 
-def test_what_is_newer_than_the_last_anchor_is_good(stream: Stream) -> None:
+def test_lines_after_the_last_checkpoint_verify(stream: Stream) -> None:
     stream.record(2)
     anchor_now(stream)
     stream.record(3)
@@ -184,7 +184,7 @@ def test_what_is_newer_than_the_last_anchor_is_good(stream: Stream) -> None:
     assert stream.found().verdict is Verdict.GOOD
 
 
-def test_a_chain_is_anchored_by_itself_soon_after_its_first_line(stream: Stream) -> None:
+def test_a_chain_is_checkpointed_soon_after_its_first_line(stream: Stream) -> None:
     put = threading.Event()
     stream.checkpoints.put, checkpoint = lambda one: (checkpoint(one), put.set()), stream.checkpoints.put  # type: ignore[method-assign]
     stream.record()
@@ -193,20 +193,20 @@ def test_a_chain_is_anchored_by_itself_soon_after_its_first_line(stream: Stream)
     assert (found.lines, found.chain) == (1, stream.file().stem)
 
 
-def test_a_chain_without_an_anchor_is_said_to_be_unvouched(finished: Stream) -> None:
+def test_a_chain_without_a_checkpoint_is_reported_as_unvouched(finished: Stream) -> None:
     (finding,) = verify([finished.folder], [])
     assert finding.verdict is Verdict.UNVOUCHED
     assert "lines may be missing at the end" in report([finding])
 
 
-def test_anchors_are_kept_as_long_as_asked(finished: Stream) -> None:
+def test_checkpoints_are_kept_for_the_configured_time(finished: Stream) -> None:
     finished.clock.now += 399 * 24 * 3600
     assert finished.found().verdict is Verdict.GOOD
     finished.clock.now += 2 * 24 * 3600
     assert finished.found().verdict is Verdict.UNVOUCHED
 
 
-def test_events_are_written_while_the_store_is_down_and_anchored_afterwards(
+def test_events_are_written_while_the_store_is_down_and_checkpointed_afterwards(
     finished: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -224,7 +224,7 @@ def test_events_are_written_while_the_store_is_down_and_anchored_afterwards(
     assert [one.lines for one in finished.checkpoints.all() if one.chain == newest.stem] == [3]
 
 
-def test_lines_of_many_processes_are_picked_out_of_a_mixed_log(
+def test_audit_lines_of_several_processes_are_verified_from_a_mixed_log(
     tmp_path: Path, store: Store, clock: Clock, capfd: pytest.CaptureFixture[str]
 ) -> None:
     one, other = (Stream(tmp_path, store, clock, target="stderr") for _ in range(2))
@@ -245,7 +245,7 @@ def test_lines_of_many_processes_are_picked_out_of_a_mixed_log(
     assert [finding.verdict for finding in found] == [Verdict.BROKEN, Verdict.BROKEN]
 
 
-def test_a_process_that_was_forked_begins_a_chain_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_process_begins_its_own_chain(tmp_path: Path) -> None:
     """Run apart, because the tests' own process has threads that a fork would leave behind."""
     script = f"""
 import os, time
@@ -284,7 +284,7 @@ def anchor_now(stream: Stream) -> None:
     stream.audit.checkpoint(chain)
 
 
-def test_redis_is_a_store_of_anchors_too(redis_server: RedisServer, clock: Clock) -> None:
+def test_two_portals_on_one_redis_share_checkpoints(redis_server: RedisServer, clock: Clock) -> None:
     """The parametrised `store` covers both; this holds that two portals on one Redis see each other's checkpoints."""
     redis_server.empty()
     one, other = (Checkpoints(open_store(redis_server.url, clock), clock) for _ in range(2))

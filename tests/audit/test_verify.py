@@ -42,7 +42,7 @@ def audit(portal: PortalProcess, *command: str, **environment: str) -> subproces
     )
 
 
-def test_the_records_of_a_portal_are_verified_while_it_runs_and_after_it(deployed: PortalProcess) -> None:
+def test_audit_files_verify_while_the_portal_runs_and_after_it_stopped(deployed: PortalProcess) -> None:
     visitor = Visitor(deployed.origin(), PASSWORD)
     visitor.sign_in("amelia")
     visitor.get("/consents")
@@ -84,7 +84,7 @@ def test_the_records_of_a_portal_are_verified_while_it_runs_and_after_it(deploye
     assert archived.returncode == 0, archived.stdout
 
 
-def test_what_can_not_be_read_is_no_verdict(deployed: PortalProcess) -> None:
+def test_verifying_without_readable_files_or_valid_settings_exits_with_2(deployed: PortalProcess) -> None:
     for paths, environment, said in [
         ((), {"PORTAL_AUDIT": "stderr"}, "name the files"),
         ((Path("/nowhere/audit-x.jsonl"),), {}, "Nothing could be verified"),

@@ -31,7 +31,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     stand_in.stop()
 
 
-def test_the_asynchronous_yardstick_does_too(
+def test_the_asynchronous_baseline_makes_both_calls_and_shows_all_rows(
     upstream: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BENCH_UPSTREAM", f"http://127.0.0.1:{upstream}")
@@ -64,7 +64,7 @@ async def answer_of(app: Any, path: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", ["floor", "usual"])
-def test_a_yardstick_makes_both_calls_and_shows_all_rows(
+def test_a_baseline_makes_both_calls_and_shows_all_rows(
     upstream: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("BENCH_UPSTREAM", f"http://127.0.0.1:{upstream}")
@@ -88,7 +88,7 @@ def calls_of(upstream: int) -> dict[str, int]:
         return json.loads(connection.get("/calls").body)
 
 
-def test_the_bench_says_what_it_can_measure() -> None:
+def test_the_bench_describes_its_options() -> None:
     told = subprocess.run(
         [sys.executable, "-m", "tests.bench", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
     )

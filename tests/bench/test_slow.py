@@ -8,7 +8,7 @@ from tests.bench.servers import bench
 from tests.bench.slow import run
 
 
-def test_slow_clients_stop_nobody_elses_pages(tmp_path: Path) -> None:
+def test_slow_clients_do_not_delay_other_peoples_pages(tmp_path: Path) -> None:
     with bench(tmp_path) as made:
         told = run(made, half_heads=200, slow_bodies=20, readers=10, seconds=3, behind_nginx=False)
     assert told.wrong == []

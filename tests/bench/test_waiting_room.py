@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.bench.waiting_room import run
 
 
-def test_many_people_at_once_see_their_own_records_and_no_fault_of_the_portals_own(tmp_path: Path) -> None:
+def test_many_people_at_once_see_only_their_own_records_and_no_portal_error(tmp_path: Path) -> None:
     told = run(tmp_path, browsers=16, seconds=5, processes=2, think=0.4)
     assert not told.wrong
     assert set(told.statuses) <= {200, 204, 303, 501, 502, 503}

@@ -47,9 +47,7 @@ def fresh(chrome: Browser, signed_in: list[dict[str, object]]) -> Iterator[Page]
 
 
 @pytest.mark.parametrize(("made", "source"), static.SHEETS.items())
-def test_the_sheet_that_pages_load_has_the_rules_of_its_source(
-    chrome: Browser, made: str, source: str
-) -> None:
+def test_the_served_style_sheet_has_the_rules_of_its_sources(chrome: Browser, made: str, source: str) -> None:
     page = chrome.new_page()
     rules: list[list[str]] = [
         page.evaluate(
@@ -69,7 +67,7 @@ def told(received: list[Received]) -> str:
 
 
 @pytest.mark.parametrize("path", MAIN_PAGES, ids=["home", "episode", "consents", "messages", "notifications"])
-def test_a_first_visit_is_small_and_so_is_each_next_page(
+def test_a_first_visit_and_each_next_page_keep_to_their_byte_budgets(
     fresh: Page, stack: PortalProcess, path: str
 ) -> None:
     recorder = Recorder(fresh)
@@ -83,7 +81,7 @@ def test_a_first_visit_is_small_and_so_is_each_next_page(
     assert sum(one.size for one in again) <= NEXT_PAGE, told(again)
 
 
-def test_what_a_home_screen_needs_comes_after_the_page(fresh: Page, stack: PortalProcess) -> None:
+def test_the_web_app_manifest_is_loaded_after_the_page(fresh: Page, stack: PortalProcess) -> None:
     sent: list[str] = []
     fresh.on("request", lambda request: sent.append(request.url))
     fresh.goto(stack.origin())
@@ -94,7 +92,7 @@ def test_what_a_home_screen_needs_comes_after_the_page(fresh: Page, stack: Porta
     assert "Riverside Fertility" in manifest["data"]
 
 
-def test_a_part_of_a_page_is_smaller_still(fresh: Page, stack: PortalProcess) -> None:
+def test_a_page_fragment_keeps_to_its_byte_budget(fresh: Page, stack: PortalProcess) -> None:
     recorder = Recorder(fresh)
     recorder.during(lambda: fresh.goto(f"{stack.origin()}/episodes/{EPISODE}"))
     for tab in ("Timeline", "Medicines", "Documents"):

@@ -92,7 +92,9 @@ class Crawl:
 
 @pytest.mark.parametrize("names", [("amelia", "grace"), ("nora", "elif", "ada")], ids=["patients", "staff"])
 @pytest.mark.asvs("3.4.3", "14.2.3")
-def test_no_page_violates_the_policy(visit: SignIn, stack: PortalProcess, names: tuple[str, ...]) -> None:
+def test_no_page_violates_the_content_security_policy(
+    visit: SignIn, stack: PortalProcess, names: tuple[str, ...]
+) -> None:
     """`visit` also fails on whatever the console complains of. Each goes on where those before weren't led."""
     seen, swaps = set[str](), list[str]()
     for name in names:
@@ -107,7 +109,7 @@ def test_no_page_violates_the_policy(visit: SignIn, stack: PortalProcess, names:
 
 
 @pytest.mark.asvs("3.2.2", "3.4.3")
-def test_a_violation_would_be_seen(chrome: Browser, stack: PortalProcess) -> None:
+def test_a_policy_violation_is_reported_and_blocked(chrome: Browser, stack: PortalProcess) -> None:
     """What the crawl listens for does arrive, and what the policy forbids does not happen."""
     with chrome.new_context() as context:
         home = sign_in(context.new_page(), stack.origin(), "amelia")

@@ -110,7 +110,7 @@ def _look(looking: Looker, leaf: Leaf, number: int, faults: dict[str, list[str]]
             faults["large"] += [f"{leaf.name}: {fault}" for fault in looking.measure(640)]
 
 
-def test_axe_finds_nothing(seen: Seen) -> None:
+def test_no_page_has_an_axe_violation(seen: Seen) -> None:
     assert not seen.faults["axe"], "\n".join(seen.faults["axe"])
 
 
@@ -118,21 +118,21 @@ def test_at_320_pixels_nothing_scrolls_sideways_is_cut_or_overlaps(seen: Seen) -
     assert not seen.faults["320"], "\n".join(seen.faults["320"])
 
 
-def test_between_a_phone_and_a_desk_nothing_scrolls_sideways(seen: Seen) -> None:
+def test_no_page_scrolls_sideways_at_widths_between_phone_and_desktop(seen: Seen) -> None:
     assert not seen.faults["sideways"], "\n".join(seen.faults["sideways"])
 
 
-def test_letters_and_lines_set_wider_lose_nothing(seen: Seen) -> None:
+def test_no_content_is_lost_with_wider_text_spacing(seen: Seen) -> None:
     """WCAG 2.2, 1.4.12."""
     assert not seen.faults["spaced"], "\n".join(seen.faults["spaced"])
 
 
-def test_letters_of_twice_the_size_lose_nothing(seen: Seen) -> None:
+def test_no_content_is_lost_with_text_at_twice_the_size(seen: Seen) -> None:
     """WCAG 2.2, 1.4.4."""
     assert not seen.faults["large"], "\n".join(seen.faults["large"])
 
 
-def test_no_page_escapes(album: tuple[Album, set[str]]) -> None:
+def test_the_walk_shows_every_page_template(album: tuple[Album, set[str]]) -> None:
     """Every template of a page was shown by the walk or by `states.py`; a new one that neither reaches is named here."""
     pages = {
         str(path.relative_to(ROOT / "templates"))
@@ -212,7 +212,7 @@ def tab(chrome: Browser) -> Iterator[Looker]:
 
 
 @pytest.mark.parametrize(("side", "opens", "theme", "width"), OPENED)
-def test_axe_finds_nothing_in_what_opens_over_a_page(
+def test_no_menu_dialog_or_toast_has_an_axe_violation(
     album: tuple[Album, set[str]],
     tab: Looker,
     side: str,

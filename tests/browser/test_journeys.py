@@ -24,7 +24,7 @@ scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scr
 
 
 @scripts_or_none
-def test_a_patient_finds_what_needs_her_and_her_treatment(visit: SignIn, javascript: bool) -> None:
+def test_a_patient_sees_her_tasks_on_home_and_opens_her_treatment(visit: SignIn, javascript: bool) -> None:
     home = visit("amelia", javascript=javascript, width=390, height=844)
     home.sees("What needs you").sees("Needed in 4 days")
     treatment = home.treatments().open(re.compile("IVF"))
@@ -33,7 +33,7 @@ def test_a_patient_finds_what_needs_her_and_her_treatment(visit: SignIn, javascr
     treatment.sees("How the follicles grow").sees("17 mm and more")
 
 
-def test_a_couple_signs_one_form_in_turn_and_one_of_them_withdraws(visit: SignIn) -> None:
+def test_a_couple_signs_a_form_in_turn_and_one_partner_withdraws(visit: SignIn) -> None:
     """The whole journey with scripts: two people, two roles, receipts, withdrawal, signing out, Back."""
     amelia = visit("amelia")
     daniel = visit("daniel")
@@ -71,7 +71,7 @@ def test_a_form_is_signed_without_scripts(visit: SignIn) -> None:
     amelia.go("/consents").sees("Signed")
 
 
-def test_a_name_that_is_not_the_signers_is_refused_in_words(visit: SignIn) -> None:
+def test_a_name_other_than_the_signers_is_refused_with_an_explanation(visit: SignIn) -> None:
     daniel = visit("daniel")
     naming = daniel.consents().sign(re.compile("legal parent")).have_read().agree_to_all()
     naming.page.get_by_label("Type your full name").fill("Somebody Else")
@@ -82,7 +82,7 @@ def test_a_name_that_is_not_the_signers_is_refused_in_words(visit: SignIn) -> No
 
 
 @scripts_or_none
-def test_messages_are_archived_and_brought_back(visit: SignIn, javascript: bool) -> None:
+def test_a_message_is_archived_and_restored(visit: SignIn, javascript: bool) -> None:
     amelia = visit("amelia", javascript=javascript)
     thread = amelia.messages().open(re.compile("After yesterday"))
     before = thread.in_thread.count()
@@ -94,7 +94,7 @@ def test_messages_are_archived_and_brought_back(visit: SignIn, javascript: bool)
     expect(thread.in_thread).to_have_count(before)
 
 
-def test_what_comes_into_an_open_thread_is_told_and_moves_nothing(
+def test_a_message_arriving_in_an_open_thread_is_announced_without_moving_the_page(
     visit: SignIn, stack: PortalProcess
 ) -> None:
     daniel = visit("daniel", width=390, height=500)
@@ -126,7 +126,7 @@ def test_what_comes_into_an_open_thread_is_told_and_moves_nothing(
     expect(jump).to_have_count(0)
 
 
-def test_an_act_is_told_though_another_came_in_between(visit: SignIn) -> None:
+def test_an_acts_notice_is_shown_even_if_another_response_replaced_its_region(visit: SignIn) -> None:
     """The first answer replaces the region that the second, asked for before, is meant for; none is lost."""
     amelia = visit("amelia")
     held: list[Route] = []
@@ -145,7 +145,7 @@ def test_an_act_is_told_though_another_came_in_between(visit: SignIn) -> None:
     expect(thread.in_thread).to_have_count(before - 2)
 
 
-def test_the_tab_in_hand_is_in_sight_on_a_phone(visit: SignIn) -> None:
+def test_the_current_tab_is_scrolled_into_view_on_a_phone(visit: SignIn) -> None:
     """Also where the sheet's `scroll-initial-target` isn't known, as in Safari and Firefox."""
     amelia = visit("amelia", width=390, height=844)
     page = amelia.page
@@ -164,7 +164,7 @@ def _without_initial_targets(route: Route) -> None:
     route.fulfill(content_type="text/css", body=sheet.replace("scroll-initial-target", "x-initial-target"))
 
 
-def test_notifications_go_to_zero_and_the_bell_with_them(visit: SignIn) -> None:
+def test_reading_all_notifications_sets_list_and_bell_to_zero(visit: SignIn) -> None:
     nora = visit("nora")
     expect(nora.bell().locator(".badge")).to_be_visible()
     nora.notifications().all_read()

@@ -47,7 +47,7 @@ MAIN_PAGES = {
 
 
 @pytest.mark.parametrize("name", MAIN_PAGES)
-def test_each_stop_is_seen_and_comes_in_the_order_of_the_page(visit: SignIn, name: str) -> None:
+def test_each_focus_stop_is_visible_and_in_page_order(visit: SignIn, name: str) -> None:
     """WCAG 2.2: 2.4.3 focus order, 2.4.7 focus visible, 2.4.11 focus not obscured."""
     home = visit(name)
     faults: list[str] = []
@@ -76,7 +76,7 @@ def goes_back(before: Stop, after: Stop) -> bool:
 
 
 @pytest.mark.parametrize("name", MAIN_PAGES)
-def test_what_is_read_out_comes_in_the_order_that_is_seen(visit: SignIn, name: str) -> None:
+def test_reading_order_matches_visual_order(visit: SignIn, name: str) -> None:
     """WCAG 2.2, 1.3.2: lines of text in the document's order never go back up, but into a later column."""
     home = visit(name)
     for path, width in MAIN_PAGES[name]:
@@ -115,7 +115,7 @@ _OUT_OF_ORDER = """() => {
 }"""
 
 
-def test_the_skip_link_comes_first_and_leads_into_the_content(visit: SignIn) -> None:
+def test_the_skip_link_is_the_first_stop_and_leads_to_the_content(visit: SignIn) -> None:
     for name in ("amelia", "nora"):
         page = visit(name).page
         keys = Keys(page)
@@ -131,7 +131,7 @@ def test_the_skip_link_comes_first_and_leads_into_the_content(visit: SignIn) -> 
 # ── journeys ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_form_is_signed_wholly_by_keyboard(visit: SignIn) -> None:
+def test_a_form_can_be_signed_by_keyboard_alone(visit: SignIn) -> None:
     page = visit("amelia", width=390, height=844).page
     keys = Keys(page)
     keys.use(re.compile("^Read and sign"))
@@ -153,7 +153,7 @@ def test_a_form_is_signed_wholly_by_keyboard(visit: SignIn) -> None:
     Receipt(page, page.url).sees("Amelia Hart").sees(title)
 
 
-def test_an_error_takes_the_focus_and_leads_to_its_field(visit: SignIn) -> None:
+def test_an_error_summary_takes_the_focus_and_links_to_its_field(visit: SignIn) -> None:
     """On a page that comes back, and on a part that htmx swaps in."""
     page = visit("daniel").page
     home = page.url
@@ -199,7 +199,7 @@ def _summary_leads_to_its_field(page: Page, keys: Keys) -> None:
     ],
     ids=["person's", "more", "staff's"],
 )
-def test_a_menu_opens_is_left_by_escape_and_gives_the_focus_back(
+def test_a_menu_closes_by_escape_and_returns_the_focus(
     visit: SignIn, name: str, width: int, menu: str | re.Pattern[str], inside: str
 ) -> None:
     page = visit(name, width=width, height=844).page
@@ -212,7 +212,7 @@ def test_a_menu_opens_is_left_by_escape_and_gives_the_focus_back(
     expect(page.get_by_role("link", name=inside)).to_have_count(0)
 
 
-def test_the_staffs_sections_open_over_a_narrow_page_and_close_by_escape(visit: SignIn) -> None:
+def test_the_staff_navigation_opens_over_a_narrow_page_and_closes_by_escape(visit: SignIn) -> None:
     page = visit("nora", width=390, height=844).page
     keys = Keys(page)
     keys.use("Sections")
@@ -224,7 +224,7 @@ def test_the_staffs_sections_open_over_a_narrow_page_and_close_by_escape(visit: 
     assert back and back.name == "Sections"
 
 
-def test_a_dialog_keeps_the_focus_and_gives_it_back(visit: SignIn) -> None:
+def test_a_dialog_traps_the_focus_and_returns_it(visit: SignIn) -> None:
     home = visit("amelia")
     page = home.go(THREAD).page
     keys = Keys(page)
@@ -240,7 +240,7 @@ def test_a_dialog_keeps_the_focus_and_gives_it_back(visit: SignIn) -> None:
     assert back and back.name == "Archive conversation"
 
 
-def test_the_list_of_keys_opens_by_a_question_mark_and_gives_the_focus_back(visit: SignIn) -> None:
+def test_the_list_of_shortcuts_opens_by_question_mark_and_returns_the_focus(visit: SignIn) -> None:
     page = visit("nora").page
     keys = Keys(page)
     keys.to("Consents")
@@ -255,7 +255,7 @@ def test_the_list_of_keys_opens_by_a_question_mark_and_gives_the_focus_back(visi
     expect(page.locator("#find")).to_be_focused()
 
 
-def test_the_keys_can_be_switched_off(visit: SignIn) -> None:
+def test_keyboard_shortcuts_can_be_switched_off(visit: SignIn) -> None:
     """WCAG 2.2, 2.1.4."""
     page = visit("nora").page
     keys = Keys(page)
@@ -292,7 +292,7 @@ def _stays_in_dialog_until_escape(page: Page, keys: Keys, id_: str) -> None:
     expect(page.locator(f"dialog#{id_}")).to_be_hidden()
 
 
-def test_the_warning_before_the_session_ends_takes_the_focus_and_gives_it_back(visit: SignIn) -> None:
+def test_the_session_warning_takes_the_focus_and_returns_it(visit: SignIn) -> None:
     home = visit("amelia")
     page = home.page
     page.clock.install()
@@ -313,7 +313,7 @@ def test_the_warning_before_the_session_ends_takes_the_focus_and_gives_it_back(v
 # ── what changes without a new page ─────────────────────────────────────────────────────────────────────
 
 
-def test_archiving_a_message_is_announced_and_the_focus_stays_near_it(visit: SignIn) -> None:
+def test_archiving_a_message_is_announced_and_keeps_the_focus_nearby(visit: SignIn) -> None:
     home = visit("amelia")
     page = home.go(THREAD).page
     keys = Keys(page)
@@ -335,7 +335,7 @@ def test_archiving_a_message_is_announced_and_the_focus_stays_near_it(visit: Sig
     assert _is_within(page, "main"), keys.focus()
 
 
-def test_reading_a_notification_is_announced_and_the_focus_stays_in_the_list(visit: SignIn) -> None:
+def test_marking_a_notification_as_read_is_announced_and_keeps_the_focus_in_the_list(visit: SignIn) -> None:
     home = visit("daniel")
     page = home.go("/notifications").page
     keys = Keys(page)
@@ -350,7 +350,7 @@ def test_reading_a_notification_is_announced_and_the_focus_stays_in_the_list(vis
     assert _is_within(page, "#results"), keys.focus()
 
 
-def test_a_filter_says_how_many_it_found_and_leaves_the_focus_where_it_was(visit: SignIn) -> None:
+def test_a_filter_announces_its_count_and_keeps_the_focus(visit: SignIn) -> None:
     home = visit("nora")
     page = home.go("/consents?list=all").page
     keys = Keys(page)
@@ -366,7 +366,7 @@ def test_a_filter_says_how_many_it_found_and_leaves_the_focus_where_it_was(visit
     expect(page.locator("#said")).not_to_be_empty()
 
 
-def test_rows_of_a_protocol_come_and_go_and_the_focus_goes_with_them(visit: SignIn) -> None:
+def test_adding_and_removing_protocol_rows_moves_the_focus_to_the_row(visit: SignIn) -> None:
     home = visit("nora")
     page = home.go("/protocols/new").page
     keys = Keys(page)

@@ -51,7 +51,7 @@ def people(stack: PortalProcess) -> People:
     [*((act, False) for act in WITHOUT), *((act, True) for act in WITH)],
     ids=lambda value: value if isinstance(value, str) else ("scripts" if value else "no-scripts"),
 )
-def test_sent_twice_refreshed_and_sent_again_it_happens_once(
+def test_an_act_double_clicked_reloaded_and_sent_from_another_tab_happens_once(
     line: tuple[CareService, CountingProxy],
     stack: PortalProcess,
     people: People,

@@ -16,7 +16,7 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 _HEIGHT = "() => document.documentElement.scrollHeight"
 
 
-def test_an_enquirer_books_within_a_window_and_a_half(chrome: Browser, stack: PortalProcess) -> None:
+def test_the_booking_page_fits_in_one_and_a_half_windows(chrome: Browser, stack: PortalProcess) -> None:
     links = BookingLinks((SECRETS["PORTAL_SECRET_KEYS"],), time.time)
     signed = links.make(
         clinic="riverside", prospect_id=sample_id("prospect", "tomasz"), lifetime=timedelta(days=7)
@@ -32,7 +32,7 @@ def test_an_enquirer_books_within_a_window_and_a_half(chrome: Browser, stack: Po
     context.close()
 
 
-def test_notification_settings_have_a_row_for_each_kind_and_their_button_in_sight(visit: SignIn) -> None:
+def test_notification_settings_have_one_row_per_kind_and_a_visible_save_button(visit: SignIn) -> None:
     page = visit("amelia", **PHONE).go("/notifications/settings").page
     assert page.evaluate(_HEIGHT) <= 2000
     expect(page.get_by_role("button", name="Save my settings")).to_be_in_viewport()
@@ -42,7 +42,7 @@ def test_notification_settings_have_a_row_for_each_kind_and_their_button_in_sigh
     assert len({round(place["y"]) for place in places if place}) == 1, "four boxes in one row"
 
 
-def test_my_details_fold_what_seldom_changes_and_wide_windows_are_used_to_their_end(visit: SignIn) -> None:
+def test_my_details_folds_rare_fields_and_uses_the_full_width(visit: SignIn) -> None:
     home = visit("amelia", **PHONE)
     page = home.go("/me").page
     assert page.evaluate(_HEIGHT) <= 2200
@@ -58,13 +58,13 @@ def test_my_details_fold_what_seldom_changes_and_wide_windows_are_used_to_their_
         assert abs(beside["x"] + beside["width"] - bar["x"] - bar["width"]) <= 24, path
 
 
-def test_five_embryos_are_seen_within_two_windows(visit: SignIn) -> None:
+def test_five_embryos_fit_in_two_windows(visit: SignIn) -> None:
     page = visit("grace", **PHONE).go("/storage").page
     assert page.locator(".stored > article").count() == 5
     assert page.evaluate(_HEIGHT) <= 1600
 
 
-def test_the_embryos_of_a_treatment_are_rows_with_their_details_on_demand(visit: SignIn) -> None:
+def test_a_treatments_embryos_are_rows_that_expand_to_their_details(visit: SignIn) -> None:
     page = visit("grace", **PHONE).go(f"/episodes/{sample_id('episode', 'grace-2')}/embryos").page
     rows = page.locator(".embryos > article")
     assert rows.count() >= 6
@@ -74,7 +74,7 @@ def test_the_embryos_of_a_treatment_are_rows_with_their_details_on_demand(visit:
     expect(rows.first.get_by_text("Frozen on")).to_be_visible()
 
 
-def test_a_treatment_of_today_uses_both_columns_of_a_desk(visit: SignIn) -> None:
+def test_the_treatment_page_puts_the_next_visit_beside_today_on_a_desktop(visit: SignIn) -> None:
     page = visit("amelia", width=1280, height=900).go(f"/episodes/{sample_id('episode', 'amelia-1')}").page
     assert page.evaluate(_HEIGHT) <= 1100
     today, beside = page.locator(".today").bounding_box(), page.locator(".next-visit:visible").bounding_box()

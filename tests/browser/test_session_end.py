@@ -45,7 +45,7 @@ def leave_in(stack: PortalProcess) -> LeaveIn:
 
 
 @scripts_or_none
-def test_what_was_typed_is_there_again_after_signing_in(
+def test_typed_text_is_restored_after_signing_in_again(
     visit: SignIn, leave_in: LeaveIn, javascript: bool
 ) -> None:
     amelia = visit("amelia", javascript=javascript)
@@ -67,9 +67,7 @@ def test_what_was_typed_is_there_again_after_signing_in(
     expect(amelia.page.get_by_text(NOTICE)).to_have_count(0)
 
 
-def test_what_was_being_typed_when_the_page_saw_the_end_is_there_again(
-    visit: SignIn, leave_in: LeaveIn
-) -> None:
+def test_text_typed_when_the_session_ended_is_restored(visit: SignIn, leave_in: LeaveIn) -> None:
     amelia = visit("amelia")
     amelia.page.clock.install()
     amelia.go("/me")
@@ -88,7 +86,7 @@ def test_what_was_being_typed_when_the_page_saw_the_end_is_there_again(
     expect(field).to_have_value(saved)
 
 
-def test_what_is_typed_waits_for_whoever_leaves_its_page(visit: SignIn) -> None:
+def test_typed_text_is_restored_after_leaving_the_page(visit: SignIn) -> None:
     nora = visit("nora")
     nora.go(CASE)
     notes = nora.page.get_by_label(re.compile("^Notes"))
@@ -113,7 +111,7 @@ def test_what_is_typed_waits_for_whoever_leaves_its_page(visit: SignIn) -> None:
     expect(nora.page.get_by_text(NOTICE)).to_have_count(0)
 
 
-def test_two_minutes_before_the_end_the_page_says_so_and_lets_one_stay(
+def test_the_page_warns_two_minutes_before_the_session_ends_and_can_extend_it(
     visit: SignIn, leave_in: LeaveIn
 ) -> None:
     amelia = visit("amelia")
@@ -135,7 +133,7 @@ def test_two_minutes_before_the_end_the_page_says_so_and_lets_one_stay(
 
 
 @pytest.mark.parametrize("key", ["Enter", "Escape"])
-def test_the_warning_takes_the_focus_is_read_out_and_gives_the_focus_back(visit: SignIn, key: str) -> None:
+def test_the_session_warning_is_announced_takes_the_focus_and_returns_it(visit: SignIn, key: str) -> None:
     amelia = visit("amelia")
     amelia.page.clock.install()
     amelia.go("/me")
@@ -154,7 +152,7 @@ def test_the_warning_takes_the_focus_is_read_out_and_gives_the_focus_back(visit:
     expect(field).to_have_value("Ame, in the middle of it")
 
 
-def test_a_warning_that_nobody_answers_is_said_again_and_becomes_the_end(visit: SignIn) -> None:
+def test_an_unanswered_warning_is_repeated_until_the_session_ends(visit: SignIn) -> None:
     amelia = visit("amelia")
     amelia.page.clock.install()
     amelia.go("/me")
@@ -169,7 +167,7 @@ def test_a_warning_that_nobody_answers_is_said_again_and_becomes_the_end(visit: 
 
 
 @pytest.mark.asvs("14.3.1")
-def test_at_the_end_nothing_stays_in_sight_and_signing_in_goes_on_from_here(
+def test_an_ended_session_clears_the_page_and_signing_in_returns_to_it(
     visit: SignIn, leave_in: LeaveIn
 ) -> None:
     amelia = visit("amelia")

@@ -45,7 +45,7 @@ def go(page: Page, stack: PortalThread, path: str) -> None:
 # ── finding somebody ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_ctrl_k_two_letters_and_enter_open_the_treatment(nora: Page, stack: PortalThread) -> None:
+def test_ctrl_k_two_letters_and_enter_open_a_treatment(nora: Page, stack: PortalThread) -> None:
     for start in ("/", "/protocols"):
         go(nora, stack, start)
         nora.keyboard.press("Control+k")
@@ -55,7 +55,7 @@ def test_ctrl_k_two_letters_and_enter_open_the_treatment(nora: Page, stack: Port
         assert nora.url.endswith(f"/episodes/{EPISODE}")
 
 
-def test_arrows_go_through_the_hits_and_escape_leaves_them(nora: Page, stack: PortalThread) -> None:
+def test_arrow_keys_move_through_the_hits_and_escape_closes_them(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, "/")
     nora.keyboard.press("Control+k")
     nora.keyboard.type("elizabeth smith")
@@ -72,7 +72,7 @@ def test_arrows_go_through_the_hits_and_escape_leaves_them(nora: Page, stack: Po
     expect(nora.locator("#found")).to_be_hidden()
 
 
-def test_an_older_answer_never_wins(nora: Page, stack: PortalThread) -> None:
+def test_a_late_search_response_does_not_replace_a_newer_one(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, "/")
     held: list[Route] = []
 
@@ -98,7 +98,7 @@ def test_an_older_answer_never_wins(nora: Page, stack: PortalThread) -> None:
     nora.unroute("**/find")
 
 
-def test_the_rail_stays_in_sight(nora: Page, stack: PortalThread) -> None:
+def test_the_staff_navigation_stays_visible_while_scrolling(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, "/consents")
     nora.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     rail = nora.get_by_role("navigation", name=re.compile("Sections"))
@@ -130,7 +130,7 @@ def test_a_table_of_25_forms_is_at_most_1450_pixels_high(victor: Page, stack: Po
         assert box and box["height"] <= 1450, f"{path}: {box}"
 
 
-def test_the_head_of_a_short_table_keeps_its_words_whole(victor: Page, stack: PortalThread) -> None:
+def test_column_headings_of_a_short_table_do_not_break_words(victor: Page, stack: PortalThread) -> None:
     """One row whose last column is empty leaves the columns' names the least room."""
     go(victor, stack, "/consents?list=all&status=Draft")
     box = victor.locator(".table thead").bounding_box()
@@ -146,7 +146,7 @@ def test_no_list_scrolls_sideways(victor: Page, stack: PortalThread, width: int)
     victor.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_a_rows_names_are_there_on_focus(victor: Page, stack: PortalThread) -> None:
+def test_a_rows_full_names_are_shown_on_focus(victor: Page, stack: PortalThread) -> None:
     go(victor, stack, "/consents?list=open")
     row = victor.locator(".table tbody tr").first
     hint = "(who) => getComputedStyle(who, '::after').display"
@@ -155,7 +155,7 @@ def test_a_rows_names_are_there_on_focus(victor: Page, stack: PortalThread) -> N
     assert row.locator(".who").evaluate(hint) == "block"
 
 
-def test_eleven_forms_are_signed_one_by_one_in_45_clicks(victor: Page, stack: PortalThread) -> None:
+def test_a_queue_of_eleven_forms_is_signed_in_45_clicks(victor: Page, stack: PortalThread) -> None:
     clicks = 0
 
     def click(target: Locator) -> None:
@@ -187,7 +187,7 @@ def test_eleven_forms_are_signed_one_by_one_in_45_clicks(victor: Page, stack: Po
     assert clicks <= 45, clicks
 
 
-def test_a_consent_for_the_patient_in_hand_is_three_clicks_to_its_preview(
+def test_a_consent_for_the_current_patient_reaches_its_preview_in_three_clicks(
     nora: Page, stack: PortalThread
 ) -> None:
     go(nora, stack, f"/episodes/{EPISODE}")
@@ -231,7 +231,7 @@ def stops_to(keys: Keys, name: str | re.Pattern[str]) -> int:
 # ── what is under way ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_pressed_shows_it_at_once_and_a_line_comes_later(nora: Page, stack: PortalThread) -> None:
+def test_a_pressed_button_reacts_at_once_and_a_progress_bar_follows(nora: Page, stack: PortalThread) -> None:
     thread = f"/conversations/{sample_id('conversation', 'amelia-scan')}"
     go(nora, stack, thread)
     held: list[Route] = []
@@ -249,7 +249,7 @@ def test_what_is_pressed_shows_it_at_once_and_a_line_comes_later(nora: Page, sta
     nora.unroute("**/archive")
 
 
-def test_a_double_click_archives_one_message_and_undo_keeps_the_place(
+def test_a_double_click_archives_one_message_and_undo_keeps_the_scroll_position(
     nora: Page, stack: PortalThread
 ) -> None:
     nora.set_viewport_size({"width": 1280, "height": 300})
@@ -273,7 +273,7 @@ def test_a_double_click_archives_one_message_and_undo_keeps_the_place(
     nora.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_a_tab_and_a_link_show_that_they_were_pressed(nora: Page, stack: PortalThread) -> None:
+def test_a_pressed_tab_or_link_reacts_at_once(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, f"/episodes/{EPISODE}")
     held: list[Route] = []
     nora.route("**/timeline", lambda route: held.append(route))
@@ -294,7 +294,7 @@ def test_a_tab_and_a_link_show_that_they_were_pressed(nora: Page, stack: PortalT
 PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}/edit"
 
 
-def test_five_medicines_and_their_days_are_seen_at_once(nora: Page, stack: PortalThread) -> None:
+def test_five_medicines_and_their_schedule_fit_in_one_window(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, PROTOCOL)
     nora.get_by_role("button", name="Add a medicine").click()
     rows = nora.locator(".plan-row:not([data-short])")
@@ -306,7 +306,7 @@ def test_five_medicines_and_their_days_are_seen_at_once(nora: Page, stack: Porta
         expect(nora.locator("#days svg")).to_be_in_viewport(ratio=1)
 
 
-def test_the_days_follow_what_is_typed_and_an_older_answer_never_wins(
+def test_the_schedule_follows_typing_and_a_late_response_does_not_replace_a_newer_one(
     nora: Page, stack: PortalThread
 ) -> None:
     go(nora, stack, PROTOCOL)
@@ -333,7 +333,7 @@ def test_the_days_follow_what_is_typed_and_an_older_answer_never_wins(
     expect(nora.locator("#down-medication-2")).to_be_focused()
 
 
-def test_an_error_names_row_and_field_and_leads_there(nora: Page, stack: PortalThread) -> None:
+def test_an_error_names_its_row_and_field_and_links_to_it(nora: Page, stack: PortalThread) -> None:
     go(nora, stack, PROTOCOL)
     nora.locator("#medication-2-dose").fill("much")
     nora.get_by_role("button", name="Look at the changes").last.click()
@@ -346,7 +346,7 @@ def test_an_error_names_row_and_field_and_leads_there(nora: Page, stack: PortalT
 # ── words ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_words_stay_whole_in_a_table_that_scrolls(nora: Page, stack: PortalThread) -> None:
+def test_a_scrolling_table_does_not_break_words(nora: Page, stack: PortalThread) -> None:
     embryos = f"/episodes/{sample_id('episode', 'grace-2')}/embryos"
     for width in (390, 1280):
         nora.set_viewport_size({"width": width, "height": 900})

@@ -60,7 +60,7 @@ def summary(page: Seen, words: str) -> Locator:
 # ── patients ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_couple_signs_and_one_withdraws(person: Person) -> None:
+def test_a_couple_signs_a_form_and_one_partner_withdraws_without_scripts(person: Person) -> None:
     amelia, daniel = person("amelia"), person("daniel")
     receipt = signs(amelia.consents().sign(GENETIC), "Amelia Hart")
     receipt.sees("Name typed in the portal")
@@ -72,7 +72,7 @@ def test_a_couple_signs_and_one_withdraws(person: Person) -> None:
     form.withdraw("We have changed our minds.").sees("We have changed our minds.")
 
 
-def test_a_statement_left_out_is_said_and_leads_to_it(person: Person) -> None:
+def test_a_missing_statement_is_reported_with_a_link_to_it(person: Person) -> None:
     reading = person("daniel").consents().sign(re.compile("legal parent"))
     step = reading.have_read()
     step.press("Continue")
@@ -82,7 +82,7 @@ def test_a_statement_left_out_is_said_and_leads_to_it(person: Person) -> None:
     assert re.search(r"#statement-\d+$", refused.page.url)
 
 
-def test_a_message_is_archived_and_brought_back_and_a_conversation_is_put_away(person: Person) -> None:
+def test_a_message_is_archived_and_restored_and_a_conversation_archived(person: Person) -> None:
     thread = person("amelia").messages().open(re.compile("After yesterday"))
     thread.archive_first()
     thread.is_told("Message archived.")
@@ -124,7 +124,7 @@ def test_notification_settings_are_kept(person: Person) -> None:
     expect(box).to_be_checked(checked=not before)
 
 
-def test_my_details_are_changed_and_a_change_meanwhile_is_shown_beside_mine(person: Person) -> None:
+def test_my_details_are_changed_and_a_conflicting_change_is_shown_beside_mine(person: Person) -> None:
     mine = person("amelia").go("/me")
     mine.page.locator("#phone_number").fill("+44 7700 900222")
     nora = person("nora")
@@ -138,7 +138,7 @@ def test_my_details_are_changed_and_a_change_meanwhile_is_shown_beside_mine(pers
     expect(both.page.locator("#phone_number")).to_have_value("07700 900222")
 
 
-def test_a_detail_that_cannot_be_is_said_at_its_field(person: Person) -> None:
+def test_an_invalid_detail_is_reported_at_its_field(person: Person) -> None:
     page = person("daniel").go("/me")
     page.page.get_by_label("E-mail address").fill("no address")
     refused = go_on(page)
@@ -146,7 +146,7 @@ def test_a_detail_that_cannot_be_is_said_at_its_field(person: Person) -> None:
     expect(refused.page.get_by_label("E-mail address")).to_have_value("no address")
 
 
-def test_someone_is_taken_off_my_record(person: Person) -> None:
+def test_a_person_is_removed_from_my_record(person: Person) -> None:
     page = person("amelia").go("/me")
     page.follow(re.compile("Remove Margaret Hart|Remove.*Margaret"))
     done = go_on(seen(page))
@@ -155,7 +155,7 @@ def test_someone_is_taken_off_my_record(person: Person) -> None:
     expect(people.get_by_text("Margaret Hart")).to_have_count(0)
 
 
-def test_a_wish_for_an_embryo_is_recorded(person: Person) -> None:
+def test_a_decision_about_an_embryo_is_recorded(person: Person) -> None:
     page = person("grace").go("/storage")
     page.follow(re.compile("GO-2"))
     embryo = seen(page)
@@ -200,7 +200,7 @@ def test_the_language_is_chosen_in_the_menu_and_kept(person: Person) -> None:
     expect(home.page.locator("html")).to_have_attribute("lang", "ar")
 
 
-def test_the_rest_of_the_sections_are_in_a_menu_that_opens(person: Person) -> None:
+def test_the_remaining_sections_are_in_a_menu(person: Person) -> None:
     home = person("amelia")
     summary(home, "More").click()
     home.page.get_by_role("link", name="Care team").click()
@@ -211,7 +211,7 @@ def test_the_rest_of_the_sections_are_in_a_menu_that_opens(person: Person) -> No
 # ── staff ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_nurse_makes_a_form_from_a_template_and_finds_it_by_filter(person: Person) -> None:
+def test_a_nurse_creates_a_form_from_a_template_and_finds_it_by_filter(person: Person) -> None:
     nora = person("nora")
     page = nora.consents()
     page.follow("New consent form")
@@ -296,7 +296,7 @@ def test_a_protocol_is_made_and_changed_with_rows_added_and_removed(person: Pers
     seen(review).sees(re.compile("0.5 mg"))
 
 
-def test_an_embryologist_notes_that_an_embryo_left_and_types_its_code_again(person: Person) -> None:
+def test_an_embryologist_ships_an_embryo_out_after_retyping_its_code(person: Person) -> None:
     path = f"/storage/{sample_id('embryo', 'ZW-4')}?episode={sample_id('episode', 'zofia-1')}"
     page = person("elif").go(path)
     page.main.locator("[name=status][value=Discarded]").check()
@@ -324,7 +324,7 @@ def test_a_coordinator_merges_two_enquiries_and_books(person: Person) -> None:
     assert "/book/receipt" in receipt.page.url
 
 
-def test_an_enquirer_books_by_the_link_without_signing_in(
+def test_an_enquirer_books_by_link_without_signing_in(
     person: Person, chrome: Browser, stack: PortalProcess
 ) -> None:
     page = person("colin").go(f"/prospects/{TOMASZ}/book")
@@ -360,7 +360,7 @@ def test_an_administrator_removes_a_connection_by_typing_its_name(person: Person
     expect(removed.page.get_by_role("heading", level=1)).to_have_text("The connection is removed")
 
 
-def test_a_folder_is_moved_and_a_case_put_on(person: Person) -> None:
+def test_a_folder_is_moved_and_a_case_moves_to_its_next_state(person: Person) -> None:
     nora = person("nora")
     page = nora.go(f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}")
     page.main.locator("[type=radio]:not(:disabled):not(:checked)").first.check()
@@ -368,7 +368,7 @@ def test_a_folder_is_moved_and_a_case_put_on(person: Person) -> None:
     told(page, re.compile("moved", re.IGNORECASE))
 
 
-def test_anything_pasted_is_opened_by_its_id(person: Person) -> None:
+def test_a_pasted_id_or_link_opens_its_record(person: Person) -> None:
     page = person("nora").go("/open")
     page.page.get_by_label("Id or link").fill(AMELIAS)
     opened = go_on(page)
@@ -383,7 +383,7 @@ def _next_week(path: str, weeks: int = 1) -> str:
 
 
 @pytest.mark.parametrize("name", ["amelia", "grace", "nora", "victor", "elif", "colin"])
-def test_each_button_in_sight_does_something(person: Person, name: str) -> None:
+def test_no_visible_button_or_link_is_dead_without_scripts(person: Person, name: str) -> None:
     """A button outside a form, or a link to nowhere, is only there for scripts, and must not be seen without them."""
     home = person(name)
     page = home.page
