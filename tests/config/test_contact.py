@@ -30,7 +30,7 @@ def the_contact(toml: str = WHOLE) -> Contact:
     return contact
 
 
-def test_everything_is_read() -> None:
+def test_every_contact_setting_is_read() -> None:
     contact = the_contact()
     assert (contact.telephone, contact.out_of_hours) == ("+442079460120", "+442079460199")
     assert contact.address == ("Riverside House", "1 Quayside")
@@ -38,7 +38,7 @@ def test_everything_is_read() -> None:
     assert [(line.first, line.last) for line in contact.hours] == [(0, 4), (5, 5)]
 
 
-def test_a_telephone_number_is_enough() -> None:
+def test_a_contact_needs_only_a_telephone_number() -> None:
     contact = the_contact('telephone = "020 7946 0120"')
     assert (contact.out_of_hours, contact.hours, contact.address) == (None, (), ())
 
@@ -58,7 +58,7 @@ def test_a_telephone_number_is_enough() -> None:
         ('telephone = "020 7946 0120"\naddress = " "', "GB", "address: is a text that is not empty"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_key(toml: str, country: str | None, said: str) -> None:
+def test_each_contact_fault_is_reported_with_its_key(toml: str, country: str | None, said: str) -> None:
     contact, faults = read(toml, country)
     assert contact is None
     assert any(f"tenants.riverside.contact.{said}" in fault for fault in faults), faults
@@ -74,7 +74,7 @@ def test_what_is_wrong_is_named_with_its_key(toml: str, country: str | None, sai
         (29, 3, None, (30, 8)),
     ],
 )
-def test_the_clinic_is_open_by_its_own_clock(
+def test_opening_hours_are_in_the_clinics_time_zone(
     day: int, hour: int, until: time | None, opens: tuple[int, int]
 ) -> None:
     at = datetime(2026, 11, day, hour, tzinfo=ZoneInfo("Europe/London"))
@@ -82,7 +82,7 @@ def test_the_clinic_is_open_by_its_own_clock(
     assert the_contact().next_opening(at) == at.replace(day=opens[0], hour=opens[1])
 
 
-def test_where_nobody_said_when_it_is_open_nothing_is_claimed() -> None:
+def test_without_opening_hours_the_clinic_is_neither_open_nor_closed() -> None:
     contact = the_contact('telephone = "020 7946 0120"')
     at = datetime(2026, 11, 23, 12, tzinfo=ZoneInfo("Europe/London"))
     assert (contact.closes(at), contact.next_opening(at)) == (None, None)

@@ -25,7 +25,7 @@ def documented() -> dict[str, Any]:
     return tomllib.loads(re.sub(r"^# (?=\w+ = )", "", EXAMPLE, flags=re.MULTILINE))
 
 
-def test_every_key_of_the_tenants_file_is_documented_and_no_other() -> None:
+def test_the_documented_keys_are_those_of_the_tenants_file() -> None:
     document = documented()
     clinic = document["tenants"]["riverside"]
     told = {
@@ -48,7 +48,7 @@ def test_every_key_of_the_tenants_file_is_documented_and_no_other() -> None:
     }
 
 
-def test_the_example_is_read_as_it_stands(tmp_path: Path) -> None:
+def test_the_documented_example_is_valid(tmp_path: Path) -> None:
     clinic = Settings.from_env(environment(tmp_path, EXAMPLE, **SECRETS)).tenants.by_key["riverside"]
     assert clinic.service_client is not None
     assert (clinic.service_client.client_id, clinic.service_client.client_secret) == (
@@ -58,7 +58,7 @@ def test_the_example_is_read_as_it_stands(tmp_path: Path) -> None:
     assert (clinic.id_token_hint, clinic.identity_origins, clinic.idempotency) == (False, (), False)
 
 
-def test_what_is_set_for_all_clinics_holds_where_none_says_otherwise(tmp_path: Path) -> None:
+def test_a_shared_setting_applies_unless_a_clinic_overrides_it(tmp_path: Path) -> None:
     shared = EXAMPLE.replace("id_token_hint = false", "id_token_hint = true")
     shared = shared.replace("identity_origins = []", 'identity_origins = ["https://keys.example"]')
     own = shared.replace("[tenants.riverside]", "[tenants.riverside]\nid_token_hint = false")
@@ -85,7 +85,7 @@ def test_what_is_set_for_all_clinics_holds_where_none_says_otherwise(tmp_path: P
         ("[caer]", "caer: isn't a setting of the tenants file"),
     ],
 )
-def test_a_key_that_nothing_reads_is_named_wherever_it_stands(tmp_path: Path, table: str, said: str) -> None:
+def test_an_unknown_key_is_reported_in_every_table(tmp_path: Path, table: str, said: str) -> None:
     text = re.sub(rf"^{re.escape(table)}", f"{table}\nsurplus = 1", EXAMPLE, flags=re.MULTILINE)
     if table not in EXAMPLE:
         text = f"{EXAMPLE}\n{table}\nsurplus = 1"

@@ -15,7 +15,7 @@ def read(toml: str) -> tuple[ProtocolChoices, list[str]]:
     return read_protocol_choices(tomllib.loads(toml), WHERE)
 
 
-def test_a_clinic_s_own_words_come_after_the_portal_s() -> None:
+def test_a_clinics_own_choices_follow_the_portals() -> None:
     choices, faults = read('units = ["ampoule", " puff "]\nchecks = ["Hysteroscopy"]')
     assert faults == []
     assert choices.units == (*ProtocolChoices().units, "ampoule", "puff")
@@ -38,7 +38,7 @@ def test_a_clinic_s_own_words_come_after_the_portal_s() -> None:
         (f"units = {[str(n) for n in range(201)]}", "units: has 200 words at most"),
     ],
 )
-def test_each_fault_is_named(toml: str, said: str) -> None:
+def test_each_fault_of_protocol_choices_is_reported(toml: str, said: str) -> None:
     _choices, faults = read(toml)
     assert len(faults) == 1
     assert f"{WHERE}.{said}" in faults[0]

@@ -50,7 +50,7 @@ def faults(environ: dict[str, str]) -> list[str]:
     return caught.value.faults
 
 
-def test_a_good_file_gives_each_host_its_clinic(tmp_path: Path) -> None:
+def test_each_host_name_finds_its_clinic(tmp_path: Path) -> None:
     settings = Settings.from_env(environment(tmp_path))
     tenant = settings.tenants.at("RIVERSIDE.example")
     assert tenant is not None
@@ -64,7 +64,7 @@ def test_a_good_file_gives_each_host_its_clinic(tmp_path: Path) -> None:
 
 
 @pytest.mark.asvs("13.3.1")
-def test_secrets_may_come_from_files(tmp_path: Path) -> None:
+def test_secrets_can_be_read_from_files(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("from a file\n")
     environ = environment(tmp_path, RIVERSIDE_SECRET="", RIVERSIDE_SECRET_FILE=str(secret))
@@ -73,13 +73,13 @@ def test_secrets_may_come_from_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.asvs("13.3.1")
-def test_no_secret_stands_in_what_settings_show_of_themselves(tmp_path: Path) -> None:
+def test_the_repr_of_settings_contains_no_secret(tmp_path: Path) -> None:
     shown = repr(Settings.from_env(environment(tmp_path)))
     assert "k" * 40 not in shown
     assert "s" * 20 not in shown
 
 
-def test_every_fault_is_named_with_its_key_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once_with_their_keys(tmp_path: Path) -> None:
     wrong = GOOD.replace('hosts = ["Riverside.example", "r.example:8443"]', 'hosts = ["not a host"]')
     wrong = wrong.replace('"Europe/London"', '"Europe/Lundon"').replace('"#0b6e4f"', '"#ffee00"')
     wrong = wrong.replace('["en", "ar"]', '["en", "xx"]').replace('tenant_id = "one"', "colour = 1")
@@ -117,12 +117,12 @@ def test_every_fault_is_named_with_its_key_at_once(tmp_path: Path) -> None:
         (GOOD.replace("time_zone = ", 'country = "gb"\ntime_zone = '), "tenants.riverside.country"),
     ],
 )
-def test_a_wrong_tenants_file_says_what_is_wrong(tmp_path: Path, toml: str, said: str) -> None:
+def test_each_fault_of_the_tenants_file_is_reported(tmp_path: Path, toml: str, said: str) -> None:
     assert any(said in fault for fault in faults(environment(tmp_path, toml)))
 
 
 @pytest.mark.asvs("13.2.3")
-def test_nothing_set_names_every_variable_that_is_needed() -> None:
+def test_an_empty_environment_reports_every_required_variable() -> None:
     named = " ".join(faults({}))
     assert "PORTAL_TENANTS" in named
     assert "PORTAL_SECRET_KEYS" in named
@@ -133,13 +133,13 @@ def test_nothing_set_names_every_variable_that_is_needed() -> None:
     ("name", "text"),
     [("PORTAL_BREAKER", "101"), ("PORTAL_BREAKER", "-1"), ("PORTAL_METRICS_TOKEN", "too short")],
 )
-def test_what_operators_tune_is_checked_too(tmp_path: Path, name: str, text: str) -> None:
+def test_optional_settings_are_validated(tmp_path: Path, name: str, text: str) -> None:
     (fault,) = faults(environment(tmp_path, **{name: text}))
     assert fault.startswith(f"{name}: ")
     assert name != "PORTAL_METRICS_TOKEN" or text not in fault
 
 
-def test_the_token_for_metrics_may_come_from_a_file_and_is_not_shown(tmp_path: Path) -> None:
+def test_the_metrics_token_can_be_read_from_a_file_and_is_not_in_the_repr(tmp_path: Path) -> None:
     secret = tmp_path / "token"
     secret.write_text("a long enough token\n")
     settings = Settings.from_env(environment(tmp_path, PORTAL_METRICS_TOKEN_FILE=str(secret)))
@@ -147,7 +147,7 @@ def test_the_token_for_metrics_may_come_from_a_file_and_is_not_shown(tmp_path: P
     assert "long enough" not in repr(settings)
 
 
-def test_check_ends_with_two_and_a_line_for_each_fault(tmp_path: Path) -> None:
+def test_check_exits_with_2_and_prints_a_line_for_each_fault(tmp_path: Path) -> None:
     environ = environment(tmp_path, GOOD.replace("Europe/London", "Nowhere"))
     for command in (["-m", "portal", "check"], ["-m", "gunicorn", "wsgi:app"]):
         done = subprocess.run(
@@ -163,12 +163,12 @@ def test_check_ends_with_two_and_a_line_for_each_fault(tmp_path: Path) -> None:
         assert "tenants.riverside.time_zone" in done.stderr
 
 
-def test_contrast_is_as_wcag_computes_it() -> None:
+def test_contrast_is_computed_as_in_wcag() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
 
 
-def test_authorities_are_a_file_that_holds_some(tmp_path: Path) -> None:
+def test_a_ca_file_without_certificates_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("no certificate")
     for file in (tmp_path / "empty.pem", tmp_path / "nowhere.pem"):
         (fault,) = faults(environment(tmp_path, PORTAL_CA_FILE=str(file)))
@@ -177,7 +177,7 @@ def test_authorities_are_a_file_that_holds_some(tmp_path: Path) -> None:
     assert Settings.from_env(good).ca_file == certifi.where()
 
 
-def test_addresses_that_hold_a_password_may_lie_in_files_too(tmp_path: Path) -> None:
+def test_store_urls_can_be_read_from_files(tmp_path: Path) -> None:
     addresses = {
         "PORTAL_STORE_URL": "rediss://:pw@redis:6379/0",
         "PORTAL_CACHE_URL": "rediss://:pw@redis:6379/1",
@@ -190,7 +190,7 @@ def test_addresses_that_hold_a_password_may_lie_in_files_too(tmp_path: Path) -> 
     assert {"PORTAL_STORE_URL": settings.store_url, "PORTAL_CACHE_URL": settings.cache_url} == addresses
 
 
-def test_a_clinics_own_consent_templates_lie_beside_its_tenants_file_or_in_their_folder(
+def test_a_clinics_consent_templates_are_read_from_beside_the_tenants_file_or_its_folder(
     tmp_path: Path,
 ) -> None:
     given = environment(tmp_path)
@@ -206,7 +206,7 @@ key_file = "/etc/portal/seal/riverside-key.pem"
 """
 
 
-def test_a_clinic_names_the_certificate_and_key_that_its_documents_are_sealed_with(tmp_path: Path) -> None:
+def test_a_clinics_seal_names_its_certificate_and_key(tmp_path: Path) -> None:
     sealing = Settings.from_env(environment(tmp_path, GOOD + SEAL)).tenants.by_key["riverside"].document_seal
     assert sealing is not None, "the files are looked at when a document is sealed"
     assert sealing.certificate == Path("/etc/portal/seal/riverside.pem")
@@ -232,5 +232,5 @@ def test_a_clinic_names_the_certificate_and_key_that_its_documents_are_sealed_wi
         ),
     ],
 )
-def test_a_wrong_seal_says_what_is_wrong(tmp_path: Path, toml: str, said: str) -> None:
+def test_each_fault_of_a_seal_is_reported(tmp_path: Path, toml: str, said: str) -> None:
     assert said in faults(environment(tmp_path, toml))

@@ -26,7 +26,7 @@ def test_each_clinic_has_a_certificate_in_its_name_from_the_authority(tmp_path: 
     )
 
 
-def test_they_are_kept_until_their_time_is_nearly_over(tmp_path: Path) -> None:
+def test_certificates_are_kept_until_shortly_before_they_expire(tmp_path: Path) -> None:
     def made(**lasts: timedelta) -> bytes:
         certify(tmp_path, CLINICS, **lasts)
         return authority_file(tmp_path).read_bytes() + certificate_of(tmp_path, "harbour")[0].read_bytes()

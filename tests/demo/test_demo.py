@@ -31,7 +31,7 @@ def run(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_runs_tells_who_can_sign_in_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_the_demo_runs_lists_its_people_and_cleans_up(tmp_path: Path) -> None:
     portal_port, service_port = free_port(), free_port()
     demo = subprocess.Popen(
         [
@@ -73,7 +73,7 @@ def test_it_runs_tells_who_can_sign_in_and_leaves_nothing_behind(tmp_path: Path)
     assert f"127.0.0.1:{portal_port}" not in left
 
 
-def test_a_taken_port_is_one_clear_line() -> None:
+def test_a_port_in_use_is_one_clear_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -86,7 +86,7 @@ def test_a_taken_port_is_one_clear_line() -> None:
     )
 
 
-def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_one_clear_line(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     done = run(
@@ -97,7 +97,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
     assert "can't be written to" in done.stderr
 
 
-def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
+def test_a_folder_readable_by_others_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     ports = ("--portal-port", str(free_port()), "--service-port", str(free_port()))
     done = run(*ports, "--data", str(tmp_path))
@@ -106,7 +106,7 @@ def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_password_may_be_given_and_data_are_kept(tmp_path: Path) -> None:
+def test_a_given_password_and_data_folder_are_used_again(tmp_path: Path) -> None:
     from tests.support.stack import Process
 
     unread: list[int] = []

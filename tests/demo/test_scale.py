@@ -161,7 +161,7 @@ def until(is_so: Callable[[], bool], what: str) -> None:
 # ── one session on both ─────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_sign_in_begun_at_one_machine_ends_at_the_other_and_goes_on_at_both(stack: Stack) -> None:
+def test_a_sign_in_begun_on_one_machine_finishes_on_the_other_and_is_valid_on_both(stack: Stack) -> None:
     visitor = stack.visitor(0)
     asked_for_password = visitor.get("/notifications")
     stack.lead(visitor, 1)
@@ -179,7 +179,7 @@ def test_a_sign_in_begun_at_one_machine_ends_at_the_other_and_goes_on_at_both(st
         )
 
 
-def test_the_proxy_spreads_one_persons_pages_over_both_machines(stack: Stack) -> None:
+def test_the_proxy_spreads_a_persons_requests_over_both_machines(stack: Stack) -> None:
     visitor = stack.visitor()
     visitor.sign_in("daniel")
     assert {stack.machines(visitor.get("/consents"))[0] for _ in range(6)} == {0, 1}
@@ -187,9 +187,7 @@ def test_the_proxy_spreads_one_persons_pages_over_both_machines(stack: Stack) ->
     assert stack.visitor().http.get(f"{visitor.origin}{sheet}").status_code == 200
 
 
-def test_a_refresh_token_is_used_once_whichever_machine_needs_it(
-    stack: Stack, pool: ThreadPoolExecutor
-) -> None:
+def test_a_refresh_token_is_used_once_across_machines(stack: Stack, pool: ThreadPoolExecutor) -> None:
     visitor = stack.visitor(0)
     visitor.sign_in("grace")
     for _ in range(3):  # each time with the token that the last round brought, on either machine
@@ -203,7 +201,7 @@ def test_a_refresh_token_is_used_once_whichever_machine_needs_it(
         assert stack.proxy.count(TOKEN) - before == 1
 
 
-def test_the_identity_server_tells_one_machine_and_both_know_it(stack: Stack) -> None:
+def test_a_back_channel_logout_at_one_machine_signs_out_on_both(stack: Stack) -> None:
     visitor = stack.visitor()
     visitor.sign_in("victor")
     page = visitor.get(f"{stack.plan.service}/connect/endsession")
@@ -226,7 +224,7 @@ def _is_signed_in(window: Visitor) -> bool:
 
 
 @pytest.mark.asvs("4.1.3", "15.3.4")
-def test_a_limit_counts_both_machines_and_believes_the_proxy_alone(stack: Stack) -> None:
+def test_a_rate_limit_counts_both_machines_and_trusts_only_the_proxys_address(stack: Stack) -> None:
     forged = "/sign-in/callback?state=x&code=y"
     both = [stack.visitor(machine, "192.0.2.7") for machine in (0, 1)]
     for number in range(MOST):
@@ -237,7 +235,7 @@ def test_a_limit_counts_both_machines_and_believes_the_proxy_alone(stack: Stack)
     stack.visitor().request("GET", forged, status=400, headers={"X-Forwarded-For": "192.0.2.7"})
 
 
-def test_one_form_sent_to_both_machines_signs_once(stack: Stack, pool: ThreadPoolExecutor) -> None:
+def test_a_form_sent_to_both_machines_signs_once(stack: Stack, pool: ThreadPoolExecutor) -> None:
     amelia = stack.visitor()
     amelia.sign_in("amelia")
     form = consent("amelia-genetic")
@@ -291,7 +289,7 @@ class Load:
         return {status for seen in self.seen for status in seen}
 
 
-def test_a_machine_that_is_killed_under_load_costs_nobody_a_page_or_a_session(
+def test_killing_a_machine_under_load_loses_no_page_and_no_session(
     stack: Stack, pool: ThreadPoolExecutor
 ) -> None:
     people = [stack.visitor() for _ in range(4)]
@@ -321,7 +319,7 @@ def test_a_machine_that_is_killed_under_load_costs_nobody_a_page_or_a_session(
         assert stack.copy(visitor, 0).get("/me").path == "/me"
 
 
-def test_what_was_posted_to_a_machine_that_dies_is_never_sent_to_the_other(
+def test_a_post_to_a_machine_that_dies_is_not_retried_on_the_other(
     stack: Stack, pool: ThreadPoolExecutor
 ) -> None:
     amelia = stack.visitor()
@@ -352,7 +350,7 @@ def test_what_was_posted_to_a_machine_that_dies_is_never_sent_to_the_other(
         assert post(2).status_code == 303, "a new post goes to the machine that lives, at once"
 
 
-def test_without_redis_both_say_so_and_with_it_everyone_is_still_signed_in(stack: Stack) -> None:
+def test_a_redis_outage_is_a_503_on_both_machines_and_signs_nobody_out(stack: Stack) -> None:
     visitor = stack.visitor()
     visitor.sign_in("daniel")
     stack.scale.redis.stop()
@@ -366,7 +364,7 @@ def test_without_redis_both_say_so_and_with_it_everyone_is_still_signed_in(stack
 # ── the command ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_demo_tells_who_can_sign_in_and_leaves_nothing_behind() -> None:
+def test_the_scaled_demo_runs_lists_its_people_and_cleans_up() -> None:
     ports = ("--portal-port", str(free_port()), "--service-port", str(free_port()))
     demo = subprocess.Popen(
         [sys.executable, "-u", "-m", "portal", "demo", "--scale", *ports],
@@ -397,7 +395,7 @@ def test_the_demo_tells_who_can_sign_in_and_leaves_nothing_behind() -> None:
         assert f"127.0.0.1:{port}" not in left
 
 
-def test_a_server_that_is_missing_is_one_clear_line(
+def test_a_missing_server_program_is_one_clear_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(programs, "find", lambda program: None)

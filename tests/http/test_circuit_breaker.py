@@ -25,7 +25,7 @@ def fail(breaker: Breaker, times: int = FAILURES) -> None:
 
 
 @pytest.mark.asvs("16.5.2")
-def test_it_opens_after_failures_in_a_row_and_not_before(breaker: Breaker) -> None:
+def test_the_breaker_opens_after_the_configured_failures_in_a_row(breaker: Breaker) -> None:
     fail(breaker, FAILURES - 1)
     breaker.good()
     fail(breaker, FAILURES - 1)
@@ -36,7 +36,7 @@ def test_it_opens_after_failures_in_a_row_and_not_before(breaker: Breaker) -> No
     assert 0 < held_back.value.seconds <= FIRST_PAUSE * 1.2
 
 
-def test_it_opens_when_half_of_the_last_calls_failed(breaker: Breaker) -> None:
+def test_the_breaker_opens_when_half_of_the_recent_calls_failed(breaker: Breaker) -> None:
     for _ in range(2 * FAILURES - 1):
         breaker.bad()
         breaker.good()
@@ -45,16 +45,14 @@ def test_it_opens_when_half_of_the_last_calls_failed(breaker: Breaker) -> None:
     assert not breaker.is_closed
 
 
-def test_failures_of_long_ago_say_nothing(breaker: Breaker, clock: Clock) -> None:
+def test_old_failures_do_not_count(breaker: Breaker, clock: Clock) -> None:
     for _ in range(10 * FAILURES):
         breaker.bad()
         clock.now += 61
     assert breaker.is_closed
 
 
-def test_after_the_pause_one_read_is_the_probe_and_a_person_s_act_never(
-    breaker: Breaker, clock: Clock
-) -> None:
+def test_after_the_pause_one_read_is_the_probe_and_never_an_act(breaker: Breaker, clock: Clock) -> None:
     fail(breaker)
     clock.now += LONGEST
     with pytest.raises(Open):
@@ -67,7 +65,7 @@ def test_after_the_pause_one_read_is_the_probe_and_a_person_s_act_never(
     breaker.admit(is_read=False)
 
 
-def test_a_failed_probe_doubles_the_pause_up_to_its_longest(breaker: Breaker, clock: Clock) -> None:
+def test_a_failed_probe_doubles_the_pause_up_to_the_maximum(breaker: Breaker, clock: Clock) -> None:
     fail(breaker)
     for expected in (1, 2, 4, 8, 8, 8):
         with pytest.raises(Open) as held_back:
@@ -78,7 +76,7 @@ def test_a_failed_probe_doubles_the_pause_up_to_its_longest(breaker: Breaker, cl
         breaker.bad()
 
 
-def test_a_probe_that_is_never_heard_of_again_is_followed_by_another(breaker: Breaker, clock: Clock) -> None:
+def test_a_lost_probe_is_followed_by_another(breaker: Breaker, clock: Clock) -> None:
     fail(breaker)
     for _ in range(3):
         clock.now += LONGEST
@@ -87,20 +85,22 @@ def test_a_probe_that_is_never_heard_of_again_is_followed_by_another(breaker: Br
     assert breaker.is_closed
 
 
-def test_calls_that_were_under_way_when_it_opened_prolong_nothing(breaker: Breaker, clock: Clock) -> None:
+def test_calls_in_flight_when_the_breaker_opened_do_not_extend_the_pause(
+    breaker: Breaker, clock: Clock
+) -> None:
     fail(breaker, 50)
     clock.now += FIRST_PAUSE * 1.2 + 0.001
     breaker.admit(is_read=True)
 
 
 @pytest.mark.parametrize("step", [-600.0, 600.0])
-def test_a_clock_that_is_set_holds_nothing_back(breaker: Breaker, clock: Clock, step: float) -> None:
+def test_a_changed_system_clock_does_not_hold_calls_back(breaker: Breaker, clock: Clock, step: float) -> None:
     fail(breaker)
     clock.now += step
     breaker.admit(is_read=True)
 
 
-def test_one_group_s_failure_leaves_the_others_alone(clock: Clock) -> None:
+def test_a_failing_group_does_not_affect_other_groups(clock: Clock) -> None:
     breakers = Breakers(FAILURES, clock)
     fail(breakers.of("https://api.example", "Calendar"))
     assert not breakers.of("https://api.example", "Calendar").is_closed
@@ -108,7 +108,7 @@ def test_one_group_s_failure_leaves_the_others_alone(clock: Clock) -> None:
     assert breakers.of("https://other.example", "Calendar").is_closed
 
 
-def test_with_no_number_of_failures_it_never_opens() -> None:
+def test_a_breaker_set_to_0_never_opens() -> None:
     fail(NEVER, 1000)
     NEVER.admit(is_read=False)
 

@@ -13,7 +13,7 @@ from portal.http.transport import Answer, Call, TransportError, side_by_side
 from tests.support.upstream import Make, ok
 
 
-def test_connections_are_kept_for_reading(upstream: Make) -> None:
+def test_reads_reuse_connections(upstream: Make) -> None:
     server = upstream(lambda line, number: ok())
     for _ in range(3):
         assert transport.send(Call("GET", server.url)).status == 200
@@ -31,7 +31,7 @@ def test_an_act_is_never_sent_twice_when_its_connection_dies(upstream: Make, met
     assert [line.split()[0] for line in server.seen] == ["GET", method]
 
 
-def test_what_could_not_be_sent_says_so() -> None:
+def test_a_refused_connection_is_reported_as_not_sent() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -42,7 +42,7 @@ def test_what_could_not_be_sent_says_so() -> None:
 
 
 @pytest.mark.asvs("15.3.2")
-def test_redirects_are_not_followed_and_cookies_not_kept(upstream: Make) -> None:
+def test_redirects_are_not_followed_and_cookies_are_not_stored(upstream: Make) -> None:
     answer = b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
     server = upstream(lambda line, number: answer)
     assert transport.send(Call("GET", server.url)).status == 302
@@ -58,13 +58,13 @@ def test_the_environments_proxy_is_not_used(upstream: Make, monkeypatch: pytest.
     assert transport.send(Call("GET", server.url)).status == 200
 
 
-def test_a_body_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
+def test_a_body_over_the_size_limit_is_refused(upstream: Make) -> None:
     server = upstream(lambda line, number: ok(b"x" * 5000))
     with pytest.raises(TransportError, match="too large"):
         transport.send(Call("GET", server.url, max_bytes=1000))
 
 
-def test_a_slow_drip_ends_at_the_deadline(upstream: Make) -> None:
+def test_a_dripping_response_ends_at_the_deadline(upstream: Make) -> None:
     def drip(line: str, number: int) -> bytes:
         time.sleep(0.6)
         return ok()
@@ -83,7 +83,7 @@ def test_a_slow_drip_ends_at_the_deadline(upstream: Make) -> None:
         (b"", "empty reply"),
     ],
 )
-def test_a_broken_answer_is_no_answer(upstream: Make, answer: bytes, reason: str) -> None:
+def test_a_malformed_response_is_an_error(upstream: Make, answer: bytes, reason: str) -> None:
     def script(line: str, number: int) -> bytes | None:
         return answer or None
 
@@ -119,7 +119,7 @@ def test_calls_of_one_page_run_side_by_side(upstream: Make) -> None:
     assert took < 0.75, "four tasks, the longest of two calls"
 
 
-def test_a_task_that_fails_leaves_the_others_alone(upstream: Make) -> None:
+def test_a_failing_task_does_not_affect_the_others(upstream: Make) -> None:
     server = upstream(lambda line, number: ok())
 
     def fail() -> Answer:
@@ -148,7 +148,7 @@ def test_a_file_is_streamed_piece_by_piece(upstream: Make) -> None:
     assert len(taken) > 5
 
 
-def test_a_file_that_ends_early_raises(upstream: Make) -> None:
+def test_a_file_cut_short_raises(upstream: Make) -> None:
     def short(line: str, number: int) -> bytes:
         return b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nabc"
 
@@ -159,7 +159,7 @@ def test_a_file_that_ends_early_raises(upstream: Make) -> None:
         list(pieces)
 
 
-def test_a_reader_may_take_longer_than_the_call(upstream: Make) -> None:
+def test_reading_a_file_may_take_longer_than_a_calls_time_out(upstream: Make) -> None:
     body = b"0123456789" * 400_000
     server = upstream(lambda line, number: ok(body))
     _, _, pieces = transport.stream(Call("GET", server.url, timeout=0.3))
@@ -168,7 +168,7 @@ def test_a_reader_may_take_longer_than_the_call(upstream: Make) -> None:
     assert came + b"".join(pieces) == body
 
 
-def test_a_file_of_which_nothing_comes_is_empty_for_a_while_and_then_given_up(upstream: Make) -> None:
+def test_a_stalled_file_times_out(upstream: Make) -> None:
     server = upstream(lambda line, number: b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
     _, _, pieces = transport.stream(Call("GET", server.url, timeout=0.3))
     assert (next(pieces), next(pieces)) == (b"abc", b"")
@@ -178,9 +178,7 @@ def test_a_file_of_which_nothing_comes_is_empty_for_a_while_and_then_given_up(up
     assert time.monotonic() - began < 1
 
 
-def test_a_file_ends_after_the_longest_time_however_it_comes(
-    upstream: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_ends_after_the_maximum_duration(upstream: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_LONGEST", 0.0)
     server = upstream(lambda line, number: ok(b"0123456789" * 400_000))
     _, _, pieces = transport.stream(Call("GET", server.url))

@@ -21,7 +21,7 @@ from tests.support.certificates import self_signed
 from tests.support.upstream import Make, ok
 
 
-def test_a_file_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
+def test_a_file_over_the_size_limit_is_refused(upstream: Make) -> None:
     server = upstream(lambda line, number: ok(b"x" * 300_000))
     with pytest.raises(TransportError, match="too large"):
         b"".join(transport.stream(Call("GET", server.url, max_bytes=100_000))[2])
@@ -29,14 +29,14 @@ def test_a_file_larger_than_asked_for_is_not_taken(upstream: Make) -> None:
 
 @pytest.mark.parametrize("scheme", ["file", "ftp", "gopher", "ldap"])
 @pytest.mark.asvs("1.3.6")
-def test_nothing_but_http_is_spoken(scheme: str) -> None:
+def test_protocols_other_than_http_are_refused(scheme: str) -> None:
     call = Call("GET", f"{scheme}://127.0.0.1:1/etc/passwd" if scheme != "file" else "file:///etc/passwd")
     for way in (transport.send, transport.stream):
         with pytest.raises(TransportError, match=f"curl {pycurl.E_UNSUPPORTED_PROTOCOL}"):
             way(call)
 
 
-def test_the_environments_passwords_are_not_sent(
+def test_netrc_passwords_are_not_sent(
     upstream: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """libcurl and requests both know `.netrc`."""
@@ -54,7 +54,7 @@ def test_the_environments_passwords_are_not_sent(
     assert all("authorization" not in head.lower() for head in server.heads)
 
 
-def test_a_server_that_never_accepts_is_given_up_after_the_connect_time() -> None:
+def test_a_server_that_never_accepts_times_out_after_the_connect_time_out() -> None:
     """Its queue is full, so the kernel lets further connections wait."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         waiting = [socket.socket() for _ in range(8)]
@@ -72,7 +72,7 @@ def test_a_server_that_never_accepts_is_given_up_after_the_connect_time() -> Non
 
 
 @pytest.mark.asvs("15.3.2")
-def test_what_brings_a_session_of_its_own_obeys_the_same_limits(
+def test_libraries_with_their_own_session_obey_the_same_limits(
     upstream: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Authlib and requests-cache: no redirect, no cookie, no proxy, a bounded body."""
@@ -155,7 +155,7 @@ def sent_anew(call: Call) -> Answer | TransportError:
 
 
 @pytest.mark.asvs("12.3.2")
-def test_a_certificate_of_no_known_authority_is_refused(tmp_path: Path) -> None:
+def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path: Path) -> None:
     server = SecureUpstream(tmp_path)
     answer = sent_anew(Call("GET", server.url))
     with pytest.raises(TransportError, match="certificate refused"):
@@ -171,7 +171,7 @@ def test_a_certificate_of_no_known_authority_is_refused(tmp_path: Path) -> None:
     ids=["good", "another-host", "expired"],
 )
 @pytest.mark.asvs("12.3.2", "12.3.4")
-def test_of_a_clinics_own_authority_good_certificates_alone_are_believed(
+def test_only_valid_certificates_of_a_private_authority_are_trusted(
     tmp_path: Path, trust: Callable[[str], None], host: str, expired: bool, good: bool
 ) -> None:
     server = SecureUpstream(tmp_path, host, expired=expired)

@@ -21,11 +21,11 @@ from portal.i18n.collation import sort_key
         ("ar", ["مكة الكبرى", "مكتب", "منى", "ميناء"]),
     ],
 )
-def test_words_stand_as_dictionaries_have_them(language: str, in_order: list[str]) -> None:
+def test_names_are_sorted_in_dictionary_order(language: str, in_order: list[str]) -> None:
     backwards = in_order[::-1]
     assert sorted(backwards, key=lambda word: sort_key(word, language)) == in_order
 
 
-def test_accents_decide_only_between_words_of_the_same_letters() -> None:
+def test_accents_only_break_ties() -> None:
     words = ["resume", "résumé", "resumes", "Resume"]
     assert sorted(words, key=lambda word: sort_key(word, "en")) == ["resume", "Resume", "résumé", "resumes"]

@@ -23,11 +23,11 @@ def refusal_message() -> list[str]:
     ]
 
 
-def test_no_sentence_blames_shouts_or_speaks_like_a_machine() -> None:
+def test_no_text_uses_banned_words_or_exclamation_marks() -> None:
     assert not [text for text in refusal_message() if _NEVER.search(text)]
 
 
-def test_sentences_hold_no_straight_quotes_or_three_dots() -> None:
+def test_texts_have_no_straight_quotes_or_three_dots() -> None:
     assert not [text for text in refusal_message() if '"' in text or "..." in text]
 
 
@@ -37,7 +37,7 @@ def test_labels_are_in_sentence_case() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_translations_end_as_the_sentence_does(language: str) -> None:
+def test_translations_keep_the_final_punctuation(language: str) -> None:
     """A full stop, colon or question mark that is lost changes how a sentence is read out."""
     kinds = {".": ".", ":": ":", "?": "?؟", "…": "…"}
     wrong = [

@@ -130,7 +130,7 @@ def theirs(service: CareService) -> Corpus:
 
 
 @pytest.mark.parametrize("person", WALKERS)
-def test_every_word_of_ours_is_in_the_catalogue(person: str, pseudo: PortalThread, theirs: Corpus) -> None:
+def test_every_text_of_the_portal_is_translatable(person: str, pseudo: PortalThread, theirs: Corpus) -> None:
     clinic = next(key for key, people in PEOPLE.items() if person in dict(people))
     visitor = Collector(pseudo.origin(clinic), PASSWORD, Album(), person, SPOKEN)
     visitor.arrive()
@@ -148,7 +148,7 @@ def test_every_word_of_ours_is_in_the_catalogue(person: str, pseudo: PortalThrea
     )
 
 
-def test_a_word_outside_the_catalogue_is_found(theirs: Corpus) -> None:
+def test_a_text_outside_the_catalogue_is_reported(theirs: Corpus) -> None:
     page = f'<main><p>{accented("Hello")}</p><p title="Send it">Press here</p><p>Amelia Hart</p></main>'
     assert sorted(left_plain(page, theirs)) == ["Press here", "Send it"]
 

@@ -33,7 +33,7 @@ def rows(said: Catalog, kept: Catalog) -> list[Row]:
     return list(review_sheet.rows_of(said, kept))
 
 
-def test_a_row_says_what_it_translates_for_which_numbers_and_where(rows: list[Row]) -> None:
+def test_a_row_has_its_text_plural_form_and_places(rows: list[Row]) -> None:
     assert [(row.translation, row.number, row.where) for row in rows] == [
         ("Abierto hasta %(time)s", "", "templates/help/show.html:12, portal/web/labels.py:3"),
         ("%(num)s formulario", "1", "templates/home/needs.html:40"),
@@ -41,7 +41,7 @@ def test_a_row_says_what_it_translates_for_which_numbers_and_where(rows: list[Ro
     ]
 
 
-def test_corrections_come_back_from_a_spreadsheet(rows: list[Row], kept: Catalog, tmp_path: Path) -> None:
+def test_corrections_are_imported_from_a_spreadsheet(rows: list[Row], kept: Catalog, tmp_path: Path) -> None:
     file = tmp_path / "es.csv"
     one, _singular, plural = rows
     corrected = [
@@ -56,7 +56,7 @@ def test_corrections_come_back_from_a_spreadsheet(rows: list[Row], kept: Catalog
     assert kept["%(num)s form"].string == ("%(num)s formulario", '"%(num)s" impresos')
 
 
-def test_a_sheet_saved_with_semicolons_is_read(rows: list[Row], tmp_path: Path) -> None:
+def test_a_csv_file_with_semicolons_is_read(rows: list[Row], tmp_path: Path) -> None:
     file = tmp_path / "es.csv"
     heading = ";".join(review_sheet.HEADINGS.values())
     file.write_text(f"{heading}\r\nYes;;;Si;Sí, claro;;\r\n", encoding="utf-8")
@@ -73,7 +73,7 @@ def test_a_sheet_saved_with_semicolons_is_read(rows: list[Row], tmp_path: Path) 
         ("Abierto <b>hasta</b> %(time)s", "leave out <"),
     ],
 )
-def test_a_wrong_correction_is_named_and_nothing_is_taken(
+def test_an_invalid_correction_is_reported_and_nothing_is_imported(
     rows: list[Row], kept: Catalog, correction: str, says: str
 ) -> None:
     wrong = [replace(rows[1], correction="%(num)s impreso"), replace(rows[0], correction=correction)]
@@ -83,7 +83,7 @@ def test_a_wrong_correction_is_named_and_nothing_is_taken(
     assert kept["%(num)s form"].string == ("%(num)s formulario", "%(num)s formularios")
 
 
-def test_a_text_that_changed_since_is_named(rows: list[Row], kept: Catalog) -> None:
+def test_a_text_changed_since_the_export_is_reported(rows: list[Row], kept: Catalog) -> None:
     old = [
         replace(rows[0], translation="Abierto a %(time)s", correction="Hasta %(time)s"),
         replace(rows[0], english="Closed", correction="Cerrado"),
@@ -93,7 +93,7 @@ def test_a_text_that_changed_since_is_named(rows: list[Row], kept: Catalog) -> N
     assert len(refusal.value.faults) == 2
 
 
-def test_a_file_that_is_no_sheet_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_review_sheet_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "es.csv"
     for content in (b"", b"English,Translation\nYes,S\xc3\xad\n", "Sí".encode("cp1252")):
         file.write_bytes(content)
@@ -110,5 +110,7 @@ def test_a_file_that_is_no_sheet_is_named(tmp_path: Path) -> None:
         ("Ayuda Salir", "%(num)s", False),
     ],
 )
-def test_a_picture_shows_a_text_whatever_is_filled_in(page: str, translation: str, is_shown: bool) -> None:
+def test_a_picture_matches_a_text_with_its_placeholders_filled_in(
+    page: str, translation: str, is_shown: bool
+) -> None:
     assert review_sheet.shows(page, translation) is is_shown

@@ -22,7 +22,7 @@ def storage_of(code: str, decision: str = "") -> str:
     return f"/storage/{sample_id('embryo', code)}{decision}?episode={GRACES}"
 
 
-def test_staff_read_an_embryos_state_and_its_next_ones_in_their_language(portal: PortalThread) -> None:
+def test_an_embryos_states_are_shown_in_spanish_to_staff(portal: PortalThread) -> None:
     page = speaking(portal, "elif").get(storage_of("GO-3"))
     offered = [label.get_text(strip=True) for label in page.select('label[for^="status"]')]
     assert {"Conservado", "Reservado"} <= set(offered)
@@ -31,25 +31,25 @@ def test_staff_read_an_embryos_state_and_its_next_ones_in_their_language(portal:
     assert not re.search(r"\b(Stored|Reserved|Discarded|Shipped)\b", page.words)
 
 
-def test_roles_are_words_of_the_language(portal: PortalThread) -> None:
+def test_roles_are_translated(portal: PortalThread) -> None:
     assert "Embriología" in speaking(portal, "elif").get("/me").words
     team = speaking(portal, "amelia").get(AMELIAS + "/team").words
     assert "Enfermería" in team and "Nurse" not in team
 
 
-def test_a_question_opens_with_its_mark(portal: PortalThread) -> None:
+def test_a_spanish_question_has_its_opening_mark(portal: PortalThread) -> None:
     assert (
         speaking(portal, "grace").get(storage_of("GO-3", "/keep")).heading == "¿Mantenerlo en conservación?"
     )
 
 
-def test_sizes_with_a_comma_of_their_own_stand_apart_by_semicolons(portal: PortalThread) -> None:
+def test_sizes_with_decimal_commas_are_separated_by_semicolons(portal: PortalThread) -> None:
     cells = speaking(portal, "amelia").get(AMELIAS + "/monitoring").select('td[data-label^="Ovario"]')
     assert any(re.search(r"\d,\d; \d", cell.get_text()) for cell in cells)
     assert not any(", " in cell.get_text() for cell in cells)
 
 
-def test_a_visit_and_a_medicine_have_times_of_one_form(portal: PortalThread) -> None:
+def test_visits_and_medicines_use_the_same_time_format(portal: PortalThread) -> None:
     words = speaking(portal, "amelia").get(AMELIAS).words
     assert re.search(r"\b09:30\b", words) and "08:00" in words
     assert not re.search(r"(?<!\d)\d:\d\d\b", words)

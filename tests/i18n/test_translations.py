@@ -16,7 +16,7 @@ _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_word_is_translated(language: str) -> None:
+def test_every_text_is_translated(language: str) -> None:
     kept = catalog(language)
     missing: list[str] = []
     for message in words():
@@ -31,7 +31,7 @@ def test_every_word_is_translated(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_filled_in_stands_in_every_translation(language: str) -> None:
+def test_every_translation_keeps_its_placeholders(language: str) -> None:
     for message in catalog(language):
         if not message.id:
             continue
@@ -45,13 +45,11 @@ def test_what_is_filled_in_stands_in_every_translation(language: str) -> None:
                 assert used == allowed, f"{language}: {string!r} leaves out {allowed - used}"
 
 
-def test_every_language_has_its_own_name() -> None:
+def test_every_language_has_a_name() -> None:
     assert set(locale_selector.NAMES) == set(tenants.LANGUAGES)
 
 
-def test_a_new_language_begins_with_nothing_translated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_languages_catalogue_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "FOLDER", tmp_path)
     new = catalog("lt")
     new.add(("%(num)s form", "%(num)s forms"))
