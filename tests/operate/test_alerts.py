@@ -42,7 +42,7 @@ def labels_by_series(text: str) -> dict[str, set[str]]:
     return found
 
 
-def test_rules_name_series_and_labels_that_are_there(service: CareService, tmp_path: Path) -> None:
+def test_alert_rules_use_existing_series_and_labels(service: CareService, tmp_path: Path) -> None:
     portal = PortalThread(service.plan, PORTAL_METRICS_TOKEN=TOKEN, PORTAL_AUDIT=str(tmp_path))
     try:
         amelia = portal.sign_in("amelia")
@@ -89,13 +89,13 @@ def care_metrics(service: CareService) -> str:
     return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
 
 
-def test_rules_about_pages_leave_out_what_machines_ask_for() -> None:
+def test_alert_rules_about_pages_exclude_health_checks() -> None:
     asked = re.findall(r"portal_request_seconds_\w+\{([^}]*)\}", RULES.read_text())
     assert len(asked) == 3
     assert all('route!~"/healthz|/readyz|/metrics"' in labels for labels in asked)
 
 
-def test_what_is_tried_of_the_rules_is_there_and_does_what_it_should() -> None:
+def test_the_alert_tests_cover_existing_rules_and_pass() -> None:
     """By Prometheus's own tool besides, where this machine has it."""
     names = {rule["alert"] for rule in rules()}
     tried = [one for test in trials() for one in test["alert_rule_test"]]

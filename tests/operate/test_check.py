@@ -63,7 +63,7 @@ def the_fault(found: list[Finding], about: str) -> str:
     return f"{fault.found}. {fault.todo}"
 
 
-def test_where_all_is_well_everything_is_said_to_be(service: CareService, tmp_path: Path) -> None:
+def test_check_reports_every_item_as_ok_when_nothing_is_wrong(service: CareService, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "portal", "check"],
         cwd=ROOT,
@@ -87,7 +87,7 @@ def test_where_all_is_well_everything_is_said_to_be(service: CareService, tmp_pa
         assert said in done.stdout, done.stdout
 
 
-def test_a_clinic_that_cannot_be_called_is_noted(
+def test_a_clinic_without_a_telephone_number_is_a_note(
     service: CareService, looked: Callable[..., list[Finding]]
 ) -> None:
     _, table, rest = tenants_file(service.plan).partition("[tenants.harbour.contact]")
@@ -97,7 +97,7 @@ def test_a_clinic_that_cannot_be_called_is_noted(
     assert "tenants.riverside.contact" not in found
 
 
-def test_a_clinic_without_a_line_for_the_night_is_noted(looked: Callable[..., list[Finding]]) -> None:
+def test_a_clinic_without_an_out_of_hours_number_is_a_note(looked: Callable[..., list[Finding]]) -> None:
     found = {one.what: one for one in looked(('out_of_hours = "020 7946 0199"\n', ""))}
     assert "out_of_hours" in found["tenants.riverside.contact"].found
     assert "contacts" in found
@@ -119,7 +119,7 @@ def test_a_fault_goes_to_stderr_and_into_the_exit_status(service: CareService, t
     assert "care API" in done.stdout, "the rest is looked at all the same"
 
 
-def test_a_redis_that_is_not_there_or_forgets_is_a_fault(
+def test_an_unreachable_or_evicting_redis_is_a_fault(
     looked: Callable[..., list[Finding]], tmp_path: Path
 ) -> None:
     nowhere = f"redis://127.0.0.1:{free_port()}/0"
@@ -134,12 +134,12 @@ def test_a_redis_that_is_not_there_or_forgets_is_a_fault(
         redis.stop()
 
 
-def test_a_cache_that_is_not_there_is_a_fault(looked: Callable[..., list[Finding]]) -> None:
+def test_an_unreachable_cache_is_a_fault(looked: Callable[..., list[Finding]]) -> None:
     nowhere = f"redis://127.0.0.1:{free_port()}/0"
     assert "PORTAL_CACHE_URL" in the_fault(looked(PORTAL_CACHE_URL=nowhere), "cache")
 
 
-def test_a_name_that_is_nearly_a_setting_is_a_fault_and_one_of_somebody_else_a_note(
+def test_a_misspelt_setting_is_a_fault_and_an_unknown_variable_a_note(
     looked: Callable[..., list[Finding]],
 ) -> None:
     found = looked(PORTAL_STORE_UR="x", PORTAL_SERVICE_HOST="10.0.0.1", PORTAL_METRICS_TOKEN_FILE="/dev/null")
@@ -151,12 +151,12 @@ def test_a_name_that_is_nearly_a_setting_is_a_fault_and_one_of_somebody_else_a_n
 
 
 @pytest.mark.parametrize("name", ["PORTAL_WORKERS", "PORTAL_THREADS", "PORTAL_MAX_REQUESTS"])
-def test_numbers_that_gunicorn_reads_are_checked_too(looked: Callable[..., list[Finding]], name: str) -> None:
+def test_gunicorns_numeric_settings_are_validated(looked: Callable[..., list[Finding]], name: str) -> None:
     with pytest.raises(SettingsError, match=name):
         looked(**{name: "abc"})
 
 
-def test_a_folder_of_data_that_others_may_open_is_a_fault(
+def test_a_data_folder_readable_by_others_is_a_fault(
     looked: Callable[..., list[Finding]], tmp_path: Path
 ) -> None:
     folder = tmp_path / "open"
@@ -168,14 +168,12 @@ def test_a_folder_of_data_that_others_may_open_is_a_fault(
     )
 
 
-def test_an_audit_folder_that_is_none_is_a_fault(
-    looked: Callable[..., list[Finding]], tmp_path: Path
-) -> None:
+def test_an_unusable_audit_folder_is_a_fault(looked: Callable[..., list[Finding]], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "can't be written" in the_fault(looked(PORTAL_AUDIT=str(tmp_path / "file")), "audit")
 
 
-def test_an_identity_server_that_is_not_there_is_a_fault(
+def test_an_unreachable_identity_server_is_a_fault(
     looked: Callable[..., list[Finding]], service: CareService
 ) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
@@ -201,7 +199,7 @@ def test_an_identity_server_that_is_not_there_is_a_fault(
         ),
     ],
 )
-def test_discovery_that_is_none_or_another_s_is_a_fault(
+def test_invalid_discovery_or_that_of_another_issuer_is_a_fault(
     looked: Callable[..., list[Finding]], service: CareService, upstream: Make, document: bytes, said: str
 ) -> None:
     server = upstream(lambda line, number: ok(document))
@@ -224,7 +222,7 @@ def test_a_wrong_client_secret_is_a_fault(looked: Callable[..., list[Finding]]) 
         (None, "no answer (empty reply)"),
     ],
 )
-def test_a_care_api_that_is_none_is_a_fault(
+def test_an_unusable_care_api_is_a_fault(
     looked: Callable[..., list[Finding]],
     service: CareService,
     upstream: Make,
@@ -237,7 +235,7 @@ def test_a_care_api_that_is_none_is_a_fault(
 
 
 @pytest.mark.parametrize("ahead", [-600, 600])
-def test_clocks_apart_are_a_fault(
+def test_clock_skew_is_a_fault(
     looked: Callable[..., list[Finding]], service: CareService, upstream: Make, ahead: int
 ) -> None:
     head = f"HTTP/1.1 401 No\r\nContent-Length: 0\r\nDate: {formatdate(time.time() + ahead, usegmt=True)}\r\n\r\n"
@@ -246,7 +244,7 @@ def test_clocks_apart_are_a_fault(
     assert "Set both clocks by NTP" in the_fault(found, "clock of care API")
 
 
-def test_a_faint_accent_is_remarked_upon(looked: Callable[..., list[Finding]]) -> None:
+def test_an_accent_with_low_contrast_is_a_note(looked: Callable[..., list[Finding]]) -> None:
     found = looked(('accent = "#1f4e8c"', 'accent = "#2f8ecc"'))
     assert faults(found) == []
     assert any(one.what == "tenants.harbour.accent" and "Choose a darker one" in one.todo for one in found)
@@ -262,7 +260,7 @@ def sealed_by(clinic: Clinic, service: CareService) -> list[tuple[str, str]]:
     ("days", "is_near"),
     [(29, True), (31, False)],
 )
-def test_a_certificate_that_ends_within_thirty_days_is_remarked_upon(
+def test_a_certificate_that_expires_within_30_days_is_a_note(
     looked: Callable[..., list[Finding]], service: CareService, tmp_path: Path, days: int, is_near: bool
 ) -> None:
     clinic = Clinic(tmp_path / "clinic", lasts=timedelta(days=days))
@@ -272,7 +270,7 @@ def test_a_certificate_that_ends_within_thirty_days_is_remarked_upon(
     assert about.todo.startswith("Have it renewed") is is_near
 
 
-def test_a_certificate_that_has_ended_is_a_fault(
+def test_an_expired_certificate_is_a_fault(
     looked: Callable[..., list[Finding]], service: CareService, tmp_path: Path
 ) -> None:
     clinic = Clinic(tmp_path / "clinic", lasts=timedelta(minutes=-1))
@@ -281,7 +279,7 @@ def test_a_certificate_that_has_ended_is_a_fault(
     assert "come unsealed" in fault
 
 
-def test_a_key_of_another_certificate_or_none_is_a_fault(
+def test_a_missing_or_mismatched_key_is_a_fault(
     looked: Callable[..., list[Finding]], service: CareService, tmp_path: Path
 ) -> None:
     clinic = Clinic(tmp_path / "clinic")
@@ -291,7 +289,7 @@ def test_a_key_of_another_certificate_or_none_is_a_fault(
     assert "can't be read" in the_fault(looked(key), "tenants.harbour.document_seal")
 
 
-def test_clinics_without_a_certificate_are_well_and_it_is_said(
+def test_clinics_without_a_certificate_are_ok_and_reported_as_unsealed(
     looked: Callable[..., list[Finding]], service: CareService
 ) -> None:
     def table(key: str) -> str:

@@ -70,7 +70,7 @@ def send_and_kill(process: PortalProcess, line: CountingProxy, ready: Ready, *, 
 
 
 @pytest.mark.parametrize("act", ACTS if FULL else ["sign", "create a consent", "merge", "book by a link"])
-def test_an_act_that_arrived_shows_its_receipt_or_says_that_nobody_knows(
+def test_a_worker_killed_after_the_act_leads_to_its_receipt_or_an_unknown_outcome(
     process: PortalProcess, line: CountingProxy, people: People, service: CareService, act: str
 ) -> None:
     ready = ACTS[act](people, service.plan)
@@ -80,7 +80,7 @@ def test_an_act_that_arrived_shows_its_receipt_or_says_that_nobody_knows(
 
 
 @pytest.mark.parametrize("act", ACTS if FULL else ["book"])
-def test_an_act_that_did_not_arrive_is_said_to_be_unconfirmed_and_not_sent_twice(
+def test_a_worker_killed_before_the_act_leads_to_an_unconfirmed_outcome_and_no_resend(
     process: PortalProcess, line: CountingProxy, people: People, service: CareService, act: str
 ) -> None:
     ready = ACTS[act](people, service.plan)

@@ -27,7 +27,7 @@ def folders_of(process: PortalProcess) -> list[Path]:
     return sorted(one.readlink() for one in held.iterdir() if one.readlink().suffix == ".held")
 
 
-def test_a_killed_portals_folders_go_when_the_next_one_starts(service: CareService, tmp_path: Path) -> None:
+def test_a_killed_portals_folders_are_removed_at_the_next_start(service: CareService, tmp_path: Path) -> None:
     for name in ("killed", "lives", "next"):
         (tmp_path / name).mkdir()
     with running(tmp_path / "lives", service) as lives, running(tmp_path / "killed", service) as killed:

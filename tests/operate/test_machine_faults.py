@@ -39,7 +39,7 @@ def with_a_new_one(portal: PortalProcess, before: set[int]) -> set[int]:
     return now
 
 
-def test_after_twelve_crashes_in_a_row_the_portal_answers_and_each_was_logged(
+def test_the_portal_answers_after_twelve_worker_crashes_and_logs_each(
     service: CareService, tmp_path: Path
 ) -> None:
     known = service.plan
@@ -68,7 +68,7 @@ def test_after_twelve_crashes_in_a_row_the_portal_answers_and_each_was_logged(
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
-def test_with_a_clock_that_is_off_nobody_is_let_in_wrongly_and_all_goes_on_when_it_is_right(
+def test_a_wrong_clock_lets_nobody_in_wrongly_and_recovers_when_corrected(
     portal: PortalThread, minutes: int
 ) -> None:
     nora = portal.sign_in("nora")
@@ -88,7 +88,7 @@ def test_with_a_clock_that_is_off_nobody_is_let_in_wrongly_and_all_goes_on_when_
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
-def test_a_seal_made_by_a_clock_that_is_off_is_good_and_bears_that_clocks_time(
+def test_a_seal_made_with_a_wrong_clock_is_valid_and_has_that_clocks_time(
     tmp_path: Path, minutes: int
 ) -> None:
     clinic = Clinic(tmp_path)

@@ -81,7 +81,7 @@ class Difference:
 
 
 @pytest.mark.asvs("13.4.5")
-def test_metrics_are_for_who_has_the_token(portal: PortalThread) -> None:
+def test_metrics_need_the_token(portal: PortalThread) -> None:
     address = f"http://127.0.0.1:{portal.port}/metrics"
     for given in (
         {},
@@ -96,7 +96,7 @@ def test_metrics_are_for_who_has_the_token(portal: PortalThread) -> None:
         assert requests.get(address, headers={**WITH_TOKEN, "Host": host}, timeout=20).status_code == 200
 
 
-def test_without_a_token_in_the_settings_there_are_none(service: CareService, tmp_path: Path) -> None:
+def test_metrics_do_not_exist_without_a_configured_token(service: CareService, tmp_path: Path) -> None:
     running = PortalThread(Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets))
     try:
         answer = requests.get(f"http://127.0.0.1:{running.port}/metrics", headers=WITH_TOKEN, timeout=20)
@@ -105,9 +105,7 @@ def test_without_a_token_in_the_settings_there_are_none(service: CareService, tm
         running.stop()
 
 
-def test_a_page_counts_by_its_route_and_its_calls_by_their_group(
-    portal: PortalThread, amelia: Visitor
-) -> None:
+def test_pages_are_counted_by_route_and_calls_by_group(portal: PortalThread, amelia: Visitor) -> None:
     since = Difference(portal)
     amelia.get("/consents")
     amelia.get("/no/such/page", status=404)
@@ -116,7 +114,7 @@ def test_a_page_counts_by_its_route_and_its_calls_by_their_group(
     assert since.of("portal_upstream_seconds_count", group="ConsentForm", outcome="2xx") >= 1
 
 
-def test_records_that_someone_saw_are_counted_by_role_and_kind(portal: PortalThread, amelia: Visitor) -> None:
+def test_shown_records_are_counted_by_role_and_kind(portal: PortalThread, amelia: Visitor) -> None:
     before = read(portal.port)
     for name in ("portal_records_opened_total", "portal_records_listed_total"):
         series = {key for key in before if key[0] == name}
@@ -131,13 +129,13 @@ def test_records_that_someone_saw_are_counted_by_role_and_kind(portal: PortalThr
     assert since.of("portal_records_opened_total", role="embryologist", kind="episode") == 1
 
 
-def test_whoever_has_several_roles_or_none_of_ours_is_counted_too() -> None:
+def test_people_with_several_or_unknown_roles_are_counted() -> None:
     assert metrics._role_of({"nurse", "admin"}) == "several"
     assert metrics._role_of({"receptionist"}) == "other"
     assert metrics._role_of({"nurse", "receptionist"}) == "nurse"
 
 
-def test_signing_in_and_out_and_what_is_refused_are_counted(portal: PortalThread) -> None:
+def test_sign_ins_sign_outs_and_refusals_are_counted(portal: PortalThread) -> None:
     since = Difference(portal)
     visitor = portal.sign_in("grace")
     visitor.sign_out()
@@ -161,7 +159,7 @@ def test_a_refreshed_token_is_counted(portal: PortalThread) -> None:
     assert since.of("portal_token_refreshes_total", outcome="renewed") == 1
 
 
-def test_reference_data_are_counted_by_where_they_came_from(
+def test_reference_data_are_counted_by_source(
     portal: PortalThread, amelia: Visitor, board: Switchboard
 ) -> None:
     since = Difference(portal)
@@ -171,7 +169,7 @@ def test_reference_data_are_counted_by_where_they_came_from(
     assert since.of("portal_reference_data_total", outcome="hit") >= 1
 
 
-def test_an_open_breaker_is_seen_its_pages_answer_at_once_and_others_go_on(
+def test_an_open_breaker_is_in_metrics_fails_its_pages_fast_and_spares_others(
     portal: PortalThread, amelia: Visitor, board: Switchboard
 ) -> None:
     since = Difference(portal)
@@ -211,7 +209,7 @@ def test_counts_begin_at_zero_and_clocks_are_compared(portal: PortalThread, amel
     assert -3 < skew < 3
 
 
-def test_nothing_that_a_visitor_sends_becomes_a_label(portal: PortalThread) -> None:
+def test_a_visitors_input_never_becomes_a_label(portal: PortalThread) -> None:
     visitor = portal.visitor()
     before = {key for key in read(portal.port) if key[0] != "portal_request_seconds_bucket"}
     for number in range(40):
@@ -232,7 +230,7 @@ def test_nothing_that_a_visitor_sends_becomes_a_label(portal: PortalThread) -> N
     assert len(new) < 30, new
 
 
-def test_metrics_add_up_over_workers_that_come_and_go(service: CareService, tmp_path: Path) -> None:
+def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: Path) -> None:
     process = PortalProcess(
         Plan(free_port(), service.plan.service_port, tmp_path, service.plan.secrets),
         PORTAL_METRICS_TOKEN=TOKEN,

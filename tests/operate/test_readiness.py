@@ -57,7 +57,7 @@ def look(readiness: Readiness, clock: Clock, times: int = 1) -> tuple[bool, str]
     return said
 
 
-def test_one_bad_look_takes_no_machine_out_and_three_do(store: Store, clock: Clock) -> None:
+def test_a_machine_is_unready_after_three_failed_checks_not_after_one(store: Store, clock: Clock) -> None:
     readiness = ready(store, clock, Provider())
     assert look(readiness, clock) == (True, "ready")
     store.is_up = False
@@ -71,7 +71,7 @@ def test_one_bad_look_takes_no_machine_out_and_three_do(store: Store, clock: Clo
     assert look(readiness, clock, 3) == (False, "not ready; the store doesn't answer")
 
 
-def test_one_good_look_brings_none_back_and_two_do(store: Store, clock: Clock) -> None:
+def test_a_machine_is_ready_again_after_two_good_checks_not_after_one(store: Store, clock: Clock) -> None:
     readiness = ready(store, clock)
     look(readiness, clock)
     store.is_up = False
@@ -81,7 +81,7 @@ def test_one_good_look_brings_none_back_and_two_do(store: Store, clock: Clock) -
     assert look(readiness, clock) == (True, "ready")
 
 
-def test_however_often_it_is_asked_it_looks_once_a_second(store: Store, clock: Clock) -> None:
+def test_readiness_checks_the_store_at_most_once_a_second(store: Store, clock: Clock) -> None:
     readiness = ready(store, clock)
     for _ in range(100):
         readiness.probe()
@@ -89,7 +89,7 @@ def test_however_often_it_is_asked_it_looks_once_a_second(store: Store, clock: C
     assert store.pings <= 6
 
 
-def test_a_new_process_waits_for_the_identity_servers_but_not_for_ever(store: Store, clock: Clock) -> None:
+def test_a_new_process_waits_for_identity_servers_for_a_limited_time(store: Store, clock: Clock) -> None:
     here, gone = Provider(), Provider()
     gone.is_up = False
     readiness = ready(store, clock, here, gone)
@@ -109,7 +109,9 @@ def test_a_new_process_is_ready_at_once_when_all_answer(store: Store, clock: Clo
     assert [one.asked for one in providers] == asked == [1, 1, 1], "each is met once"
 
 
-def test_an_identity_server_that_is_down_later_takes_no_machine_out(store: Store, clock: Clock) -> None:
+def test_an_identity_server_going_down_later_does_not_make_a_machine_unready(
+    store: Store, clock: Clock
+) -> None:
     provider = Provider()
     readiness = ready(store, clock, provider)
     look(readiness, clock)
@@ -117,7 +119,7 @@ def test_an_identity_server_that_is_down_later_takes_no_machine_out(store: Store
     assert look(readiness, clock, 20) == (True, "ready")
 
 
-def test_without_its_store_a_new_process_is_not_ready_however_long(store: Store, clock: Clock) -> None:
+def test_a_new_process_without_its_store_never_becomes_ready(store: Store, clock: Clock) -> None:
     store.is_up = False
     readiness = ready(store, clock, Provider())
     assert look(readiness, clock, 40) == (False, "starting; the store doesn't answer")
@@ -126,7 +128,7 @@ def test_without_its_store_a_new_process_is_not_ready_however_long(store: Store,
 
 
 @pytest.mark.parametrize("step", [-600, 600])
-def test_a_clock_that_is_set_changes_nothing(store: Store, clock: Clock, step: float) -> None:
+def test_readiness_does_not_depend_on_the_system_clock(store: Store, clock: Clock, step: float) -> None:
     readiness = ready(store, clock, Provider())
     look(readiness, clock)
     clock.now += step

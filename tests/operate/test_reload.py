@@ -60,7 +60,7 @@ def running(upstream: CareService, tmp_path: Path, request: pytest.FixtureReques
     started.portal.stop()
 
 
-def test_a_reload_under_traffic_drops_nothing_and_reads_the_clinics_anew(running: Running) -> None:
+def test_a_reload_under_traffic_drops_no_request_and_rereads_the_clinics(running: Running) -> None:
     traffic = running.traffic
     before = running.workers()
     tenants = running.plan.data / f"tenants-{running.portal.port}.toml"
@@ -75,7 +75,7 @@ def test_a_reload_under_traffic_drops_nothing_and_reads_the_clinics_anew(running
     assert "Riverbank Fertility" in Visitor(running.portal.origin()).get("/signed-out").text
 
 
-def test_a_stop_under_traffic_answers_everything_that_was_sent(running: Running) -> None:
+def test_a_stop_under_traffic_answers_every_request(running: Running) -> None:
     traffic = running.traffic
     with traffic.of(BROWSERS, pause=PAUSE):
         traffic.wait_for_more(200)
@@ -85,7 +85,7 @@ def test_a_stop_under_traffic_answers_everything_that_was_sent(running: Running)
     assert running.portal.child.wait(40) == 0
 
 
-def test_a_reload_with_wrong_settings_is_refused_and_the_workers_go_on(running: Running) -> None:
+def test_a_reload_with_wrong_settings_is_refused_and_workers_keep_running(running: Running) -> None:
     traffic = running.traffic
     before = running.workers()
     tenants = running.plan.data / f"tenants-{running.portal.port}.toml"
@@ -103,7 +103,7 @@ def test_a_reload_with_wrong_settings_is_refused_and_the_workers_go_on(running: 
 
 
 @pytest.mark.parametrize("running", [{"PORTAL_MAX_REQUESTS": "60"}], indirect=True)
-def test_workers_are_renewed_under_traffic_without_a_request_lost(running: Running) -> None:
+def test_workers_restart_under_traffic_without_losing_a_request(running: Running) -> None:
     traffic = running.traffic
     before = running.workers()
     with traffic.of(BROWSERS, pause=PAUSE):
@@ -113,7 +113,7 @@ def test_workers_are_renewed_under_traffic_without_a_request_lost(running: Runni
 
 
 @pytest.mark.parametrize("running", [{"PORTAL_MAX_REQUESTS": "60"}], indirect=True)
-def test_a_file_that_is_broken_meanwhile_stops_no_renewed_worker_and_counts_at_a_reload(
+def test_a_broken_tenants_file_does_not_affect_restarted_workers_until_a_reload(
     running: Running,
 ) -> None:
     traffic = running.traffic

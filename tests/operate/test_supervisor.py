@@ -38,7 +38,7 @@ def metrics_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
     shutil.rmtree(tmp_path)
 
 
-def test_a_reload_brings_the_hooks_of_the_code_that_is_there_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reload_takes_the_hooks_of_the_current_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "assign_slot", None)  # as an older version had it
     server = Server(is_good=True)
     supervisor.prepare_reload(server)
@@ -63,7 +63,7 @@ def test_workers_that_a_reload_replaces_stay_until_all_new_ones_serve() -> None:
     assert all(worker.may_leave() for worker in others)
 
 
-def test_wrong_settings_reload_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_wrong_settings_prevent_a_reload(caplog: pytest.LogCaptureFixture) -> None:
     server = Server(is_good=False)
     supervisor.prepare_reload(server)
     server.reload()
@@ -71,7 +71,7 @@ def test_wrong_settings_reload_nothing(caplog: pytest.LogCaptureFixture) -> None
     assert "Not reloaded" in caplog.text
 
 
-def test_what_a_worker_has_loaded_is_looked_through_no_more() -> None:
+def test_a_workers_loaded_objects_are_frozen_for_the_garbage_collector() -> None:
     before = gc.get_freeze_count()
     try:
         supervisor.settle(worker=SimpleNamespace())  # pyright: ignore[reportArgumentType]
@@ -80,7 +80,7 @@ def test_what_a_worker_has_loaded_is_looked_through_no_more() -> None:
         gc.unfreeze()
 
 
-def test_a_worker_takes_the_lowest_slot_that_is_free() -> None:
+def test_a_worker_takes_the_lowest_free_slot() -> None:
     server = Server(is_good=True)
     server.WORKERS = {1: SimpleNamespace(slot=0), 2: SimpleNamespace(slot=2)}
     worker = SimpleNamespace(slot=None)

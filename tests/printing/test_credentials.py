@@ -69,7 +69,9 @@ def a_folder(clinic: Clinic) -> None:
     ],
     ids=["another-key", "encrypted", "no-certificate", "no-key", "folder", "short", "ed25519", "usage"],
 )
-def test_what_is_wrong_is_said(clinic: Clinic, spoil: Callable[[Clinic], None], said: str) -> None:
+def test_each_fault_of_a_certificate_or_key_is_reported(
+    clinic: Clinic, spoil: Callable[[Clinic], None], said: str
+) -> None:
     spoil(clinic)
     with pytest.raises(CannotSeal) as caught:
         read_credentials(clinic.certificate, clinic.key_file)
@@ -77,12 +79,12 @@ def test_what_is_wrong_is_said(clinic: Clinic, spoil: Callable[[Clinic], None], 
     assert caught.value.__cause__ is None, "what the library says could quote the key"
 
 
-def test_good_ones_are_read_and_show_nothing_of_the_key(clinic: Clinic) -> None:
+def test_valid_credentials_are_read_and_their_repr_hides_the_key(clinic: Clinic) -> None:
     credentials = read_credentials(clinic.certificate, clinic.key_file)
     assert "key" not in repr(credentials)
 
 
-def test_the_first_certificate_of_the_chain_to_end_decides(clinic: Clinic, tmp_path: Path) -> None:
+def test_credentials_expire_with_the_first_certificate_of_the_chain(clinic: Clinic, tmp_path: Path) -> None:
     issuer = Clinic(tmp_path / "issuer", lasts=timedelta(days=10))
     chain = clinic.certificate.read_bytes() + issuer.certificate.read_bytes()
     clinic.certificate.write_bytes(chain)

@@ -49,7 +49,7 @@ def test_the_same_page_gives_the_same_bytes() -> None:
     assert hashlib.sha256(first).digest() == hashlib.sha256(second).digest()
 
 
-def test_an_attached_file_comes_out_as_it_went_in() -> None:
+def test_an_attached_file_is_unchanged() -> None:
     assert read(pdf(page("<p>x"), FILE)).attachments["signed.json"] == [FILE.content]
 
 
@@ -99,7 +99,7 @@ def test_a_hostile_page_reaches_neither_files_nor_the_network(tmp_path: Path) ->
     assert not read(document).attachments
 
 
-def test_the_process_that_makes_it_can_open_no_connection_start_nothing_and_write_nowhere(
+def test_the_printing_process_cannot_connect_start_processes_or_write_files(
     tmp_path: Path,
 ) -> None:
     tries = """
@@ -128,7 +128,7 @@ print("written")
     assert done.stdout.split() == ["refused"] * 5 + ["written"]
 
 
-def test_the_process_knows_none_of_the_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_printing_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PORTAL_SECRET_KEYS", "known-to-the-portal-alone")
     seen = tmp_path / "seen"
     spy = tmp_path / "spy.sh"
@@ -141,19 +141,19 @@ def test_the_process_knows_none_of_the_secrets(monkeypatch: pytest.MonkeyPatch, 
     assert "known-to-the-portal-alone" not in seen.read_text()
 
 
-def test_one_that_takes_too_long_is_ended() -> None:
+def test_a_document_that_takes_too_long_is_cancelled() -> None:
     with pytest.raises(CannotPrint, match=r"more than 0\.05 s"):
         pdf(page("<p>slow</p>"), seconds=0.05)
 
 
-def test_one_that_wants_too_much_memory_is_ended_and_says_nothing_of_its_text() -> None:
+def test_a_document_that_needs_too_much_memory_is_cancelled_without_logging_its_text() -> None:
     greedy = page("<table><tr><td colspan='100000000'>private words</td></tr></table>")
     with pytest.raises(CannotPrint, match="MemoryError") as failed:
         pdf(greedy)
     assert "private" not in str(failed.value)
 
 
-def test_two_are_made_at_once_and_a_third_waits_its_turn() -> None:
+def test_two_documents_are_made_at_once_and_a_third_waits() -> None:
     def make(number: int) -> str:
         return words(pdf(page(f"<p>Number {number}</p>"), wait_seconds=60, seconds=90))
 
@@ -161,7 +161,7 @@ def test_two_are_made_at_once_and_a_third_waits_its_turn() -> None:
         assert list(pool.map(make, range(3))) == ["Number 0", "Number 1", "Number 2"]
 
 
-def test_who_waits_too_long_is_told_that_others_are_printing() -> None:
+def test_waiting_too_long_for_printing_is_reported_as_busy() -> None:
     taken = [printing._places.acquire() for _ in range(printing.AT_ONCE)]
     try:
         with pytest.raises(CannotPrint) as failed:
@@ -172,9 +172,7 @@ def test_who_waits_too_long_is_told_that_others_are_printing() -> None:
     assert failed.value.is_busy
 
 
-def test_a_system_without_pango_is_named_as_the_reason(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_pango_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lacking = tmp_path / "lacking.sh"
     lacking.write_text(f"#!/bin/sh\nexit {printing.NO_PANGO}\n")
     lacking.chmod(0o755)
@@ -182,12 +180,14 @@ def test_a_system_without_pango_is_named_as_the_reason(
     assert printing.fault() == "the system lacks Pango"
 
 
-def test_importing_the_portal_does_not_bring_weasyprint_along() -> None:
+def test_importing_the_portal_does_not_import_weasyprint() -> None:
     asked = "import portal.app, sys; sys.exit('weasyprint' in sys.modules)"
     subprocess.run([sys.executable, "-c", asked], check=True, cwd=printing.ROOT, env={**os.environ})
 
 
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printing_leaves_no_files_or_processes_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(printing, "_memory", tmp_path)
     pdf(page("<p>x"))
     with pytest.raises(CannotPrint):

@@ -48,7 +48,7 @@ def signature(document: bytes) -> Any:
     return field.get_object()["/V"]
 
 
-def test_another_program_finds_the_seal_valid_and_the_clinic_trusted(
+def test_pdfsig_finds_the_seal_valid_and_the_clinic_trusted(
     sealed: bytes, clinic: Clinic, tmp_path: Path
 ) -> None:
     said = judged(sealed, clinic.authority, tmp_path)
@@ -57,7 +57,9 @@ def test_another_program_finds_the_seal_valid_and_the_clinic_trusted(
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
-def test_one_changed_byte_breaks_it(sealed: bytes, clinic: Clinic, tmp_path: Path, part: float) -> None:
+def test_one_changed_byte_invalidates_the_seal(
+    sealed: bytes, clinic: Clinic, tmp_path: Path, part: float
+) -> None:
     start, length, rest, _ = signature(sealed)["/ByteRange"]
     changed = bytearray(sealed)
     streams = [at for at in range(start, length) if sealed.startswith(b"stream\n", at)]
@@ -68,14 +70,14 @@ def test_one_changed_byte_breaks_it(sealed: bytes, clinic: Clinic, tmp_path: Pat
     assert VALID not in said
 
 
-def test_who_trusts_another_authority_is_told(sealed: bytes, tmp_path: Path) -> None:
+def test_pdfsig_reports_an_untrusted_authority(sealed: bytes, tmp_path: Path) -> None:
     other = Clinic(tmp_path / "other")
     said = judged(sealed, other.authority, tmp_path)
     assert VALID in said
     assert TRUSTED not in said
 
 
-def test_it_says_who_why_and_when_and_that_nothing_may_change(sealed: bytes) -> None:
+def test_the_seal_has_signer_reason_time_and_forbids_changes(sealed: bytes) -> None:
     value = signature(sealed)
     assert value["/Name"] == "Riverside Fertility"
     assert value["/Reason"] == "Copia de Łódź، نسخة"
@@ -84,7 +86,7 @@ def test_it_says_who_why_and_when_and_that_nothing_may_change(sealed: bytes) -> 
     assert reference["/TransformParams"]["/P"] == 1, "no changes (ISO 32000-1 §12.8.2.2)"
 
 
-def test_it_stays_a_tagged_document_that_everyone_can_read(sealed: bytes) -> None:
+def test_a_sealed_document_stays_tagged_and_accessible(sealed: bytes) -> None:
     reader = PdfReader(io.BytesIO(sealed))
     catalog: Any = reader.trailer["/Root"]
     assert sealed.startswith(b"%PDF-1.7")
@@ -100,7 +102,7 @@ def test_it_stays_a_tagged_document_that_everyone_can_read(sealed: bytes) -> Non
     assert mark.get_object()["/TU"], "a name for who hears it"
 
 
-def test_a_key_of_rsa_does_as_well(tmp_path: Path, clinic: Clinic) -> None:
+def test_an_rsa_key_seals_too(tmp_path: Path, clinic: Clinic) -> None:
     rsa = tmp_path / "rsa"
     rsa.mkdir()
     subprocess.run(
@@ -115,7 +117,7 @@ def test_a_key_of_rsa_does_as_well(tmp_path: Path, clinic: Clinic) -> None:
     assert VALID in judged(pdf(PAGE, seal=own), rsa / "certificate.pem", tmp_path)
 
 
-def test_without_a_seal_it_is_none_and_says_nothing_of_one() -> None:
+def test_a_document_without_a_seal_has_no_signature() -> None:
     document = pdf(PAGE, seconds=90)
     assert "/AcroForm" not in root(document)
     assert words(document) == "A form {}"
@@ -131,7 +133,7 @@ def test_without_a_seal_it_is_none_and_says_nothing_of_one() -> None:
     ],
     ids=["good", "ended", "not-yet", "no-key"],
 )
-def test_the_page_says_which_it_is_and_the_log_why(
+def test_the_document_says_whether_it_is_sealed_and_the_log_says_why_not(
     clinic: Clinic,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
@@ -147,7 +149,7 @@ def test_the_page_says_which_it_is_and_the_log_why(
     assert bool(caplog.records) is bool(why)
 
 
-def test_when_signing_itself_fails_the_page_says_that_it_has_no_seal() -> None:
+def test_a_document_whose_signing_failed_says_that_it_is_not_sealed() -> None:
     failing = """
 import sys
 from datetime import UTC, datetime
@@ -172,7 +174,7 @@ sys.stdout.buffer.write(_document(Order(sys.stdin.read(), seal=seal), Failing())
     assert b"words of the key" not in done.stderr
 
 
-def test_the_process_that_asks_for_it_never_opens_the_key(clinic: Clinic) -> None:
+def test_the_portals_own_process_never_opens_the_key(clinic: Clinic) -> None:
     asking = f"""
 import os, sys
 from datetime import UTC, datetime

@@ -35,7 +35,7 @@ def get(nginx: Nginx, path: str, **fields: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
-def test_it_says_itself_who_asked_and_how(nginx: Nginx) -> None:
+def test_nginx_sets_client_address_scheme_and_host(nginx: Nginx) -> None:
     claimed = {
         "X-Forwarded-For": "192.0.2.1",
         "X-Forwarded-Proto": "gopher",
@@ -52,14 +52,14 @@ def test_it_says_itself_who_asked_and_how(nginx: Nginx) -> None:
         assert f"{said} |".encode() in body
 
 
-def test_who_comes_without_tls_is_sent_there(nginx: Nginx) -> None:
+def test_plain_http_redirects_to_https(nginx: Nginx) -> None:
     with closing(http.client.HTTPConnection("127.0.0.1", nginx.plain_port, timeout=20)) as connection:
         connection.request("GET", "/x?y", headers={"Host": "clinic.test"})
         answer = connection.getresponse()
         assert (answer.status, answer.headers["Location"]) == (301, "https://clinic.test/x?y")
 
 
-def test_a_large_answer_and_a_large_body_pass_and_leave_nothing_on_the_disk(nginx: Nginx) -> None:
+def test_large_bodies_pass_without_being_written_to_disk(nginx: Nginx) -> None:
     readers = [slow_reader(nginx) for _ in range(5)]
     assert len(get(nginx, "/file")[1]) == ALL_OF_IT
     connection = http.client.HTTPSConnection("localhost", nginx.port, timeout=20, context=nginx.trust())
@@ -86,7 +86,7 @@ def slow_reader(nginx: Nginx) -> socket.socket:
     ("path", "fields", "status"),
     [("/" + "a" * 9000, {}, 414), ("/", {"X-Large": "a" * 9000}, 400), ("/fail", {}, 500)],
 )
-def test_what_it_refuses_and_what_fails_leaves_no_address_in_a_log(
+def test_refused_and_failed_requests_leave_no_url_in_nginxs_log(
     nginx: Nginx, running: Served, path: str, fields: dict[str, str], status: int
 ) -> None:
     assert get(nginx, f"{path}?kanary", **fields)[0] == status
@@ -94,7 +94,7 @@ def test_what_it_refuses_and_what_fails_leaves_no_address_in_a_log(
         assert "kanary" not in log.read_text()
 
 
-def test_a_worker_that_crashes_takes_the_server_out_for_nobody(nginx: Nginx, running: Served) -> None:
+def test_a_crashing_worker_does_not_take_the_upstream_out(nginx: Nginx, running: Served) -> None:
     for _ in range(4):
         for worker in workers(running):
             os.kill(worker, signal.SIGKILL)
@@ -120,7 +120,7 @@ def refused(nginx: Nginx, sent: bytes, *, secure: bool = True) -> int:
 
 
 @pytest.mark.asvs("3.4.1", "3.4.4", "3.4.6", "14.3.2", "16.5.2")
-def test_what_nginx_says_itself_carries_the_headers_and_what_to_do(tmp_path: Path) -> None:
+def test_nginxs_own_error_pages_have_the_security_headers_and_advice(tmp_path: Path) -> None:
     request = b"%s /x HTTP/1.1\r\nHost: clinic.test\r\n%s\r\n"
     with ExitStack() as held:
         portal = held.enter_context(socket.socket())

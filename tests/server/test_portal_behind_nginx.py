@@ -106,7 +106,7 @@ def test_answers_of_each_kind_carry_the_headers_once(site: Site, amelia: Visitor
 
 
 @pytest.mark.asvs("3.3.1", "3.3.2", "3.3.3", "3.3.4")
-def test_every_cookie_is_secure_bound_to_its_host_and_out_of_reach_of_scripts(site: Site) -> None:
+def test_every_cookie_is_secure_host_bound_and_http_only(site: Site) -> None:
     visitor, given = site.visitor(), dict[str, str]()
 
     def note(answer: requests.Response, **_: object) -> None:
@@ -148,7 +148,7 @@ def test_no_token_reaches_the_browser(site: Site) -> None:
 
 
 @pytest.mark.asvs("16.2.1")
-def test_a_line_of_audit_says_when_where_who_and_what(site: Site, amelia: Visitor) -> None:
+def test_an_audit_line_has_time_place_person_and_event(site: Site, amelia: Visitor) -> None:
     href = str(amelia.get("/consents").select("a[href^='/consents/']")[0]["href"])
     id_ = href.split("/")[2].partition("?")[0]
     grace = site.visitor()
@@ -174,7 +174,7 @@ def test_a_line_of_audit_says_when_where_who_and_what(site: Site, amelia: Visito
 
 
 @pytest.mark.asvs("2.4.1", "15.2.2", "15.3.4")
-def test_a_limit_counts_addresses_as_nginx_saw_them(site: Site) -> None:
+def test_a_rate_limit_counts_the_address_seen_by_nginx(site: Site) -> None:
     """Whatever the browser says of itself: all of these come from one address."""
     statuses = [
         ask(
@@ -190,14 +190,14 @@ def test_a_limit_counts_addresses_as_nginx_saw_them(site: Site) -> None:
 
 
 @pytest.mark.asvs("13.4.5")
-def test_what_is_for_operators_is_not_told_to_people(amelia: Visitor) -> None:
+def test_operator_and_debug_addresses_are_not_public(amelia: Visitor) -> None:
     assert ask(amelia, "GET", "/metrics").status_code == 401
     for path in ("/styles", "/openapi.json", "/docs", "/debug", "/.git/config", "/portal/app.py", "/static/"):
         assert ask(amelia, "GET", path).status_code == 404, path
 
 
 @pytest.mark.asvs("14.2.1", "16.2.5")
-def test_no_address_reaches_a_log(site: Site, amelia: Visitor) -> None:
+def test_no_url_reaches_a_log(site: Site, amelia: Visitor) -> None:
     for path in (f"/?{CANARY}", f"/{CANARY}", f"/sign-in?next=/{CANARY}", f"/me?x={CANARY}"):
         ask(amelia, "GET", path, headers={"Referer": f"{site.origin}/{CANARY}", "User-Agent": CANARY})
     ask(amelia, "GET", "/" + CANARY * 2000)
@@ -207,7 +207,7 @@ def test_no_address_reaches_a_log(site: Site, amelia: Visitor) -> None:
 
 
 @pytest.mark.asvs("16.4.1")
-def test_nothing_that_is_sent_makes_a_line_of_its_own(site: Site) -> None:
+def test_request_data_cannot_inject_log_lines(site: Site) -> None:
     """Through nginx in addresses and forms, and past it in the fields that it would have set itself."""
     forged = '\n{"audit":"forged","level":"forged","message":"forged"}\r\n\u2028\x85'
     visitor = site.visitor()

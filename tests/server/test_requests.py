@@ -15,7 +15,7 @@ from tests.server.conftest import Served
 HOST = b"Host: small.test\r\n"
 
 
-def test_a_request_comes_as_it_was_sent(served: Served) -> None:
+def test_the_application_gets_the_request_as_sent(served: Served) -> None:
     _, _, body = served.get(
         "/a%20b%C3%A9?q=1&r=%20", "Accept: text/html", "X-Two: a", "X-Two: b", "Cookie: a=1", "Cookie: b=2"
     )
@@ -29,12 +29,12 @@ def test_a_request_comes_as_it_was_sent(served: Served) -> None:
         assert field in body
 
 
-def test_a_target_in_absolute_form_is_read(served: Served) -> None:
+def test_an_absolute_form_target_is_accepted(served: Served) -> None:
     _, _, body = served.send(b"GET http://small.test/x/y?z HTTP/1.1\r\n" + HOST + b"\r\n")
     assert body.startswith(b"GET |  | /x/y | z | ")
 
 
-def test_a_connection_is_kept_and_requests_behind_each_other_are_answered_in_turn(served: Served) -> None:
+def test_pipelined_requests_on_a_connection_are_answered_in_order(served: Served) -> None:
     client = served.client()
     post = b"POST /2 HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\n\r\nabc"
     client.send(b"GET /slow?1 HTTP/1.1\r\n" + HOST + b"\r\n" + post + b"GET /3 HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -44,7 +44,7 @@ def test_a_connection_is_kept_and_requests_behind_each_other_are_answered_in_tur
     assert client.get("/4")[0] == 200
 
 
-def test_a_body_that_comes_in_pieces_is_whole_for_the_application(served: Served) -> None:
+def test_a_body_sent_in_pieces_reaches_the_application_whole(served: Served) -> None:
     client = served.client()
     client.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 10\r\n\r\n01234")
     client.send(b"56789GET /next HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -52,7 +52,7 @@ def test_a_body_that_comes_in_pieces_is_whole_for_the_application(served: Served
     assert b"/next" in client.answer()[2]
 
 
-def test_a_body_in_chunks_is_read_and_the_connection_ends(served: Served) -> None:
+def test_a_chunked_body_is_read_and_the_connection_closed(served: Served) -> None:
     client = served.client()
     client.send(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
     client.send(
@@ -65,7 +65,7 @@ def test_a_body_in_chunks_is_read_and_the_connection_ends(served: Served) -> Non
     assert client.is_closed()
 
 
-def test_who_asks_first_may_send(served: Served) -> None:
+def test_expect_100_continue_is_answered(served: Served) -> None:
     client = served.client()
     client.send(b"POST / HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
     assert client.answer()[0] == 100
@@ -73,13 +73,13 @@ def test_who_asks_first_may_send(served: Served) -> None:
     assert client.answer()[2].endswith(b" | 2 | ok")
 
 
-def test_who_wants_the_connection_closed_gets_that(served: Served) -> None:
+def test_connection_close_is_honoured(served: Served) -> None:
     client = served.client()
     assert client.get("/", "Connection: foo, Close")[1]["connection"] == "close"
     assert client.is_closed()
 
 
-def test_an_old_client_is_answered_and_let_go(served: Served) -> None:
+def test_an_http_1_0_client_is_answered_and_disconnected(served: Served) -> None:
     client = served.client()
     client.send(b"GET / HTTP/1.0\r\n\r\n")
     status, fields, _ = client.answer()
@@ -91,7 +91,7 @@ def test_an_old_client_is_answered_and_let_go(served: Served) -> None:
     assert client.get("/")[0] == 200
 
 
-def test_a_client_that_closed_its_side_still_gets_its_answer(served: Served) -> None:
+def test_a_half_closed_client_still_gets_its_response(served: Served) -> None:
     client = served.client()
     client.send(b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n")
     client.socket.shutdown(socket.SHUT_WR)
@@ -143,7 +143,7 @@ def test_a_client_that_closed_its_side_still_gets_its_answer(served: Served) -> 
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
-def test_what_is_malformed_or_ambiguous_is_refused_and_the_connection_ends(
+def test_a_malformed_or_ambiguous_request_is_refused_and_the_connection_closed(
     served: Served, data: bytes
 ) -> None:
     client = served.client()
@@ -171,7 +171,7 @@ def test_what_is_malformed_or_ambiguous_is_refused_and_the_connection_ends(
         (b"GET /split-header HTTP/1.1\r\n" + HOST + b"\r\n", 500),
     ],
 )  # fmt: skip
-def test_the_servers_own_answers_have_words_and_the_headers_of_all_others(
+def test_the_servers_own_responses_have_a_message_and_the_security_headers(
     served: Served, data: bytes, status: int
 ) -> None:
     client = served.client()
@@ -191,7 +191,7 @@ def test_the_servers_own_answers_have_words_and_the_headers_of_all_others(
         b"Transfer-Encoding: chunked\r\n\r\n200000\r\n" + b"x" * 0x200000 + b"\r\n0\r\n\r\n",
     ],
 )
-def test_an_application_may_refuse_what_is_too_large_in_its_own_words(served: Served, framed: bytes) -> None:
+def test_an_application_may_answer_an_oversized_body_itself(served: Served, framed: bytes) -> None:
     client = served.client()
     client.send(b"POST /measured HTTP/1.1\r\n" + HOST + framed)
     assert client.answer()[::2] == (413, b"in my own words")
@@ -230,7 +230,7 @@ def test_an_application_may_refuse_what_is_too_large_in_its_own_words(served: Se
     is_begun=st.booleans(),
 )
 @settings(max_examples=400, deadline=None)
-def test_whatever_comes_is_a_request_or_refused(parts: list[bytes], is_begun: bool) -> None:
+def test_any_bytes_are_a_request_or_refused(parts: list[bytes], is_begun: bool) -> None:
     begun = b"GET / HTTP/1.1\r\nHost: x\r\n" if is_begun else b""
     data = bytearray(begun + b"".join(parts) + b"\r\n\r\n")
     end = data.index(b"\r\n\r\n")
@@ -243,7 +243,7 @@ def test_whatever_comes_is_a_request_or_refused(parts: list[bytes], is_begun: bo
         assert 400 <= refused.status < 600
 
 
-def test_no_address_reaches_the_log(served: Served) -> None:
+def test_no_url_reaches_the_servers_log(served: Served) -> None:
     for data in (
         b"GET /kanary1?kanary2 HTTP/1.1\r\nkanary3\r\n\r\n",
         b"GET /fail?kanary4 HTTP/1.1\r\n" + HOST + b"\r\n",
@@ -255,10 +255,10 @@ def test_no_address_reaches_the_log(served: Served) -> None:
     assert "ValueError" in log
 
 
-def test_names_that_would_fall_together_in_the_environ_are_left_out(served: Served) -> None:
+def test_header_names_with_underscores_are_dropped(served: Served) -> None:
     _, _, body = served.get("/", "X-Forwarded-For: 192.0.2.1", "X_Forwarded_For: 192.0.2.2")
     assert b"HTTP_X_FORWARDED_FOR=192.0.2.1 |" in body
 
 
-def test_nobody_names_the_scheme_who_is_not_trusted(served: Served) -> None:
+def test_an_untrusted_client_cannot_set_the_scheme(served: Served) -> None:
     assert b" | http | " in served.get("/", "X-Forwarded-Proto: https")[2]

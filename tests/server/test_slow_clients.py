@@ -15,14 +15,14 @@ from tests.server.small_app import ALL_OF_IT
 HOST = b"Host: small.test\r\n"
 
 
-def test_half_a_head_is_told_that_it_came_too_late(served: Served) -> None:
+def test_an_incomplete_head_times_out_with_408(served: Served) -> None:
     client = served.client()
     client.send(b"GET / HTTP/1.1\r\nHo")
     assert client.answer()[0] == 408
     assert client.is_closed()
 
 
-def test_a_head_is_not_kept_alive_by_dripping(served: Served) -> None:
+def test_a_dripping_head_times_out(served: Served) -> None:
     client = served.client()
     began = time.monotonic()
     client.send(b"GET / HTTP/1.1\r\n")
@@ -33,18 +33,18 @@ def test_a_head_is_not_kept_alive_by_dripping(served: Served) -> None:
     assert time.monotonic() - began < 5
 
 
-def test_a_body_that_stops_is_given_up(served: Served) -> None:
+def test_a_stalled_body_times_out(served: Served) -> None:
     client = served.client()
     client.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\nabc")
     assert client.answer()[0] == 408
     assert client.is_closed()
 
 
-def test_a_connection_on_which_nothing_comes_is_closed_without_a_word(served: Served) -> None:
+def test_an_idle_connection_is_closed_without_a_response(served: Served) -> None:
     assert served.client().is_closed()
 
 
-def test_many_half_requests_stop_nobody(served: Served) -> None:
+def test_many_incomplete_requests_do_not_delay_others(served: Served) -> None:
     half = [served.client() for _ in range(200)]
     for client in half[:100]:
         client.send(b"GET / HTTP/1.1\r\n")
@@ -55,7 +55,7 @@ def test_many_half_requests_stop_nobody(served: Served) -> None:
     assert time.monotonic() - began < 2
 
 
-def test_many_slow_readers_stop_nobody_and_hold_little(served: Served) -> None:
+def test_many_slow_readers_do_not_delay_others_and_use_little_memory(served: Served) -> None:
     (worker,) = workers(served)
     before = resident(worker)
     readers = [served.client(receive=4096) for _ in range(40)]
@@ -67,12 +67,12 @@ def test_many_slow_readers_stop_nobody_and_hold_little(served: Served) -> None:
     assert resident(worker) - before < 40 * 1.0
 
 
-def test_a_large_answer_comes_whole_while_it_is_read(served: Served) -> None:
+def test_a_large_response_is_delivered_whole(served: Served) -> None:
     status, _, body = served.client().get("/file")
     assert (status, len(body)) == (200, ALL_OF_IT)
 
 
-def test_a_reader_who_takes_nothing_is_cut_off_and_the_body_is_closed(served: Served) -> None:
+def test_a_stalled_reader_is_cut_off_and_the_body_closed(served: Served) -> None:
     served.hang_up()
     while served.get("/closed?soon")[2] == b"closed":
         pass
@@ -81,7 +81,7 @@ def test_a_reader_who_takes_nothing_is_cut_off_and_the_body_is_closed(served: Se
     assert served.get("/closed")[2] == b"closed"
 
 
-def test_an_answer_in_bits_comes_in_chunks(served: Served) -> None:
+def test_a_response_of_unknown_length_is_chunked(served: Served) -> None:
     client = served.client()
     _, fields, body = client.get("/bits")
     assert fields["transfer-encoding"] == "chunked"
@@ -89,7 +89,7 @@ def test_an_answer_in_bits_comes_in_chunks(served: Served) -> None:
     assert client.get("/")[0] == 200
 
 
-def test_a_body_that_breaks_off_is_never_taken_for_whole(served: Served) -> None:
+def test_a_response_that_breaks_off_is_visibly_incomplete(served: Served) -> None:
     client = served.client()
     with pytest.raises((EOFError, ConnectionError)):
         client.get("/cut")
@@ -98,7 +98,7 @@ def test_a_body_that_breaks_off_is_never_taken_for_whole(served: Served) -> None
         client.get("/short")
 
 
-def test_a_body_that_has_nothing_yet_lets_others_through(served: Served) -> None:
+def test_a_response_waiting_for_data_does_not_hold_a_thread(served: Served) -> None:
     waiting = [served.client() for _ in range(6)]
     for client in waiting:
         client.send(b"GET /endless HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -108,7 +108,7 @@ def test_a_body_that_has_nothing_yet_lets_others_through(served: Served) -> None
     assert time.monotonic() - began < 6
 
 
-def test_the_oldest_half_request_makes_room_for_a_newcomer(tmp_path: Path) -> None:
+def test_the_oldest_incomplete_request_is_dropped_for_a_new_connection(tmp_path: Path) -> None:
     few = Served(tmp_path, "--worker-connections", "10")
     try:
         half = [few.client() for _ in range(30)]
@@ -123,7 +123,7 @@ def test_the_oldest_half_request_makes_room_for_a_newcomer(tmp_path: Path) -> No
         few.stop()
 
 
-def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
+def test_a_stop_finishes_requests_in_progress(tmp_path: Path) -> None:
     ending = Served(tmp_path)
     try:
         busy, reader, idle, half = (ending.client() for _ in range(4))

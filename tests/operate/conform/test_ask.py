@@ -66,7 +66,7 @@ def learned_from(api: Api) -> Learned:
     return learned
 
 
-def test_what_nobody_would_expect_is_learned() -> None:
+def test_unusual_parameter_names_are_found_by_probing() -> None:
     learned = learned_from(Api())
     assert learned.parameters == {
         "MaxResultCount": "size",
@@ -85,7 +85,7 @@ def test_what_nobody_would_expect_is_learned() -> None:
         assert f"\n{line}\n" in text
 
 
-def test_an_order_that_is_passed_over_one_way_is_not_learned() -> None:
+def test_a_sort_order_ignored_in_one_direction_is_not_accepted() -> None:
     api = Api()
     upwards_only = Api.send
 

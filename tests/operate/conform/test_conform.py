@@ -109,13 +109,13 @@ def renamed(**names: str) -> Any:
     return everywhere(lambda record: {names.get(name, name): value for name, value in record.items()})
 
 
-def test_our_own_service_has_nothing_to_report(operator: Operator, visits: list[Visit]) -> None:
+def test_the_embedded_care_service_conforms(operator: Operator, visits: list[Visit]) -> None:
     assert {one.status for one in visits} == {200}
     found = operator.conform("grace")
     assert found.status == 0, found.text
 
 
-def test_what_is_called_otherwise_is_found_and_nothing_else(visits: list[Visit]) -> None:
+def test_renamed_members_are_reported_and_nothing_else(visits: list[Visit]) -> None:
     names = {"alerts": "warnings", "holdReason": "reasonForHold", "medications": "drugs"}
     found = reread(visits, renamed(**names, statutoryLimit="statutoryLimitDate"))
     assert found.status == 1, found.text()
@@ -161,7 +161,7 @@ def far(method: str, path: str, answer: Any) -> Any:
     return {"data": told} if method == "GET" else told
 
 
-def test_a_far_dialect_is_walked_and_proposed(operator: Operator) -> None:
+def test_a_very_different_api_is_read_and_gets_a_proposal(operator: Operator) -> None:
     found = operator.conform("elif", change=far)
     dialect = tomllib.loads(found.proposal)
     assert dialect["names"] == {"members": "snake_case"}
@@ -172,7 +172,7 @@ def test_a_far_dialect_is_walked_and_proposed(operator: Operator) -> None:
     assert found.of(EPISODE)["statuses"]["200"] > 1, "episodes were found by the names that the lists taught"
 
 
-def test_what_may_be_two_things_is_asked_and_never_chosen(visits: list[Visit]) -> None:
+def test_an_ambiguous_member_is_a_question_and_not_guessed(visits: list[Visit]) -> None:
     found = reread(visits, renamed(storageConsentedUntil="firstDeadline", statutoryLimit="secondDeadline"))
     assert found.status == 2
     proposal = found.proposal.toml()
@@ -182,7 +182,7 @@ def test_what_may_be_two_things_is_asked_and_never_chosen(visits: list[Visit]) -
     assert all("firstDeadline" in line and "secondDeadline" in line for line in asked)
 
 
-def test_a_day_that_may_be_a_month_is_asked(visits: list[Visit]) -> None:
+def test_an_ambiguous_date_order_is_a_question(visits: list[Visit]) -> None:
     def change(record: dict[str, Any]) -> dict[str, Any]:
         return {n: "03/04/2027" if british(v) != v else v for n, v in record.items()}
 
@@ -192,7 +192,7 @@ def test_a_day_that_may_be_a_month_is_asked(visits: list[Visit]) -> None:
     assert "times" not in tomllib.loads(found.proposal.toml())
 
 
-def test_other_types_forms_and_numbers_are_found(visits: list[Visit]) -> None:
+def test_unexpected_types_formats_and_numbers_are_reported(visits: list[Visit]) -> None:
     def change(record: dict[str, Any]) -> dict[str, Any]:
         told = dict(record)
         for name in ("cryopreservedAt", "storageExpiresAt"):
@@ -211,7 +211,7 @@ def test_other_types_forms_and_numbers_are_found(visits: list[Visit]) -> None:
     assert 'booleans = ["Y", "N"]' in found.proposal.toml()
 
 
-def test_no_value_and_no_token_stands_in_what_is_written(
+def test_reports_contain_no_record_value_and_no_token(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[str] = []
@@ -246,7 +246,7 @@ def test_no_value_and_no_token_stands_in_what_is_written(
     assert not members.is_not_given("riverside", "Episode.embryos")
 
 
-def test_values_are_said_to_who_asks_for_them(visits: list[Visit]) -> None:
+def test_with_values_adds_example_values(visits: list[Visit]) -> None:
     def change(_method: str, path: str, answer: Any) -> Any:
         return {**answer, "stage": "DoloresStage"} if "episodes" in path else answer
 
@@ -256,7 +256,7 @@ def test_values_are_said_to_who_asks_for_them(visits: list[Visit]) -> None:
     assert all("DoloresStage" in one for one in (loud.text(), loud.html(), loud.json().decode()))
 
 
-def test_a_code_stands_in_the_proposal_alone(visits: list[Visit]) -> None:
+def test_codes_appear_only_in_the_proposal(visits: list[Visit]) -> None:
     def change(_method: str, path: str, answer: Any) -> Any:
         return (
             {**answer, "stage": "X-17", "status": "STATUS_ENTERED_IN_ERROR"} if "episodes" in path else answer
@@ -272,9 +272,7 @@ def test_a_code_stands_in_the_proposal_alone(visits: list[Visit]) -> None:
 
 
 @pytest.mark.parametrize("empty", [None, []])
-def test_a_form_without_any_text_is_reported_where_it_is_read_by_itself(
-    visits: list[Visit], empty: list[object] | None
-) -> None:
+def test_a_form_read_singly_without_text_is_reported(visits: list[Visit], empty: list[object] | None) -> None:
     """A list that brings the text along doesn't make up for it, and one that doesn't is as good."""
 
     def change(is_left_out: bool) -> Any:
@@ -292,14 +290,14 @@ def test_a_form_without_any_text_is_reported_where_it_is_read_by_itself(
     assert not of(found, FORMS).has_gap
 
 
-def test_a_list_that_is_not_there_is_a_gap(visits: list[Visit]) -> None:
+def test_a_missing_list_is_a_gap(visits: list[Visit]) -> None:
     there = [replace(one, status=404, body=b"") if one.name == FORMS else one for one in visits]
     verdict = next(one for one in judge(there, as_patient=False) if one.endpoint == FORMS)
     assert verdict.is_nowhere
     assert verdict.has_gap
 
 
-def test_acts_are_for_the_sandbox_that_is_named(
+def test_acts_are_tried_only_against_the_named_sandbox(
     operator: Operator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(operator.settings, Options("riverside", acts="elsewhere.example")) == 2
@@ -311,7 +309,7 @@ def test_acts_are_for_the_sandbox_that_is_named(
     assert found.of("POST /api/care/consent-forms")["notTried"]
 
 
-def test_who_does_not_sign_in_is_told_why(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_sign_in_is_explained(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         run(operator.settings, Options("riverside"), say=lambda _line: None, paste=lambda: "https://x/?a=1")
         == 2
@@ -321,7 +319,7 @@ def test_who_does_not_sign_in_is_told_why(operator: Operator, capsys: pytest.Cap
     assert "There is no clinic nowhere" in capsys.readouterr().err
 
 
-def test_the_answer_comes_back_to_a_loopback_port(
+def test_the_sign_in_response_is_received_on_a_loopback_port(
     operator: Operator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     port = free_port()
@@ -358,7 +356,7 @@ def test_the_answer_comes_back_to_a_loopback_port(
     assert "its state is another" in capsys.readouterr().err
 
 
-def test_a_proposed_dialect_leaves_nothing_missing(operator: Operator) -> None:
+def test_a_proposed_dialect_closes_all_gaps(operator: Operator) -> None:
     found = operator.conform("elif", change=far)
     with operator.speaking(found.proposal):
         again = operator.conform("elif", change=far)

@@ -170,7 +170,9 @@ def decided(planted: Planted, found: Outcome) -> str:
     return text
 
 
-def test_what_differs_is_found_and_nothing_else(planted: Planted, found: Outcome) -> None:
+def test_the_differences_of_a_foreign_api_are_reported_and_nothing_else(
+    planted: Planted, found: Outcome
+) -> None:
     assert found.dialect == planted.dialect
     assert len(found.questions) == len(planted.asked), found.questions
     for question, expected in zip(found.questions, planted.asked, strict=True):
@@ -179,13 +181,13 @@ def test_what_differs_is_found_and_nothing_else(planted: Planted, found: Outcome
     assert "absent_means_none" not in found.proposal, "nothing is kept back by any of them"
 
 
-def test_what_was_decided_leaves_nothing_missing(operator: AtTheClinic, decided: str) -> None:
+def test_an_answered_proposal_closes_all_gaps(operator: AtTheClinic, decided: str) -> None:
     with operator.speaking(decided):
         again = operator.conform("elif")
     assert again.status == 0, again.text + again.proposal
 
 
-def test_pages_say_the_same(
+def test_pages_are_the_same_with_an_answered_proposal(
     planted: Planted,
     operator: AtTheClinic,
     decided: str,

@@ -38,14 +38,14 @@ def forms(*codes: object, **members: object) -> Visit:
     return visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows, "totalCount": len(rows)})
 
 
-def test_numbers_are_never_taken_for_our_values() -> None:
+def test_numeric_values_are_not_assumed_to_be_the_portals_own() -> None:
     found = proposed(forms(1, 2, "3"))
     assert [one for one in found.undecided if one.startswith("names.enumerations: values are numbers")]
     assert "# [enumerations.ConsentStatus]  # 1, 2, 3 came, of Draft, Pending, " in found.toml()
     assert "enumerations" not in tomllib.loads(found.toml()).get("names", {})
 
 
-def test_numbers_are_asked_until_the_dialect_says_what_they_are() -> None:
+def test_numeric_values_stay_a_question_until_the_dialect_defines_them() -> None:
     counted = parse_dialect('[names]\nenumerations = "integers"')
     assert proposed(forms(1, 2, 3), rules=counted).undecided == []
     partly = parse_dialect("[enumerations.ConsentStatus]\nSigned = 1\nDraft = 2")
@@ -59,7 +59,7 @@ def test_numbers_are_asked_until_the_dialect_says_what_they_are() -> None:
     )
 
 
-def test_what_every_record_has_is_no_name_of_ours() -> None:
+def test_a_member_of_every_record_is_not_proposed_for_one() -> None:
     noise = {"_links": {"self": "x"}, "tenantNo": "17"}
     episode = {
         "id": "e",
@@ -78,7 +78,7 @@ def test_what_every_record_has_is_no_name_of_ours() -> None:
     assert any(one.startswith('Appointment.kind: one of "purpose"') for one in found.undecided)
 
 
-def test_what_the_portal_cannot_do_without_is_asked_by_whatever_fits() -> None:
+def test_a_missing_required_member_is_a_question_with_all_fitting_candidates() -> None:
     rows = [{"ref": "1", "caption": "A form", "state": 4, "sentAt": None}]
     found = proposed(visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows}))
     asked = {one.partition(":")[0] for one in found.undecided}
@@ -86,7 +86,7 @@ def test_what_the_portal_cannot_do_without_is_asked_by_whatever_fits() -> None:
     assert any(one.startswith('ConsentForm.status: one of "state", ') for one in found.undecided)
 
 
-def test_unread_members_stand_beside_what_never_came() -> None:
+def test_unread_members_are_listed_beside_missing_ones() -> None:
     people = [
         {"id": "1", "displayName": "Dr A", "line": "x", "desk": "y", "ward": "z", "badge": "w", "room": "v"}
     ]
@@ -97,7 +97,7 @@ def test_unread_members_stand_beside_what_never_came() -> None:
     assert "Physician.title" not in declared
 
 
-def test_counts_and_lists_are_named_from_within_the_envelope() -> None:
+def test_paths_of_counts_and_lists_start_inside_the_envelope() -> None:
     rows = [{"id": "1", "title": "t", "status": "Signed"}]
     news = [{"id": "1", "title": "t", "isRead": False}]
     found = proposed(
