@@ -17,7 +17,7 @@ from tests.support.upstream import Make, ok
 
 @pytest.mark.parametrize("record", ["..", ".", ""])
 @pytest.mark.asvs("1.3.3", "1.3.6")
-def test_an_id_that_would_lead_to_another_address_is_never_sent(
+def test_an_id_that_would_change_the_address_is_not_sent(
     upstream: Make, care_at: Callable[..., Care], record: str
 ) -> None:
     server = upstream(lambda line, number: ok())
@@ -32,7 +32,7 @@ def test_an_id_that_would_lead_to_another_address_is_never_sent(
     ids=["sms", "email", "payment", "patients", "root"],
 )
 @pytest.mark.asvs("1.3.6", "13.2.4", "13.2.5")
-def test_what_the_specification_does_not_give_the_portal_can_not_be_called(
+def test_only_endpoints_of_the_specification_can_be_called(
     upstream: Make, care_at: Callable[..., Care], endpoint: Endpoint
 ) -> None:
     server = upstream(lambda line, number: ok())
@@ -44,7 +44,7 @@ def test_what_the_specification_does_not_give_the_portal_can_not_be_called(
 
 
 @pytest.mark.asvs("15.2.2", "16.5.2")
-def test_nothing_is_sent_beyond_the_pages_deadline(upstream: Make, care_at: Callable[..., Care]) -> None:
+def test_nothing_is_sent_after_the_pages_deadline(upstream: Make, care_at: Callable[..., Care]) -> None:
     server = upstream(lambda line, number: ok())
     late = replace(care_at(server), deadline=time.monotonic())
     with pytest.raises(Unavailable, match="page deadline"):
@@ -52,7 +52,7 @@ def test_nothing_is_sent_beyond_the_pages_deadline(upstream: Make, care_at: Call
     assert server.seen == []
 
 
-def test_a_call_ends_at_the_pages_deadline_before_its_own(
+def test_a_call_ends_at_the_pages_deadline_if_that_comes_first(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
     """The server takes the call and stays silent until the test is over."""
@@ -69,9 +69,7 @@ def test_a_call_ends_at_the_pages_deadline_before_its_own(
     over.set()
 
 
-def test_an_act_that_was_answered_busy_is_not_sent_again(
-    upstream: Make, care_at: Callable[..., Care]
-) -> None:
+def test_an_act_answered_with_busy_is_not_retried(upstream: Make, care_at: Callable[..., Care]) -> None:
     server = upstream(lambda line, number: b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
     with pytest.raises(Unavailable):
         care_at(server).act(SIGN_CONSENT, dict, body={}, operation="one", id="form")

@@ -37,12 +37,12 @@ def sign(care: Care) -> object:
     return care.act(SIGN_CONSENT, dict, body={}, operation="one", id="form")
 
 
-def test_reading_is_tried_again_when_the_line_is_cut(upstream: Make, care_at: Callable[..., Care]) -> None:
+def test_a_read_is_retried_after_a_cut_connection(upstream: Make, care_at: Callable[..., Care]) -> None:
     server = upstream(cutting(1, ok(b'{"id": "form"}')))
     assert care_at(server).read(READ_CONSENT, dict, id="form") == {"id": "form"}
 
 
-def test_an_act_is_not_tried_again_and_its_outcome_is_unknown(
+def test_an_act_without_a_response_is_not_retried_and_its_outcome_is_unknown(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
     server = upstream(cutting(1, ok()))
@@ -52,7 +52,7 @@ def test_an_act_is_not_tried_again_and_its_outcome_is_unknown(
     assert len(server.seen) == 1
 
 
-def test_an_act_is_tried_again_where_the_api_promises_to_honour_the_key(
+def test_an_act_is_retried_if_the_api_honours_idempotency_keys(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
     server = upstream(cutting(1, ok(b"{}")))
@@ -61,7 +61,9 @@ def test_an_act_is_tried_again_where_the_api_promises_to_honour_the_key(
     assert all("Idempotency-Key: one" in head for head in server.heads)
 
 
-def test_an_act_that_gets_no_answer_twice_stays_unknown(upstream: Make, care_at: Callable[..., Care]) -> None:
+def test_an_act_without_a_response_twice_has_an_unknown_outcome(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
     server = upstream(cutting(5, ok(b"{}")))
     with pytest.raises(Unavailable) as caught:
         sign(care_at(server, idempotency=True))
@@ -77,7 +79,7 @@ def test_a_refused_token_is_renewed_once(upstream: Make, care_at: Callable[..., 
     assert [head.partition("Bearer ")[2].split()[0] for head in server.heads] == ["first", "second"]
 
 
-def test_a_challenge_for_a_fresh_sign_in_is_no_refused_token(
+def test_a_challenge_for_a_fresh_sign_in_does_not_renew_the_token(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
     challenge = b'Bearer realm="care", error="insufficient_user_authentication", max_age="300"'
@@ -89,7 +91,9 @@ def test_a_challenge_for_a_fresh_sign_in_is_no_refused_token(
     assert len(server.seen) == 1, "with the same token, and not again"
 
 
-def test_a_grave_act_is_not_sent_after_an_old_sign_in(upstream: Make, care_at: Callable[..., Care]) -> None:
+def test_an_act_that_needs_a_fresh_sign_in_is_not_sent_after_an_old_one(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
     server = upstream(lambda line, number: ok(b"{}"))
     care = replace(care_at(server), is_fresh=lambda max_age: max_age >= 1000)
     with pytest.raises(StepUpNeeded):
@@ -128,7 +132,7 @@ def read(care: Care) -> object:
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])
-def test_reading_is_tried_again_where_the_api_fails_in_passing(
+def test_a_read_is_retried_after_a_transient_failure(
     upstream: Make, care_at: Callable[..., Care], status: int
 ) -> None:
     server = upstream(answers(status, 200))
@@ -136,7 +140,7 @@ def test_reading_is_tried_again_where_the_api_fails_in_passing(
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 429, 500, 501])
-def test_reading_is_not_tried_again_where_that_helps_no_one(
+def test_a_read_is_not_retried_after_a_permanent_failure(
     upstream: Make, care_at: Callable[..., Care], status: int
 ) -> None:
     server = upstream(answers(status, 200))
@@ -145,14 +149,16 @@ def test_reading_is_not_tried_again_where_that_helps_no_one(
     assert len(server.seen) == 1
 
 
-def test_retry_after_is_waited_for_but_not_for_long(upstream: Make, care_at: Callable[..., Care]) -> None:
+def test_a_short_retry_after_is_waited_for_and_a_long_one_is_not(
+    upstream: Make, care_at: Callable[..., Care]
+) -> None:
     server = upstream(answers(503, 200, headers="Retry-After: 3600\r\n"))
     began = time.monotonic()
     assert read(care_at(server)) == {"id": "form"}
     assert 1.0 <= time.monotonic() - began < 4
 
 
-def test_nothing_is_tried_again_when_the_page_s_time_is_nearly_over(
+def test_nothing_is_retried_shortly_before_the_pages_deadline(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
     server = upstream(answers(503, 200))
@@ -162,7 +168,7 @@ def test_nothing_is_tried_again_when_the_page_s_time_is_nearly_over(
     assert len(server.seen) == 1
 
 
-def test_while_one_call_waits_to_be_tried_again_the_page_s_others_go_on(
+def test_a_call_waiting_for_its_retry_does_not_block_the_others(
     upstream: Make, care_at: Callable[..., Care]
 ) -> None:
     slow = care_at(upstream(answers(503, 200, headers="Retry-After: 1\r\n")))
@@ -192,7 +198,7 @@ def breakers() -> Breakers:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, None])
-def test_what_fails_again_and_again_is_not_sent_for_a_moment(
+def test_calls_that_keep_failing_are_held_back_by_the_breaker(
     upstream: Make, care_at: Callable[..., Care], breakers: Breakers, status: int | None
 ) -> None:
     server = upstream(answers(status) if status else cutting(100, ok()))
@@ -236,7 +242,7 @@ def test_refusals_never_open_the_breaker(
         assert not isinstance(caught.value, CircuitOpen)
 
 
-def test_acts_that_no_read_could_follow_are_never_held_back(
+def test_acts_of_a_group_without_reads_are_never_held_back(
     upstream: Make, care_at: Callable[..., Care], breakers: Breakers
 ) -> None:
     server = upstream(answers(500))
@@ -248,7 +254,7 @@ def test_acts_that_no_read_could_follow_are_never_held_back(
     assert len(server.seen) == 10
 
 
-def test_a_time_out_of_a_call_that_had_no_time_left_is_not_held_against_the_api(
+def test_a_time_out_at_the_pages_deadline_does_not_count_for_the_breaker(
     upstream: Make, care_at: Callable[..., Care], breakers: Breakers
 ) -> None:
     server = upstream(lambda line, number: b"")
@@ -259,7 +265,7 @@ def test_a_time_out_of_a_call_that_had_no_time_left_is_not_held_against_the_api(
 
 
 @pytest.mark.parametrize(("given", "logged"), [("api-7f3", "api-7f3"), ("a-test", None), ("<b>\u00e9", None)])
-def test_the_api_s_own_number_of_a_failed_call_is_logged(
+def test_the_apis_request_id_of_a_failed_call_is_logged(
     upstream: Make,
     care_at: Callable[..., Care],
     caplog: pytest.LogCaptureFixture,
@@ -281,7 +287,7 @@ def test_the_api_s_own_number_of_a_failed_call_is_logged(
 
 
 @pytest.mark.parametrize("length", ["9" * 5000, "-1", "+2", "1e3", "0x10", "\u0662", "two", "", "2, 2"])
-def test_a_length_that_is_no_number_is_not_known(
+def test_an_invalid_content_length_counts_as_unknown(
     care_at: Callable[..., Care], monkeypatch: pytest.MonkeyPatch, length: str
 ) -> None:
     """libcurl refuses most of these itself; the portal doesn't lean on it."""

@@ -75,7 +75,7 @@ def test_the_hash_is_of_the_text_alone():
     )
 
 
-def test_a_text_that_did_not_come_is_not_hashed_as_an_empty_one():
+def test_a_missing_text_is_not_hashed_as_an_empty_one():
     absent = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING)
     empty = ConsentForm(id="1", title="T", status=ConsentStatus.PENDING, body=(), statements=())
     assert consents.signed_text(absent) == b'{"title":"T","version":""}'
@@ -91,7 +91,7 @@ def test_the_embryos_and_what_is_decided_about_them_are_hashed_with_the_text():
     assert consents.content_hash(whole(embryo_storage_ids=())) == HASH
 
 
-def test_a_kind_of_the_clinics_own_is_hashed_as_it_came():
+def test_an_unknown_kind_is_hashed_unchanged():
     canonical = CANONICAL.replace('"Treatment"', '"Überweisung"')
     assert (
         consents.content_hash(whole(kind=ConsentKind("Überweisung")))
@@ -168,7 +168,7 @@ def test_the_seal_is_of_what_was_signed_by_whom_and_when():
 # what comes, and what doesn't
 
 
-def test_members_that_another_api_lacks_are_told_from_empty_ones(care):
+def test_missing_members_are_distinguished_from_empty_ones(care):
     care.answers.append({**FORM, "embryoStorageIds": None, "seal": None})
     form = consents.get_consent(care, "c-1")
     assert (form.body, form.statements, form.embryo_storage_ids, form.seal) == (None, None, None, None)
@@ -326,7 +326,7 @@ def test_a_new_form_is_made_from_its_draft(care):
     assert call.body["procedureDate"] == "2026-12-01"
 
 
-def test_after_an_empty_answer_the_new_form_is_looked_for(care):
+def test_after_an_empty_answer_the_new_form_is_searched_for(care):
     older = {**MADE, "id": "c-8", "creationTime": "2026-11-26T09:30:00Z"}
     care.answers.extend(
         [None, {"totalCount": 3, "items": [older, MADE, {**MADE, "id": "c-10", "title": "Other"}]}]
@@ -353,7 +353,7 @@ def test_a_form_that_differs_is_not_the_new_one(care, change):
     assert consents.create_consent(care, DRAFT) is None
 
 
-def test_a_lost_signing_is_told_by_the_signatures():
+def test_a_lost_signing_is_resolved_from_the_signatures():
     given_at = datetime(2026, 11, 27, tzinfo=UTC)
     signed = whole(signatures=(Signature(role=SignerRole.PATIENT, person_id="amelia", signed_at=given_at),))
     assert consents.signed_by(signed, "amelia")

@@ -27,7 +27,7 @@ BY_NAME_ALONE = {
 """Members that forms read by their names."""
 
 
-def test_what_is_kept_is_what_the_code_gives() -> None:
+def test_the_committed_contract_is_up_to_date() -> None:
     kept = (ROOT / "docs/contract/portal-needs.json").read_text(encoding="utf-8")
     assert kept == json.dumps(contract.document(), indent=2, ensure_ascii=False) + "\n", "run `make contract`"
     assert (ROOT / "docs/api-needs.md").read_text(encoding="utf-8") == contract.page() + "\n", (
@@ -44,7 +44,7 @@ def test_the_command_prints_both(capsys: pytest.CaptureFixture[str], monkeypatch
     assert capsys.readouterr().out.startswith("# What the portal needs")
 
 
-def test_it_names_each_call_once_and_every_reference_leads_somewhere() -> None:
+def test_the_contract_lists_each_call_once_and_has_no_dangling_reference() -> None:
     document = contract.document()
     calls = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
     assert calls == {(one.method, one.template) for one in ALL}
@@ -55,7 +55,7 @@ def test_it_names_each_call_once_and_every_reference_leads_somewhere() -> None:
         assert name in document["components"]["schemas"]
 
 
-def test_it_is_an_openapi_document() -> None:
+def test_the_contract_is_valid_openapi() -> None:
     document = contract.document()
     schemathesis.openapi.from_dict(document).validate()
     document["paths"]["/api/app/notification"]["get"]["parameters"] = "none"
@@ -63,7 +63,7 @@ def test_it_is_an_openapi_document() -> None:
         schemathesis.openapi.from_dict(document).validate()
 
 
-def test_each_schema_is_one_and_takes_a_record_of_the_portals() -> None:
+def test_each_schema_is_valid_and_accepts_the_portals_records() -> None:
     document = contract.document()
     for name, schema in document["components"]["schemas"].items():
         jsonschema_rs.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
@@ -90,7 +90,7 @@ def code() -> str:
 
 
 @pytest.mark.parametrize("record", sorted(set(records()) - contract._only_sent()))
-def test_what_is_used_is_read_somewhere_and_what_is_ignored_nowhere(record: str) -> None:
+def test_members_listed_as_used_are_read_and_ignored_ones_are_not(record: str) -> None:
     shape = records()[record]
     attributes = {field.encode_name: field.name for field in msgspec.structs.fields(shape)}
     for member in members_of(shape):

@@ -80,7 +80,7 @@ def test_notifications_bring_their_unread_count():
     assert (page.total, page.unread) == (9, 4)
 
 
-def test_nulls_among_items_are_passed_over():
+def test_null_items_are_skipped():
     assert [n.id for n in decode(b'[null,{"id":"1"}]', Page[Notification]).items] == ["1"]
 
 
@@ -183,7 +183,7 @@ def test_unknown_members_are_ignored():
     assert form(extraProperties={"a": [1, 1e300, None]}, isDeleted=False) == form()
 
 
-def test_an_answer_in_every_dialect_at_once_is_the_same_record():
+def test_a_record_mixing_all_accepted_formats_is_read():
     usual = form(
         kind="Storage",
         version="3",
@@ -228,7 +228,7 @@ def test_an_answer_in_every_dialect_at_once_is_the_same_record():
     ],
 )
 @pytest.mark.asvs("15.3.5")
-def test_what_cannot_be_read_names_the_field_and_not_its_value(answer, into, field):
+def test_an_unreadable_field_is_reported_without_its_value(answer, into, field):
     with pytest.raises(BadResponse) as caught:
         decode(answer if isinstance(answer, bytes) else json.dumps(answer).encode(), into)
     assert caught.value.field == field
@@ -339,7 +339,7 @@ forms = st.builds(
 
 
 @given(forms)
-def test_a_form_survives_the_way_there_and_back(original):
+def test_a_form_survives_a_round_trip(original):
     assert decode(encode(original), ConsentForm) == original
 
 
@@ -365,12 +365,12 @@ def in_another_dialect(value: typing.Any, name: str = "") -> typing.Any:
 
 
 @given(st.lists(forms, max_size=3))
-def test_another_dialect_says_the_same(originals):
+def test_a_record_in_another_format_reads_the_same(originals):
     other = [in_another_dialect(json.loads(encode(f))) for f in originals]
     assert decode(json.dumps(other).encode(), Page[ConsentForm]).items == tuple(originals)
 
 
-def test_a_list_in_the_usual_dialect_is_decoded_without_a_second_look(monkeypatch):
+def test_a_list_in_the_usual_format_takes_the_fast_path(monkeypatch):
     monkeypatch.setattr("portal.services.decoding._decode_forgivingly", lambda *_: pytest.fail("second look"))
     body = encode(
         {"totalCount": 1, "items": [{**FORM, "sentAt": "2026-11-27T09:30:00.1234567Z", "kind": "Storage"}]}
@@ -378,7 +378,7 @@ def test_a_list_in_the_usual_dialect_is_decoded_without_a_second_look(monkeypatc
     assert decode(body, Page[ConsentForm]).total == 1
 
 
-def test_statuses_are_told_apart_by_their_own_enumeration():
+def test_a_status_is_read_by_its_own_enumeration_in_any_style():
     assert CareStatus("OnHold") is CareStatus.ON_HOLD
     assert PgtStatus("in_lab") is PgtStatus.IN_LAB
 
@@ -392,7 +392,7 @@ def listed(*items: object, **members: object) -> bytes:
     return json.dumps({"items": list(items), **members}).encode()
 
 
-def test_a_record_that_does_not_fit_is_left_out_of_its_list_and_named():
+def test_an_unreadable_record_is_left_out_of_its_list_and_logged():
     page = decode(
         listed(*NOTIFICATIONS, {"id": "2", "title": {}}, "odd", None, totalCount=3, unreadCount=1),
         Page[Notification],
@@ -402,12 +402,12 @@ def test_a_record_that_does_not_fit_is_left_out_of_its_list_and_named():
     assert (page.total, page.received, page.unread) == (3, 3, 1)
 
 
-def test_a_list_of_which_nothing_fits_is_no_list():
+def test_a_list_without_any_readable_record_is_a_bad_response():
     with pytest.raises(BadResponse, match=r"items\[0\]"):
         decode(listed({"id": "2", "title": {}}, {"id": "3", "title": []}), Page[Notification])
 
 
-def test_what_an_api_says_of_unreadable_records_is_not_believed():
+def test_an_apis_own_claim_of_unreadable_records_is_ignored():
     page = decode(
         listed(*NOTIFICATIONS, {"id": "2", "title": {}}, unreadable=["a", "b"], isCounted=False),
         Page[Notification],
@@ -420,18 +420,18 @@ def test_what_an_api_says_of_unreadable_records_is_not_believed():
     ["1e400", "-1e999", "9" * 60, "9" * 5000, "0." + "1" * 300, '{"a": 1, "a": 2}', "[" * 60 + "]" * 60],
 )
 @pytest.mark.parametrize("at_first", [True, False])
-def test_whatever_stands_in_a_member_that_is_not_known_harms_nothing(odd, at_first):
+def test_any_value_of_an_unknown_member_is_ignored(odd, at_first):
     known = '"id": "1", "type": "T", "title": "T", "body": "B", "creationTime": "2026-01-01T00:00:00Z"'
     text = f'"odd": {odd}, {known}' if at_first else f'{known}, "odd": {odd}'
     assert decode(f"{{{text}}}".encode(), Notification).id == "1"
 
 
-def test_a_byte_order_mark_may_stand_in_front():
+def test_a_byte_order_mark_is_accepted():
     assert decode(b"\xef\xbb\xbf" + listed(*NOTIFICATIONS), Page[Notification]).total == 1
 
 
 @pytest.mark.parametrize("odd", ["NaN", "Infinity", "-Infinity"])
-def test_what_only_python_calls_json_is_refused(odd):
+def test_json_extensions_of_python_are_refused(odd):
     with pytest.raises(BadResponse):
         decode(f'{{"id": "1", "odd": {odd}, "big": 1e400}}'.encode(), Notification)
 

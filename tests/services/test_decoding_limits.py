@@ -90,7 +90,7 @@ def test_numbers_have_bounds(member: str, fits: float, beyond: float) -> None:
         ("green", "green", False),
     ],
 )
-def test_a_value_of_no_enumeration_is_noticed(given: object, read: str, is_known: bool) -> None:
+def test_an_unknown_enumeration_value_is_reported(given: object, read: str, is_known: bool) -> None:
     noticed.unknown_value = False
     colour = thing(colour=given).colour
     assert colour is not None and (colour, colour.known) == (read, is_known)
@@ -100,13 +100,13 @@ def test_a_value_of_no_enumeration_is_noticed(given: object, read: str, is_known
 
 
 @pytest.mark.parametrize("member", ["colour", "id", "count"])
-def test_true_is_no_number(member: str) -> None:
+def test_a_boolean_is_not_read_as_a_number(member: str) -> None:
     with pytest.raises(BadResponse) as caught:
         thing(**{member: True})
     assert caught.value.field == f"$.{member}"
 
 
-def test_a_number_that_is_longer_than_can_be_is_passed_over_where_it_is_not_asked_for() -> None:
+def test_an_overlong_number_in_an_unread_member_is_skipped() -> None:
     for digits in (100, 101, 5000):
         assert decode(b'{"id":"1","x":' + b"9" * digits + b"}", Thing).id == "1"
     held: Any = decode(b'{"count":1e400,"x":' + b"9" * 100 + b',"y":' + b"9" * 101 + b"}", object)
@@ -114,13 +114,13 @@ def test_a_number_that_is_longer_than_can_be_is_passed_over_where_it_is_not_aske
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
-def test_what_only_python_calls_a_number_breaks_the_answer(word: str) -> None:
+def test_nan_and_infinity_are_a_bad_response(word: str) -> None:
     with pytest.raises(BadResponse) as caught:
         decode(f'{{"id":"1","y":1e400,"x":{word}}}'.encode(), Thing)
     assert caught.value.field == "$"
 
 
-def test_a_page_counts_what_came_whether_it_can_be_read_or_not() -> None:
+def test_a_page_counts_unreadable_records_too() -> None:
     page = decode(b'{"items":[{"id":"1"},null,{"id":"2","day":99999},{"name":"?"}]}', Page[Thing])
     assert [one.id for one in page.items] == ["1"]
     assert page.unreadable == ("$.items[2].day", "$.items[3].id")
@@ -141,13 +141,13 @@ def test_a_page_counts_what_came_whether_it_can_be_read_or_not() -> None:
         (b'{"items":[{"id":"1","inner":{"day":1}}]}', "$.items[0].inner.id"),
     ],
 )
-def test_a_list_that_is_none_says_where(body: bytes, field: str) -> None:
+def test_a_value_that_is_not_a_list_is_reported_with_its_path(body: bytes, field: str) -> None:
     with pytest.raises(BadResponse) as caught:
         decode(body, Page[Thing])
     assert caught.value.field == field
 
 
-def test_a_bare_list_is_found_behind_sixty_three_blanks() -> None:
+def test_a_bare_list_is_found_after_63_blanks() -> None:
     assert decode(b" " * 63 + b'[{"id":"1"}]', Page[Thing]).received == 1
 
 
@@ -161,7 +161,7 @@ def test_a_bare_list_is_found_behind_sixty_three_blanks() -> None:
         (None, None),
     ],
 )
-def test_instants(given: str | None, read: datetime | None) -> None:
+def test_instants_are_read_within_their_limits(given: str | None, read: datetime | None) -> None:
     at = thing(at=given).at
     assert at == read
     assert at is None or at.tzinfo is UTC
@@ -169,7 +169,7 @@ def test_instants(given: str | None, read: datetime | None) -> None:
 
 @pytest.mark.parametrize("member", ["at", "on"])
 @pytest.mark.parametrize("given", ["soon", "2026-13-01"])
-def test_what_is_no_time_names_its_member(member: str, given: object) -> None:
+def test_an_invalid_time_is_reported_with_its_member(member: str, given: object) -> None:
     with pytest.raises(BadResponse) as caught:
         thing(**{member: given})
     assert caught.value.field == f"$.{member}"
@@ -193,7 +193,7 @@ def test_an_instant_made_here_is_in_utc() -> None:
     assert in_utc(datetime(2026, 1, 1)) == datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def test_what_is_sent_is_named_as_outside() -> None:
+def test_sent_members_have_the_apis_names() -> None:
     plain = Plain(long_name="x")
     assert encode(plain) == b'{"longName":"x","other":1}'
     assert fields_of(plain, without=frozenset({"other"})) == {"longName": "x"}
@@ -217,7 +217,9 @@ def test_an_answer_in_a_dialect_is_translated_first() -> None:
 
 
 @pytest.mark.parametrize(("body", "translate"), [(b"{", same), (b"{}", fails)])
-def test_what_can_not_be_translated_is_no_answer(body: bytes, translate: Callable[[object], object]) -> None:
+def test_an_untranslatable_answer_is_a_bad_response(
+    body: bytes, translate: Callable[[object], object]
+) -> None:
     with pytest.raises(BadResponse) as caught:
         decode_translated(body, Thing, translate)
     assert caught.value.field == "$"

@@ -173,7 +173,7 @@ def bell_of(page: Page) -> int:
 
 
 @pytest.mark.parametrize(("dialect", "who"), WALKS, indirect=["dialect"])
-def test_every_page_says_the_same_in_each_dialect(
+def test_every_page_is_the_same_in_each_accepted_format(
     walks: Any, foreign: PortalThread, dialect: Dialect, who: str
 ) -> None:
     native, visitor = walks(who), sign_in(foreign, who)
@@ -185,7 +185,7 @@ def test_every_page_says_the_same_in_each_dialect(
             assert facts(visitor.get(path)) == facts(page.visitor.get(path)), path
 
 
-def test_a_list_that_is_not_counted_is_not_given_a_number(people: Any) -> None:
+def test_a_list_without_a_total_shows_no_count(people: Any) -> None:
     page = people("nora").get("/consents?list=all")
     assert "More than 25 forms" in page.words
     assert "Page 1" in page.words
@@ -193,7 +193,7 @@ def test_a_list_that_is_not_counted_is_not_given_a_number(people: Any) -> None:
     assert "Page 2" in page.follow("Next").words
 
 
-def test_the_bell_counts_what_the_api_does_not(people: Any) -> None:
+def test_the_bell_counts_unread_notifications_if_the_api_does_not(people: Any) -> None:
     amelia = people("amelia")
     unread = len(amelia.get("/notifications?unread=1").select(".notification"))
     assert unread > 2
@@ -202,7 +202,7 @@ def test_the_bell_counts_what_the_api_does_not(people: Any) -> None:
 
 
 @pytest.mark.parametrize("who", PEOPLE_TO_WALK)
-def test_no_page_fails_where_only_what_is_required_is_given(
+def test_no_page_fails_with_only_the_required_members(
     walks: Any, foreign: PortalThread, proxy: DialectProxy, who: str
 ) -> None:
     with proxy.speaking(change=only_required):
@@ -244,7 +244,7 @@ def test_an_unknown_value_of_a_list_is_shown_as_text(people: Any, proxy: Dialect
                 people(who).get(path, status=None)
 
 
-def test_a_missing_required_field_is_a_502_that_names_no_value(people: Any, proxy: DialectProxy) -> None:
+def test_a_missing_required_field_is_a_502_without_values(people: Any, proxy: DialectProxy) -> None:
     def change(_method: str, path: str, answer: Any) -> Any:
         return {**answer, "title": ["Dolores"], "status": None} if "consent-forms/" in path else answer
 
@@ -256,7 +256,7 @@ def test_a_missing_required_field_is_a_502_that_names_no_value(people: Any, prox
 
 
 @pytest.mark.parametrize("form", ["abp", "problem", "oauth", "html", "empty"])
-def test_a_failure_is_told_in_our_words_whatever_its_form(
+def test_an_error_is_shown_in_the_portals_words_whatever_its_format(
     people: Any, proxy: DialectProxy, form: str
 ) -> None:
     with proxy.speaking(errors=form):
@@ -268,7 +268,7 @@ def test_a_failure_is_told_in_our_words_whatever_its_form(
         assert ("It is exchanging data right now." in told.words) == known
 
 
-def test_a_module_that_the_clinic_lacks_is_told_kindly_and_leaves_the_sections(
+def test_a_module_the_clinic_lacks_is_explained_and_leaves_the_navigation(
     people: Any, foreign: PortalThread, proxy: DialectProxy
 ) -> None:
     elsewhere = people("maya")
@@ -289,9 +289,7 @@ def test_a_module_that_the_clinic_lacks_is_told_kindly_and_leaves_the_sections(
     foreign.clock.advance(-11 * 60)
 
 
-def test_one_record_that_is_kept_elsewhere_says_so_and_changes_nothing_else(
-    people: Any, proxy: DialectProxy
-) -> None:
+def test_a_record_kept_elsewhere_says_so_and_keeps_the_navigation(people: Any, proxy: DialectProxy) -> None:
     with proxy.speaking(not_offered=r"(GET|PUT) /api/care/(pgt-results|patients)/.*"):
         grace = people("grace")
         before = sections(grace.get("/"))
@@ -322,7 +320,7 @@ def test_signing_ends_at_the_receipt_after_an_empty_answer(
     assert signatures(people("nora"), form) == ["Amelia Hart", "Daniel Hart", "Victor Castellanos"]
 
 
-def test_withdrawing_ends_in_its_record_after_an_empty_answer(
+def test_withdrawing_ends_at_its_record_after_an_empty_answer(
     people: Any, service: CareService, dialect: Dialect
 ) -> None:
     form = fresh_form(service.plan, signed=True)
@@ -331,7 +329,7 @@ def test_withdrawing_ends_in_its_record_after_an_empty_answer(
     assert "Not now." in done.words
 
 
-def test_a_consent_form_is_made_though_the_answer_says_nothing(people: Any, dialect: Dialect) -> None:
+def test_a_consent_form_is_created_after_an_empty_answer(people: Any, dialect: Dialect) -> None:
     made = make_form(people("nora"), title=f"Made in {dialect.lists}", **{"signer-2": "-"})
     assert re.fullmatch(f"/consents/{ID}", made)
     assert people("nora").get(made).heading == f"Made in {dialect.lists}"
@@ -346,7 +344,7 @@ def test_a_message_is_archived_and_restored(people: Any, dialect: Dialect) -> No
     assert "archived message" not in page.form(toast).submit().words
 
 
-def test_all_notifications_read_make_the_bell_zero(people: Any, proxy: DialectProxy) -> None:
+def test_reading_all_notifications_sets_the_bell_to_zero(people: Any, proxy: DialectProxy) -> None:
     for who, dialect in (("amelia", DOTNET), ("grace", SNAKES)):
         proxy.dialect = dialect
         page = people(who).get("/notifications")
@@ -357,7 +355,7 @@ def test_all_notifications_read_make_the_bell_zero(people: Any, proxy: DialectPr
     proxy.dialect = DOTNET
 
 
-def test_one_notification_opened_is_one_less_at_the_bell(people: Any) -> None:
+def test_opening_a_notification_lowers_the_bell_by_one(people: Any) -> None:
     nora = people("nora")
     page = nora.get("/notifications?unread=1")
     before = bell_of(page)
@@ -419,7 +417,7 @@ def test_a_patient_changed_at_the_last_moment_shows_both_versions(
     assert ("PUT", f"/api/care/patients/{GRACE}", dialect.stale) in proxy.calls
 
 
-def test_settings_are_saved_though_the_answer_says_nothing(people: Any, dialect: Dialect) -> None:
+def test_settings_are_saved_after_an_empty_answer(people: Any, dialect: Dialect) -> None:
     path = "/notifications/settings"
     page = people("grace").get(path)
     language = "es" if dialect is DOTNET else "ar"

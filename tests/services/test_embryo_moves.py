@@ -88,9 +88,7 @@ def test_each_fault_of_the_form_stops_the_thaw(changes: dict[str, Any], gap: Gap
         ({"disposition": Disposition.DONATE_RESEARCH}, [Gap.WISH_DIFFERS]),
     ],
 )
-def test_the_wish_has_to_be_the_one_that_the_form_decides(
-    changes: dict[str, Any], expected: list[Gap]
-) -> None:
+def test_the_disposition_must_match_the_form(changes: dict[str, Any], expected: list[Gap]) -> None:
     assert gaps(move(EmbryoStatus.DISCARDED, DISCARD, **changes)) == expected
 
 
@@ -103,11 +101,11 @@ def test_a_form_that_decides_something_else_or_nothing_allows_no_end() -> None:
     assert gaps(to_patients) == [Gap.NO_FORM]
 
 
-def test_a_final_wish_stops_a_thaw() -> None:
+def test_a_disposition_that_ends_storage_stops_a_thaw() -> None:
     assert gaps(move(EmbryoStatus.THAWED, TREATMENT, disposition=Disposition.DISCARD)) == [Gap.WISH_DIFFERS]
 
 
-def test_nobody_is_their_own_second_person() -> None:
+def test_the_caller_cannot_be_the_second_person() -> None:
     assert gaps(move(EmbryoStatus.THAWED, TREATMENT, sub="nora")) == [Gap.SECOND_PERSON]
     by_two = replace(TREATMENT, signatures=(*SIGNED, replace(SIGNED[2], person_id="victor")))
     assert move(EmbryoStatus.THAWED, by_two, sub="nora").is_offered
@@ -119,13 +117,13 @@ def test_a_treatment_that_is_not_under_way_allows_no_thaw(status: CareStatus) ->
     assert gaps(move(EmbryoStatus.THAWED, TREATMENT, episode=over)) == [Gap.TREATMENT_OVER]
 
 
-def test_who_has_not_signed_is_named() -> None:
+def test_missing_signers_are_named() -> None:
     lacking = move(EmbryoStatus.THAWED, replace(TREATMENT, signatures=SIGNED[:1] + SIGNED[2:]))
     assert lacking.missing[0].names == ("Joseph Okafor",)
 
 
 @pytest.mark.parametrize("reason", ["Consent withdrawn", "Decision taken back"])
-def test_a_hold_of_the_patients_side_is_not_the_clinics_to_end(reason: str) -> None:
+def test_the_clinic_cannot_end_a_patients_hold(reason: str) -> None:
     held: dict[str, Any] = {"status": EmbryoStatus.ON_HOLD, "hold_reason": reason}
     assert gaps(move(EmbryoStatus.STORED, TREATMENT, **held)) == [Gap.HELD_BY_PATIENT]
     thawed = {**held, "status": EmbryoStatus.THAWED}
@@ -133,18 +131,18 @@ def test_a_hold_of_the_patients_side_is_not_the_clinics_to_end(reason: str) -> N
     assert move(EmbryoStatus.STORED, **thawed).is_offered, "frozen again, and still stopped"
 
 
-def test_the_clinic_ends_its_own_hold() -> None:
+def test_the_clinic_may_end_a_hold_of_its_own() -> None:
     assert move(EmbryoStatus.STORED, status=EmbryoStatus.ON_HOLD, hold_reason="Biopsy").is_offered
 
 
-def test_forms_that_cannot_be_read_allow_nothing_that_needs_one() -> None:
+def test_unreadable_forms_allow_no_move_that_needs_one() -> None:
     moves = moves_of(EMBRYO, EPISODE, Evidence(None, {}), "elif")
     offered = {one.status for one in moves if one.is_offered}
     assert offered == {EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD}
     assert all(Gap.FORMS_UNREADABLE in gaps(one) for one in moves if not one.is_offered)
 
 
-def test_of_several_forms_the_one_with_a_second_person_is_named_and_else_the_first() -> None:
+def test_a_form_with_a_second_person_is_preferred_over_the_first() -> None:
     alone = form(ConsentKind.TREATMENT, signatures=SIGNED[:2])
     first, second = replace(alone, id="first"), replace(alone, id="second")
     whole = replace(TREATMENT, id="whole")
@@ -161,7 +159,7 @@ def test_of_several_forms_the_one_with_a_second_person_is_named_and_else_the_fir
     assert [one.form and one.form.id for one in lacking.missing] == ["first"]
 
 
-def test_of_several_forms_that_allow_nothing_the_first_is_named() -> None:
+def test_without_an_allowing_form_the_first_one_is_named() -> None:
     over = replace(EPISODE, status=CareStatus.FINISHED)
     treatments = tuple(replace(TREATMENT, id=id_) for id_ in ("first", "second"))
     found = moves_of(EMBRYO, EPISODE, Evidence(treatments, {"e": over}), "elif")

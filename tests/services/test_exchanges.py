@@ -164,7 +164,7 @@ CALLS: dict[Endpoint, list[Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize("endpoint", ALL, ids=lambda one: f"{one.method} {one.template}")
-def test_a_service_sends_and_reads_what_is_said_of_its_endpoint(endpoint: Endpoint) -> None:
+def test_each_service_sends_and_reads_what_exchanges_declare(endpoint: Endpoint) -> None:
     exchange, sent = EXCHANGES[endpoint], set[str]()
     for call in CALLS[endpoint]:
         listener = Listener()

@@ -27,7 +27,7 @@ def form(name: str, *, days_ago: int = 1, **more: Any) -> ConsentForm:
     return consent(id=f"form-{name}", patient_id=patient_id, patient_name=name, sent_at=sent_at, **more)
 
 
-def test_what_is_about_one_person_stands_together_the_newest_telling_what_happened_last() -> None:
+def test_a_persons_mentions_are_grouped_with_the_newest_as_latest_event() -> None:
     talk = Conversation(
         id="t", subject="Bruises", patient_id="p1", episode_id="e2", last_message_at=NOW - timedelta(hours=1)
     )
@@ -38,7 +38,7 @@ def test_what_is_about_one_person_stands_together_the_newest_telling_what_happen
     assert amelia.episode_id == "e2", "the treatment that was mentioned last"
 
 
-def test_an_enquiry_is_a_person_and_what_is_about_nobody_is_left_out() -> None:
+def test_an_enquiry_counts_as_a_person_and_mentions_of_nobody_are_left_out() -> None:
     talk = Conversation(
         id="t", prospect_id="q", participants=(Participant(name="Ines Ramos", role="patient"),)
     )
@@ -73,7 +73,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *forms: ConsentForm, **failing: C
         ("consent", "Blessing Ismail"),
     ],
 )
-def test_those_whose_name_begins_so_come_first_then_the_newest(
+def test_matches_at_the_start_of_a_name_come_first_then_the_newest(
     monkeypatch: pytest.MonkeyPatch, text: str, first: str
 ) -> None:
     answering(
@@ -89,14 +89,14 @@ def test_those_whose_name_begins_so_come_first_then_the_newest(
     assert not found.is_partial
 
 
-def test_what_cannot_be_asked_is_told_and_the_rest_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_source_is_reported_and_the_rest_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, form("Amelia Hart"), list_conversations=NotOffered(about_record=False))
     found = find_people(Care.__new__(Care), "am")
     assert [one.name for one in found.people] == ["Amelia Hart"]
     assert found.is_partial
 
 
-def test_when_nothing_answers_it_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_fails_if_no_source_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     down = Unavailable("down")
     names = ("list_consents", "list_conversations", "list_protocols", "list_notifications")
     answering(monkeypatch, **dict.fromkeys(names, down))
@@ -104,7 +104,7 @@ def test_when_nothing_answers_it_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
         find_people(Care.__new__(Care), "am")
 
 
-def test_more_people_than_fit_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_says_that_there_are_more_hits(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, *(form(f"Ana {number}") for number in range(12)))
     found = find_people(Care.__new__(Care), "ana")
     assert len(found.people) == 8

@@ -71,7 +71,7 @@ ERRORS = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("act", ACTS)
-def test_whatever_the_read_raises_the_outcome_is_unknown(care: Any, act: str, error: CareError) -> None:
+def test_a_failed_read_after_an_act_makes_its_outcome_unknown(care: Any, act: str, error: CareError) -> None:
     care.answers.extend([None, error])
     with pytest.raises(Unavailable) as raised:
         ACTS[act](care)
@@ -82,13 +82,13 @@ def test_whatever_the_read_raises_the_outcome_is_unknown(care: Any, act: str, er
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_a_refusal_of_the_act_itself_stays_one(care: Any, act: str) -> None:
+def test_a_refused_act_stays_a_refusal(care: Any, act: str) -> None:
     care.answers.append(Refused("OutOfOrder"))
     with pytest.raises(Refused):
         ACTS[act](care)
 
 
-def test_every_read_after_an_act_is_read_back() -> None:
+def test_every_read_after_an_act_goes_through_read_back() -> None:
     unguarded: list[str] = []
     reading: set[str] = set()
     for path in sorted(Path(services.__path__[0]).glob("*.py")):

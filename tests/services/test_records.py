@@ -37,7 +37,7 @@ def test_signers_still_missing_come_in_signing_order():
     assert form(AMELIA).missing_signers == (DANIEL, VICTOR)
 
 
-def test_in_a_sequential_form_it_is_the_first_ones_turn():
+def test_in_a_sequential_form_the_first_signer_is_next():
     assert form().whose_turn() == (AMELIA,)
     assert form(AMELIA).whose_turn() == (DANIEL,)
 
@@ -47,13 +47,13 @@ def test_signers_of_the_same_order_sign_side_by_side():
     assert [s.person_id for s in form(signers=pair).whose_turn()] == ["amelia", "daniel"]
 
 
-def test_in_any_order_it_is_everyones_turn():
+def test_in_any_order_every_signer_is_next():
     anyhow = form(AMELIA, order=SigningOrder.ANY)
     assert anyhow.whose_turn() == (DANIEL, VICTOR)
     assert anyhow.waiting_for("victor") == ()
 
 
-def test_later_signers_know_whom_they_wait_for():
+def test_later_signers_are_told_whom_they_wait_for():
     assert form().waiting_for("victor") == (AMELIA, DANIEL)
     assert form(AMELIA).waiting_for("victor") == (DANIEL,)
     assert form().waiting_for("amelia") == ()
@@ -63,13 +63,13 @@ def test_later_signers_know_whom_they_wait_for():
 @pytest.mark.parametrize(
     "status", sorted(set(ConsentStatus) - {ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED})
 )
-def test_nobody_signs_a_form_that_is_not_open(status):
+def test_a_form_that_is_not_open_has_no_next_signer(status):
     closed = form(status=status)
     assert closed.whose_turn() == ()
     assert closed.waiting_for("victor") == ()
 
 
-def test_a_signer_not_yet_named_is_whoever_signs_in_that_role():
+def test_an_unnamed_signer_is_whoever_signed_in_that_role():
     witness = Signer(role=SignerRole.WITNESS, order=1)
     assert form(signers=(witness,)).missing_signers == (witness,)
     nora = Signer(role=SignerRole.WITNESS, person_id="nora")
@@ -112,7 +112,7 @@ def moves(table):
     return {(a.value, b.value) for a, targets in table.items() for b in targets}
 
 
-def test_cases_move_as_agreed():
+def test_cases_have_their_legal_moves():
     assert moves(CARE_MOVES) == {
         ("Planned", "Waitlist"),
         ("Planned", "Active"),
@@ -130,7 +130,7 @@ def test_cases_move_as_agreed():
     assert Case(id="1", status=CareStatus.FINISHED).next_statuses == (CareStatus.ENTERED_IN_ERROR,)
 
 
-def test_protocols_move_as_agreed():
+def test_protocols_have_their_legal_moves():
     assert moves(PROTOCOL_MOVES) == {
         ("Draft", "Active"),
         ("Active", "OnHold"),
@@ -143,7 +143,7 @@ def test_protocols_move_as_agreed():
     }
 
 
-def test_embryos_move_as_agreed():
+def test_embryos_have_their_legal_moves():
     leaving = {"Thawed", "Discarded", "Donated", "ShippedOut"}
     assert moves(EMBRYO_MOVES) == {
         ("Stored", "Reserved"),
@@ -164,7 +164,7 @@ def embryo(status) -> EmbryoStorage:
     return EmbryoStorage(id="1", embryo_code="E1", status=status)
 
 
-def test_embryos_that_are_gone_have_nowhere_to_move():
+def test_embryos_in_a_final_state_have_no_moves():
     gone = {status for status in EmbryoStatus if embryo(status).is_terminal}
     assert gone == {
         EmbryoStatus.TRANSFERRED,
@@ -220,20 +220,20 @@ def test_a_protocol_that_is_not_running_asks_for_no_medication():
     assert unplanned.medications_on(date(2026, 11, 24)) == ()
 
 
-def test_a_patients_record_is_mine_by_user_id_or_else_by_id():
+def test_a_record_belongs_to_a_person_by_user_id_or_else_by_id():
     assert Patient(id="1", user_id="amelia").is_me("amelia")
     assert not Patient(id="amelia", user_id="daniel").is_me("amelia")
     assert Patient(id="amelia").is_me("amelia")
 
 
-def test_an_episode_knows_which_of_the_couple_i_am():
+def test_an_episode_knows_whether_the_reader_is_patient_or_partner():
     amelia, daniel = Patient(id="1", user_id="amelia"), Patient(id="2", user_id="daniel")
     episode = Episode(id="e", status=CareStatus.ACTIVE, patient=amelia, partner=daniel)
     assert episode.patient_of("daniel") is daniel
     assert episode.patient_of("nora") is None
 
 
-def test_an_episode_knows_what_lies_ahead():
+def test_an_episode_knows_its_next_appointment():
     def visit(name, hours, status="Confirmed"):
         start = NOW + timedelta(hours=hours)
         return Appointment(id=name, start=start, end=start + timedelta(hours=1), status=status)
@@ -308,7 +308,7 @@ def test_a_folder_cannot_go_into_itself():
     assert DOCUMENTS.within("may") == {"may"}
 
 
-def test_folders_in_a_ring_are_walked_once():
+def test_a_folder_cycle_is_walked_once():
     ring = Documents(directories=(folder("a", "b"), folder("b", "a")))
     assert ring.within("a") == {"a", "b"}
 
@@ -318,7 +318,7 @@ def below(documents: Documents, parent: str | None = None) -> dict[str, Any]:
     return {d.id: below(documents, d.id) for d in documents.directories_in(parent)}
 
 
-def test_folders_in_a_ring_are_shown_at_the_root_with_what_hangs_in_it():
+def test_a_folder_cycle_is_shown_at_the_root_with_its_contents():
     ring = Documents(
         directories=(
             folder("a", "b"),
@@ -331,7 +331,7 @@ def test_folders_in_a_ring_are_shown_at_the_root_with_what_hangs_in_it():
     assert below(ring) == {"a": {}, "b": {"in it": {}}, "c": {}, "self": {}}
 
 
-def test_folders_too_deep_are_shown_at_the_root():
+def test_folders_nested_too_deeply_are_shown_at_the_root():
     deep = Documents(directories=tuple(folder(f"{n}", f"{n - 1}" if n else None) for n in range(30)))
     assert [d.id for d in deep.directories_in(None)] == ["0", *(f"{n}" for n in range(DEEPEST, 30))]
     assert [d.id for d in deep.directories_in(f"{DEEPEST - 2}")] == [f"{DEEPEST - 1}"]

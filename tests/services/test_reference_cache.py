@@ -256,7 +256,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 # ── what is served from where ───────────────────────────────────────────────────────────────────────────
 
 
-def test_the_same_person_is_served_a_copy_for_five_minutes(upstream, references, clock):
+def test_a_person_is_served_their_cached_copy_for_five_minutes(upstream, references, clock):
     care = care_of(upstream.url, references)
     assert read(care) == read(care) == "riverside.nora.1.en v1"
     assert len(upstream.seen) == 1
@@ -273,7 +273,7 @@ def test_the_same_person_is_served_a_copy_for_five_minutes(upstream, references,
     [{"tenant": "harbour"}, {"sub": "victor"}, {"epoch": "2"}, {"language": "es"}],
     ids=["clinic", "person", "session", "language"],
 )
-def test_another_clinic_person_session_or_language_has_a_copy_of_its_own(upstream, references, other):
+def test_clinics_people_sessions_and_languages_have_separate_copies(upstream, references, other):
     read(care_of(upstream.url, references))
     asked = {"tenant": "riverside", "sub": "nora", "epoch": "1", "language": "en"} | other
     care = care_of(upstream.url, references, **asked)
@@ -281,14 +281,14 @@ def test_another_clinic_person_session_or_language_has_a_copy_of_its_own(upstrea
     assert len(upstream.seen) == 2
 
 
-def test_another_query_is_another_copy(upstream, references):
+def test_another_query_has_its_own_copy(upstream, references):
     care = care_of(upstream.url, references)
     read(care, Filter="a")
     read(care, Filter="b")
     assert len(upstream.seen) == 2
 
 
-def test_an_expired_copy_is_asked_about_by_its_etag_and_lives_on(upstream, references, clock):
+def test_an_expired_copy_is_revalidated_by_etag(upstream, references, clock):
     care = care_of(upstream.url, references)
     read(care)
     for _ in range(2):
@@ -298,7 +298,7 @@ def test_an_expired_copy_is_asked_about_by_its_etag_and_lives_on(upstream, refer
     assert [call.get("if-none-match") for call in upstream.seen] == [None, *['"riverside.nora.1.en v1"'] * 2]
 
 
-def test_a_changed_answer_takes_the_expired_copy_s_place(upstream, references, clock):
+def test_a_changed_answer_replaces_an_expired_copy(upstream, references, clock):
     care = care_of(upstream.url, references)
     read(care)
     clock.advance(minutes=6)
@@ -306,7 +306,7 @@ def test_a_changed_answer_takes_the_expired_copy_s_place(upstream, references, c
     assert read(care) == read(care) == "riverside.nora.1.en v2"
 
 
-def test_the_language_may_vary_and_a_copy_still_serves(upstream, references):
+def test_a_vary_on_language_does_not_prevent_caching(upstream, references):
     care = care_of(upstream.url, references)
     upstream.next(200, ("Vary", "Accept-Language, Authorization"))
     read(care, From="2026-11-16T00:00:00Z")
@@ -326,7 +326,7 @@ def test_the_language_may_vary_and_a_copy_still_serves(upstream, references):
     ],
     ids=["no-store", "no-store in the first of two", "no-cache", "set-cookie", "vary *", "large"],
 )
-def test_what_must_not_be_kept_is_not(upstream, references, answer):
+def test_an_uncacheable_answer_is_not_cached(upstream, references, answer):
     care = care_of(upstream.url, references)
     upstream.script.append(answer)
     read(care)
@@ -346,7 +346,7 @@ def test_what_must_not_be_kept_is_not(upstream, references, answer):
         (429, Unavailable),
     ],
 )
-def test_only_a_200_is_kept_and_no_refusal_brings_an_old_copy_back(
+def test_only_a_200_is_cached_and_a_refusal_does_not_serve_an_old_copy(
     upstream, references, clock, status, error
 ):
     care = care_of(upstream.url, references)
@@ -359,7 +359,7 @@ def test_only_a_200_is_kept_and_no_refusal_brings_an_old_copy_back(
     assert len(upstream.seen) == 3
 
 
-def test_an_answer_that_cannot_be_read_is_not_kept(upstream, references):
+def test_an_unreadable_answer_is_not_cached(upstream, references):
     care = care_of(upstream.url, references)
     upstream.next(200, body=b'{"items": [{"id"')
     with pytest.raises(BadResponse):
@@ -373,7 +373,7 @@ def test_no_endpoint_but_the_physicians_is_cached(references):
         references.get(care_of("http://127.0.0.1:1", references), LIST_CONSENTS, Page[Physician], {})
 
 
-def test_a_session_finds_nothing_but_its_own_reader_s_copies(upstream, references):
+def test_a_session_finds_only_its_own_persons_copies(upstream, references):
     care = care_of(upstream.url, references)
     read(care)
     url = f"{upstream.url}/api/calendar/resources/physicians"
@@ -388,7 +388,7 @@ def test_a_session_finds_nothing_but_its_own_reader_s_copies(upstream, reference
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_failing_api_is_covered_for_by_an_older_copy_that_says_when(upstream, references, clock, status):
+def test_a_failing_api_is_covered_by_an_older_copy_with_its_time(upstream, references, clock, status):
     care = care_of(upstream.url, references)
     read(care)
     clock.advance(minutes=6)
@@ -412,7 +412,7 @@ def test_an_older_copy_says_when_it_was_last_found_unchanged(upstream, reference
     assert abs(as_of - datetime.now(UTC) - timedelta(minutes=30)) < timedelta(seconds=5)
 
 
-def test_an_answer_cut_off_or_no_server_at_all_is_covered_for_too(upstream, references, clock):
+def test_a_truncated_answer_or_missing_server_is_covered_by_an_older_copy(upstream, references, clock):
     care = care_of(upstream.url, references)
     read(care)
     clock.advance(minutes=6)
@@ -422,14 +422,14 @@ def test_an_answer_cut_off_or_no_server_at_all_is_covered_for_too(upstream, refe
     assert care.reference(LIST_PHYSICIANS, Page[Physician]).as_of is not None
 
 
-def test_a_failure_in_passing_is_not_noticed(upstream, references):
+def test_a_transient_failure_is_retried_unnoticed(upstream, references):
     upstream.next(503)
     found = care_of(upstream.url, references).reference(LIST_PHYSICIANS, Page[Physician])
     assert found.as_of is None
     assert found.value.items[0].name == "riverside.nora.1.en v1"
 
 
-def test_an_api_left_in_peace_is_covered_for_by_an_older_copy(upstream, references, clock):
+def test_an_api_behind_an_open_breaker_is_covered_by_an_older_copy(upstream, references, clock):
     care = replace(care_of(upstream.url, references), breakers=Breakers(2, lambda: 0.0))
     read(care)
     clock.advance(minutes=6)
@@ -442,21 +442,21 @@ def test_an_api_left_in_peace_is_covered_for_by_an_older_copy(upstream, referenc
         read(replace(care, partition=(ISSUER, "riverside", "victor", "1")))
 
 
-def test_without_a_copy_a_failure_is_a_failure(upstream, references):
+def test_a_failure_without_a_copy_is_an_error(upstream, references):
     upstream.fail(503, ("Retry-After", "7"))
     with pytest.raises(Unavailable) as raised:
         read(care_of(upstream.url, references))
     assert raised.value.retry_after == 7
 
 
-def test_another_person_s_copy_covers_for_nothing(upstream, references, clock):
+def test_another_persons_copy_is_never_served(upstream, references, clock):
     read(care_of(upstream.url, references))
     upstream.fail(503)
     with pytest.raises(Unavailable):
         read(care_of(upstream.url, references, sub="victor"))
 
 
-def test_a_copy_older_than_a_day_covers_for_nothing(upstream, references, monkeypatch):
+def test_a_copy_older_than_a_day_is_not_served(upstream, references, monkeypatch):
     care = care_of(upstream.url, references)
     with monkeypatch.context() as then:
         Clock(then).advance(hours=-25)
@@ -466,7 +466,7 @@ def test_a_copy_older_than_a_day_covers_for_nothing(upstream, references, monkey
         read(care)
 
 
-def test_a_refused_token_is_renewed_once_and_then_said_to_be_refused(upstream, references, clock):
+def test_a_token_refused_again_after_renewal_is_an_error(upstream, references, clock):
     care = care_of(upstream.url, references)
     upstream.next(401)
     assert read(care) == "riverside.nora.1.en v1"
@@ -487,7 +487,7 @@ def test_the_page_s_deadline_holds_for_a_call_through_the_cache(upstream, refere
 # ── generations ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_person_s_write_leaves_their_copies_behind(upstream, references):
+def test_a_persons_write_invalidates_their_copies(upstream, references):
     care = care_of(upstream.url, references, by_patient=True)
     other = care_of(upstream.url, references, sub="grace", by_patient=True)
     read(care)
@@ -498,9 +498,7 @@ def test_a_person_s_write_leaves_their_copies_behind(upstream, references):
     assert read(other).endswith("v1")
 
 
-def test_a_write_of_staff_leaves_the_whole_clinic_s_copies_behind_in_all_processes(
-    upstream, store, references
-):
+def test_a_staff_write_invalidates_the_clinics_copies_in_all_processes(upstream, store, references):
     nora, grace = care_of(upstream.url, references), care_of(upstream.url, references, sub="grace")
     maya = care_of(upstream.url, references, tenant="harbour", sub="maya")
     for care in (grace, maya):
@@ -516,7 +514,9 @@ def test_a_write_of_staff_leaves_the_whole_clinic_s_copies_behind_in_all_process
     assert read(maya).endswith("v1")
 
 
-def test_a_store_that_cannot_be_told_of_a_write_does_not_undo_it(upstream, references, store, monkeypatch):
+def test_a_write_succeeds_even_if_the_store_cannot_record_the_invalidation(
+    upstream, references, store, monkeypatch
+):
     def down(*_: object, **__: object) -> None:
         raise StoreDown
 
@@ -528,7 +528,7 @@ def test_a_store_that_cannot_be_told_of_a_write_does_not_undo_it(upstream, refer
 # ── where copies lie ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_memory_is_bounded_and_what_was_not_used_for_longest_goes(upstream, store, monkeypatch):
+def test_the_memory_cache_is_bounded_and_drops_the_least_recently_used(upstream, store, monkeypatch):
     monkeypatch.setattr(cached_session, "_MEMORY", 3000)
     references = cache(store)
     care = care_of(upstream.url, references)
@@ -544,7 +544,7 @@ def test_memory_is_bounded_and_what_was_not_used_for_longest_goes(upstream, stor
     ) == 1
 
 
-def test_no_copy_holds_a_token(upstream, store):
+def test_no_copy_contains_a_token(upstream, store):
     references = cache(store)
     read(care_of(upstream.url, references))
     (written,) = references.copies.kept.held.values()
@@ -554,7 +554,7 @@ def test_no_copy_holds_a_token(upstream, store):
 
 
 @pytest.mark.asvs("14.2.2", "14.2.4")
-def test_a_shared_copy_is_sealed_and_opens_for_its_own_partition_alone(upstream, store, redis_url):
+def test_a_shared_copy_is_encrypted_for_its_own_partition(upstream, store, redis_url):
     from redis import Redis
 
     wait_for_redis(redis_url)
@@ -573,7 +573,7 @@ def test_a_shared_copy_is_sealed_and_opens_for_its_own_partition_alone(upstream,
     assert len(upstream.seen) == 3
 
 
-def test_keys_rotate_and_a_copy_sealed_with_a_gone_key_counts_as_none(upstream, store, redis_url):
+def test_a_copy_encrypted_with_a_removed_key_counts_as_none(upstream, store, redis_url):
     wait_for_redis(redis_url)
     second = "another-key-another-key-another-key-another"
     for keys, calls in [(KEYS, 1), ((second, *KEYS), 1), ((second,), 2)]:
@@ -582,7 +582,7 @@ def test_keys_rotate_and_a_copy_sealed_with_a_gone_key_counts_as_none(upstream, 
         assert len(upstream.seen) == calls
 
 
-def test_a_redis_that_is_down_is_a_cache_that_holds_nothing(upstream, store):
+def test_a_redis_outage_is_an_empty_cache(upstream, store):
     references = cache(store, f"redis://127.0.0.1:{free_port()}/0")
     care = care_of(upstream.url, references)
     assert read(care) == read(care) == "riverside.nora.1.en v1"
@@ -721,7 +721,7 @@ class NobodySeesAnother(RuleBasedStateMachine):
 
 
 @pytest.mark.asvs("8.2.2", "14.2.2")
-def test_whatever_happens_nobody_sees_another_s_mark(upstream, tmp_path, redis_url, clock):
+def test_no_sequence_of_events_shows_another_persons_copy(upstream, tmp_path, redis_url, clock):
     from hypothesis.stateful import run_state_machine_as_test
 
     wait_for_redis(redis_url)

@@ -123,7 +123,7 @@ def test_a_case_is_updated(care, answer):
     ],
 )
 @pytest.mark.parametrize("answer", [None, {"id": "1"}, True])
-def test_a_delete_is_done_whatever_the_answer_holds(care, delete, endpoint, answer):
+def test_a_delete_succeeds_whatever_the_body(care, delete, endpoint, answer):
     care.answers.append(answer)
     assert delete(care, "1") is None
     assert (only(care).endpoint, only(care).ids) == (endpoint, {"id": "1"})
@@ -248,7 +248,7 @@ def test_a_file_is_passed_through_with_the_browsers_conditions(care):
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
-def test_base64_in_a_json_string_is_unwrapped(care, size):
+def test_base64_in_a_json_string_is_decoded(care, size):
     data = bytes(range(256)) * 9
     wrapped = json.dumps(base64.b64encode(data).decode()).replace("+", "\\u002B").encode()
     care.answers.append(
@@ -281,7 +281,7 @@ def test_a_wrapped_file_beyond_the_cap_is_a_bad_response(care, monkeypatch):
         files.open_file(care, "f")
 
 
-def test_a_json_file_left_unread_is_let_go_of(care):
+def test_an_unread_json_file_is_closed(care):
     closed = []
 
     def chunks() -> Iterator[bytes]:
@@ -464,7 +464,7 @@ def page(count, total=None) -> Page[int]:
     ],
     ids=["counted", "uncounted", "uncounted last", "beyond", "unpaged", "unpaged last"],
 )
-def test_a_page_fits_what_was_asked_for_however_the_api_pages(given, skip, total, here):
+def test_a_page_has_the_requested_size_however_the_api_pages(given, skip, total, here):
     fit = requested_page(given, skip, 10)
     assert (fit.total, len(fit.items)) == (total, here)
 
@@ -481,5 +481,5 @@ def test_a_walk_stops_at_an_empty_page():
     assert read_every_page(lambda skip, limit: page(0, 5)) == ()
 
 
-def test_what_is_not_asked_stays_none_for_the_client_to_leave_out():
+def test_unset_parameters_stay_none():
     assert page_query(0, 10, Filter=None) == {"SkipCount": 0, "MaxResultCount": 10, "Filter": None}

@@ -51,7 +51,7 @@ def as_rows(some: tuple[endpoints.Endpoint, ...]) -> list[tuple[str, str, str]]:
     return [(e.method, e.template, e.group) for e in some]
 
 
-def test_all_29_called_endpoints_stand_in_the_specifications_order():
+def test_the_29_endpoints_are_in_the_specifications_order():
     assert as_rows(endpoints.ALL) == [row for row in rows() if row[2] != "Webhook"]
     assert len(endpoints.ALL) == len(set(endpoints.ALL)) == 29
 

@@ -61,7 +61,7 @@ def answer(status, body=b"", media_type="application/json", endpoint=at.READ_CON
     [(b"", ""), (b"<html><h1>Sorry</h1></html>", "text/html; charset=utf-8"), (b"{", "application/json")],
     ids=["empty", "html", "broken"],
 )
-def test_an_answer_without_a_readable_body_is_told_by_its_status(status, error, body, media_type):
+def test_an_error_without_a_readable_body_is_classified_by_its_status(status, error, body, media_type):
     assert type(answer(status, body, media_type)) is error
 
 
@@ -119,7 +119,7 @@ def test_a_403_about_the_stamp_is_a_conflict(code):
     ],
 )
 @pytest.mark.parametrize("status", [400, 422])
-def test_what_was_sent_wrongly_is_named_in_our_spelling(status, body, fields):
+def test_invalid_members_have_the_portals_names(status, body, fields):
     error = answer(status, body, endpoint=at.UPDATE_PATIENT)
     assert isinstance(error, errors.Invalid)
     assert dict(error.fields) == {name: ["invalid"] for name in fields}
@@ -138,7 +138,7 @@ def test_a_400_that_names_only_the_id_is_not_found(endpoint, member):
     assert type(answer(400, abp(faults=[[member]]), endpoint=endpoint)) is errors.NotFound
 
 
-def test_a_400_for_a_list_is_invalid():
+def test_a_400_for_a_list_is_an_invalid_request():
     assert type(answer(400, abp(faults=[["Sorting"]]), endpoint=at.LIST_CONSENTS)) is errors.Invalid
 
 
@@ -174,7 +174,7 @@ def test_retry_after_is_kept_in_seconds(status):
         (429, at.BOOK_WINDOW, True),
     ],
 )
-def test_a_change_that_failed_on_the_way_has_an_unknown_outcome(status, endpoint, known):
+def test_a_change_that_failed_in_transit_has_an_unknown_outcome(status, endpoint, known):
     assert answer(status, endpoint=endpoint).outcome_known is known
 
 
@@ -246,7 +246,7 @@ def test_a_body_nested_too_deeply_counts_as_none():
         (None, None),
     ],
 )
-def test_a_challenge_for_a_newer_sign_in_tells_its_age(challenge, age):
+def test_a_challenge_for_a_fresh_sign_in_has_the_allowed_age(challenge, age):
     assert errors.step_up_age(challenge) == age
     error = from_answer(401, b"", "application/json", endpoint=at.SIGN_CONSENT, challenge=challenge)
     assert isinstance(error, errors.TokenRefused if age is None else errors.StepUpNeeded)

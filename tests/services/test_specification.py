@@ -75,12 +75,12 @@ def test_every_endpoint_has_a_service_function_a_page_and_a_test(row: Row) -> No
     assert row.tests, f"{name}: no test opens any of {', '.join(page.route for page in row.pages)}"
 
 
-def test_all_29_are_looked_at() -> None:
+def test_the_table_has_all_29_endpoints() -> None:
     assert [row.endpoint for row in rows()] == list(ALL)
     assert len(ALL) == 29
 
 
-def test_endpoints_are_made_in_one_place_alone() -> None:
+def test_endpoints_are_defined_in_one_module() -> None:
     made = [
         where(path, node)
         for path in portal_files()
@@ -119,7 +119,7 @@ def test_pages_call_service_functions_and_no_address_of_their_own() -> None:
     assert not found, f"a page must call a function of portal/services: {found}"
 
 
-def test_nothing_opens_connections_but_the_one_client() -> None:
+def test_only_the_transport_module_opens_connections() -> None:
     found = [
         f"{where(path, node)} imports {module}"
         for path in portal_files()
@@ -130,7 +130,7 @@ def test_nothing_opens_connections_but_the_one_client() -> None:
     assert not found, f"only portal/http/transport.py opens connections: {found}"
 
 
-def test_calls_leave_through_the_client_alone() -> None:
+def test_only_the_client_calls_the_care_api() -> None:
     found = [
         f"{where(path, node)} calls {ast.unparse(node.func)}"
         for path in portal_files()
@@ -142,7 +142,7 @@ def test_calls_leave_through_the_client_alone() -> None:
     assert not found, f"only the client of portal/services calls the care API: {found}"
 
 
-def test_the_table_is_what_the_code_gives() -> None:
+def test_the_committed_table_is_up_to_date() -> None:
     kept = coverage_table.TABLE.read_text(encoding="utf-8")
     assert kept == coverage_table.written(), (
         "portal/services/README.md is not what the code gives: run `make table`"

@@ -40,7 +40,7 @@ def told(name: str, **labels: str) -> float:
     return next((float(line.split()[-1]) for line in lines if line.startswith(f"{name}{{{wanted}}}")), 0.0)
 
 
-def test_times_are_given_in_the_middle_and_for_the_slow(answers: Answers) -> None:
+def test_figures_have_the_median_and_a_high_percentile(answers: Answers) -> None:
     for hundredths in range(1, 101):
         answers.figures.called("clinic", LIST, hundredths / 100, in_vain=False)
     answers.figures.called("clinic", LIST, 30.0, in_vain=True)
@@ -48,7 +48,7 @@ def test_times_are_given_in_the_middle_and_for_the_slow(answers: Answers) -> Non
     assert (row(answers, LIST).calls, row(answers, LIST).failures) == (101, 1)
 
 
-def test_the_client_tells_of_failures_and_of_what_it_could_not_read(
+def test_the_client_reports_failures_and_unreadable_data(
     answers: Answers, upstream: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("portal"), "propagate", True)
@@ -95,18 +95,18 @@ def test_the_client_tells_of_failures_and_of_what_it_could_not_read(
         ("$.data[...]", "data"),
     ],
 )
-def test_a_member_is_called_without_its_place(path: str, member: str) -> None:
+def test_a_members_name_has_no_list_index(path: str, member: str) -> None:
     assert member_of(path) == member
 
 
-def test_names_that_an_api_makes_up_are_bounded(answers: Answers) -> None:
+def test_made_up_names_of_an_api_are_bounded(answers: Answers) -> None:
     names: list[Any] = [f"Episode.x{number}" for number in range(100)]
     answers.figures.unknown_members("clinic", READ, ["<b>", "Amelia Hart", *names])
     assert len(row(answers, READ).unknown) == 30
     assert all(name.startswith("Episode.x") for name in row(answers, READ).unknown)
 
 
-def test_a_member_of_many_kinds_is_told_once(answers: Answers) -> None:
+def test_a_member_of_several_kinds_is_reported_once(answers: Answers) -> None:
     kinds = [f"Kind{n}" for n in range(40)]
     answers.figures.unknown_members("clinic", READ, [f"{kind}._links" for kind in kinds])
     answers.figures.unknown_members("clinic", READ, ["Episode.warnings", "Episode.fresh", "Case.fresh"])

@@ -41,7 +41,7 @@ def is_not_given(answers: Answers, member: str, clinic: str = "riverside") -> bo
     return answers.members.is_not_given(clinic, member)
 
 
-def test_nothing_is_said_before_a_record_came(answers: Answers) -> None:
+def test_no_member_is_missing_before_a_record_came(answers: Answers) -> None:
     assert not is_not_given(answers, "Episode.alerts")
     episode(answers)
     assert is_not_given(answers, "Episode.alerts")
@@ -50,7 +50,7 @@ def test_nothing_is_said_before_a_record_came(answers: Answers) -> None:
 
 
 @pytest.mark.parametrize("empty", [[], None])
-def test_an_empty_member_was_given(answers: Answers, empty: Any) -> None:
+def test_an_empty_member_counts_as_given(answers: Answers, empty: Any) -> None:
     episode(
         answers,
         alerts=empty,
@@ -61,21 +61,21 @@ def test_an_empty_member_was_given(answers: Answers, empty: Any) -> None:
     assert is_not_given(answers, "EmbryoStorage.statutoryLimit")
 
 
-def test_a_member_that_came_once_is_given(answers: Answers) -> None:
+def test_a_member_that_came_once_counts_as_given(answers: Answers) -> None:
     episode(answers)
     episode(answers, alerts=[])
     episode(answers)
     assert not is_not_given(answers, "Episode.alerts")
 
 
-def test_another_process_knows_the_same(answers: Answers, vault: Vault, clock: Clock) -> None:
+def test_another_process_shares_what_was_learned(answers: Answers, vault: Vault, clock: Clock) -> None:
     episode(answers)
     assert is_not_given(Answers(vault, clock), "Episode.alerts")
     episode(answers, alerts=[])
     assert not is_not_given(Answers(vault, clock), "Episode.alerts")
 
 
-def test_a_member_that_comes_no_more_is_not_given(answers: Answers, vault: Vault, clock: Clock) -> None:
+def test_a_member_that_stops_coming_counts_as_missing(answers: Answers, vault: Vault, clock: Clock) -> None:
     episode(answers, alerts=[])
     for _time in range(RECORDS - 1):
         clock.advance(11)
@@ -87,7 +87,7 @@ def test_a_member_that_comes_no_more_is_not_given(answers: Answers, vault: Vault
     assert is_not_given(Answers(vault, clock), "Episode.alerts")
 
 
-def test_what_is_declared_to_mean_none_is_never_missing(vault: Vault, clock: Clock) -> None:
+def test_a_member_declared_absent_means_none_is_never_missing(vault: Vault, clock: Clock) -> None:
     answers = Answers(
         vault, clock, lambda clinic: frozenset({"Episode.alerts"} if clinic == "riverside" else ())
     )
@@ -100,7 +100,7 @@ def test_what_is_declared_to_mean_none_is_never_missing(vault: Vault, clock: Clo
     assert is_not_given(answers, "Episode.embryos")
 
 
-def test_what_teaches_nothing_new_writes_nothing(
+def test_an_answer_with_nothing_new_writes_nothing(
     answers: Answers, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     episode(answers, alerts=[])
@@ -113,7 +113,7 @@ def test_what_teaches_nothing_new_writes_nothing(
     assert not writes
 
 
-def test_once_enough_was_looked_at_answers_are_looked_at_now_and_then(answers: Answers, clock: Clock) -> None:
+def test_after_enough_answers_only_some_are_inspected(answers: Answers, clock: Clock) -> None:
     for _time in range(50):
         episode(answers)
     episode(answers, alerts=[])
@@ -123,7 +123,9 @@ def test_once_enough_was_looked_at_answers_are_looked_at_now_and_then(answers: A
     assert not is_not_given(answers, "Episode.alerts")
 
 
-def test_a_store_that_takes_no_writes_stops_nobody(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_refuses_writes_does_not_fail_the_page(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_args: object, **_options: object) -> None:
         raise StoreFull
 
@@ -132,7 +134,7 @@ def test_a_store_that_takes_no_writes_stops_nobody(answers: Answers, monkeypatch
     assert is_not_given(answers, "Episode.alerts")
 
 
-def test_what_stood_there_is_kept_nowhere(answers: Answers, vault: Vault, clock: Clock) -> None:
+def test_values_of_members_are_not_stored(answers: Answers, vault: Vault, clock: Clock) -> None:
     episode(answers, alerts=[{"text": "Dolores"}], DoloresMember=1)
     answers.of("riverside").decoded(
         LIST_CONSENTS, lambda: [{"id": "1", "kind": "Dolores"}], Page[ConsentForm], has_unknown=True

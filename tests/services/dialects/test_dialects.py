@@ -121,7 +121,7 @@ def records_of(shape: type) -> st.SearchStrategy[dict[str, Any]]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_what_is_written_in_a_dialect_is_read_as_it_was(data: st.DataObject) -> None:
+def test_a_record_written_in_any_dialect_reads_back_the_same(data: st.DataObject) -> None:
     rules = data.draw(dialects())
     shape = data.draw(st.sampled_from([one for one in RECORDS if one is not Episode]))
     record = msgspec.convert(data.draw(records_of(shape)), shape, strict=False)
@@ -163,7 +163,7 @@ FOREIGN = Dialect(
     ),
     st.sampled_from([Episode, Page[ConsentForm], Page[Notification]]),
 )
-def test_whatever_comes_is_read_or_a_bad_response(answer: Any, into: Any) -> None:
+def test_any_json_in_a_dialect_is_read_or_a_bad_response(answer: Any, into: Any) -> None:
     with suppress(BadResponse):
         decoding.decode_translated(json.dumps(answer).encode(), into, lambda one: FOREIGN.read(one, into))
 
@@ -185,7 +185,7 @@ def test_an_address_has_the_base_path_and_the_longest_prefix() -> None:
     assert dialect.template(LIST_PHYSICIANS) == "/v2/api/calendar/resources/physicians"
 
 
-def test_a_list_is_asked_for_by_page_sorted_and_searched_in_the_dialects_words() -> None:
+def test_a_lists_paging_sorting_and_search_use_the_dialects_names() -> None:
     dialect = dialect_of(
         '[names]\nquery = "snake_case"\nmembers = "snake_case"\n[query]\nFilter = "q"\nMaxResultCount = "size"\n'
         'SkipCount = "page"\n[lists]\npaging = "page"\nlargest_page = 50\nsorting = "-field"\n'
@@ -209,14 +209,14 @@ def test_a_list_is_asked_for_by_page_sorted_and_searched_in_the_dialects_words()
 
 
 @pytest.mark.parametrize("form", SORTING)
-def test_each_way_to_sort_tells_up_from_down(form: str) -> None:
+def test_each_sorting_style_has_both_directions(form: str) -> None:
     dialect = dialect_of(f'[lists]\nsorting = "{form}"')
     up, down = (dialect.query(LIST_CONSENTS, {"Sorting": one})["Sorting"] for one in ("title", "title desc"))
     assert up != down
     assert "title" in str(up)
 
 
-def test_lists_and_counts_are_found_where_the_file_says() -> None:
+def test_lists_and_counts_are_found_at_the_configured_paths() -> None:
     dialect = dialect_of('[lists]\nitems = "data.rows"\ntotal = "meta.total"\nunread = "meta.unread"')
     answer = {"data": {"rows": [{"id": "1"}]}, "meta": {"total": 7, "unread": 3}}
     page = read(dialect, answer, Page[Notification])
@@ -224,7 +224,7 @@ def test_lists_and_counts_are_found_where_the_file_says() -> None:
     assert (page.total, page.unread) == (7, 3)
 
 
-def test_one_record_that_does_not_fit_is_left_out_and_counted() -> None:
+def test_an_unreadable_record_is_left_out_and_counted() -> None:
     dialect = dialect_of('[names]\nmembers = "PascalCase"')
     page = read(dialect, {"Items": [{"Id": "1"}, {"Title": "no id"}]}, Page[Notification])
     assert len(page.items) == 1
@@ -242,13 +242,13 @@ def test_lists_within_a_record_are_taken_out_of_their_envelopes() -> None:
     assert len(read_one.busy) == 1
 
 
-def test_times_without_a_zone_are_of_the_dialects_own() -> None:
+def test_times_without_a_zone_use_the_dialects_zone() -> None:
     dialect = dialect_of('[times]\nzone = "Europe/Madrid"')
     news = read(dialect, {"items": [{"id": "1", "creationTime": "2026-07-01T12:00:00"}]}, Page[Notification])
     assert news.items[0].creation_time == datetime(2026, 7, 1, 10, tzinfo=UTC)
 
 
-def test_a_member_whose_absence_says_none_counts_as_given() -> None:
+def test_a_member_whose_absence_means_none_counts_as_given() -> None:
     form = {"id": "1", "title": "t", "status": "Pending", "body": []}
     assert read(dialect_of(""), form, ConsentForm).statements is None
     told = dialect_of('absent_means_none = ["consentform.statements"]')
@@ -256,13 +256,13 @@ def test_a_member_whose_absence_says_none_counts_as_given() -> None:
     assert told.absent_means_none == {"ConsentForm.statements"}
 
 
-def test_what_nobody_reads_can_be_looked_at() -> None:
+def test_unread_members_are_reported() -> None:
     dialect = dialect_of('[names]\nmembers = "snake_case"')
     seen = dialect.look({"id": "1", "is_read": True, "shoe_size": 41}, Notification)
     assert seen == {"id": "1", "isRead": True, "? shoe_size": 41}
 
 
-def test_free_members_have_the_portals_names() -> None:
+def test_notification_data_gets_the_portals_names() -> None:
     dialect = dialect_of('[names]\nmembers = "snake_case"\n[members."Notification.data"]\nmergeId = "other"')
     news = read(
         dialect, {"items": [{"id": "1", "data": {"other": "2", "episode_id": "3"}}]}, Page[Notification]
@@ -270,7 +270,7 @@ def test_free_members_have_the_portals_names() -> None:
     assert (news.items[0].datum("mergeId"), news.items[0].datum("episodeId")) == ("2", "3")
 
 
-def test_texts_that_are_codes_are_translated() -> None:
+def test_text_members_with_codes_are_translated() -> None:
     dialect = dialect_of('[enumerations."Notification.entityType"]\nEpisode = ["CYCLE", "TREATMENT"]')
     news = read(
         dialect, {"items": [{"id": "1", "entityType": "TREATMENT", "entityId": "2"}]}, Page[Notification]
@@ -299,7 +299,7 @@ def test_a_body_is_sent_in_the_dialect_with_its_stamp_as_if_match() -> None:
     assert dialect.sent(SIGN_CONSENT, {"concurrencyStamp": 'W/"7"'})[1] == [("If-Match", 'W/"7"')]
 
 
-def test_choices_among_members_name_them_as_the_api_does() -> None:
+def test_merge_choices_use_the_apis_member_names() -> None:
     dialect = dialect_of('[names]\nmembers = "snake_case"\n[members.Prospect]\nemail = "mail"')
     sent, _ = dialect.sent(MERGE_PROSPECTS, {"fieldChoices": {"email": "1", "firstName": "2"}})
     assert json.loads(sent) == {"field_choices": {"mail": "1", "first_name": "2"}}
@@ -309,7 +309,7 @@ def test_choices_among_members_name_them_as_the_api_does() -> None:
     }
 
 
-def test_failures_are_understood_where_the_file_says() -> None:
+def test_errors_are_read_from_the_configured_paths() -> None:
     dialect = dialect_of(
         '[names]\nmembers = "snake_case"\n[errors]\ncode = "fault.id"\nfields = "fault.details"\nname = "path"\n'
         '[errors.codes]\nE77 = "OutOfOrder"\nSTALE = "ConcurrencyConflict"\n[errors.statuses]\n423 = 409\n'
@@ -331,7 +331,7 @@ def test_failures_are_understood_where_the_file_says() -> None:
     assert set(cast("Invalid", usual).fields) == {"coordinator_id"}
 
 
-def test_a_rule_is_told_by_its_code_whatever_the_status() -> None:
+def test_a_rule_is_recognised_by_its_code_whatever_the_status() -> None:
     dialect = dialect_of(
         '[errors]\ncode = "errors.0.code"\nfields = "errors"\nname = "source"\n'
         '[errors.codes]\nSTALE = "ConcurrencyConflict"\n17 = "SlotTaken"'
@@ -352,7 +352,7 @@ def test_a_rule_is_told_by_its_code_whatever_the_status() -> None:
     assert set(cast("Invalid", told(422, *faults)).fields) == {"title", "notes"}
 
 
-def test_a_number_that_is_not_listed_is_never_taken_for_ours() -> None:
+def test_an_unlisted_number_is_not_assumed_to_be_the_portals_own() -> None:
     dialect = dialect_of("[enumerations.ConsentStatus]\nSigned = 1\nDraft = 40")
 
     def status_of(code: object) -> str:
@@ -374,7 +374,7 @@ def test_records_are_found_within_the_envelope_too() -> None:
         assert (len(page.items), page.total) == (1, 3)
 
 
-def test_pages_from_nought_and_of_a_size() -> None:
+def test_pages_counted_from_0_and_of_limited_size_are_read() -> None:
     dialect = dialect_of(
         '[lists]\npaging = "page"\nfirst_page = 0\nlargest_page = 100\nsorting = "field:desc"\n'
         '[query]\nSkipCount = "page"\nMaxResultCount = "size"\nSorting = "sort"\nStatus = "state"\n'

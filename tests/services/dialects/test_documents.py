@@ -28,7 +28,7 @@ def test_the_table_names_every_key() -> None:
     assert named_in("Keys") == known
 
 
-def test_the_rules_that_codes_may_mean_are_listed_and_have_words() -> None:
+def test_all_rules_are_documented_and_have_a_message() -> None:
     assert named_in("Error codes") == set(RULES)
     assert set(Rule) <= set(RULES)
     unknown = refusal_message("NoSuchRule")

@@ -13,7 +13,7 @@ def faults_of(text: str) -> list[str]:
     return refused.value.faults
 
 
-def test_every_fault_is_named_at_once_with_its_line() -> None:
+def test_all_faults_of_a_dialect_are_reported_at_once_with_their_lines() -> None:
     text = """
 base_path = "v2"
 colour = "red"
@@ -70,7 +70,7 @@ E7 = "OutOfOder"
         assert any(f":{line}: " in one and words in one for one in told), (line, words, told)
 
 
-def test_what_is_no_toml_is_said_with_the_line() -> None:
+def test_invalid_toml_is_reported_with_its_line() -> None:
     assert "line 2" in faults_of("a = 1\nb = \n")[0]
 
 
@@ -92,17 +92,17 @@ def test_what_is_no_toml_is_said_with_the_line() -> None:
         ('[members]\ngrade = "notes"', "EmbryoStorage.notes"),
     ],
 )
-def test_no_member_that_is_staffs_alone_is_shown_under_another_name(rename: str, closed: str) -> None:
+def test_mapping_a_staff_only_member_to_a_patients_is_refused(rename: str, closed: str) -> None:
     assert any(f"would show {closed}" in fault for fault in faults_of(rename))
 
 
-def test_two_members_of_a_record_are_not_called_alike() -> None:
+def test_two_members_with_one_name_are_refused() -> None:
     told = faults_of('[members.ConsentForm]\ntitle = "patientName"')
     assert ":2: members.ConsentForm.title" in told[0]
     assert "both called 'patientName'" in told[0]
 
 
-def test_codes_that_mean_two_things_are_refused() -> None:
+def test_ambiguous_codes_are_refused() -> None:
     told = faults_of(
         '[enumerations.ConsentStatus]\nPending = "OPEN"\nDraft = ["NEW", "OPEN"]\nSigned = "revoked"'
     )

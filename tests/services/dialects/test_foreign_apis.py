@@ -88,11 +88,11 @@ def signed_in(portal: PortalThread, name: str) -> Careful:
 
 
 @pytest.mark.parametrize("foreign", FOREIGN, ids=lambda foreign: foreign.name)
-def test_the_file_has_no_fault(foreign: Foreign) -> None:
+def test_the_dialect_file_has_no_fault(foreign: Foreign) -> None:
     assert parse_dialect(foreign.toml)
 
 
-def test_every_page_says_the_same(walks: Any, person: Any, foreign: Foreign) -> None:
+def test_every_page_is_the_same_in_each_dialect(walks: Any, person: Any, foreign: Foreign) -> None:
     """By one person before each API; by all of them in the long run."""
     for who in WALKERS if FULL else [WALKERS[FOREIGN.index(foreign)]]:
         native, visitor = walks(who), person(who)
@@ -113,7 +113,9 @@ def told(page: Page) -> str:
     return facts(page).partition("Recently opened")[0]
 
 
-def test_a_form_is_made_signed_and_withdrawn(person: Any, service: CareService, foreign: Foreign) -> None:
+def test_a_form_is_created_signed_and_withdrawn_in_each_dialect(
+    person: Any, service: CareService, foreign: Foreign
+) -> None:
     made = make_form(person("nora"), title=f"Made for {foreign.name}", **{"signer-2": "-"})
     assert person("nora").get(made).heading == f"Made for {foreign.name}"
     form = fresh_form(service.plan)
@@ -123,7 +125,9 @@ def test_a_form_is_made_signed_and_withdrawn(person: Any, service: CareService, 
     assert "Not now." in done.words
 
 
-def test_a_patient_changed_meanwhile_shows_both_versions(person: Any, foreign: Foreign) -> None:
+def test_a_concurrent_change_of_a_patient_shows_both_versions_in_each_dialect(
+    person: Any, foreign: Foreign
+) -> None:
     path = f"/patients/{GRACE}/edit"
     mine = person("nora").get(f"{path}?episode={GRACES}")
     theirs = person("colin").get(f"{path}?episode={GRACES}")
@@ -136,7 +140,7 @@ def test_a_patient_changed_meanwhile_shows_both_versions(person: Any, foreign: F
     assert f"Exeter {foreign.name}" in dict(again.form(path).fields())["address_city"]
 
 
-def test_settings_and_notifications_are_set(person: Any, api: ForeignApi) -> None:
+def test_settings_and_notifications_are_changed_in_each_dialect(person: Any, api: ForeignApi) -> None:
     who, language = {"pascal": ("grace", "es"), "snake": ("amelia", "ar"), "kebab": ("nora", "es")}[
         api.foreign.name
     ]
@@ -148,7 +152,7 @@ def test_settings_and_notifications_are_set(person: Any, api: ForeignApi) -> Non
     assert ("PUT", "/api/app/notification", 200) in api.calls
 
 
-def test_a_refusal_is_told_by_its_rule(person: Any) -> None:
+def test_a_refusal_is_explained_by_its_rule_in_each_dialect(person: Any) -> None:
     at_work = sample_id("emr-endpoint", "riverside-main")
     page = person("ada").get(f"/emr-endpoints/{at_work}/remove")
     told = page.form(f"/emr-endpoints/{at_work}").submit(status=403, typed=at_work)
@@ -159,7 +163,7 @@ ACTS_HERE = ("merge", "book", "book by a link", "move an embryo", "move a folder
 """Those that no other test of this module does."""
 
 
-def test_acts_arrive_and_are_told(
+def test_acts_reach_the_api_and_are_confirmed_in_each_dialect(
     people: People, service: CareService, api: ForeignApi, foreign: Foreign
 ) -> None:
     """Some before each API; all before all of them in the long run."""

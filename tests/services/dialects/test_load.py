@@ -31,14 +31,14 @@ def write(environment: dict[str, str], text: str) -> Path:
     return path
 
 
-def test_a_clinic_has_the_dialect_that_it_names_and_the_others_none(environment: dict[str, str]) -> None:
+def test_only_the_clinic_that_names_a_dialect_has_it(environment: dict[str, str]) -> None:
     write(environment, 'base_path = "/v9"')
     made = load_dialects(Settings.from_env(environment).tenants, environment)
     assert set(made) == {"riverside"}
     assert made["riverside"].template(LIST_CONSENTS) == f"/v9{LIST_CONSENTS.template}"
 
 
-def test_a_dialect_under_care_is_shared_by_all(environment: dict[str, str]) -> None:
+def test_a_dialect_under_care_applies_to_all_clinics(environment: dict[str, str]) -> None:
     write(environment, "bom = true")
     tenants = Path(environment["PORTAL_TENANTS"])
     text = tenants.read_text().replace('dialect = "river.toml"\n', "")
@@ -48,12 +48,12 @@ def test_a_dialect_under_care_is_shared_by_all(environment: dict[str, str]) -> N
     assert made["riverside"] is made["harbour"]
 
 
-def test_a_file_that_is_not_there_is_said(environment: dict[str, str]) -> None:
+def test_a_missing_dialect_file_is_reported(environment: dict[str, str]) -> None:
     with pytest.raises(DialectError, match=r"river\.toml: cannot be read"):
         load_dialects(Settings.from_env(environment).tenants, environment)
 
 
-def test_check_names_every_fault_before_anything_starts(
+def test_check_reports_every_fault_of_a_dialect(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(environment, '[members.Patient]\nfirstNam = "given"\n[times]\ndays = "soon"\n')
