@@ -86,7 +86,7 @@ def proven(form: dict[str, str], authorization: str, algorithm: str, issuer: str
 
 
 @pytest.mark.asvs("10.4.10")
-def test_pushed_request_code_refresh_and_revocation_are_proven_by_the_key(
+def test_push_code_refresh_and_revocation_are_authenticated_by_the_key(
     running: tuple[HostileServer, PortalThread, str],
 ) -> None:
     server, portal, algorithm = running
@@ -120,7 +120,7 @@ def test_pushed_request_code_refresh_and_revocation_are_proven_by_the_key(
     assert len(used) == 4, "each is used once"
 
 
-def test_the_clinics_own_client_is_proven_by_its_key(
+def test_the_service_client_authenticates_with_its_key(
     running: tuple[HostileServer, PortalThread, str],
 ) -> None:
     server, portal, algorithm = running
@@ -146,7 +146,7 @@ def test_the_clinics_own_client_is_proven_by_its_key(
         pytest.param(pem(ECKey.generate_key("P-384")), id="another curve"),
     ],
 )
-def test_a_key_that_can_not_be_used_is_named_at_the_start(tmp_path: Path, bad: str) -> None:
+def test_an_unusable_client_key_is_reported_at_start(tmp_path: Path, bad: str) -> None:
     file = tmp_path / "tenants.toml"
     where = plan(tmp_path)
     file.write_text(
@@ -162,7 +162,7 @@ def test_a_key_that_can_not_be_used_is_named_at_the_start(tmp_path: Path, bad: s
     ]
 
 
-def test_a_key_never_shows_itself() -> None:
+def test_the_repr_of_a_client_key_hides_it() -> None:
     key = read_client_key(pem(KEYS["RS256"]))
     assert key is not None
     assert repr(key) == "ClientKey(algorithm='RS256')"

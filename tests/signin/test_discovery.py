@@ -53,21 +53,23 @@ def fail(provider: Provider) -> None:
             call(provider, requests.ConnectionError("connection refused"))
 
 
-def test_after_failures_in_a_row_no_token_is_asked_for(provider: Provider, server: Upstream) -> None:
+def test_after_failures_in_a_row_the_token_endpoint_is_not_called(
+    provider: Provider, server: Upstream
+) -> None:
     fail(provider)
     with pytest.raises(ProviderDown):
         call(provider)
     assert server.seen == []
 
 
-def test_refusals_are_no_failures(provider: Provider) -> None:
+def test_refusals_do_not_count_as_failures(provider: Provider) -> None:
     for _ in range(10):
         with pytest.raises(OAuthError):
             call(provider, OAuthError("invalid_grant"))
     call(provider)
 
 
-def test_after_a_pause_the_metadata_are_read_and_then_a_token_is_asked_for(
+def test_after_a_pause_the_metadata_are_fetched_before_the_next_token_call(
     provider: Provider, server: Upstream, clock: Clock
 ) -> None:
     fail(provider)

@@ -119,7 +119,9 @@ def forget(portal: PortalThread, identity: HostileServer, keys: list[RSAKey], en
 
 
 @pytest.mark.parametrize("endpoint", [DISCOVERY, PUSHED, TOKEN, KEYS])
-def test_a_sign_in(portal: PortalThread, identity: HostileServer, fault: Answer, endpoint: str) -> None:
+def test_a_sign_in_with_a_failing_endpoint_is_explained_and_can_be_retried(
+    portal: PortalThread, identity: HostileServer, fault: Answer, endpoint: str
+) -> None:
     identity.answers[endpoint] = fault
     visitor, began = portal.visitor(), time.monotonic()
     page = sign_in(visitor, identity)
@@ -134,7 +136,7 @@ def test_a_sign_in(portal: PortalThread, identity: HostileServer, fault: Answer,
 
 
 @pytest.mark.parametrize("endpoint", [DISCOVERY, PUSHED, TOKEN, KEYS])
-def test_a_step_up(
+def test_a_step_up_with_a_failing_endpoint_keeps_the_session(
     portal: PortalThread, identity: HostileServer, keys: list[RSAKey], fault: Answer, endpoint: str
 ) -> None:
     visitor = portal.visitor()
@@ -149,7 +151,7 @@ def test_a_step_up(
 
 
 @pytest.mark.parametrize("endpoint", [DISCOVERY, TOKEN, KEYS])
-def test_a_refresh_with_five_calls_side_by_side(
+def test_five_concurrent_calls_with_a_failing_refresh_ask_once_and_keep_the_session(
     portal: PortalThread, identity: HostileServer, keys: list[RSAKey], fault: Answer, endpoint: str
 ) -> None:
     visitor = portal.visitor()
@@ -180,7 +182,7 @@ def test_a_refresh_with_five_calls_side_by_side(
 
 
 @pytest.mark.parametrize("endpoint", [DISCOVERY, REVOCATION])
-def test_a_sign_out(
+def test_a_sign_out_with_a_failing_endpoint_still_signs_out(
     portal: PortalThread, identity: HostileServer, keys: list[RSAKey], fault: Answer, endpoint: str
 ) -> None:
     visitor = portal.visitor()
@@ -195,7 +197,7 @@ def test_a_sign_out(
     assert person_of(portal, visitor) is None
 
 
-def test_a_renewal_that_cannot_be_verified_now_uses_no_refresh_token_up(
+def test_an_unverifiable_refresh_uses_up_no_refresh_token(
     portal: PortalThread, identity: HostileServer, keys: list[RSAKey]
 ) -> None:
     visitor = portal.visitor()

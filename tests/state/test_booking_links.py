@@ -43,35 +43,35 @@ def begin(operations: Operations, link: BookingLink) -> None:
     operations.begin(OWNER, link.purpose, id_=link.id, expires_at=link.receipt_ends_at.timestamp())
 
 
-def test_a_link_says_whose_enquiry_it_is_until_when(links: BookingLinks, clock: Clock) -> None:
+def test_a_link_carries_its_enquiry_and_expiry(links: BookingLinks, clock: Clock) -> None:
     link = links.read(made(links), clinic="riverside")
     assert link is not None
     assert link.prospect_id == "p-1"
     assert link.expires_at == datetime.fromtimestamp(clock.now, UTC) + WEEK
 
 
-def test_the_address_holds_four_things_and_nothing_personal(links: BookingLinks) -> None:
+def test_a_links_url_has_four_parts_and_nothing_personal(links: BookingLinks) -> None:
     body = made(links).partition(".")[0]
     assert set(json.loads(base64.urlsafe_b64decode(body + "=="))) == {"i", "c", "p", "e"}
 
 
-def test_a_link_is_of_no_use_at_another_clinic(links: BookingLinks) -> None:
+def test_a_link_is_invalid_at_another_clinic(links: BookingLinks) -> None:
     assert links.read(made(links), clinic="harbour") is None
 
 
 @pytest.mark.parametrize("spoilt", ["", ".", "nonsense", "a.b.c", "é", "x" * 5000])
-def test_what_was_not_signed_here_is_no_link(links: BookingLinks, spoilt: str) -> None:
+def test_an_unsigned_link_is_invalid(links: BookingLinks, spoilt: str) -> None:
     assert links.read(spoilt, clinic="riverside") is None
 
 
-def test_a_changed_link_is_no_link(links: BookingLinks) -> None:
+def test_a_changed_link_is_invalid(links: BookingLinks) -> None:
     signed = made(links)
     for place in (3, len(signed) // 2, len(signed) - 2):
         other = "A" if signed[place] != "A" else "B"
         assert links.read(signed[:place] + other + signed[place + 1 :], clinic="riverside") is None
 
 
-def test_links_outlive_a_change_of_keys_and_the_first_key_signs(clock: Clock) -> None:
+def test_links_survive_a_key_rotation_and_the_first_key_signs(clock: Clock) -> None:
     before = BookingLinks((OLD,), clock)
     after = BookingLinks((NEW, OLD), clock)
     assert after.read(made(before), clinic="riverside") is not None
@@ -79,7 +79,7 @@ def test_links_outlive_a_change_of_keys_and_the_first_key_signs(clock: Clock) ->
     assert BookingLinks((NEW,), clock).read(made(after), clinic="riverside") is not None
 
 
-def test_something_else_signed_with_the_same_key_is_no_link(links: BookingLinks) -> None:
+def test_another_value_signed_with_the_same_key_is_not_a_link(links: BookingLinks) -> None:
     from itsdangerous import URLSafeSerializer
 
     assert links.read(str(URLSafeSerializer(NEW).dumps({"c": "riverside"})), clinic="riverside") is None
@@ -92,7 +92,7 @@ def test_a_link_expires(links: BookingLinks, clock: Clock) -> None:
     assert links.is_expired(link)
 
 
-def test_of_twenty_posts_by_one_link_one_may_book(links: BookingLinks, operations: Operations) -> None:
+def test_one_of_twenty_posts_by_one_link_may_book(links: BookingLinks, operations: Operations) -> None:
     link = links.read(made(links), clinic="riverside")
     assert link
     claimed: list[bool] = []
@@ -119,7 +119,7 @@ def test_a_link_that_booked_nothing_can_be_used_again(links: BookingLinks, opera
     assert operations.claim(OWNER, link.id)
 
 
-def test_a_used_link_stays_used_as_long_as_it_is_valid_and_shows_its_receipt_two_days_more(
+def test_a_used_link_stays_used_and_shows_its_receipt_for_two_more_days(
     links: BookingLinks, operations: Operations, clock: Clock
 ) -> None:
     link = links.read(made(links), clinic="riverside")

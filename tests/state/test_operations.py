@@ -19,7 +19,7 @@ def operations(tmp_path: Path) -> Operations:
     return Operations(Vault(open_store(f"sqlite:///{tmp_path}/s.db", time.time), ("k" * 32,)), time.time)
 
 
-def test_of_twenty_posts_of_one_form_one_may_act(operations: Operations) -> None:
+def test_one_of_twenty_posts_of_a_form_may_act(operations: Operations) -> None:
     operation = operations.begin("amelia", "sign:1")
     claimed: list[bool] = []
     threads = [
@@ -33,14 +33,14 @@ def test_of_twenty_posts_of_one_form_one_may_act(operations: Operations) -> None
     assert sorted(claimed) == [False] * 19 + [True]
 
 
-def test_anothers_operation_is_not_there(operations: Operations) -> None:
+def test_another_persons_operation_is_not_found(operations: Operations) -> None:
     operation = operations.begin("amelia", "sign:1")
     assert operations.find("daniel", operation.id, "sign:1") is None
     assert not operations.claim("daniel", operation.id)
     assert operations.find("amelia", operation.id, "sign:2") is None
 
 
-def test_a_finished_operation_tells_where_its_receipt_is_and_never_opens_again(
+def test_a_finished_operation_has_its_receipt_and_does_not_reopen(
     operations: Operations,
 ) -> None:
     operation = operations.begin("amelia", "sign:1", {"step": 1})
@@ -54,7 +54,7 @@ def test_a_finished_operation_tells_where_its_receipt_is_and_never_opens_again(
     assert not operations.keep("amelia", operation.id, {})
 
 
-def test_a_lost_answer_stays_unknown_until_someone_has_looked(operations: Operations) -> None:
+def test_a_lost_response_stays_unknown_until_the_record_was_checked(operations: Operations) -> None:
     operation = operations.begin("amelia", "sign:1")
     operations.claim("amelia", operation.id)
     operations.lose("amelia", operation.id)
@@ -74,7 +74,7 @@ def test_the_newest_operation_for_a_purpose_is_found(operations: Operations) -> 
     assert operations.newest("daniel", "sign:1") is None
 
 
-def test_an_operation_of_a_given_id_is_made_once(operations: Operations) -> None:
+def test_an_operation_with_a_given_id_is_created_once(operations: Operations) -> None:
     first = operations.begin("booking link", "book:1", id_="link")
     operations.claim("booking link", "link", {"window": "taken"})
     again = operations.begin("booking link", "book:1", {"window": "another"}, id_="link")
@@ -82,7 +82,7 @@ def test_an_operation_of_a_given_id_is_made_once(operations: Operations) -> None
     assert (again.state, again.data) == (State.PENDING, {"window": "taken"})
 
 
-def test_an_operation_lives_as_long_as_is_said(tmp_path: Path) -> None:
+def test_an_operation_expires_after_its_lifetime(tmp_path: Path) -> None:
     now = time.time()
     operations = Operations(
         Vault(open_store(f"sqlite:///{tmp_path}/s.db", lambda: now), ("k" * 32,)), lambda: now
@@ -94,7 +94,7 @@ def test_an_operation_lives_as_long_as_is_said(tmp_path: Path) -> None:
     assert operations.find("amelia", "form", "sign:1") is None
 
 
-def test_what_was_done_starts_again_only_when_that_is_asked_for(operations: Operations) -> None:
+def test_a_finished_operation_restarts_only_on_request(operations: Operations) -> None:
     operation = operations.begin("nora", "update:1")
     assert not operations.restart("nora", operation.id)
     operations.finish("nora", operation.id)
@@ -102,7 +102,7 @@ def test_what_was_done_starts_again_only_when_that_is_asked_for(operations: Oper
     assert operations.claim("nora", operation.id)
 
 
-def test_a_dropped_operation_is_not_there(operations: Operations) -> None:
+def test_a_dropped_operation_is_not_found(operations: Operations) -> None:
     operation = operations.begin("colin", "merge:1")
     operations.drop("nora", operation.id)
     assert operations.find("colin", operation.id, "merge:1")
@@ -111,7 +111,7 @@ def test_a_dropped_operation_is_not_there(operations: Operations) -> None:
     assert not operations.finish("colin", operation.id)
 
 
-def test_a_person_who_opens_form_after_form_keeps_the_newest_and_whatever_was_sent(tmp_path: Path) -> None:
+def test_only_a_persons_oldest_unsent_operations_are_dropped(tmp_path: Path) -> None:
     clock = Clock()
     vault = Vault(open_store(f"sqlite:///{tmp_path}/s.db", clock), ("k" * 32,), clock)
     operations = Operations(vault, clock)
@@ -127,7 +127,7 @@ def test_a_person_who_opens_form_after_form_keeps_the_newest_and_whatever_was_se
     assert operations.find("daniel", daniels.id, "sign:1"), "nobody loses anything to another"
 
 
-def test_a_form_can_be_sent_for_two_days_and_its_name_cannot_be_guessed(tmp_path: Path) -> None:
+def test_an_operation_lasts_two_days_and_has_an_unguessable_id(tmp_path: Path) -> None:
     clock = Clock()
     operations = Operations(Vault(open_store(f"sqlite:///{tmp_path}/s.db", clock), ("k" * 32,)), clock)
     operation = operations.begin("amelia", "sign:1")
@@ -138,7 +138,7 @@ def test_a_form_can_be_sent_for_two_days_and_its_name_cannot_be_guessed(tmp_path
     assert operations.find("amelia", operation.id, "sign:1") is None
 
 
-def test_room_is_made_for_one_form_by_dropping_the_oldest_alone(tmp_path: Path) -> None:
+def test_a_new_operation_drops_only_the_oldest_one(tmp_path: Path) -> None:
     clock = Clock()
     operations = Operations(Vault(open_store(f"sqlite:///{tmp_path}/s.db", clock), ("k" * 32,)), clock)
     begun: list[str] = []

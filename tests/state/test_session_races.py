@@ -173,7 +173,7 @@ def test_signing_out_wins_over_a_refresh_in_flight(four: Stack, after: bool) -> 
     assert four.vault.store.get(tokens_name(record_name(cookie))) is None
 
 
-def test_many_requests_of_many_people_never_mix(four: Stack) -> None:
+def test_concurrent_requests_of_many_people_do_not_mix(four: Stack) -> None:
     cookies = [four.sign_in() for _ in range(3)]
     for cookie in cookies:
         four.change_tokens(cookie, out_of_time)
@@ -184,7 +184,7 @@ def test_many_requests_of_many_people_never_mix(four: Stack) -> None:
     assert four.proxy.count(TOKEN) - before == 3
 
 
-def test_a_worker_killed_in_mid_refresh_holds_no_one_up_for_long(
+def test_a_worker_killed_during_a_refresh_delays_others_only_briefly(
     upstream: Upstream, store_url: str, request: pytest.FixtureRequest
 ) -> None:
     request.getfixturevalue("four").portal.stop()
@@ -209,9 +209,7 @@ def test_a_worker_killed_in_mid_refresh_holds_no_one_up_for_long(
 
 
 @pytest.mark.asvs("16.5.2", "16.5.3")
-def test_without_its_store_the_portal_says_so_and_goes_on_afterwards(
-    upstream: Upstream, tmp_path: Path
-) -> None:
+def test_a_store_outage_is_explained_and_the_portal_recovers(upstream: Upstream, tmp_path: Path) -> None:
     redis = RedisServer(tmp_path)
     with stack(upstream, redis.url, workers=2) as two:
         cookie = two.sign_in()

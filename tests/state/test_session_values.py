@@ -44,7 +44,7 @@ def version(sessions: Sessions, cookie: str) -> int:
     return held.version
 
 
-def test_each_is_of_one_side() -> None:
+def test_each_session_has_one_side() -> None:
     assert (person(side=Side.STAFF).is_staff, person(side=Side.STAFF).is_patient) == (True, False)
     assert (person(side=Side.PATIENT).is_staff, person(side=Side.PATIENT).is_patient) == (False, True)
 
@@ -52,7 +52,7 @@ def test_each_is_of_one_side() -> None:
 @pytest.mark.parametrize(
     ("moved", "is_written"), [(59.5, False), (60, True), (-299.5, False), (-300, True), (-1000, True)]
 )
-def test_use_is_written_after_a_minute_or_when_the_clock_went_back_by_five(
+def test_last_use_is_written_after_a_minute_or_when_the_clock_went_back_five(
     sessions: Sessions, clock: Clock, moved: float, is_written: bool
 ) -> None:
     cookie = begun(sessions, person())
@@ -72,7 +72,7 @@ def test_use_is_written_after_a_minute_or_when_the_clock_went_back_by_five(
     ],
     ids=["elsewhere", "refused", "unused"],
 )
-def test_whose_it_was_is_known_for_so_long_and_no_longer(
+def test_an_ended_sessions_owner_is_remembered_for_a_limited_time(
     sessions: Sessions, clock: Clock, end: Callable[[Sessions, str], None], known: float
 ) -> None:
     cookie = begun(sessions, person())
@@ -83,7 +83,7 @@ def test_whose_it_was_is_known_for_so_long_and_no_longer(
     assert again(sessions, cookie).whose() is None
 
 
-def test_what_is_removed_from_a_session_is_gone_and_the_rest_stays(sessions: Sessions) -> None:
+def test_removing_a_value_from_a_session_keeps_the_others(sessions: Sessions) -> None:
     cookie = begun(sessions, person())
     here = again(sessions, cookie)
     here["kept"], here["removed"], here["put back"] = 1, 2, 3
@@ -101,7 +101,7 @@ def test_what_is_removed_from_a_session_is_gone_and_the_rest_stays(sessions: Ses
     assert dict(again(sessions, cookie)) == {"kept": 1, "put back": 4}
 
 
-def test_nothing_is_written_for_a_session_that_nobody_changed(sessions: Sessions) -> None:
+def test_an_unchanged_session_is_not_written(sessions: Sessions) -> None:
     cookie = begun(sessions, person())
     here = again(sessions, cookie)
     assert here.get("toast") is None
@@ -110,7 +110,7 @@ def test_nothing_is_written_for_a_session_that_nobody_changed(sessions: Sessions
     assert version(sessions, cookie) == 1
 
 
-def test_the_ids_of_episodes_are_written_when_they_are_others(sessions: Sessions) -> None:
+def test_episode_ids_are_written_only_when_they_change(sessions: Sessions) -> None:
     cookie = begun(sessions, person())
     for ids, expected in (([], 1), (["e1"], 2), (["e1"], 2), (["e1", "e2"], 3)):
         here = again(sessions, cookie)
@@ -119,7 +119,7 @@ def test_the_ids_of_episodes_are_written_when_they_are_others(sessions: Sessions
         assert here.record is not None and here.record.episode_ids == ids
 
 
-def test_signing_in_anew_keeps_what_the_same_person_held_and_no_other(sessions: Sessions) -> None:
+def test_signing_in_again_keeps_the_values_of_the_same_person_only(sessions: Sessions) -> None:
     tokens = Tokens(access_token="b", expires_at=9e9, refresh_at=9e9)
     for who, kept in ((person(), {"opened": "1"}), (person("daniel"), {}), (person(issuer="https://b"), {})):
         here = again(sessions, begun(sessions, person()))
@@ -132,13 +132,13 @@ def test_signing_in_anew_keeps_what_the_same_person_held_and_no_other(sessions: 
         assert after.record is not None and after.record.device == "phone"
 
 
-def test_a_visitor_has_neither_tokens_nor_an_end(sessions: Sessions, clock: Clock) -> None:
+def test_a_visitors_session_has_no_tokens_and_no_end(sessions: Sessions, clock: Clock) -> None:
     visitor = Session(sessions, None, "riverside", "riverside.localhost")
     assert (visitor.name, visitor.tokens, visitor.expires_at) == (None, None, 0.0)
     assert again(sessions, begun(sessions, person())).expires_at == clock.now + 30 * MINUTE
 
 
-def test_new_tokens_replace_those_that_were_read_and_no_others(sessions: Sessions) -> None:
+def test_new_tokens_replace_only_the_ones_that_were_read(sessions: Sessions) -> None:
     name = record_name(begun(sessions, person()))
     before = sessions.tokens_of(name)
     assert before is not None
@@ -148,7 +148,7 @@ def test_new_tokens_replace_those_that_were_read_and_no_others(sessions: Session
     assert sessions.tokens_of(name) == after
 
 
-def test_roles_are_replaced_when_they_are_others(sessions: Sessions) -> None:
+def test_roles_are_written_only_when_they_change(sessions: Sessions) -> None:
     cookie = begun(sessions, person(roles=frozenset({"nurse"})))
     sessions.replace_roles(record_name(cookie), frozenset({"nurse"}))
     assert version(sessions, cookie) == 1
@@ -168,7 +168,7 @@ def test_a_session_is_counted_when_it_begins_and_once_when_it_ends(
     assert counted == ["begun", "ended"]
 
 
-def test_sessions_that_are_over_are_not_among_a_persons(sessions: Sessions, clock: Clock) -> None:
+def test_expired_sessions_are_not_listed(sessions: Sessions, clock: Clock) -> None:
     older = begun(sessions, person())
     clock.now += 15 * MINUTE
     newer = begun(sessions, person(sid=None))
@@ -178,7 +178,7 @@ def test_sessions_that_are_over_are_not_among_a_persons(sessions: Sessions, cloc
     assert [name for name, _record in sessions.of_person(person(), "riverside")] == [record_name(newer)]
 
 
-def test_who_has_no_session_at_the_identity_server_is_signed_out_by_name(sessions: Sessions) -> None:
+def test_a_logout_without_session_id_signs_out_by_subject(sessions: Sessions) -> None:
     mine, other = begun(sessions, person(sid=None)), begun(sessions, person("daniel"))
     assert sessions.end_tagged(issuer="https://id.example", tenant="riverside", sub="amelia", sid=None) == 1
     assert again(sessions, mine).person is None
@@ -199,7 +199,7 @@ def test_who_has_no_session_at_the_identity_server_is_signed_out_by_name(session
     ],
     ids=["nothing", "sign in", "sign out"],
 )
-def test_the_cookie_is_set_when_the_session_is_another(
+def test_the_cookie_is_set_when_the_session_id_changes(
     sessions: Sessions, act: Callable[[Session], None], cookies: list[str]
 ) -> None:
     app, response = Flask(__name__), Response()

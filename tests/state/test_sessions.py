@@ -41,7 +41,7 @@ def again(sessions: Sessions, cookie: str, host: str = HOST) -> Session:
 
 
 @pytest.mark.parametrize(("side", "idle", "absolute"), [(Side.PATIENT, 30, 12), (Side.STAFF, 15, 8)])
-def test_a_session_ends_unused_or_old(
+def test_a_session_ends_when_idle_or_too_old(
     sessions: Sessions, clock: Clock, side: Side, idle: int, absolute: int
 ) -> None:
     cookie, began = begun(sessions, person(side=side)), clock.now
@@ -74,9 +74,7 @@ def test_reading_writes_nothing_and_use_at_most_once_a_minute(sessions: Sessions
 
 
 @pytest.mark.parametrize("ended", ["unused", "elsewhere", "refused", "back-channel"])
-def test_it_stays_known_whose_a_session_was_that_nobody_asked_to_end(
-    sessions: Sessions, clock: Clock, ended: str
-) -> None:
+def test_the_owner_of_an_expired_session_stays_known(sessions: Sessions, clock: Clock, ended: str) -> None:
     cookie = begun(sessions, person())
     match ended:
         case "unused":
@@ -100,7 +98,7 @@ def test_it_stays_known_whose_a_session_was_that_nobody_asked_to_end(
         assert again(sessions, cookie).whose() is None, "for an hour"
 
 
-def test_nothing_is_known_after_signing_out(sessions: Sessions, clock: Clock) -> None:
+def test_the_owner_is_forgotten_after_signing_out(sessions: Sessions, clock: Clock) -> None:
     cookie = begun(sessions, person())
     again(sessions, cookie).end()
     assert again(sessions, cookie).whose() is None
@@ -110,7 +108,7 @@ def test_nothing_is_known_after_signing_out(sessions: Sessions, clock: Clock) ->
     assert again(sessions, late).whose() is None, "of a session that was over as well"
 
 
-def test_signing_out_wins_over_every_late_write(sessions: Sessions) -> None:
+def test_signing_out_wins_over_late_writes(sessions: Sessions) -> None:
     cookie = begun(sessions, person())
     slow = again(sessions, cookie)
     assert slow.person is not None
@@ -127,7 +125,7 @@ def test_signing_out_wins_over_every_late_write(sessions: Sessions) -> None:
     assert sessions._vault.store.get_many([record_name(cookie), tokens_name(record_name(cookie))]) == {}
 
 
-def test_what_several_tabs_write_at_once_is_all_kept(sessions: Sessions) -> None:
+def test_concurrent_writes_of_several_tabs_are_all_kept(sessions: Sessions) -> None:
     cookie, ready = begun(sessions, person()), threading.Barrier(8)
 
     def write(tab: int) -> None:
@@ -145,7 +143,7 @@ def test_what_several_tabs_write_at_once_is_all_kept(sessions: Sessions) -> None
     assert dict(again(sessions, cookie)) == {f"tab {tab}": tab for tab in range(8)}
 
 
-def test_what_a_visitor_leaves_in_flask_s_dictionary_is_not_stored(sessions: Sessions) -> None:
+def test_flasks_session_of_a_visitor_is_not_stored(sessions: Sessions) -> None:
     here = Session(sessions, None, CLINIC, HOST)
     here["toast"] = "x"
     assert here["toast"] == "x"

@@ -29,7 +29,7 @@ ISSUER = "https://id.example"
 
 
 @pytest.mark.parametrize("record", SEALED + UNSEALED, ids=lambda record: record.__name__)
-def test_a_field_of_a_newer_version_is_left_aside(record: type[msgspec.Struct]) -> None:
+def test_a_field_of_a_newer_version_is_ignored(record: type[msgspec.Struct]) -> None:
     known = type_info(record)
     assert isinstance(known, StructType)
     assert not known.array_like, "fields go by their names, not by their places"
@@ -75,7 +75,7 @@ def newer_session(sessions: Sessions, clock: Clock) -> str:
     return "newer"
 
 
-def test_what_a_newer_version_keeps_with_a_session_outlives_what_this_one_writes(
+def test_a_newer_versions_session_fields_survive_writes_of_this_version(
     sessions: Sessions, newer_session: str, clock: Clock
 ) -> None:
     clock.advance(120)
@@ -93,7 +93,7 @@ def test_what_a_newer_version_keeps_with_a_session_outlives_what_this_one_writes
     assert held.value.person.roles == {"nurse"}
 
 
-def test_a_newer_version_reads_what_this_one_wrote(sessions: Sessions) -> None:
+def test_a_newer_version_can_read_this_versions_records(sessions: Sessions) -> None:
     held = sessions._vault.get(record_name(begun(sessions, person())), NewerSession)
     assert held is not None
     assert (held.value.place, held.value.person.assurance) == ({}, "")
@@ -108,7 +108,7 @@ def newer_operation(sessions: Sessions, state: str, clock: Clock) -> str:
     return name
 
 
-def test_an_act_that_a_newer_version_began_is_done_by_this_one_and_keeps_what_it_holds(
+def test_an_act_begun_by_a_newer_version_is_finished_and_keeps_its_fields(
     sessions: Sessions, clock: Clock
 ) -> None:
     name = newer_operation(sessions, "open", clock)
@@ -120,9 +120,7 @@ def test_an_act_that_a_newer_version_began_is_done_by_this_one_and_keeps_what_it
     assert (held.value.witness, held.value.state, held.value.outcome) == ("nora", "done", "receipt")
 
 
-def test_an_act_in_a_state_that_only_a_newer_version_knows_is_left_alone(
-    sessions: Sessions, clock: Clock
-) -> None:
+def test_an_act_in_an_unknown_state_is_left_unchanged(sessions: Sessions, clock: Clock) -> None:
     name = newer_operation(sessions, "countersigned", clock)
     operations = Operations(sessions._vault, clock)
     before = sessions._vault.store.get(name)
@@ -133,7 +131,7 @@ def test_an_act_in_a_state_that_only_a_newer_version_knows_is_left_alone(
     assert sessions._vault.store.get(name) == before
 
 
-def test_a_session_that_this_version_can_not_read_is_none_and_stays(sessions: Sessions, clock: Clock) -> None:
+def test_an_unreadable_session_counts_as_none_and_is_kept(sessions: Sessions, clock: Clock) -> None:
     """Of a side that isn't known here: whoever it is signs in, rather than being taken for somebody."""
     name = record_name("newer")
     sides = {**msgspec.to_builtins(person()), "side": "auditor"}
@@ -187,13 +185,13 @@ def test_the_devices_page_lists_sessions_of_both_versions(sessions: Sessions, ol
     assert listed == {record_name(older), record_name(newer)}
 
 
-def test_a_version_before_finds_sessions_of_this_one(sessions: Sessions, older: str, clock: Clock) -> None:
+def test_an_older_version_finds_this_versions_sessions(sessions: Sessions, older: str, clock: Clock) -> None:
     """It looks for the plain tags, for as long as both versions may run."""
     newer = begun(sessions, person())
     for tag in (OLDER_SUB_TAG, OLDER_SID_TAG):
         assert set(sessions._vault.store.tagged(tag)) == {record_name(older), record_name(newer)}
 
 
-def test_records_by_a_random_value_are_named_as_before(sessions: Sessions) -> None:
+def test_records_named_by_a_random_value_keep_their_names(sessions: Sessions) -> None:
     assert record_name("cookie").endswith(hashlib.sha256(b"cookie").hexdigest())
     assert hashed_name("operation", "amelia", "1").endswith(hashlib.sha256(b"amelia\x001").hexdigest())

@@ -53,7 +53,7 @@ def name(store: Store, clock: Clock, *keys: str) -> str:
     return Names(store, keys, clock).name("sub", *PERSON)
 
 
-def test_every_process_gives_the_same_names(store: Store, clock: Clock) -> None:
+def test_all_processes_derive_the_same_record_names(store: Store, clock: Clock) -> None:
     assert name(store, clock, OLD) == name(store, clock, OLD)
     names = Names(store, (OLD,), clock)
     assert names.name("sub", *PERSON) == name(store, clock, OLD)
@@ -61,7 +61,7 @@ def test_every_process_gives_the_same_names(store: Store, clock: Clock) -> None:
     assert names.name("a", "b", "c") != names.name("a", "b\0c")
 
 
-def test_processes_that_start_together_agree(store: Store, clock: Clock) -> None:
+def test_processes_starting_together_agree_on_the_naming_key(store: Store, clock: Clock) -> None:
     ready, given = threading.Barrier(8), list[str]()
 
     def start() -> None:
@@ -77,19 +77,19 @@ def test_processes_that_start_together_agree(store: Store, clock: Clock) -> None
     assert len(set(given)) == 1
 
 
-def test_names_stay_while_keys_are_rotated_whichever_process_starts_when(store: Store, clock: Clock) -> None:
+def test_record_names_survive_key_rotation(store: Store, clock: Clock) -> None:
     first = name(store, clock, OLD)
     rounds = [(OLD, NEW), (OLD,), (NEW, OLD), (OLD, NEW), (NEW,), (NEW, OLD), (OLD,), (OLD, NEW), (NEW,)]
     assert {name(store, clock, *keys) for keys in rounds} == {first}
 
 
-def test_a_secret_key_that_was_removed_opens_the_naming_key_no_longer(store: Store, clock: Clock) -> None:
+def test_a_removed_secret_key_cannot_decrypt_the_naming_key(store: Store, clock: Clock) -> None:
     for keys in [(OLD,), (NEW, OLD), (NEW,)]:
         name(store, clock, *keys)
     assert name(store, clock, NEW) != name(store, clock, OLD)
 
 
-def test_nobody_without_a_secret_key_can_tell_a_name(store: Store, clock: Clock, tmp_path: Path) -> None:
+def test_record_names_cannot_be_derived_without_the_keys(store: Store, clock: Clock, tmp_path: Path) -> None:
     another_store = open_store(f"sqlite:///{tmp_path}/another.db", clock)
     here = name(store, clock, OLD)
     assert here != name(another_store, clock, OLD), "nor from the secret key alone"
@@ -103,7 +103,9 @@ def test_nobody_without_a_secret_key_can_tell_a_name(store: Store, clock: Clock,
     assert not any(part in here for part in PERSON)
 
 
-def test_the_store_may_be_down_at_first(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_naming_key_is_read_once_the_store_is_up(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = Names(store, (OLD,), clock)
 
     def down(*_: object, **__: object) -> None:
@@ -116,9 +118,7 @@ def test_the_store_may_be_down_at_first(store: Store, clock: Clock, monkeypatch:
     assert names.name("sub", *PERSON) == name(store, clock, OLD)
 
 
-def test_an_emptied_store_gets_the_key_of_who_comes_first_and_all_find_what_is_tagged(
-    store: Store, clock: Clock
-) -> None:
+def test_an_emptied_store_gets_a_naming_key_shared_by_all_processes(store: Store, clock: Clock) -> None:
     running, other = Names(store, (OLD,), clock), Names(store, (OLD,), clock)
     assert running.name("sub", *PERSON) == other.name("sub", *PERSON)
     store.delete(_RECORD)
@@ -129,7 +129,7 @@ def test_an_emptied_store_gets_the_key_of_who_comes_first_and_all_find_what_is_t
         assert names.tagged("sub", *PERSON) == ["session:1", "session:2"]
 
 
-def test_a_process_with_a_key_of_its_own_leaves_the_naming_key_of_others_alone(
+def test_a_process_with_another_secret_key_does_not_replace_the_naming_key(
     store: Store, clock: Clock
 ) -> None:
     running = Names(store, (OLD,), clock)
@@ -140,19 +140,19 @@ def test_a_process_with_a_key_of_its_own_leaves_the_naming_key_of_others_alone(
     assert name(store, clock, OTHER) == after
 
 
-def test_the_naming_key_is_made_to_last_again_in_time(store: Store, clock: Clock) -> None:
+def test_the_naming_keys_lifetime_is_extended_in_time(store: Store, clock: Clock) -> None:
     first = name(store, clock, OLD)
     for _year in range(30):
         clock.now += 365 * DAY
         assert name(store, clock, OLD) == first
 
 
-def test_a_new_store_has_no_tag_that_can_be_guessed(store: Store, clock: Clock) -> None:
+def test_a_new_store_has_no_guessable_tags(store: Store, clock: Clock) -> None:
     names = Names(store, (OLD,), clock)
     assert names.tags("sub", *PERSON) == [names.name("sub", *PERSON)]
 
 
-def test_after_an_upgrade_both_versions_find_what_either_tagged(store: Store, clock: Clock) -> None:
+def test_after_an_upgrade_both_versions_find_each_others_tags(store: Store, clock: Clock) -> None:
     older_tag = hashed_name("sub", *PERSON)
     store.insert("audit-anchor:1", b"", expires_at=clock.now + 400 * DAY, tags=[_OLDER_TAG])
     store.insert("session:old", b"", expires_at=clock.now + 2 * DAY, tags=[older_tag])
@@ -165,6 +165,6 @@ def test_after_an_upgrade_both_versions_find_what_either_tagged(store: Store, cl
     assert sorted(Names(store, (OLD,), clock).tagged("sub", *PERSON)) == ["session:new", "session:old"]
 
 
-def test_a_naming_key_that_cannot_be_read_is_made_anew(store: Store, clock: Clock) -> None:
+def test_an_unreadable_naming_key_is_replaced(store: Store, clock: Clock) -> None:
     store.insert(_RECORD, b"\xc1", expires_at=clock.now + DAY)
     assert name(store, clock, OLD) == name(store, clock, OLD)

@@ -48,7 +48,7 @@ def look(portal: PortalThread) -> tuple[bool, str]:
     return answer
 
 
-def test_while_it_is_full_people_read_on_and_are_told_what_cannot_be_done(
+def test_a_full_redis_allows_reading_and_explains_refused_writes(
     service: CareService, portal: PortalThread, server: RedisServer, amelia: Visitor
 ) -> None:
     assert look(portal)[0]
@@ -76,7 +76,7 @@ def test_while_it_is_full_people_read_on_and_are_told_what_cannot_be_done(
     assert look(portal)[0]
 
 
-def test_signing_out_works_while_it_is_full(
+def test_signing_out_works_with_a_full_redis(
     portal: PortalThread, server: RedisServer, amelia: Visitor
 ) -> None:
     page = amelia.get("/")
@@ -88,7 +88,7 @@ def test_signing_out_works_while_it_is_full(
     assert amelia.request("GET", "/me", follow=False, status=303).headers["Location"].startswith("/sign-in")
 
 
-def test_a_pause_is_said_in_words_soon_and_signs_nobody_out(
+def test_a_redis_pause_is_explained_quickly_and_signs_nobody_out(
     portal: PortalThread, server: RedisServer, amelia: Visitor
 ) -> None:
     server.send_signal(signal.SIGSTOP)
@@ -101,7 +101,7 @@ def test_a_pause_is_said_in_words_soon_and_signs_nobody_out(
     amelia.get("/consents", status=200)
 
 
-def test_a_restart_after_kill_signs_nobody_out(
+def test_a_killed_and_restarted_redis_signs_nobody_out(
     portal: PortalThread, server: RedisServer, amelia: Visitor
 ) -> None:
     server.send_signal(signal.SIGKILL)

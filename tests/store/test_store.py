@@ -31,14 +31,14 @@ def test_a_write_over_an_older_version_is_refused(store: Store, clock: Clock) ->
     assert record.value == b"two"
 
 
-def test_a_write_never_brings_back_what_was_deleted(store: Store, clock: Clock) -> None:
+def test_a_write_does_not_restore_a_deleted_record(store: Store, clock: Clock) -> None:
     store.insert("a", b"one", expires_at=clock.now + 10)
     store.delete("a")
     assert not store.replace("a", b"two", version=1, expires_at=clock.now + 10)
     assert store.get("a") is None
 
 
-def test_a_record_is_gone_when_its_time_is_over(store: Store, clock: Clock) -> None:
+def test_a_record_expires(store: Store, clock: Clock) -> None:
     store.insert("a", b"one", expires_at=clock.now + 10, tags=["t"])
     clock.now += 11
     assert store.get("a") is None
@@ -64,14 +64,14 @@ def test_writes_sweep_a_few_expired_records(sqlite: str, clock: Clock, tmp_path:
     connection.close()
 
 
-def test_of_many_takers_one_gets_the_record(store: Store, clock: Clock) -> None:
+def test_one_of_many_takers_gets_the_record(store: Store, clock: Clock) -> None:
     store.insert("once", b"it", expires_at=clock.now + 10)
     got: list[bytes] = []
     _together(8, lambda: got.extend(record.value for record in [store.take("once")] if record))
     assert got == [b"it"]
 
 
-def test_of_many_writers_one_succeeds(store: Store, clock: Clock) -> None:
+def test_one_of_many_concurrent_writers_succeeds(store: Store, clock: Clock) -> None:
     store.insert("a", b"", expires_at=clock.now + 10)
     done: list[bool] = []
     _together(8, lambda: done.append(store.replace("a", b"x", version=1, expires_at=clock.now + 10)))
@@ -87,7 +87,7 @@ def test_tags_find_records_until_they_are_deleted(store: Store, clock: Clock) ->
     assert store.tagged("device") == []
 
 
-def test_a_tag_finds_nothing_that_came_back_without_it(store: Store, clock: Clock) -> None:
+def test_a_tag_does_not_find_a_record_recreated_without_it(store: Store, clock: Clock) -> None:
     store.insert("deleted", b"", expires_at=clock.now + 100, tags=["person"])
     store.insert("taken", b"", expires_at=clock.now + 100, tags=["person"])
     store.insert("expired", b"", expires_at=clock.now + 10, tags=["person"])
@@ -109,7 +109,7 @@ def test_a_tag_lasts_as_long_as_its_record(store: Store, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"\0" * 40, bytes(range(256)), b"x" * 1_000_000])
-def test_a_value_comes_back_as_it_was(store: Store, clock: Clock, value: bytes) -> None:
+def test_a_value_is_stored_unchanged(store: Store, clock: Clock, value: bytes) -> None:
     store.insert("a", value, expires_at=clock.now + 10.25, tags=["one", "two"])
     record = store.get("a")
     assert record is not None
@@ -120,7 +120,7 @@ def test_a_value_comes_back_as_it_was(store: Store, clock: Clock, value: bytes) 
     assert (record.value, record.version, record.expires_at) == (value + b"!", 2, clock.now + 20)
 
 
-def test_a_lock_has_one_owner_until_it_is_given_back_or_its_time_is_over(store: Store, clock: Clock) -> None:
+def test_a_lock_has_one_owner_until_released_or_expired(store: Store, clock: Clock) -> None:
     assert store.lock("refresh", "me", seconds=10)
     assert not store.lock("refresh", "you", seconds=10)
     store.unlock("refresh", "you")
@@ -131,12 +131,12 @@ def test_a_lock_has_one_owner_until_it_is_given_back_or_its_time_is_over(store: 
     assert store.lock("refresh", "me", seconds=10)
 
 
-def test_a_store_that_cannot_be_opened_says_so(tmp_path: Path, clock: Clock) -> None:
+def test_a_store_that_cannot_be_opened_raises_store_down(tmp_path: Path, clock: Clock) -> None:
     with pytest.raises(StoreDown):
         open_store(f"sqlite:///{tmp_path}/no/such/folder.db", clock)
 
 
-def test_a_redis_that_is_down_says_so_at_every_use(tmp_path: Path, clock: Clock) -> None:
+def test_every_operation_raises_store_down_while_redis_is_down(tmp_path: Path, clock: Clock) -> None:
     server = RedisServer(tmp_path)
     store = open_store(server.url, clock)
     store.insert("a", b"one", expires_at=clock.now + 10)
@@ -163,7 +163,7 @@ def test_a_redis_that_is_down_says_so_at_every_use(tmp_path: Path, clock: Clock)
     server.stop()
 
 
-def test_redis_cleans_up_by_itself(redis: str, clock: Clock) -> None:
+def test_redis_expires_records_and_tags(redis: str, clock: Clock) -> None:
     from redis import Redis
 
     open_store(redis, clock).insert("a", b"", expires_at=clock.now + 100, tags=["t"])
@@ -173,12 +173,12 @@ def test_redis_cleans_up_by_itself(redis: str, clock: Clock) -> None:
         assert all(90_000 < client.pttl(key) <= 100_000 for key in keys)
 
 
-def test_the_file_is_for_its_owner_alone(sqlite: str, clock: Clock, tmp_path: Path) -> None:
+def test_the_sqlite_file_is_readable_only_by_its_owner(sqlite: str, clock: Clock, tmp_path: Path) -> None:
     open_store(sqlite, clock)
     assert (tmp_path / "store.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_values_are_sealed_and_open_again(store: Store, clock: Clock) -> None:
+def test_values_are_encrypted_and_decrypted(store: Store, clock: Clock) -> None:
     vault = Vault(store, ("k" * 32,))
     vault.insert("a", {"token": "very-secret"}, expires_at=clock.now + 10)
     record = store.get("a")
@@ -190,7 +190,7 @@ def test_values_are_sealed_and_open_again(store: Store, clock: Clock) -> None:
 
 
 @pytest.mark.asvs("11.3.3")
-def test_a_value_copied_under_another_name_does_not_open(store: Store, clock: Clock) -> None:
+def test_a_value_copied_to_another_name_does_not_decrypt(store: Store, clock: Clock) -> None:
     vault = Vault(store, ("k" * 32,))
     vault.insert("mine", "secret", expires_at=clock.now + 10)
     record = store.get("mine")
@@ -200,7 +200,7 @@ def test_a_value_copied_under_another_name_does_not_open(store: Store, clock: Cl
 
 
 @pytest.mark.asvs("11.3.3")
-def test_a_value_of_which_any_bit_changed_does_not_open(store: Store, clock: Clock) -> None:
+def test_a_value_with_any_bit_changed_does_not_decrypt(store: Store, clock: Clock) -> None:
     vault = Vault(store, ("k" * 32,))
     vault.insert("mine", "secret", expires_at=clock.now + 10)
     record = store.get("mine")
@@ -240,7 +240,7 @@ def _together(count: int, act: Callable[[], object]) -> None:
         thread.join()
 
 
-def test_a_file_of_an_older_release_is_begun_anew(sqlite: str, clock: Clock, tmp_path: Path) -> None:
+def test_an_sqlite_file_of_an_older_release_is_recreated(sqlite: str, clock: Clock, tmp_path: Path) -> None:
     import sqlite3
 
     with sqlite3.connect(tmp_path / "store.db") as connection:
@@ -253,7 +253,7 @@ def test_a_file_of_an_older_release_is_begun_anew(sqlite: str, clock: Clock, tmp
     assert open_store(sqlite, clock).get("session:a"), "the second process finds it as it is"
 
 
-def test_records_about_one_thing_lie_side_by_side_and_names_never_mix() -> None:
+def test_keys_of_related_records_are_adjacent_and_never_collide() -> None:
     from portal.store.sqlite import key_of
 
     session, tokens = key_of("session:" + "a" * 64), key_of("tokens:" + "a" * 64)

@@ -92,7 +92,7 @@ def is_sound(path: str) -> bool:
         return integrity and not connection.execute("PRAGMA foreign_key_check").fetchall()
 
 
-def test_writers_that_are_killed_lose_nothing_that_they_had_done(path: str) -> None:
+def test_killed_writers_lose_no_committed_record(path: str) -> None:
     """Two processes write under load and are killed by SIGKILL, again and again, over one file."""
     done: dict[str, int] = {}
     for kill in range(KILLS):
@@ -121,7 +121,7 @@ def test_writers_that_are_killed_lose_nothing_that_they_had_done(path: str) -> N
         assert len(store.tagged(f"sub:{me}")) - (last + 1 - len(range(0, last + 1, 5))) in (0, 1)
 
 
-def test_a_full_disk_is_said_clearly_and_over_when_there_is_room_again(path: str) -> None:
+def test_a_full_disk_is_reported_and_recovers(path: str) -> None:
     child = started(FULL, path)
     said = json.loads(child.communicate(timeout=60)[0])
     assert child.returncode == 0
@@ -149,7 +149,7 @@ def test_a_failed_write_leaves_no_transaction_behind(path: str) -> None:
     assert store.insert("b", b"x" * 8000, expires_at=until)
 
 
-def test_all_who_make_the_same_new_file_at_once_get_their_store(tmp_path: Path) -> None:
+def test_concurrent_creation_of_the_sqlite_file_works_for_all(tmp_path: Path) -> None:
     """As the workers of a machine do at its first start."""
     for number in range(30):
         path, together = str(tmp_path / f"{number}.db"), threading.Barrier(4)

@@ -66,7 +66,7 @@ def at_once(act: Callable[[int], object]) -> None:
         thread.join()
 
 
-def test_updates_at_once_are_all_kept(vault: Vault, clock: Clock) -> None:
+def test_concurrent_updates_are_all_kept(vault: Vault, clock: Clock) -> None:
     def add(number: int) -> None:
         vault.update("all", set[int], lambda kept: kept | {number}, initial=set(), expires_at=clock.now + 60)
 
@@ -76,7 +76,7 @@ def test_updates_at_once_are_all_kept(vault: Vault, clock: Clock) -> None:
     assert held.value == set(range(THREADS * TIMES))
 
 
-def test_updates_of_bytes_at_once_are_all_kept(store: Store, clock: Clock) -> None:
+def test_concurrent_updates_of_bytes_are_all_kept(store: Store, clock: Clock) -> None:
     def add(record: Record | None) -> tuple[bytes, float]:
         return str(int(record.value if record else 0) + 1).encode(), clock.now + 60
 
@@ -86,7 +86,7 @@ def test_updates_of_bytes_at_once_are_all_kept(store: Store, clock: Clock) -> No
     assert int(record.value) == THREADS * TIMES
 
 
-def test_of_many_that_take_what_is_there_once_one_alone_is_told_so(vault: Vault, clock: Clock) -> None:
+def test_one_of_many_concurrent_takers_succeeds(vault: Vault, clock: Clock) -> None:
     vault.insert("one", "free", expires_at=clock.now + 60)
     taken: list[str] = []
 
@@ -100,7 +100,7 @@ def test_of_many_that_take_what_is_there_once_one_alone_is_told_so(vault: Vault,
     assert taken == [held.value]
 
 
-def test_what_is_not_there_is_not_updated(vault: Vault, clock: Clock) -> None:
+def test_a_missing_record_is_not_updated(vault: Vault, clock: Clock) -> None:
     assert vault.update("a", str, str.upper) is None
     assert vault.update("a", str, str.upper, initial="new", expires_at=clock.now + 10) == "NEW"
     assert vault.update("a", str, lambda _now: None) is None
@@ -126,9 +126,7 @@ def test_an_update_keeps_the_time_to_expire_or_sets_it_by_the_new_value(vault: V
     assert (later.value, later.expires_at) == (3, clock.now + 300)
 
 
-def test_a_record_that_does_not_open_is_written_over_by_who_can_begin_anew(
-    store: Store, clock: Clock
-) -> None:
+def test_an_undecryptable_record_may_be_overwritten(store: Store, clock: Clock) -> None:
     """One that is sealed with a key that is gone, or that a newer version writes in another way."""
     Vault(store, (OTHER_KEY,)).insert("a", "theirs", expires_at=clock.now + 10)
     vault = Vault(store, (KEY,))
@@ -139,7 +137,7 @@ def test_a_record_that_does_not_open_is_written_over_by_who_can_begin_anew(
     assert held.value == "OURS"
 
 
-def test_what_was_sealed_before_still_opens(store: Store, clock: Clock) -> None:
+def test_values_of_an_earlier_version_still_decrypt(store: Store, clock: Clock) -> None:
     """Sealed by an earlier version of the portal, whose sessions go on."""
     sealed = "b1664b32dd78b1cd50ad3ae746db4304637b2c5bcb90566c5d54de9b45ab31f6837b7fcd9c4aa3b75cffe370"
     store.insert("a", bytes.fromhex(sealed), expires_at=clock.now + 10)
@@ -149,7 +147,7 @@ def test_what_was_sealed_before_still_opens(store: Store, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"k", b"\0" * 40, bytes(range(64))])
-def test_what_is_not_sealed_does_not_open(spoilt: bytes) -> None:
+def test_an_unencrypted_value_is_rejected(spoilt: bytes) -> None:
     sealer = Sealer((KEY,), "store")
     key_id = sealer.seal(b"", b"a")[:4]
     assert sealer.open(spoilt, b"a") is None
