@@ -21,7 +21,7 @@ def test_each_clinic_has_its_own_colour(portal: PortalThread) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["br", "gzip", "identity"])
-def test_the_sheet_comes_as_small_as_the_browser_takes_it(portal: PortalThread, encoding: str) -> None:
+def test_the_clinics_style_sheet_is_served_compressed(portal: PortalThread, encoding: str) -> None:
     visitor = portal.visitor()
     (link,) = visitor.get("/signed-out").select("link[rel=stylesheet]")
     answer = visitor.request("GET", str(link["href"]), headers={"Accept-Encoding": encoding})
@@ -33,7 +33,7 @@ def test_the_sheet_comes_as_small_as_the_browser_takes_it(portal: PortalThread, 
     assert "@layer" in answer.response.text and "/*" not in answer.response.text
 
 
-def test_a_sheet_of_another_release_or_another_clinic_is_not_there(portal: PortalThread) -> None:
+def test_a_style_sheet_of_another_release_or_clinic_is_not_found(portal: PortalThread) -> None:
     visitor = portal.visitor()
     (link,) = visitor.get("/signed-out").select("link[rel=stylesheet]")
     address = str(link["href"])
@@ -52,7 +52,7 @@ def test_the_manifest_names_the_clinic_and_icons_that_exist(portal: PortalThread
         assert kind.partition(";")[0] == icon["type"]
 
 
-def test_static_files_are_kept_for_ever_and_change_address_with_their_content(portal: PortalThread) -> None:
+def test_static_files_are_immutable_and_their_urls_change_with_content(portal: PortalThread) -> None:
     visitor = portal.visitor()
     page = visitor.get("/signed-out")
     for element in page.select("link[rel=stylesheet][href*=static], script[src]"):
@@ -62,7 +62,7 @@ def test_static_files_are_kept_for_ever_and_change_address_with_their_content(po
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_the_style_guide_shows_in_the_demo_alone(portal: PortalThread, elsewhere: Visitor) -> None:
+def test_the_style_guide_exists_only_in_the_demo(portal: PortalThread, elsewhere: Visitor) -> None:
     assert portal.visitor().get("/styles").status == 200
     assert elsewhere.get("/styles", status=404).heading == "We can’t find that"
 

@@ -24,7 +24,7 @@ def a_working_week(visitor) -> str:
     return page.link("Later")
 
 
-def test_each_physician_s_week_is_drawn_and_stands_in_a_table_too(nora):
+def test_each_physicians_week_is_shown_as_drawing_and_table(nora):
     page = nora.get(a_working_week(nora))
     names = [heading.get_text() for heading in page.select("h3")]
     assert any("Victor" in name for name in names)
@@ -63,7 +63,7 @@ def written(section) -> list[tuple[float, float]]:
     return [(round(int(a) + int(b) / 60, 1), round(int(c) + int(d) / 60, 1)) for a, b, c, d in found]
 
 
-def test_the_drawing_and_the_table_tell_the_same(nora):
+def test_drawing_and_table_show_the_same_hours(nora):
     sections = nora.get(a_working_week(nora)).select("section.week-of:has(table)")
     assert len(sections) > 1
     for section in sections:
@@ -71,7 +71,7 @@ def test_the_drawing_and_the_table_tell_the_same(nora):
         assert drawn(section) == written(section)
 
 
-def test_weeks_follow_each_other_by_links(nora):
+def test_previous_and_next_week_are_linked(nora):
     first = nora.get("/care-team")
     later = first.follow("Later")
     assert later.follow("Earlier").words.split("All times")[0].split("Show")[-1] in first.words
@@ -79,7 +79,7 @@ def test_weeks_follow_each_other_by_links(nora):
     assert "This week" in later.words
 
 
-def test_a_week_that_is_none_or_far_away_is_this_week(nora):
+def test_an_invalid_or_distant_week_shows_this_week(nora):
     now = nora.get("/care-team").select("h2")[0].get_text()
     for odd in ("2026-W99", "0000-W01", "9999-W01", "x", "2026-11-16"):
         assert nora.get(f"/care-team?week={odd}").select("h2")[0].get_text() == now
@@ -99,7 +99,7 @@ def test_a_week_begins_on_the_weekday_of_the_clinics_country(weekday, begins):
     assert first_day_of(f"{year}-W{number:02}", date(2026, 11, 22), weekday) == first
 
 
-def test_names_and_places_filter_and_stay_in_the_address(nora):
+def test_filters_by_name_and_place_are_in_the_url(nora):
     page = nora.get("/care-team")
     places = [option["value"] for option in page.select("#location option") if option["value"]]
     found = page.form("/care-team").submit(location=places[0], q="")
@@ -111,7 +111,7 @@ def test_names_and_places_filter_and_stay_in_the_address(nora):
     assert "Nobody matches" in nora.get("/care-team?q=nobody-at-all").words
 
 
-def test_one_s_own_zone_moves_the_hours_and_is_named(nora):
+def test_hours_can_be_shown_in_ones_own_time_zone(nora):
     week = a_working_week(nora)
     page = nora.get(f"{week}&zone=Asia/Dubai")
     assert "not the clinic’s (Europe/London)" in page.words
@@ -120,7 +120,7 @@ def test_one_s_own_zone_moves_the_hours_and_is_named(nora):
     assert "All times are the clinic’s" in nora.get(f"{week}&zone=Nowhere/Land").words
 
 
-def test_filters_are_partials(nora):
+def test_filters_return_fragments_to_htmx(nora):
     part = nora.fragment("/care-team?q=victor", "results")
     assert part.soup.select_one("#results")
     assert not part.select("h1")
@@ -132,7 +132,7 @@ def test_patients_see_it_under_more(portal):
     assert page.select('nav a[href="/care-team"][aria-current="page"]')
 
 
-def test_patients_see_first_who_looks_after_them_for_what_and_how_to_write_to_them(portal, nora):
+def test_patients_see_their_own_care_team_first_with_roles_and_contact(portal, nora):
     page = portal.sign_in("amelia").get("/care-team")
     people = page.select(".people > li")
     nurse = next(one for one in people if "Nora Lindqvist" in one.get_text())
@@ -159,7 +159,7 @@ def test_filters_and_zones_cost_no_further_calls(nora, portal, monkeypatch):
     assert [url for url in called if "physicians" in url] == []
 
 
-def test_an_older_copy_says_when_it_was_read_and_without_one_the_page_says_so(tmp_path: Path, monkeypatch):
+def test_an_older_copy_shows_its_time_and_a_missing_one_is_explained(tmp_path: Path, monkeypatch):
     service = CareService(plan(tmp_path))
     portal = PortalThread(service.plan)
     try:

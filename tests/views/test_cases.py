@@ -35,13 +35,13 @@ def statuses(page: Page) -> list[str]:
     return [str(one["value"]) for one in page.select("input[name=status]")]
 
 
-def test_only_the_legal_moves_are_offered(nora: Visitor) -> None:
+def test_only_legal_moves_are_offered(nora: Visitor) -> None:
     page = nora.get(EDIT)
     assert statuses(page) == ["OnHold", "Active", "Finished", "Cancelled", "EnteredInError"]
     assert page.select("input[name=status][checked]")[0]["value"] == "OnHold"
 
 
-def test_the_episode_leads_there_and_a_change_is_shown_on_it(nora: Visitor, service: CareService) -> None:
+def test_the_episode_links_to_its_case_and_shows_a_change(nora: Visitor, service: CareService) -> None:
     episode = nora.get(f"/episodes/{EPISODE}")
     page = nora.get(next(str(a["href"]) for a in episode.select("a") if ACTION in str(a["href"])))
     saved = page.form(ACTION).submit(notes="Line one\r\nLine two", title="IVF after a pause")
@@ -58,7 +58,7 @@ def send(page: Page, *, expect: int = 200, **fields: str) -> Page:
 
 
 @pytest.mark.parametrize("status", ["Finished", "Cancelled"])
-def test_an_end_needs_its_reason(nora: Visitor, service: CareService, status: str) -> None:
+def test_closing_a_case_needs_a_reason(nora: Visitor, service: CareService, status: str) -> None:
     page = send(nora.get(EDIT), expect=422, status=status, closed_reason="")
     assert [str(a["href"]) for a in page.select(".error-summary a")] == ["#closed_reason"]
     assert page.select("input[name=status][checked]")[0]["value"] == status
@@ -66,12 +66,12 @@ def test_an_end_needs_its_reason(nora: Visitor, service: CareService, status: st
 
 
 @pytest.mark.parametrize("status", ["Planned", "Waitlist", "Nonsense", ""])
-def test_a_move_that_is_not_legal_is_refused_in_words(nora: Visitor, status: str) -> None:
+def test_an_illegal_move_is_refused_with_an_explanation(nora: Visitor, status: str) -> None:
     page = send(nora.get(EDIT), expect=422, status=status)
     assert "Its present state doesn’t allow this step." in page.words
 
 
-def test_a_physician_is_chosen_from_the_clinics_own(nora: Visitor, service: CareService) -> None:
+def test_the_physician_is_one_of_the_clinics(nora: Visitor, service: CareService) -> None:
     page = nora.get(EDIT)
     offered = {str(o["value"]): o.get_text() for o in page.select("select[name=physician_id] option")}
     assert "" not in offered, "the case has one, and the API takes none away"
@@ -81,26 +81,26 @@ def test_a_physician_is_chosen_from_the_clinics_own(nora: Visitor, service: Care
     send(nora.get(EDIT), expect=422, physician_id="somebody")
 
 
-def test_a_coordinator_may_take_the_case(colin: Visitor) -> None:
+def test_a_coordinator_may_assign_the_case_to_themselves(colin: Visitor) -> None:
     offered = [o.get_text() for o in colin.get(EDIT).select("select[name=coordinator_id] option")]
     assert any("(you)" in words for words in offered)
 
 
 @pytest.mark.parametrize("who", ["elif", "grace"])
-def test_other_roles_are_refused_and_see_no_link(portal: PortalThread, who: str) -> None:
+def test_other_roles_see_no_link_and_are_refused(portal: PortalThread, who: str) -> None:
     visitor = portal.sign_in(who)
     assert ACTION not in visitor.get(f"/episodes/{EPISODE}").text
     visitor.get(EDIT, status=403)
     visitor.post(EDIT, {}, status=403)
 
 
-def test_another_clinics_case_is_not_there(portal: PortalThread) -> None:
+def test_another_clinics_case_is_not_found(portal: PortalThread) -> None:
     omar = portal.sign_in("omar")
     assert omar.get(EDIT, status=404).heading == "We can’t find that"
     omar.get(f"{ACTION}?episode={sample_id('episode', 'maya-1')}", status=404)
 
 
-def test_where_the_calendar_is_not_offered_the_care_team_is(portal: PortalThread) -> None:
+def test_without_a_calendar_the_care_team_is_offered(portal: PortalThread) -> None:
     omar = portal.sign_in("omar")
     address = f"/cases/{sample_id('case', 'maya')}/edit?episode={sample_id('episode', 'maya-1')}"
     page = omar.get(address)
@@ -109,7 +109,7 @@ def test_where_the_calendar_is_not_offered_the_care_team_is(portal: PortalThread
     assert "Someone else" not in chosen
 
 
-def test_two_editors_see_both_and_a_move_that_became_illegal_is_not_made(
+def test_concurrent_edits_show_both_versions_and_drop_a_move_that_became_illegal(
     nora: Visitor, colin: Visitor, service: CareService
 ) -> None:
     mine, theirs = nora.get(EDIT), colin.get(EDIT)

@@ -47,9 +47,7 @@ def row_of(visitor: Visitor, endpoint: str) -> str:
     return next((row for row in rows if row.startswith(endpoint + " ")), "")
 
 
-def test_an_administrator_sees_what_is_missing_and_what_is_not_understood(
-    portal: PortalThread, ada: Visitor
-) -> None:
+def test_an_administrator_sees_missing_members_and_unknown_values(portal: PortalThread, ada: Visitor) -> None:
     assert not row_of(ada, EPISODE), "no episode was asked for yet"
     nora = portal.sign_in("nora")
     for _time in range(2):
@@ -64,7 +62,7 @@ def test_an_administrator_sees_what_is_missing_and_what_is_not_understood(
     assert "unknown value" not in forms
 
 
-def test_only_administrators_are_led_there_and_let_in(portal: PortalThread, ada: Visitor) -> None:
+def test_only_administrators_see_the_link_and_the_page(portal: PortalThread, ada: Visitor) -> None:
     nora = portal.sign_in("nora")
     assert ada.get("/").select("a[href='/clinic-system']")
     assert not nora.get("/").select("a[href='/clinic-system']")

@@ -92,7 +92,7 @@ def test_searching_with_htmx_brings_the_list_alone(amelia: Visitor) -> None:
     assert form["hx-push-url"] == "true"
 
 
-def test_a_page_number_out_of_range_or_nonsense_is_no_fault(amelia: Visitor) -> None:
+def test_an_invalid_page_number_is_not_an_error(amelia: Visitor) -> None:
     assert "nothing on this page" in amelia.get("/conversations?page=99").words
     assert "Bruising" in amelia.get("/conversations?page=zero").words
 
@@ -148,7 +148,7 @@ def test_a_picture_is_shown_in_its_message_and_has_its_name_where_it_does_not_lo
     ],
     ids=["large", "another kind", "of a doubtful sender"],
 )
-def test_a_picture_that_is_large_or_in_doubt_is_a_link_alone(
+def test_a_large_or_doubtful_picture_is_only_linked(
     service: CareService, amelia: Visitor, change: str, back: str
 ) -> None:
     values = {"file": sample_id("file", "amelia-scan"), "thread": SCAN}
@@ -162,7 +162,7 @@ def test_a_picture_that_is_large_or_in_doubt_is_a_link_alone(
     assert page.link("Scan day 7.png")
 
 
-def test_messages_stand_below_their_day(amelia: Visitor) -> None:
+def test_messages_are_grouped_by_day(amelia: Visitor) -> None:
     page = amelia.get(f"/conversations/{SMS}")
     shown = [one for one in page.select("#messages > *") if one.name == "h2" or "bubble" in one["class"]]
     kinds = "".join("d" if one.name == "h2" else "m" for one in shown)
@@ -171,7 +171,7 @@ def test_messages_stand_below_their_day(amelia: Visitor) -> None:
     assert len(set(days)) == len(days)
 
 
-def test_each_message_has_one_menu_with_what_can_be_done(amelia: Visitor) -> None:
+def test_each_message_has_one_menu_with_its_actions(amelia: Visitor) -> None:
     page = amelia.get(f"/conversations/{SCAN}")
     for bubble in page.select("#messages .bubble"):
         (menu,) = bubble.select("details[data-menu]")
@@ -206,7 +206,7 @@ def arrive(service: CareService) -> Iterator[Callable[[str, str], str]]:
         records.executemany("DELETE FROM messages WHERE id = ?", [(one,) for one in came])
 
 
-def test_what_comes_into_an_open_thread_is_added_at_its_end_and_counted(
+def test_a_new_message_is_appended_to_an_open_thread_and_counted(
     portal: PortalThread, amelia: Visitor, arrive: Callable[[str, str], str]
 ) -> None:
     page = amelia.get(f"/conversations/{SCAN}")
@@ -232,7 +232,7 @@ def test_what_comes_into_an_open_thread_is_added_at_its_end_and_counted(
     assert str(read.soup.select_one("#news")["hx-get"]).endswith("known=x")
 
 
-def test_a_thread_is_asked_for_when_something_is_new_alone_and_all_tabs_ask_once(
+def test_a_thread_is_fetched_only_when_new_and_once_for_all_tabs(
     portal: PortalThread, amelia: Visitor, arrive: Callable[[str, str], str], calls: Callable[[], int]
 ) -> None:
     scan = str(amelia.get(f"/conversations/{SCAN}").soup.select_one("#news")["hx-get"])
@@ -254,7 +254,9 @@ def test_a_thread_is_asked_for_when_something_is_new_alone_and_all_tabs_ask_once
     assert calls() - asked == 3, "read for this tab alone"
 
 
-def test_what_is_new_is_anothers_secret(portal: PortalThread, arrive: Callable[[str, str], str]) -> None:
+def test_new_messages_of_another_person_are_not_revealed(
+    portal: PortalThread, arrive: Callable[[str, str], str]
+) -> None:
     grace = portal.sign_in("grace")
     grace.get("/conversations")
     arrive(SCAN, "For Amelia.")
@@ -295,7 +297,7 @@ def test_a_sender_that_was_not_verified_is_marked_with_what_to_do(
         assert "could not be verified" not in visitor.get(f"/conversations/{SCAN}").words
 
 
-def test_own_messages_stand_at_the_own_side(amelia: Visitor, nora: Visitor) -> None:
+def test_own_messages_are_on_the_own_side(amelia: Visitor, nora: Visitor) -> None:
     for visitor, name in ((amelia, "You"), (nora, "Amelia Hart")):
         first = visitor.get(f"/conversations/{INJECTION}").select(".bubble")[0]
         assert ("data-mine" in first.attrs) == (name == "You")
@@ -303,7 +305,7 @@ def test_own_messages_stand_at_the_own_side(amelia: Visitor, nora: Visitor) -> N
 
 
 @pytest.mark.parametrize("path", ["", "/archive"])
-def test_another_patients_conversation_is_the_same_as_none(amelia: Visitor, path: str) -> None:
+def test_another_patients_conversation_looks_like_a_missing_one(amelia: Visitor, path: str) -> None:
     others = amelia.get(f"/conversations/{GRACES}{path}", status=404)
     none = amelia.get(f"/conversations/no-such-thing{path}", status=404)
     assert others.heading == none.heading == "We can’t find that"
@@ -353,14 +355,14 @@ def test_archiving_with_htmx_brings_thread_and_toast_in_one_answer(amelia: Visit
     assert page.soup.select_one("#thread details.fold") is None
 
 
-def test_what_one_person_archives_others_keep(amelia: Visitor, nora: Visitor) -> None:
+def test_archiving_affects_only_the_person_who_archives(amelia: Visitor, nora: Visitor) -> None:
     put = f"/conversations/{INJECTION}/messages/{message('amelia-injection-1')}/archive"
     amelia.post(put)
     assert "archived message" not in nora.get(f"/conversations/{INJECTION}").words
     amelia.post(put.replace("/archive", "/restore"))
 
 
-def test_opening_a_thread_with_htmx_reads_it_and_tells_bell_and_marks_at_once(portal: PortalThread) -> None:
+def test_opening_a_thread_with_htmx_marks_it_read_and_updates_the_bell(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
     before = bell_of(daniel.get("/notifications"))
     page = daniel.get(f"/conversations/{DANIELS}")
@@ -395,7 +397,7 @@ def test_staff_have_the_other_conversations_beside_the_thread_and_patients_do_no
     assert not amelia.get(f"/conversations/{SCAN}").select("nav.mail-list")
 
 
-def test_archiving_a_conversation_says_what_follows_first_and_promises_no_undo(portal: PortalThread) -> None:
+def test_archiving_a_conversation_explains_that_it_cannot_be_undone(portal: PortalThread) -> None:
     grace = portal.sign_in("grace")
     page = grace.get(f"/conversations/{GRACES}")
     assert page.link("Archive conversation") == f"/conversations/{GRACES}/archive"
@@ -431,7 +433,7 @@ def left_alone(tmp_path: Path) -> Iterator[Visitor]:
     portal.stop()
 
 
-def test_a_stopped_care_service_is_told_in_words_and_never_as_an_empty_inbox(left_alone: Visitor) -> None:
+def test_a_stopped_care_service_is_explained_and_not_shown_as_an_empty_inbox(left_alone: Visitor) -> None:
     for path in ("/conversations", "/conversations?archived=1", f"/conversations/{SCAN}", "/notifications"):
         page = left_alone.get(path, status=503)
         assert page.heading == "This can’t be shown right now"

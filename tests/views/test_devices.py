@@ -30,7 +30,7 @@ def sign_out_of(page: Page, *, here: bool) -> Form:
     return page.form(next(tasks).select_one("form"))
 
 
-def test_devices_are_told_in_words_and_this_one_is_marked(portal: PortalThread) -> None:
+def test_devices_are_described_and_the_current_one_is_marked(portal: PortalThread) -> None:
     visitor = portal.visitor("harbour")
     visitor.http.headers["User-Agent"] = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Version/18.0 Safari/604.1"
     visitor.sign_in("maya")
@@ -41,7 +41,7 @@ def test_devices_are_told_in_words_and_this_one_is_marked(portal: PortalThread) 
 
 
 @pytest.mark.asvs("3.3.4")
-def test_the_page_names_no_session_as_cookie_or_store_do(two: tuple[Visitor, Visitor]) -> None:
+def test_the_devices_page_reveals_no_session_id(two: tuple[Visitor, Visitor]) -> None:
     import hashlib
 
     page = two[0].get(DEVICES)
@@ -72,7 +72,7 @@ def test_signing_out_this_device_signs_out_here(two: tuple[Visitor, Visitor]) ->
 
 
 @pytest.mark.asvs("7.5.2")
-def test_to_sign_out_another_device_asks_for_the_password_first(
+def test_signing_out_another_device_asks_for_the_password(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
     here, there = two
@@ -88,7 +88,7 @@ def test_to_sign_out_another_device_asks_for_the_password_first(
 
 
 @pytest.mark.asvs("7.5.2")
-def test_to_sign_out_everywhere_asks_for_the_password_first(
+def test_signing_out_everywhere_asks_for_the_password(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
     here, there = two
@@ -101,7 +101,7 @@ def test_to_sign_out_everywhere_asks_for_the_password_first(
     assert not is_signed_in(here) and not is_signed_in(there)
 
 
-def test_pages_say_beforehand_that_the_password_will_be_asked_for(
+def test_pages_announce_that_the_password_will_be_needed(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
     here, _there = two
@@ -116,7 +116,7 @@ def test_pages_say_beforehand_that_the_password_will_be_asked_for(
     assert "asked for your password" not in mine.words, "this device is signed out by itself"
 
 
-def test_this_device_is_signed_out_without_a_password_however_long_ago_it_was_given(
+def test_signing_out_this_device_never_asks_for_the_password(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
     here, there = two
@@ -127,7 +127,7 @@ def test_this_device_is_signed_out_without_a_password_however_long_ago_it_was_gi
     assert not is_signed_in(here) and is_signed_in(there)
 
 
-def test_who_is_signed_in_here_alone_signs_out_everywhere_without_a_password(portal: PortalThread) -> None:
+def test_someone_with_one_device_signs_out_everywhere_without_a_password(portal: PortalThread) -> None:
     portal.sign_in("grace").post(f"{DEVICES}/sign-out", status=None)
     alone = portal.sign_in("grace")
     page = alone.get(f"{DEVICES}/sign-out")
@@ -137,14 +137,14 @@ def test_who_is_signed_in_here_alone_signs_out_everywhere_without_a_password(por
     assert not is_signed_in(alone)
 
 
-def test_of_a_device_that_is_gone_the_page_says_so(portal: PortalThread) -> None:
+def test_signing_out_a_missing_device_is_reported(portal: PortalThread) -> None:
     page = portal.sign_in("grace").get(f"{DEVICES}/{'0' * 32}/sign-out")
     assert page.path == DEVICES
     assert "signed out already" in page.soup.select_one("#toasts").get_text()
 
 
 @pytest.mark.asvs("8.2.2")
-def test_another_persons_device_can_not_be_signed_out(
+def test_another_persons_device_cannot_be_signed_out(
     portal: PortalThread, two: tuple[Visitor, Visitor]
 ) -> None:
     amelia = portal.sign_in("amelia")

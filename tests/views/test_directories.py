@@ -56,7 +56,7 @@ def test_patients_are_not_offered_it_and_refused(person: Callable[[str], Visitor
     amelia.get(f"/directories/{SCANS}/move?episode={EPISODE}", status=403)
 
 
-def test_the_folder_itself_what_is_in_it_and_its_own_place_are_closed(nora: Visitor) -> None:
+def test_a_folder_cannot_be_moved_into_itself_its_subfolders_or_its_own_place(nora: Visitor) -> None:
     page = moving(nora, RESULTS)
     closed = {str(radio["value"]) for radio in page.select("input[name=to][disabled]")}
     assert closed == {"root", RESULTS, SCANS, sample_id("directory", "amelia-bloods")}
@@ -68,7 +68,7 @@ def test_moving_into_itself_is_refused_in_words_even_by_hand(nora: Visitor) -> N
     assert "Inside this folder" in form.submit(to=SCANS, status=403).words
 
 
-def test_nothing_chosen_is_said(nora: Visitor) -> None:
+def test_submitting_without_a_folder_is_an_error(nora: Visitor) -> None:
     page = moving(nora, SCANS).form(f"/directories/{SCANS}/move").submit(status=422)
     assert page.soup.select_one(".error-summary a")["href"] == "#to"
 
@@ -91,7 +91,7 @@ def test_ten_posts_of_one_form_move_it_once(nora: Visitor) -> None:
     assert depth(nora, "Archive") == 1
 
 
-def test_a_lost_answer_is_looked_for_in_the_tree(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_response_is_resolved_from_the_tree(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     move = directories.move_directory
     is_moved = False
 
@@ -132,5 +132,5 @@ def test_a_folder_that_someone_moved_meanwhile_is_not_moved_again(
         f"/directories/nothing/move?episode={EPISODE}",
     ],
 )
-def test_without_its_episode_there_is_no_folder(nora: Visitor, path: str) -> None:
+def test_a_folder_without_its_episode_is_not_found(nora: Visitor, path: str) -> None:
     nora.get(path, status=404)

@@ -29,7 +29,7 @@ def ada(person: Callable[[str], Visitor]) -> Visitor:
     return person("ada")
 
 
-def test_a_notification_leads_to_it_and_it_says_what_follows(ada: Visitor) -> None:
+def test_a_notification_links_to_the_connection_and_shows_consequences(ada: Visitor) -> None:
     notifications = ada.get("/notifications?type=EmrSyncFailed")
     form = next(one for one in notifications.select("form") if "stopped working" in one.get_text())
     page = notifications.form(form).submit()
@@ -42,7 +42,7 @@ def test_a_notification_leads_to_it_and_it_says_what_follows(ada: Visitor) -> No
     [(LEGACY, "name of the connection"), (MAIN, "id of the connection")],
     ids=["named", "not"],
 )
-def test_the_name_has_to_be_typed_again_or_else_the_id(ada: Visitor, id_: str, what: str) -> None:
+def test_removing_needs_the_connections_name_or_id_typed(ada: Visitor, id_: str, what: str) -> None:
     form = ada.get(f"/emr-endpoints/{id_}/remove").form(f"/emr-endpoints/{id_}/remove")
     for typed in (id_[:-1], ""):
         page = form.submit(typed=typed, status=422)
@@ -51,7 +51,7 @@ def test_the_name_has_to_be_typed_again_or_else_the_id(ada: Visitor, id_: str, w
         assert page.soup.select_one("#typed")["value"] == typed
 
 
-def test_one_that_is_at_work_is_refused_in_words(ada: Visitor) -> None:
+def test_a_connection_that_is_syncing_is_not_removed(ada: Visitor) -> None:
     form = ada.get(f"/emr-endpoints/{MAIN}/remove").form(f"/emr-endpoints/{MAIN}/remove")
     for _ in range(2):
         page = form.submit(typed=MAIN, status=403)
@@ -62,7 +62,7 @@ def test_one_that_is_at_work_is_refused_in_words(ada: Visitor) -> None:
 @pytest.mark.parametrize(
     ("is_sent", "words"), [(True, "We couldn’t confirm that it was removed"), (False, "Nothing was removed")]
 )
-def test_without_an_answer_it_can_be_sent_once_more(
+def test_a_removal_without_a_response_can_be_repeated(
     ada: Visitor, monkeypatch: pytest.MonkeyPatch, is_sent: bool, words: str
 ) -> None:
     def fails(care: object, endpoint_id: str) -> None:
@@ -77,7 +77,7 @@ def test_without_an_answer_it_can_be_sent_once_more(
     assert "exchanging data right now" in form.submit(typed=MAIN, status=403).words
 
 
-def test_another_clinics_connection_is_gone_already(ada: Visitor) -> None:
+def test_another_clinics_connection_looks_already_removed(ada: Visitor) -> None:
     form = ada.get(f"/emr-endpoints/{HARBOURS}/remove").form(f"/emr-endpoints/{HARBOURS}/remove")
     assert form.submit(typed=HARBOURS, status=404).heading == "It is gone already"
 
@@ -94,7 +94,7 @@ def test_removing_ends_in_a_receipt_and_happens_once(ada: Visitor, person: Calla
     assert other.get(f"/emr-endpoints/{LEGACY}/remove").heading == "The connection is removed"
 
 
-def test_a_page_of_another_visit_removes_nothing(ada: Visitor) -> None:
+def test_a_form_from_another_session_removes_nothing(ada: Visitor) -> None:
     form = ada.get(f"/emr-endpoints/{MAIN}/remove").form(f"/emr-endpoints/{MAIN}/remove")
     assert "nothing was removed" in form.submit(typed=MAIN, operation="made-up", status=409).words
 

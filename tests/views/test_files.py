@@ -30,7 +30,7 @@ def amelia(portal: PortalThread) -> Any:
     ],
 )
 @pytest.mark.asvs("3.2.1")
-def test_a_file_comes_as_what_it_is_in_a_sandbox(amelia: Any, name: str, kind: str) -> None:
+def test_a_file_is_served_with_its_type_in_a_sandbox(amelia: Any, name: str, kind: str) -> None:
     answer = amelia.get(file(name))
     assert answer.headers["Content-Type"] == kind
     assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'; frame-ancestors 'self'"
@@ -41,7 +41,7 @@ def test_a_file_comes_as_what_it_is_in_a_sandbox(amelia: Any, name: str, kind: s
     assert amelia.get(f"{file(name)}?download=1").headers["Content-Disposition"].startswith("attachment")
 
 
-def test_a_part_of_a_file_is_a_part(amelia: Any) -> None:
+def test_a_range_of_a_file_is_a_206(amelia: Any) -> None:
     whole = amelia.get(file("amelia-timelapse")).response.content
     part = amelia.get(file("amelia-timelapse"), status=206, headers={"Range": "bytes=1000-1999"})
     assert part.response.content == whole[1000:2000]
@@ -108,17 +108,17 @@ def content(claimed: str, status: int = 200, part: str = "") -> Content:
     ],
 )
 @pytest.mark.asvs("1.3.4", "3.2.1")
-def test_the_bytes_decide_what_a_file_is(claimed: str, first: bytes, kind: str) -> None:
+def test_the_type_of_a_file_is_determined_by_its_bytes(claimed: str, first: bytes, kind: str) -> None:
     assert media_type(content(claimed), first) == kind
 
 
-def test_a_later_part_is_taken_at_its_word_only_if_harmless() -> None:
+def test_a_later_range_keeps_its_declared_type_only_if_harmless() -> None:
     assert media_type(content("application/pdf", 206, "bytes 5-9/10"), b"x") == "application/pdf"
     assert media_type(content("text/html", 206, "bytes 5-9/10"), b"x") == "application/octet-stream"
 
 
 @pytest.mark.asvs("1.2.1", "5.4.1", "5.4.2")
-def test_a_name_cannot_lead_elsewhere_or_hide_its_kind() -> None:
+def test_a_file_name_cannot_contain_a_path_or_hide_its_extension() -> None:
     assert safe_name("../../etc/passwd") == "passwd"
     assert safe_name("report\u202efdp.exe") == "reportfdp.exe"
     assert safe_name('a\r\nSet-Cookie: x="1".pdf') == 'aSet-Cookie: x="1".pdf'

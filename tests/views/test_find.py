@@ -64,7 +64,7 @@ def test_a_patient_without_a_treatment_leads_to_what_is_known(nora: Visitor) -> 
     assert hit[1].startswith("/consents/")
 
 
-def test_two_of_one_name_are_both_shown_and_neither_is_opened_unseen(nora: Visitor) -> None:
+def test_two_people_of_one_name_are_both_listed_and_neither_opened(nora: Visitor) -> None:
     page = typed(nora, "elizabeth smith")
     assert [name for name, _ in hits(page)[:2]] == ["Elizabeth Smith"] * 2
     assert page.select("#found[data-ambiguous]")
@@ -79,12 +79,12 @@ def test_two_of_one_name_are_both_shown_and_neither_is_opened_unseen(nora: Visit
         (f"/consents/{FORM}", f"/consents/{FORM}"),
     ],
 )
-def test_ids_and_links_are_hits_too(nora: Visitor, text: str, href: str) -> None:
+def test_ids_and_links_are_found(nora: Visitor, text: str, href: str) -> None:
     assert [address for _name, address in hits(typed(nora, text))] == [href]
 
 
 @pytest.mark.parametrize("text", ["https://elsewhere.example/x", sample_id("episode", "none"), "zzyzx", "z"])
-def test_what_leads_nowhere_is_said(nora: Visitor, text: str) -> None:
+def test_a_search_without_hits_says_so(nora: Visitor, text: str) -> None:
     page = typed(nora, text)
     assert hits(page) == []
     assert page.select("#found .hit-none")
@@ -108,7 +108,7 @@ def test_an_empty_box_asks_for_a_name_and_lists_what_was_opened(person: Callable
     assert "What you open comes here" in page.words
 
 
-def test_what_was_opened_is_called_by_name_and_no_id_is_shown(person: Callable[[str], Visitor]) -> None:
+def test_recently_opened_records_show_names_and_no_ids(person: Callable[[str], Visitor]) -> None:
     victor = person("victor")
     victor.get(f"/episodes/{EPISODE}/documents")
     victor.get(f"/consents/{FORM}")

@@ -45,7 +45,7 @@ def test_each_word_is_explained_in_every_language() -> None:
         assert one.meaning not in others and len(set(others)) == len(others)
 
 
-def test_a_word_where_it_stands_opens_its_meaning_without_scripts(amelia: Visitor) -> None:
+def test_a_term_can_be_explained_in_place_without_scripts(amelia: Visitor) -> None:
     page = amelia.get(MONITORING)
     button = page.soup.select_one("button[popovertarget=word-follicle]")
     tip = page.soup.select_one("#word-follicle[popover]")
@@ -54,7 +54,7 @@ def test_a_word_where_it_stands_opens_its_meaning_without_scripts(amelia: Visito
     assert amelia.get(str(tip.select_one("a")["href"])).soup.select_one("#follicle")
 
 
-def test_the_welcome_stands_on_home_until_it_is_put_away(portal: PortalThread) -> None:
+def test_the_welcome_stays_on_home_until_dismissed(portal: PortalThread) -> None:
     grace = portal.sign_in("grace")
     page = grace.get("/")
     assert page.soup.select_one(".welcome a[href='/help']")

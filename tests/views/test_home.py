@@ -58,7 +58,7 @@ def test_a_partner_is_told_whose_medicines_they_are(portal: PortalThread) -> Non
     assert "Millie’s medicines today" in portal.sign_in("daniel").get("/").words
 
 
-def test_dates_of_stored_embryos_that_come_near_are_told(portal: PortalThread) -> None:
+def test_near_dates_of_stored_embryos_are_shown(portal: PortalThread) -> None:
     page = portal.sign_in("grace").get("/")
     assert "Embryo GO-3" in page.words and "In 18 days" in page.words
     assert "GO-1" not in page.words
@@ -136,7 +136,7 @@ def stopped(tmp_path: Path) -> Iterator[Any]:
     running.stop()
 
 
-def test_what_cannot_be_shown_is_said_and_offered_again(stopped: Any) -> None:
+def test_a_failed_region_says_so_and_offers_a_retry(stopped: Any) -> None:
     page = stopped.get("/")
     assert page.heading == "Hello, Millie", "the session keeps what her record calls her"
     for region in ("consents", "messages", "treatment", "news"):

@@ -39,7 +39,7 @@ def stored(service: CareService, column: str) -> object:
         return database.execute(f"SELECT {column} FROM patients WHERE id = ?", (AMELIA,)).fetchone()[0]  # noqa: S608
 
 
-def test_i_see_what_the_clinic_keeps_and_change_how_it_reaches_me(
+def test_a_patient_sees_their_record_and_changes_contact_fields(
     amelia: Visitor, service: CareService
 ) -> None:
     page = amelia.get("/me")
@@ -66,14 +66,14 @@ def test_only_contact_fields_are_sent_whatever_the_form_holds(amelia: Visitor, s
     assert {column: stored(service, column) for column in before} == before
 
 
-def test_the_partner_has_a_record_of_their_own(portal: PortalThread) -> None:
+def test_a_partner_sees_their_own_record(portal: PortalThread) -> None:
     page = portal.sign_in("daniel").get("/me")
     assert "RF-10483" in page.words
     assert "RF-10482" not in page.words
 
 
 @pytest.mark.asvs("2.2.3")
-def test_what_is_wrong_is_listed_and_what_was_typed_is_kept(amelia: Visitor) -> None:
+def test_errors_are_listed_and_input_is_kept(amelia: Visitor) -> None:
     page = (
         amelia.get("/me")
         .form("/me")
@@ -84,7 +84,7 @@ def test_what_is_wrong_is_listed_and_what_was_typed_is_kept(amelia: Visitor) -> 
     assert dict(page.form("/me").fields())["email"] == "nope"
 
 
-def test_a_change_by_the_clinic_meanwhile_is_shown_beside_mine(
+def test_a_concurrent_change_by_the_clinic_is_shown_beside_mine(
     portal: PortalThread, amelia: Visitor, service: CareService
 ) -> None:
     mine = amelia.get("/me")
@@ -100,7 +100,7 @@ def test_a_change_by_the_clinic_meanwhile_is_shown_beside_mine(
     assert stored(service, "preferred_name") == "Millie"
 
 
-def test_with_htmx_the_part_is_answered_in_place(amelia: Visitor) -> None:
+def test_htmx_gets_the_form_as_a_fragment(amelia: Visitor) -> None:
     fields = dict(amelia.get("/me").form("/me").fields())
     answer = amelia.fragment("/me", "details", data={**fields, "preferred_name": "M"})
     assert answer.soup.select_one("#details input[name=preferred_name][value=M]")
@@ -112,7 +112,7 @@ def test_with_htmx_the_part_is_answered_in_place(amelia: Visitor) -> None:
 
 
 @pytest.mark.usefixtures("kept_elsewhere")
-def test_a_record_kept_elsewhere_is_told_kindly_and_the_rest_goes_on(portal: PortalThread) -> None:
+def test_a_record_kept_elsewhere_is_explained_and_the_page_works(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
     page = daniel.get("/me").form("/me").submit(status=501, phone_number="+44 7700 900444")
     assert "keeps this record in another system" in page.words
@@ -139,7 +139,7 @@ def test_devices_notifications_and_language_are_one_step_away(amelia: Visitor) -
     back.form(english).submit()
 
 
-def test_staff_have_no_record_but_a_page(portal: PortalThread) -> None:
+def test_staff_have_a_page_without_a_record(portal: PortalThread) -> None:
     nora = portal.sign_in("nora")
     page = nora.get("/me")
     assert "Nurse" in page.words
@@ -147,7 +147,7 @@ def test_staff_have_no_record_but_a_page(portal: PortalThread) -> None:
     nora.post("/me", {}, status=403)
 
 
-def test_nobody_signed_out_sees_it(portal: PortalThread) -> None:
+def test_my_details_needs_a_sign_in(portal: PortalThread) -> None:
     visitor = portal.visitor()
     answer = visitor.request("GET", "/me", status=303, follow=False)
     assert answer.headers["Location"].startswith("/sign-in")

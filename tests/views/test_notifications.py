@@ -57,7 +57,7 @@ def open_form(page: Page, words: str, index: int = 0) -> Form:
     return page.form(row(page, words, index).select_one("form"))
 
 
-def test_the_list_says_how_each_presses_in_words_and_when_it_came(amelia: Visitor) -> None:
+def test_the_list_shows_severity_in_words_and_time(amelia: Visitor) -> None:
     page = amelia.get("/notifications")
     text = row(page, "Reminder about tomorrow").get_text(" ")
     assert "Please note" in text and "Unread:" in text
@@ -65,7 +65,7 @@ def test_the_list_says_how_each_presses_in_words_and_when_it_came(amelia: Visito
     assert "Urgent" in row(page, "A new sign-in").get_text()
 
 
-def test_the_list_is_narrowed_by_unread_and_kind_and_goes_on_in_pages(amelia: Visitor) -> None:
+def test_the_list_is_filtered_by_unread_and_kind_and_paged(amelia: Visitor) -> None:
     assert len(amelia.get("/notifications").select(".notification")) == 12
     assert "Page 1 of 2" in amelia.get("/notifications").words
     unread = amelia.get("/notifications?unread=1")
@@ -76,17 +76,17 @@ def test_the_list_is_narrowed_by_unread_and_kind_and_goes_on_in_pages(amelia: Vi
     assert messages.soup.select_one("#type option[selected]")["value"] == "MessageReceived"
 
 
-def test_nothing_of_a_kind_is_said_in_words(amelia: Visitor) -> None:
+def test_an_empty_filter_result_is_explained(amelia: Visitor) -> None:
     assert "There is nothing of this kind." in amelia.get("/notifications?type=PaymentReceived").words
     assert "nothing on this page" in amelia.get("/notifications?page=50").words
 
 
-def test_an_unknown_kind_is_no_fault(amelia: Visitor) -> None:
+def test_an_unknown_kind_is_not_an_error(amelia: Visitor) -> None:
     page = amelia.get("/notifications?type=SomethingNew")
     assert "Something new" in page.soup.select_one("#type option[selected]").get_text()
 
 
-def test_opening_one_reads_it_and_goes_to_what_it_is_about(portal: PortalThread) -> None:
+def test_opening_a_notification_marks_it_read_and_leads_to_its_record(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
     page = daniel.get("/notifications")
     before = bell_of(page)
@@ -112,7 +112,7 @@ def test_each_kind_opens_what_it_is_about_even_where_it_names_no_record(
             assert opened.path != "/notifications", kind
 
 
-def test_one_of_an_unknown_kind_without_a_page_is_shown_in_the_list(
+def test_a_notification_of_an_unknown_kind_stays_in_the_list(
     amelia: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = amelia.get("/notifications")
@@ -131,7 +131,9 @@ def test_one_on_a_later_page_is_opened_as_well(amelia: Visitor) -> None:
     assert page.path.startswith("/episodes/")
 
 
-def test_opening_is_no_get_and_anothers_is_the_same_as_none(amelia: Visitor, grace: Visitor) -> None:
+def test_opening_needs_a_post_and_another_persons_notification_is_not_found(
+    amelia: Visitor, grace: Visitor
+) -> None:
     element = grace.get("/notifications").select(".notification")[0]
     other = str(element["id"]).removeprefix("notification-")
     for act in ("open", "read", "unread"):
@@ -141,7 +143,7 @@ def test_opening_is_no_get_and_anothers_is_the_same_as_none(amelia: Visitor, gra
         assert theirs.heading == none.heading == "We can’t find that"
 
 
-def test_one_is_read_and_unread_again_and_the_bell_tells_it_at_once(amelia: Visitor) -> None:
+def test_marking_read_and_unread_updates_the_bell_at_once(amelia: Visitor) -> None:
     page = amelia.get("/notifications?unread=1")
     before = bell_of(page)
     element = row(page, "A form is ready for you")
@@ -156,7 +158,7 @@ def test_one_is_read_and_unread_again_and_the_bell_tells_it_at_once(amelia: Visi
     assert bell_of(answer) == before
 
 
-def test_all_read_makes_list_and_bell_zero_in_the_same_answer(portal: PortalThread) -> None:
+def test_marking_all_read_updates_list_and_bell_in_one_response(portal: PortalThread) -> None:
     victor = portal.sign_in("victor")
     assert bell_of(victor.get("/notifications?unread=1")) > 0
     answer = victor.fragment("/notifications/read?unread=1", "results", data={})
@@ -193,9 +195,7 @@ def test_the_bell_asks_the_care_service_once_in_15_seconds_for_all_tabs(
     assert calls() - asked == 2
 
 
-def test_a_page_takes_the_count_from_what_is_known_and_asks_nothing_for_it(
-    portal: PortalThread, calls: Callable[[], int]
-) -> None:
+def test_a_page_uses_the_known_count_without_a_call(portal: PortalThread, calls: Callable[[], int]) -> None:
     nora = portal.sign_in("nora")
     count = bell_of(nora.get("/notifications"))
     asked = calls()
@@ -206,14 +206,14 @@ def test_a_page_takes_the_count_from_what_is_known_and_asks_nothing_for_it(
     assert calls() == asked
 
 
-def test_the_bell_of_one_person_is_not_anothers(portal: PortalThread) -> None:
+def test_the_bells_count_is_per_person(portal: PortalThread) -> None:
     for name in ("colin", "grace"):
         visitor = portal.sign_in(name)
         unread = len(visitor.get("/notifications?unread=1").select(".notification"))
         assert bell_of(visitor.get("/me/devices")) == unread
 
 
-def test_the_bell_keeps_silent_when_the_care_service_does(tmp_path: Path) -> None:
+def test_the_bell_shows_nothing_while_the_care_service_is_down(tmp_path: Path) -> None:
     service = CareService(plan(tmp_path))
     portal = PortalThread(service.plan)
     amelia = portal.sign_in("amelia")
@@ -248,7 +248,7 @@ def test_the_settings_are_a_table_whose_boxes_are_named_by_row_and_column(grace:
     assert names[0]["scope"] == "row" and names[1].parent["scope"] == "col"
 
 
-def test_what_can_not_be_switched_off_says_why(grace: Visitor) -> None:
+def test_a_locked_setting_says_why(grace: Visitor) -> None:
     page, _ = settings(grace)
     boxes = page.select("input[value=AccountSecurity]")
     assert len(boxes) == 4 and all(box.has_attr("disabled") for box in boxes)
@@ -271,7 +271,7 @@ def test_choices_quiet_hours_and_language_are_saved(grace: Visitor) -> None:
     assert again.soup.select_one("#end")["value"] == ""
 
 
-def test_bad_quiet_hours_are_linked_to_their_field_and_nothing_is_lost(grace: Visitor) -> None:
+def test_invalid_quiet_hours_are_linked_to_their_field_and_input_is_kept(grace: Visitor) -> None:
     _, form = settings(grace)
     page = form.submit(push=["ResultReleased"], start="25:00", end="", status=422)
     links = {link["href"]: link.get_text() for link in page.select(".error-summary a")}
@@ -283,14 +283,14 @@ def test_bad_quiet_hours_are_linked_to_their_field_and_nothing_is_lost(grace: Vi
     assert "must end at another time" in same.words and "Choose a time zone" in same.words
 
 
-def test_changing_a_locked_kind_is_refused_in_words(grace: Visitor) -> None:
+def test_changing_a_locked_kind_is_refused_with_an_explanation(grace: Visitor) -> None:
     _, form = settings(grace)
     page = form.submit(sms=["ConsentRevoked"], status=422)
     assert "“Consents withdrawn” can’t be changed: your clinic always sends these." in page.words
     assert page.soup.select_one('.error-summary a[href="#matrix"]')
 
 
-def test_settings_changed_meanwhile_are_both_shown_and_either_can_be_taken(grace: Visitor) -> None:
+def test_concurrent_changes_of_settings_are_both_shown_for_a_choice(grace: Visitor) -> None:
     _, mine = settings(grace)
     _, theirs = settings(grace)
     theirs.submit(email=["PaymentReceived"], start="21:00", end="06:00")
@@ -308,7 +308,7 @@ def test_staff_have_their_own_kinds(portal: PortalThread) -> None:
     assert "Enquiries" in portal.sign_in("colin").get(SETTINGS).words
 
 
-def test_notifications_stand_by_day_and_say_what_they_are_about(amelia: Visitor) -> None:
+def test_notifications_are_grouped_by_day_and_name_their_subject(amelia: Visitor) -> None:
     page = amelia.get("/notifications")
     days = [one.get_text() for one in page.select("#results h2")]
     assert days[0] in ("Today", "Yesterday"), "the newest is some hours old, and midnight may lie between"
@@ -318,14 +318,14 @@ def test_notifications_stand_by_day_and_say_what_they_are_about(amelia: Visitor)
     assert "Open the portal" not in page.words
 
 
-def test_what_can_be_done_with_a_row_is_in_its_menu(amelia: Visitor) -> None:
+def test_a_rows_actions_are_in_its_menu(amelia: Visitor) -> None:
     for element in amelia.get("/notifications").select(".notification"):
         outside = [form for form in element.select("form") if not form.find_parent("details")]
         assert len(outside) == 1, "one tap opens it"
         assert element.select_one("details.menu form button")
 
 
-def test_the_list_stands_where_forms_and_messages_cannot_be_read(
+def test_the_list_is_shown_even_if_forms_and_messages_cannot_be_read(
     amelia: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send = transport.send

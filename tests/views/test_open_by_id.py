@@ -34,12 +34,12 @@ def ask(visitor: Visitor, pasted: str, kind: str = "", status: int | None = 200)
     return visitor.get("/open").form("/open").submit(id=pasted, kind=kind, status=status)
 
 
-def test_it_finds_out_itself_what_an_id_is(nora: Visitor) -> None:
+def test_an_ids_kind_is_detected(nora: Visitor) -> None:
     assert ask(nora, EPISODE).path == f"/episodes/{EPISODE}"
     assert ask(nora, f"  {CONSENT} ").path == f"/consents/{CONSENT}"
 
 
-def test_a_chosen_kind_leads_straight_there(nora: Visitor) -> None:
+def test_a_chosen_kind_opens_directly(nora: Visitor) -> None:
     assert ask(nora, PROSPECT, "prospect").path == f"/prospects/{PROSPECT}/book"
     assert ask(nora, EPISODE, "episode").path == f"/episodes/{EPISODE}"
 
@@ -54,28 +54,28 @@ def test_links_are_recognised_in_any_form(nora: Visitor, portal: PortalThread) -
     "pasted",
     ["https://elsewhere.example/episodes/1", "//elsewhere.example/episodes/1", "http://[bad/episodes/1"],
 )
-def test_links_elsewhere_lead_nowhere(nora: Visitor, pasted: str) -> None:
+def test_foreign_links_are_refused(nora: Visitor, pasted: str) -> None:
     page = ask(nora, pasted, status=422)
     assert "leads elsewhere" in page.words
 
 
 @pytest.mark.parametrize("pasted", ["/nowhere", "/sign-in?next=/x", "/healthz", "/episodes/../../x"])
-def test_links_to_no_page_are_said_to_be_so(nora: Visitor, pasted: str) -> None:
+def test_links_without_a_page_are_reported(nora: Visitor, pasted: str) -> None:
     assert "leads to no page" in ask(nora, pasted, status=404).words
 
 
-def test_an_unknown_id_says_what_was_tried_and_keeps_it(nora: Visitor) -> None:
+def test_an_unknown_id_reports_what_was_tried_and_is_kept(nora: Visitor) -> None:
     page = ask(nora, "not-an-id", status=404)
     assert "No episode, consent form or PGT result" in page.words
     assert page.soup.select_one("#id")["value"] == "not-an-id"
 
 
 @pytest.mark.parametrize("pasted", ["", "x" * 200, ".."])
-def test_what_can_be_no_id_is_said(nora: Visitor, pasted: str) -> None:
+def test_an_invalid_id_is_reported(nora: Visitor, pasted: str) -> None:
     assert ask(nora, pasted, status=422).soup.select_one(".error-summary")
 
 
-def test_kinds_follow_the_role(person: Callable[[str], Visitor], nora: Visitor) -> None:
+def test_offered_kinds_depend_on_the_role(person: Callable[[str], Visitor], nora: Visitor) -> None:
     def offered(visitor: Visitor) -> set[str]:
         return {str(option["value"]) for option in visitor.get("/open").select("#kind option")}
 
@@ -87,7 +87,7 @@ def test_kinds_follow_the_role(person: Callable[[str], Visitor], nora: Visitor) 
     nora.post("/open", {"id": EMR, "kind": "emr-endpoint"}, status=422)
 
 
-def test_what_was_opened_last_comes_first_by_name(person: Callable[[str], Visitor]) -> None:
+def test_recently_opened_records_come_first_by_name(person: Callable[[str], Visitor]) -> None:
     visitor = person("victor")
     assert "What you open comes here" in visitor.get("/open").words
     visitor.get(f"/episodes/{EPISODE}/documents")
@@ -119,15 +119,15 @@ def test_every_kind_of_record_has_a_page(portal: PortalThread, kind: str) -> Non
         assert endpoint_at(address_of(kind, "7") or "") is not None
 
 
-def test_a_link_with_an_impossible_query_is_no_fault(nora: Visitor) -> None:
+def test_a_link_with_an_invalid_query_is_not_an_error(nora: Visitor) -> None:
     assert ask(nora, f"/episodes/{EPISODE}?x=\u202e%00", status=None).status == 200
 
 
-def test_patients_have_no_such_page(person: Callable[[str], Visitor]) -> None:
+def test_patients_cannot_open_by_id(person: Callable[[str], Visitor]) -> None:
     amelia = person("amelia")
     amelia.get("/open", status=403)
     assert "Open by id" not in amelia.get("/").text
 
 
-def test_finding_leads_to_it(nora: Visitor) -> None:
+def test_the_search_page_links_to_opening_by_id(nora: Visitor) -> None:
     assert nora.get("/find").link("Open by id") == "/open"

@@ -38,7 +38,7 @@ def stored(service: CareService, column: str, patient: str = GRACE) -> object:
         return database.execute(f"SELECT {column} FROM patients WHERE id = ?", (patient,)).fetchone()[0]  # noqa: S608
 
 
-def test_the_episode_leads_staff_to_the_form_and_back(nora: Visitor, service: CareService) -> None:
+def test_the_episode_links_staff_to_the_form_and_back(nora: Visitor, service: CareService) -> None:
     episode = nora.get(f"/episodes/{EPISODE}")
     page = nora.get(next(str(a["href"]) for a in episode.select("a") if ACTION in str(a["href"])))
     assert page.heading == "Edit patient"
@@ -56,12 +56,12 @@ def test_the_partner_has_a_form_of_their_own(nora: Visitor, service: CareService
     assert stored(service, "preferred_name", JOSEPH) == "Joe"
 
 
-def test_without_the_episode_in_the_address_the_opened_ones_are_looked_through(nora: Visitor) -> None:
+def test_without_an_episode_in_the_url_recent_episodes_are_searched(nora: Visitor) -> None:
     nora.get(f"/episodes/{EPISODE}")
     assert nora.get(ACTION).heading == "Edit patient"
 
 
-def test_a_telephone_number_is_shown_as_people_write_it_and_dialled_whole(
+def test_a_telephone_number_is_shown_in_national_and_dialled_in_international_format(
     nora: Visitor, service: CareService
 ) -> None:
     for typed, shown, kept in (
@@ -76,13 +76,13 @@ def test_a_telephone_number_is_shown_as_people_write_it_and_dialled_whole(
 
 
 @pytest.mark.parametrize("typed", ["12", "+999 12345678", "call me"])
-def test_what_is_no_telephone_number_is_told_at_its_field(nora: Visitor, typed: str) -> None:
+def test_an_invalid_telephone_number_is_reported_at_its_field(nora: Visitor, typed: str) -> None:
     page = nora.get(EDIT).form(ACTION).submit(status=422, phone_number=typed)
     assert [str(a["href"]) for a in page.select(".error-summary a")] == ["#phone_number"]
     assert value(page, "phone_number") == typed
 
 
-def test_an_administrator_names_the_account_of_a_record_once(
+def test_an_administrator_binds_a_record_to_an_account_once(
     portal: PortalThread, nora: Visitor, service: CareService
 ) -> None:
     ada = portal.sign_in("ada")
@@ -107,7 +107,7 @@ def test_an_administrator_names_the_account_of_a_record_once(
 
 
 @pytest.mark.parametrize("who", ["elif", "grace"])
-def test_other_roles_are_refused_and_see_no_link(portal: PortalThread, who: str) -> None:
+def test_other_roles_see_no_link_and_are_refused(portal: PortalThread, who: str) -> None:
     visitor = portal.sign_in(who)
     assert ACTION not in visitor.get(f"/episodes/{EPISODE}").text
     visitor.get(EDIT, status=403)
@@ -125,15 +125,13 @@ def test_other_roles_are_refused_and_see_no_link(portal: PortalThread, who: str)
         "/patients/nobody/edit?episode=no-such-thing",
     ],
 )
-def test_what_the_episode_does_not_hold_is_not_there(nora: Visitor, address: str) -> None:
+def test_a_patient_outside_the_episode_is_not_found(nora: Visitor, address: str) -> None:
     page = nora.get(address, status=404)
     assert page.heading == "We can’t find that"
     nora.post(address, {}, status=404)
 
 
-def test_what_is_wrong_is_listed_with_links_and_what_was_typed_is_kept(
-    nora: Visitor, service: CareService
-) -> None:
+def test_errors_are_listed_with_links_and_input_is_kept(nora: Visitor, service: CareService) -> None:
     before = stored(service, "concurrency_stamp")
     page = nora.get(EDIT).form(ACTION).submit(
         status=422,
@@ -157,7 +155,7 @@ def test_what_is_wrong_is_listed_with_links_and_what_was_typed_is_kept(
     assert stored(service, "concurrency_stamp") == before
 
 
-def test_an_address_is_whole_or_empty_and_the_first_way_of_contact_is_there(nora: Visitor) -> None:
+def test_an_address_is_complete_or_empty_and_the_preferred_contact_exists(nora: Visitor) -> None:
     page = nora.get(EDIT).form(ACTION).submit(
         status=422, address_city="", emergency_contact_phone_number="", preferred_channel="Sms", phone_number=""
     )  # fmt: skip
@@ -165,7 +163,7 @@ def test_an_address_is_whole_or_empty_and_the_first_way_of_contact_is_there(nora
     assert linked == {"#address_city", "#emergency_contact_phone_number", "#phone_number"}
 
 
-def test_two_editors_see_both_versions_and_choose_per_field(
+def test_concurrent_edits_show_both_versions_with_a_choice_per_field(
     nora: Visitor, colin: Visitor, service: CareService
 ) -> None:
     mine, theirs = nora.get(EDIT), colin.get(EDIT)
@@ -200,7 +198,7 @@ def test_a_form_sent_unchanged_says_so(nora: Visitor, service: CareService) -> N
     assert stored(service, "concurrency_stamp") == stamp
 
 
-def test_htmx_gets_the_faulty_form_alone_and_is_sent_on_when_saved(nora: Visitor) -> None:
+def test_htmx_gets_only_the_invalid_form_and_is_redirected_when_saved(nora: Visitor) -> None:
     fields = dict(nora.get(EDIT).form(ACTION).fields())
     faulty = nora.fragment(EDIT, "edit", data={**fields, "first_name": ""}, status=422)
     assert faulty.soup.select_one("#edit .error-summary")
@@ -209,7 +207,7 @@ def test_htmx_gets_the_faulty_form_alone_and_is_sent_on_when_saved(nora: Visitor
     assert saved.headers["HX-Redirect"] == f"/episodes/{EPISODE}"
 
 
-def test_a_record_that_the_clinics_own_system_keeps_is_told_kindly(portal: PortalThread) -> None:
+def test_a_record_kept_by_the_clinics_system_is_explained(portal: PortalThread) -> None:
     omar = portal.sign_in("omar")
     address = f"/patients/{ELSEWHERE}/edit"
     episode = sample_id("episode", "elsewhere-1")
@@ -231,9 +229,7 @@ def test_a_record_that_the_clinics_own_system_keeps_is_told_kindly(portal: Porta
     ],
     ids=["NUL", "bidirectional and zero-width", "expression", "markup", "many bytes"],
 )
-def test_a_text_of_any_kind_is_kept_as_text(
-    nora: Visitor, service: CareService, typed: str, kept: str
-) -> None:
+def test_any_text_is_stored_and_escaped(nora: Visitor, service: CareService, typed: str, kept: str) -> None:
     scripts = len(nora.get(EDIT).select("script"))
     saved = nora.get(EDIT).form(ACTION).submit(preferred_name=typed)
     assert saved.path == f"/episodes/{EPISODE}"
@@ -243,7 +239,7 @@ def test_a_text_of_any_kind_is_kept_as_text(
     assert len(page.select("script")) == scripts
 
 
-def test_a_text_that_is_too_long_is_shown_again_as_it_was_typed(nora: Visitor) -> None:
+def test_an_overlong_text_is_refused_and_shown_as_typed(nora: Visitor) -> None:
     typed = "'\"><script>" + "x" * 5000
     page = nora.get(EDIT).form(ACTION).submit(status=422, preferred_name=typed)
     assert "Write at most 200 characters." in page.words

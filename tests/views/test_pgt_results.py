@@ -27,7 +27,7 @@ def elif_(portal: PortalThread) -> Visitor:
     return portal.sign_in("elif")
 
 
-def test_a_mosaic_comes_with_its_percentage_its_meaning_and_the_laboratorys_cut_offs(grace: Visitor) -> None:
+def test_a_mosaic_result_shows_percentage_meaning_and_cut_offs(grace: Visitor) -> None:
     page = grace.get(address("GO-4"))
     assert page.heading == "Genetic test of embryo GO-4"
     assert "Low mosaic, 32 %" in page.words
@@ -38,14 +38,14 @@ def test_a_mosaic_comes_with_its_percentage_its_meaning_and_the_laboratorys_cut_
 
 
 @pytest.mark.parametrize("code", ["GO-1", "GO-2", "GO-3", "GO-4", "GO-5"])
-def test_nothing_of_a_page_tells_a_sex(grace: Visitor, elif_: Visitor, code: str) -> None:
+def test_no_page_reveals_an_embryos_sex(grace: Visitor, elif_: Visitor, code: str) -> None:
     for visitor in (grace, elif_):
         words = visitor.get(address(code)).words
         assert not re.search(r"\b(XX|XY|X|Y|(fe)?male|boy|girl)\b", words), words
         assert "The embryo’s sex isn’t shown here." in words
 
 
-def test_texts_that_are_held_back_are_said_to_be(
+def test_withheld_texts_are_mentioned(
     grace: Visitor, elif_: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from msgspec.structs import replace
@@ -77,14 +77,14 @@ def test_texts_that_are_held_back_are_said_to_be(
     assert "comment" not in grace.get(address("GO-2")).words
 
 
-def test_a_result_before_its_release_is_not_there_for_patients(grace: Visitor, elif_: Visitor) -> None:
+def test_an_unreleased_result_is_not_found_for_patients(grace: Visitor, elif_: Visitor) -> None:
     hidden, unknown = grace.get(address("GO-6"), status=404), grace.get("/pgt-results/nothing", status=404)
     assert hidden.heading == unknown.heading == "We can’t find that"
     assert len(hidden.words) == len(unknown.words)
     assert "Not released" in elif_.get(address("GO-6")).words
 
 
-def test_an_api_that_shows_it_too_early_does_not_make_the_portal_show_it(
+def test_an_unreleased_result_from_the_api_is_not_shown(
     grace: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.services.records.pgt_results import PgtResult, PgtStatus
@@ -95,12 +95,12 @@ def test_an_api_that_shows_it_too_early_does_not_make_the_portal_show_it(
     grace.get(address("GO-6"), status=404)
 
 
-def test_another_patients_result_is_not_there(portal: PortalThread) -> None:
+def test_another_patients_result_is_not_found(portal: PortalThread) -> None:
     for who in ("amelia", "daniel", "maya", "omar"):
         assert portal.sign_in(who).get(address("GO-1"), status=404).heading == "We can’t find that"
 
 
-def test_the_episode_leads_to_it_and_it_leads_on(grace: Visitor) -> None:
+def test_episode_and_result_link_to_each_other(grace: Visitor) -> None:
     embryos = grace.get(f"/episodes/{EPISODE}/embryos")
     assert address("GO-1") in embryos.text
     assert address("GO-6") not in embryos.text
@@ -114,7 +114,7 @@ def test_an_amended_result_says_so(grace: Visitor) -> None:
     assert "The laboratory has changed this result" in grace.get(address("GO-3")).words
 
 
-def test_what_is_missing_or_unknown_never_breaks_the_page(
+def test_missing_and_unknown_values_do_not_break_the_page(
     grace: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.services.records.pgt_results import PgtCall, PgtResult, PgtStatus, PgtType

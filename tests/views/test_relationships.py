@@ -37,7 +37,9 @@ def amelia(portal: PortalThread) -> Visitor:
     return portal.sign_in("amelia")
 
 
-def test_what_follows_is_said_and_looking_removes_nothing(amelia: Visitor, service: CareService) -> None:
+def test_the_confirmation_shows_consequences_and_removes_nothing(
+    amelia: Visitor, service: CareService
+) -> None:
     page = amelia.get(address(DANIEL))
     assert "no longer sees your treatment in the portal" in page.words
     assert page.heading.startswith("Remove Daniel")
@@ -60,7 +62,7 @@ def test_a_removal_that_is_refused_in_any_way_leaves_the_form_open(
     assert is_there(service, CONTACT)
 
 
-def test_an_answer_that_is_lost_is_looked_for_in_the_record(
+def test_a_removal_with_a_lost_response_is_resolved_from_the_record(
     amelia: Visitor, service: CareService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost(care: object, relationship_id: str) -> None:
@@ -73,7 +75,7 @@ def test_an_answer_that_is_lost_is_looked_for_in_the_record(
     assert is_there(service, CONTACT)
 
 
-def test_another_persons_relationship_is_not_there(portal: PortalThread, service: CareService) -> None:
+def test_another_persons_relationship_is_not_found(portal: PortalThread, service: CareService) -> None:
     for who, episode in (("daniel", EPISODE), ("grace", EPISODE), ("grace", GRACES), ("maya", EPISODE)):
         visitor = portal.sign_in(who)
         assert visitor.get(address(CONTACT, episode), status=404).heading == "We can’t find that"
@@ -89,13 +91,13 @@ def test_staff_without_the_role_are_refused(portal: PortalThread, service: CareS
     assert is_there(service, CONTACT)
 
 
-def test_a_post_from_nowhere_asks_first(amelia: Visitor, service: CareService) -> None:
+def test_a_post_from_another_session_asks_first(amelia: Visitor, service: CareService) -> None:
     page = amelia.post(address(CONTACT), {"operation": "made up"}, status=409)
     assert "was from another visit" in page.words
     assert is_there(service, CONTACT)
 
 
-def test_removing_happens_once_and_every_repeat_says_so(amelia: Visitor, service: CareService) -> None:
+def test_removing_happens_once_and_repeats_say_so(amelia: Visitor, service: CareService) -> None:
     page = amelia.get("/me").follow("Remove Margaret Hart")
     form = page.form("/relationships/")
     done = form.submit()
@@ -147,7 +149,7 @@ def test_staff_remove_from_the_episode_and_come_back_to_it(
     assert not is_there(service, SISTER)
 
 
-def test_what_stays_signed_is_said_and_the_end_is_shown_with_its_day(
+def test_the_end_is_shown_with_its_date_and_the_forms_that_remain(
     portal: PortalThread, service: CareService
 ) -> None:
     amelia, daniel, nora = (portal.sign_in(who) for who in ("amelia", "daniel", "nora"))
@@ -186,7 +188,7 @@ def share_again(service: CareService) -> None:
         database.execute("UPDATE relationships SET end_date = NULL WHERE id = ?", (DANIEL,))
 
 
-def test_a_former_partner_is_told_what_ended_and_what_stays_each_time(
+def test_a_former_partner_is_told_what_ended_and_what_remains(
     portal: PortalThread, service: CareService
 ) -> None:
     share_again(service)
@@ -212,7 +214,7 @@ def test_a_former_partner_is_told_what_ended_and_what_stays_each_time(
         assert f"/episodes/{EPISODE}" in daniel.get("/").text
 
 
-def test_a_former_partner_has_no_link_that_leads_nowhere(portal: PortalThread, service: CareService) -> None:
+def test_a_former_partner_has_no_dead_links(portal: PortalThread, service: CareService) -> None:
     share_again(service)
     end_sharing(portal.sign_in("amelia"))
     daniel = portal.sign_in("daniel")
@@ -237,7 +239,7 @@ def records(page: Page) -> set[str]:
     }
 
 
-def test_forms_that_cannot_be_read_stop_nothing(
+def test_unreadable_forms_do_not_prevent_a_removal(
     portal: PortalThread, service: CareService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unreadable(care: object, **_query: object) -> None:
@@ -250,6 +252,6 @@ def test_forms_that_cannot_be_read_stop_nothing(
     assert is_there(service, JOSEPH), "an embryo in storage is of both"
 
 
-def test_what_never_was_is_not_there(amelia: Visitor) -> None:
+def test_an_unknown_relationship_is_not_found(amelia: Visitor) -> None:
     assert amelia.get("/relationships/nothing/remove", status=404).heading == "We can’t find that"
     amelia.post("/relationships/nothing/remove", {}, status=404)

@@ -19,14 +19,14 @@ from tests.support.stack import CareService, PortalThread, plan
 from tests.support.visitor import Visitor
 
 
-def test_a_deep_link_survives_signing_in(portal: PortalThread) -> None:
+def test_signing_in_returns_to_the_requested_page(portal: PortalThread) -> None:
     visitor = portal.visitor()
     page = visitor.sign_in("amelia", "/consents?status=Signed")
     assert page.url.endswith("/consents?status=Signed")
 
 
 @pytest.mark.asvs("10.4.6")
-def test_the_browser_is_sent_with_pkce_state_and_nonce_ahead_of_it(
+def test_the_authorization_request_is_pushed_with_pkce_state_and_nonce(
     portal: PortalThread, service: CareService
 ) -> None:
     """The parameters are pushed; what the browser carries is a handle. The pushed ones hold PKCE with S256."""
@@ -54,7 +54,7 @@ def test_the_browser_is_sent_with_pkce_state_and_nonce_ahead_of_it(
 
 
 @pytest.mark.asvs("3.3.1", "3.3.2", "3.3.3", "3.3.4")
-def test_the_session_cookie_is_bound_to_host_and_out_of_reach_of_scripts(portal: PortalThread) -> None:
+def test_the_session_cookie_is_host_bound_and_http_only(portal: PortalThread) -> None:
     visitor = portal.visitor()
     page = visitor.get("/", status=None)
     form = page.soup.select_one("form:has(input[name=password])")
@@ -89,7 +89,7 @@ def test_no_token_reaches_the_browser(portal: PortalThread) -> None:
     assert name
 
 
-def test_signing_out_ends_the_session_here_and_there(portal: PortalThread) -> None:
+def test_signing_out_ends_the_sessions_of_portal_and_identity_server(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     page = visitor.sign_out()
     assert page.path == "/signed-out"
@@ -101,7 +101,7 @@ def test_signing_out_ends_the_session_here_and_there(portal: PortalThread) -> No
 
 
 @pytest.mark.asvs("7.4.1")
-def test_an_old_cookie_is_worth_nothing_after_signing_out(portal: PortalThread) -> None:
+def test_an_old_cookie_is_invalid_after_signing_out(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     old = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
     visitor.sign_out()
@@ -119,7 +119,7 @@ def test_a_forged_cookie_leads_to_sign_in(portal: PortalThread, cookie: str) -> 
 
 
 @pytest.mark.asvs("7.2.1", "8.4.1")
-def test_a_session_is_worth_nothing_at_another_clinic_or_host(portal: PortalThread) -> None:
+def test_a_session_is_invalid_at_another_clinic_or_host(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
     for origin in (portal.origin("harbour"), f"http://localhost:{portal.port}"):
@@ -153,13 +153,13 @@ def test_an_unknown_host_is_misdirected(portal: PortalThread) -> None:
     ],
 )
 @pytest.mark.asvs("10.2.1")
-def test_a_forged_answer_offers_to_sign_in_again(portal: PortalThread, answer: str) -> None:
+def test_a_forged_authorization_response_offers_to_sign_in_again(portal: PortalThread, answer: str) -> None:
     page = portal.visitor().request("GET", f"/sign-in/callback{answer}", status=400)
     assert page.link("Sign in again") == "/"
 
 
 @pytest.mark.parametrize("name", [None, "amelia"])
-def test_a_page_repeats_nothing_of_what_the_identity_server_sent(
+def test_an_error_page_repeats_nothing_from_the_authorization_response(
     portal: PortalThread, name: str | None
 ) -> None:
     """The language links, "Try again", and what refreshes itself: none of them holds a code, or words of others."""
@@ -183,7 +183,7 @@ def test_a_page_repeats_nothing_of_what_the_identity_server_sent(
         assert "secret" not in page.text + page.headers.get("Location", "")
 
 
-def test_whoever_keeps_no_cookies_is_told_so(portal: PortalThread) -> None:
+def test_a_browser_without_cookies_gets_an_explanation(portal: PortalThread) -> None:
     """Signing in again would only lead here again."""
     without = portal.visitor().request("GET", "/sign-in/callback?state=x&code=y", status=400)
     assert "Allow cookies for this address" in without.text
@@ -194,7 +194,7 @@ def test_whoever_keeps_no_cookies_is_told_so(portal: PortalThread) -> None:
 
 
 @pytest.mark.asvs("10.1.2", "10.2.1")
-def test_an_answer_works_once_and_in_its_own_browser_alone(portal: PortalThread) -> None:
+def test_an_authorization_response_works_once_and_only_in_its_browser(portal: PortalThread) -> None:
     visitor = portal.visitor()
     form = visitor.get("/", status=None).soup.select_one("form:has(input[name=password])")
     assert form is not None
@@ -211,7 +211,7 @@ def test_an_answer_works_once_and_in_its_own_browser_alone(portal: PortalThread)
     portal.visitor().request("GET", address, status=400)
 
 
-def test_a_browser_that_keeps_no_cookie_is_told_so_instead_of_looping(portal: PortalThread) -> None:
+def test_a_browser_without_cookies_does_not_loop(portal: PortalThread) -> None:
     visitor = portal.visitor()
     visitor.sign_in("amelia")
     page = None
@@ -227,7 +227,7 @@ def test_a_browser_that_keeps_no_cookie_is_told_so_instead_of_looping(portal: Po
     assert "cookies" in page.words
 
 
-def test_several_tabs_restored_at_once_are_no_loop(portal: PortalThread) -> None:
+def test_several_restored_tabs_are_not_taken_for_a_loop(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     for path in ("/", "/consents", "/notifications", "/conversations"):
         visitor.get(path)
@@ -258,16 +258,16 @@ def test_several_tabs_restored_at_once_are_no_loop(portal: PortalThread) -> None
     ],
 )
 @pytest.mark.asvs("1.2.2", "3.7.2")
-def test_next_leads_nowhere_else(address: str | None) -> None:
+def test_next_cannot_lead_to_another_site(address: str | None) -> None:
     assert local_path(address) == "/"
 
 
-def test_next_keeps_a_path_of_the_portal() -> None:
+def test_next_keeps_a_portal_path() -> None:
     assert local_path("/consents/1?a=b#c") == "/consents/1?a=b#c"
 
 
 @pytest.mark.asvs("8.2.1")
-def test_every_endpoint_says_who_may_come_in(portal: PortalThread) -> None:
+def test_every_endpoint_declares_its_access(portal: PortalThread) -> None:
     app: Flask = portal.app
     unmarked = [
         rule.endpoint
@@ -280,7 +280,7 @@ def test_every_endpoint_says_who_may_come_in(portal: PortalThread) -> None:
 
 
 @pytest.mark.asvs("6.3.4", "8.2.1")
-def test_every_page_asks_for_sign_in_first(portal: PortalThread) -> None:
+def test_every_page_requires_a_sign_in(portal: PortalThread) -> None:
     for rule in portal.app.url_map.iter_rules():
         if rule.endpoint in PUBLIC or "GET" not in (rule.methods or ()):
             continue
@@ -318,7 +318,7 @@ def test_a_form_without_its_token_is_refused_in_words(portal: PortalThread) -> N
 
 @pytest.mark.asvs("7.3.1")
 @pytest.mark.parametrize(("name", "minutes"), [("nora", 15), ("amelia", 30)])
-def test_an_unused_session_ends(portal: PortalThread, name: str, minutes: int) -> None:
+def test_an_idle_session_ends(portal: PortalThread, name: str, minutes: int) -> None:
     visitor = portal.sign_in(name)
     try:
         portal.clock.advance((minutes - 1) * 60)
@@ -331,7 +331,7 @@ def test_an_unused_session_ends(portal: PortalThread, name: str, minutes: int) -
         portal.clock.ahead = 0
 
 
-def test_the_token_is_renewed_before_it_runs_out_and_by_one_request_alone(portal: PortalThread) -> None:
+def test_the_token_is_renewed_before_it_expires_by_a_single_request(portal: PortalThread) -> None:
     visitor = portal.sign_in("grace")
     sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
     from portal.state.sessions import record_name
@@ -402,7 +402,7 @@ def doomed(tmp_path: Path) -> Iterator[tuple[CareService, PortalThread]]:
 
 
 @pytest.mark.asvs("16.5.2")
-def test_with_the_care_service_gone_pages_say_so_and_signing_out_works(
+def test_with_the_care_service_down_pages_say_so_and_signing_out_works(
     doomed: tuple[CareService, PortalThread],
 ) -> None:
     service, portal = doomed
@@ -423,6 +423,6 @@ def test_with_the_care_service_gone_pages_say_so_and_signing_out_works(
 @pytest.mark.parametrize(
     "path", ["/%00", "/consents/%00", "/consents/" + "x" * 500, "/episodes/..%2f..", "/files/%ff%fe"]
 )
-def test_a_strange_address_is_a_page_not_found(portal: PortalThread, path: str) -> None:
+def test_an_unknown_address_is_a_404_page(portal: PortalThread, path: str) -> None:
     page = portal.sign_in("amelia").get(path, status=404)
     assert page.heading == "We can’t find that"

@@ -88,7 +88,7 @@ def grave(request: pytest.FixtureRequest) -> Iterator[Grave]:
     yield ACTS[request.param]
 
 
-def test_an_old_sign_in_is_asked_for_anew_and_the_form_comes_back_as_it_was_left(
+def test_after_an_old_sign_in_the_password_is_asked_and_the_form_restored(
     portal: PortalThread, service: CareService, grave: Grave
 ) -> None:
     visitor = portal.sign_in(grave.who)

@@ -59,7 +59,9 @@ def given(monkeypatch: pytest.MonkeyPatch, *talks: Conversation, total: int | No
     monkeypatch.setattr(waiting_conversations, "list_conversations", listed)
 
 
-def test_the_longest_comes_first_with_its_last_words(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_waiting_conversation_comes_first_with_its_last_message(
+    nora: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given(monkeypatch, talk(IN, id_="new", late=5), talk(IN, OUT, id_="done"), talk(OUT, IN, IN, id_="old"))
     page = nora.get("/conversations")
     assert [row.get_text() for row in page.select(".link-title bdi")] == ["About old", "About new"]
@@ -68,7 +70,7 @@ def test_the_longest_comes_first_with_its_last_words(nora: Visitor, monkeypatch:
     assert page.soup.select_one("[aria-current]:-soup-contains('Waiting for us (2)')")
 
 
-def test_what_it_covers_is_said(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_states_what_it_covers(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     given(monkeypatch, talk(IN), total=900)
     assert "Looked through: the newest 1." in nora.get("/conversations").words
     given(monkeypatch, talk(IN, OUT), total=900)
@@ -77,7 +79,7 @@ def test_what_it_covers_is_said(nora: Visitor, monkeypatch: pytest.MonkeyPatch) 
     assert "Every conversation has been answered." in nora.get("/conversations").words
 
 
-def test_the_count_is_of_what_the_list_shows_and_all_others_are_one_click_away(nora: Visitor) -> None:
+def test_the_count_matches_the_list_and_all_conversations_are_one_click_away(nora: Visitor) -> None:
     page = nora.get("/conversations")
     shown = len(page.select(".link-row"))
     assert page.link(f"Waiting for us ({shown})") == "/conversations"
@@ -87,5 +89,5 @@ def test_the_count_is_of_what_the_list_shows_and_all_others_are_one_click_away(n
     assert "found for “scan”" in found.words
 
 
-def test_patients_have_their_inbox_as_before(portal: PortalThread) -> None:
+def test_patients_have_the_plain_inbox(portal: PortalThread) -> None:
     assert "Waiting for us" not in portal.sign_in("amelia").get("/conversations").words

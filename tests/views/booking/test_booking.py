@@ -52,7 +52,9 @@ def windows(page: Page) -> list[str]:
     return [str(radio["value"]) for radio in page.select("input[name=window]")]
 
 
-def test_a_link_shows_free_times_of_everybody_without_signing_in(anybody: Visitor, link: Link) -> None:
+def test_a_booking_link_shows_free_times_of_all_physicians_without_signing_in(
+    anybody: Visitor, link: Link
+) -> None:
     page = anybody.get(week(link()))
     assert page.heading == "Book your first visit"
     assert len(windows(page)) > 5
@@ -62,14 +64,14 @@ def test_a_link_shows_free_times_of_everybody_without_signing_in(anybody: Visito
     assert len(labels) == len(set(labels)), "each time is offered once"
 
 
-def test_it_names_nobody_and_is_kept_from_search_engines(anybody: Visitor, link: Link) -> None:
+def test_the_booking_page_names_no_patient_and_is_not_indexed(anybody: Visitor, link: Link) -> None:
     page = anybody.get(link())
     assert "Tomasz" not in page.text and "Wójcik" not in page.text
     assert page.soup.select_one("meta[name=robots]")["content"] == "noindex"
     assert page.headers["Referrer-Policy"] == "same-origin"
 
 
-def test_booking_ends_in_a_receipt_that_the_link_shows_from_then_on(
+def test_booking_leads_to_a_receipt_that_the_link_then_shows(
     anybody: Visitor, portal: PortalThread, link: Link
 ) -> None:
     path = link()
@@ -100,7 +102,7 @@ def test_there_is_no_calendar_file_before_it_is_booked(anybody: Visitor, link: L
 
 
 @pytest.mark.asvs("2.3.4")
-def test_twenty_posts_by_one_link_book_one_time(portal: PortalThread, link: Link) -> None:
+def test_twenty_posts_by_one_link_book_once(portal: PortalThread, link: Link) -> None:
     path = link()
     forms = []
     for _ in range(4):
@@ -115,7 +117,7 @@ def test_twenty_posts_by_one_link_book_one_time(portal: PortalThread, link: Link
     assert portal.visitor().get(path).heading == "Your visit is booked"
 
 
-def test_a_time_that_was_taken_meanwhile_is_refused_kindly_with_fresh_times(
+def test_a_time_taken_meanwhile_is_refused_with_fresh_times(
     anybody: Visitor, portal: PortalThread, link: Link
 ) -> None:
     path = link()
@@ -151,7 +153,7 @@ def test_one_day_is_shown_at_a_time_and_the_others_are_a_link_away(anybody: Visi
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2020-01-01", "9999-12-31", "%00"])
-def test_a_day_that_is_not_of_the_week_shows_the_first_one_with_times(
+def test_a_day_outside_the_week_shows_the_first_day_with_times(
     anybody: Visitor, link: Link, day: str
 ) -> None:
     path = week(link())
@@ -164,21 +166,19 @@ def test_the_button_names_what_is_chosen(anybody: Visitor, link: Link) -> None:
 
 
 @pytest.mark.parametrize("window", ["2026", "9999-99-99T99:99Z/x", "T/", "0001-01-01T00:00+14:00Z/x", "\x00"])
-def test_a_time_that_is_none_is_refused_with_the_times_that_are_free(
-    anybody: Visitor, link: Link, window: str
-) -> None:
+def test_an_invalid_time_is_refused_with_the_free_times(anybody: Visitor, link: Link, window: str) -> None:
     path = link()
     page = anybody.get(week(path)).form(path).submit(window=window, status=409)
     assert "Nothing was booked" in page.words and windows(page)
 
 
-def test_choosing_nothing_is_said(anybody: Visitor, link: Link) -> None:
+def test_submitting_without_a_time_is_an_error(anybody: Visitor, link: Link) -> None:
     path = link()
     page = anybody.get(week(path)).form(path).submit(status=422)
     assert "Choose a time." in page.words
 
 
-def test_a_closed_enquiry_is_told_kindly_and_the_link_is_not_used_up(anybody: Visitor, link: Link) -> None:
+def test_a_closed_enquiry_is_explained_and_does_not_use_up_the_link(anybody: Visitor, link: Link) -> None:
     path = link(RUTH)
     form = anybody.get(week(path)).form(path)
     page = form.submit(window=windows(form.page)[0], status=403)
@@ -186,28 +186,28 @@ def test_a_closed_enquiry_is_told_kindly_and_the_link_is_not_used_up(anybody: Vi
     assert anybody.get(path).heading == "Book your first visit"
 
 
-def test_an_enquiry_that_is_gone_is_told_kindly(anybody: Visitor, link: Link) -> None:
+def test_a_missing_enquiry_is_explained(anybody: Visitor, link: Link) -> None:
     path = link(sample_id("prospect", "nobody"))
     form = anybody.get(week(path)).form(path)
     assert "can’t be used" in form.submit(window=windows(form.page)[0], status=404).heading
 
 
 @pytest.mark.asvs("8.4.1")
-def test_another_clinics_host_does_not_know_the_link(portal: PortalThread, link: Link) -> None:
+def test_a_link_is_not_found_on_another_clinics_host(portal: PortalThread, link: Link) -> None:
     assert portal.visitor("harbour").get(link(), status=404)
 
 
-def test_a_clinic_without_a_calendar_says_so(portal: PortalThread, link: Link) -> None:
+def test_a_clinic_without_a_calendar_explains_it(portal: PortalThread, link: Link) -> None:
     page = portal.visitor("harbour").get(link(clinic="harbour"), status=501)
     assert "doesn’t offer this here" in page.words
 
 
 @pytest.mark.parametrize("signed", ["nonsense", "a.b", "%C3%A9", "x" * 3000])
-def test_what_is_no_link_is_not_found(anybody: Visitor, signed: str) -> None:
+def test_an_invalid_link_is_not_found(anybody: Visitor, signed: str) -> None:
     anybody.get(f"/book/{signed}", status=404)
 
 
-def test_an_expired_link_is_told_kindly_and_books_nothing(
+def test_an_expired_link_is_explained_and_books_nothing(
     anybody: Visitor, portal: PortalThread, link: Link
 ) -> None:
     path = link(days=1)
@@ -232,7 +232,7 @@ def test_a_post_without_its_token_is_refused(anybody: Visitor, link: Link) -> No
     assert anybody.get(path).heading == "Book your first visit"
 
 
-def test_a_lost_answer_is_told_as_it_is_and_the_link_does_not_book_again(
+def test_a_lost_response_is_explained_and_the_link_does_not_book_again(
     anybody: Visitor, link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.services.errors import Unavailable
@@ -253,7 +253,7 @@ def test_a_lost_answer_is_told_as_it_is_and_the_link_does_not_book_again(
     assert calls == [TOMASZ]
 
 
-def test_a_known_failure_leaves_the_link_as_it_was(
+def test_a_definite_failure_leaves_the_link_usable(
     anybody: Visitor, link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.services.errors import Unavailable
@@ -272,7 +272,7 @@ def test_a_known_failure_leaves_the_link_as_it_was(
     assert form.submit(window=windows(form.page)[0]).heading == "Your visit is booked"
 
 
-def test_too_many_requests_are_told_when_to_go_on(service: CareService) -> None:
+def test_too_many_requests_are_told_when_to_retry(service: CareService) -> None:
     plan = service.plan
     hurried = PortalThread(
         type(plan)(free_port(), plan.service_port, plan.data, plan.secrets),
@@ -351,7 +351,7 @@ def test_the_token_request_has_the_four_fields_of_the_specification(
         (datetime(2027, 3, 1, 23), "+442079460199", "Out of hours, call 020 7946 0199 · The clinic opens"),
     ],
 )
-def test_every_page_says_which_number_answers_now(
+def test_every_page_has_the_telephone_number_that_is_open_now(
     portal: PortalThread, anybody: Visitor, at: datetime, number: str, said: str
 ) -> None:
     before = portal.clock.ahead

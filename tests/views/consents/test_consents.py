@@ -47,7 +47,7 @@ def victor(portal: Any) -> Any:
 # ── lists ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_patient_sees_whose_turn_it_is_and_why_she_waits(amelia: Any) -> None:
+def test_a_patient_sees_whose_turn_it_is_to_sign(amelia: Any) -> None:
     page = amelia.get("/consents")
     headings = [h2.get_text(" ", strip=True).split()[0] for h2 in page.select("main h2")]
     assert headings == ["Your", "Waiting", "Signed", "Ended"]
@@ -56,7 +56,7 @@ def test_a_patient_sees_whose_turn_it_is_and_why_she_waits(amelia: Any) -> None:
     assert page.select(f'.task a[href="{consent("amelia-genetic")}/sign"]')
 
 
-def test_a_partner_sees_the_forms_that_name_him_by_his_own_turn(daniel: Any) -> None:
+def test_a_partner_sees_the_forms_that_name_him_with_his_turn(daniel: Any) -> None:
     page = daniel.get("/consents")
     assert page.select(f'.task a[href="{consent("amelia-parenthood")}/sign"]')
     assert not page.select(f'.task a[href="{consent("amelia-genetic")}/sign"]')
@@ -83,14 +83,14 @@ def test_staff_filter_sort_and_page_by_the_address(nora: Any) -> None:
     assert on[0] and on[1] and not on[0] & on[1]
 
 
-def test_staff_see_the_procedures_nearness_in_words_and_colour(nora: Any) -> None:
+def test_staff_see_how_soon_the_procedure_is_in_words_and_colour(nora: Any) -> None:
     page = nora.get("/consents?q=Amelia")
     row = next(row for row in page.select("tbody tr") if consent("amelia-genetic") in str(row))
     tag = row.select_one('td[data-label="Due"] .tag')
     assert tag and tag.get_text(strip=True) == "Needed in 4 days" and tag["data-tone"] == "attention"
 
 
-def test_odd_filters_fall_back_to_the_usual(nora: Any) -> None:
+def test_invalid_filters_fall_back_to_the_default(nora: Any) -> None:
     page = nora.get("/consents?status=nonsense&sort=--%27&page=-3&page=x&endpoint=x&_external=1")
     assert page.select('.chips a[aria-current="true"]')[0].get_text(strip=True) == "All"
     assert "Page 1 of" in page.words
@@ -99,7 +99,7 @@ def test_odd_filters_fall_back_to_the_usual(nora: Any) -> None:
 
 @pytest.mark.parametrize("page", ["9" * 5000, "٣", "²", "1e9", "\x00", "10001"])
 @pytest.mark.parametrize("path", ["/consents", "/protocols"])
-def test_an_odd_page_of_a_list_is_the_first(nora: Any, path: str, page: str) -> None:
+def test_an_invalid_page_number_shows_the_first_page(nora: Any, path: str, page: str) -> None:
     shown = nora.get(f"{path}?page={quote(page)}")
     assert "Previous" not in shown.words and shown.select("tbody tr")
 
@@ -110,7 +110,7 @@ def test_a_search_keeps_the_filter_that_was_chosen(nora: Any) -> None:
     assert kept and kept["value"] == "PartiallySigned"
 
 
-def test_the_table_alone_answers_htmx(nora: Any) -> None:
+def test_htmx_gets_only_the_table(nora: Any) -> None:
     part = nora.fragment("/consents?q=Amelia", target="results")
     assert part.soup.select_one("#results table") and "<html" not in part.text
 
@@ -130,7 +130,7 @@ def test_a_form_reads_as_a_document_with_plain_summaries_and_signers_in_order(am
     assert page.link("Read and sign")
 
 
-def test_who_waits_is_told_for_whom(daniel: Any) -> None:
+def test_a_waiting_signer_is_told_for_whom(daniel: Any) -> None:
     page = daniel.get(consent("amelia-genetic"))
     assert "Amelia Hart signs first; then it is your turn." in page.words
     assert "Read and sign" not in page.words
@@ -152,7 +152,9 @@ def test_expired_and_withdrawn_forms_say_when(amelia: Any) -> None:
 
 @pytest.mark.parametrize("rest", ["", "/sign", "/sign/name", "/receipt", "/revoke"])
 @pytest.mark.parametrize("id_", ["grace", "harbour", "unknown", "odd"])
-def test_forms_of_others_other_clinics_and_none_are_the_same_404(amelia: Any, id_: str, rest: str) -> None:
+def test_missing_forms_and_those_of_others_or_other_clinics_are_the_same_404(
+    amelia: Any, id_: str, rest: str
+) -> None:
     address = {
         "grace": consent("grace-storage"),
         "harbour": consent("maya-treatment"),
@@ -163,7 +165,7 @@ def test_forms_of_others_other_clinics_and_none_are_the_same_404(amelia: Any, id
     assert page.heading == "We can’t find that"
 
 
-def test_acting_on_the_form_of_another_is_a_404_too(amelia: Any) -> None:
+def test_acting_on_another_persons_form_is_a_404(amelia: Any) -> None:
     for rest in ("/sign/read", "/sign/name", "/revoke"):
         amelia.post(consent("grace-renewal") + rest, {"operation": "x", "signature": "y"}, status=404)
 
@@ -171,7 +173,7 @@ def test_acting_on_the_form_of_another_is_a_404_too(amelia: Any) -> None:
 # ── receipt ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_receipt_names_who_role_when_how_and_seal(amelia: Any) -> None:
+def test_the_receipt_shows_signer_role_time_method_and_seal(amelia: Any) -> None:
     page = amelia.get(f"{consent('amelia-treatment-2')}/receipt")
     assert [h3.get_text(strip=True) for h3 in page.select(".signature h3")] == [
         "Amelia Hart",
@@ -191,9 +193,7 @@ def test_verify_recomputes_the_seal_for_each_signature(amelia: Any) -> None:
     assert part.soup.select_one("section#verification") and "<html" not in part.text
 
 
-def test_verify_says_when_the_record_is_no_longer_what_was_signed(
-    amelia: Any, nora: Any, service: Any
-) -> None:
+def test_verify_reports_a_record_changed_since_signing(amelia: Any, nora: Any, service: Any) -> None:
     form = fresh_form(service.plan)
     sign(amelia, form, "Amelia Hart")
     change_record(service.plan, form, clause="Something else altogether.")
@@ -201,7 +201,7 @@ def test_verify_says_when_the_record_is_no_longer_what_was_signed(
     assert "Does not match" in page.words and "Please tell the clinic" in page.words
 
 
-def test_verify_is_not_taken_in_by_a_mark_that_was_left_on_a_changed_text(amelia: Any, service: Any) -> None:
+def test_verify_detects_a_changed_text_with_an_old_hash(amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan)
     sign(amelia, form, "Amelia Hart")
     mark = mark_of(service.plan, form)
@@ -210,9 +210,7 @@ def test_verify_is_not_taken_in_by_a_mark_that_was_left_on_a_changed_text(amelia
     assert "Does not match" in page.words and "As recorded" not in page.words
 
 
-def test_verify_says_that_it_cannot_tell_where_the_clinics_system_marks_texts_in_its_own_way(
-    portal: Any, service: Any
-) -> None:
+def test_verify_says_that_it_cannot_tell_if_the_api_has_its_own_hash(portal: Any, service: Any) -> None:
     mark_all_in_another_way(service.plan, sample_id("patient", "grace"))
     page = portal.sign_in("grace").get(f"{consent('grace-storage')}/receipt?verify=1")
     assert "As recorded" in page.words and "can’t be made anew here" in page.words
@@ -228,7 +226,9 @@ def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
 # ── withdrawing ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_withdrawing_says_what_follows_asks_why_and_ends_in_a_record(amelia: Any, service: Any) -> None:
+def test_withdrawing_shows_consequences_asks_for_a_reason_and_ends_in_a_record(
+    amelia: Any, service: Any
+) -> None:
     form = fresh_form(service.plan, signed=True)
     page = amelia.get(form).follow("Withdraw consent")
     assert "What follows" in page.words and "they go on hold" in page.words
@@ -252,7 +252,7 @@ def test_withdrawing_asks_for_a_fresh_sign_in_and_keeps_the_reason(portal: Any, 
     assert back.form(f"{form}/revoke").submit().heading == "This consent is withdrawn"
 
 
-def test_a_reason_is_recorded_without_characters_that_nobody_sees(amelia: Any, service: Any) -> None:
+def test_invisible_characters_are_removed_from_a_reason(amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke").form(f"{form}/revoke")
     done = page.submit(reason="Second\u202e thoughts\a\x00\r\nand\u200b a line")
@@ -260,7 +260,7 @@ def test_a_reason_is_recorded_without_characters_that_nobody_sees(amelia: Any, s
     assert done.soup.select_one(".as-written").get_text() == "Second thoughts\nand a line"
 
 
-def test_a_reason_that_is_too_long_is_refused_and_shown_again_whole(amelia: Any, service: Any) -> None:
+def test_an_overlong_reason_is_refused_and_kept_in_the_form(amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     reason = "Because " * 600
     refused = amelia.get(f"{form}/revoke").form(f"{form}/revoke").submit(reason=reason, status=422)
@@ -268,7 +268,7 @@ def test_a_reason_that_is_too_long_is_refused_and_shown_again_whole(amelia: Any,
     assert refused.soup.select_one("textarea").get_text().strip() == reason.strip()
 
 
-def test_what_was_acted_upon_can_no_longer_be_withdrawn(portal: Any, service: Any) -> None:
+def test_a_form_that_was_acted_upon_can_no_longer_be_withdrawn(portal: Any, service: Any) -> None:
     grace = portal.sign_in("grace")
     form = consent("grace-storage")
     transfer_an_embryo_under(service.plan, form)
@@ -278,7 +278,7 @@ def test_what_was_acted_upon_can_no_longer_be_withdrawn(portal: Any, service: An
     assert refused.select('.error-summary a[href="#signers"]')
 
 
-def test_a_stale_page_of_withdrawing_keeps_what_was_written(amelia: Any, service: Any) -> None:
+def test_a_stale_withdrawal_form_keeps_the_typed_reason(amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     page = amelia.get(f"{form}/revoke")
     again = page.form(f"{form}/revoke").submit(operation="made-up", reason="Kept words", status=409)
@@ -289,7 +289,7 @@ def test_a_stale_page_of_withdrawing_keeps_what_was_written(amelia: Any, service
 # ── declining ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_who_has_not_signed_declines_and_everyone_reads_it_so(
+def test_an_unsigned_signer_declines_and_the_form_shows_it_to_everyone(
     amelia: Any, daniel: Any, nora: Any, service: Any
 ) -> None:
     form = fresh_form(service.plan, signed=True)
@@ -312,7 +312,7 @@ def test_who_has_not_signed_declines_and_everyone_reads_it_so(
     assert "Declined" in row.get_text(" ") and "Withdrawn" not in row.get_text(" ")
 
 
-def test_who_is_not_asked_to_sign_withdraws_for_the_clinic(nora: Any, amelia: Any, service: Any) -> None:
+def test_staff_who_are_not_signers_withdraw_for_the_clinic(nora: Any, amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan)
     page = nora.get(form).follow("Withdraw consent")
     assert page.form(f"{form}/revoke").submit(reason="Sent by mistake").heading == "This consent is withdrawn"
@@ -322,9 +322,7 @@ def test_who_is_not_asked_to_sign_withdraws_for_the_clinic(nora: Any, amelia: An
 # ── who is missing, and the seal ────────────────────────────────────────────────────────────────────────
 
 
-def test_who_has_not_signed_is_named_on_the_form_in_the_list_and_on_the_receipt(
-    amelia: Any, nora: Any, service: Any
-) -> None:
+def test_missing_signers_are_named_on_form_list_and_receipt(amelia: Any, nora: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     said = "Daniel Hart and Victor Castellanos haven’t signed yet"
     assert said in amelia.get(form).words and said in amelia.get(f"{form}/receipt").words
@@ -333,7 +331,7 @@ def test_who_has_not_signed_is_named_on_the_form_in_the_list_and_on_the_receipt(
     assert "no account" not in amelia.get(form).words + nora.get(form).words
 
 
-def test_who_has_no_account_is_named(portal: Any, nora: Any) -> None:
+def test_a_signer_without_an_account_is_named(portal: Any, nora: Any) -> None:
     grace = portal.sign_in("grace")
     said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
     waiting = [row for row in grace.get("/consents").select("li") if said in row.get_text(" ")]
@@ -343,7 +341,7 @@ def test_who_has_no_account_is_named(portal: Any, nora: Any) -> None:
     assert said in nora.get("/consents?q=Grace").words
 
 
-def test_the_seal_of_a_signed_form_is_shown_and_computed_again(amelia: Any, service: Any) -> None:
+def test_the_seal_of_a_signed_form_is_shown_and_recomputed(amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     assert "Seal of the form" not in amelia.get(f"{form}/receipt").words
     with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:

@@ -42,7 +42,7 @@ def victor(portal: Any) -> Any:
 # ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_staff_make_a_form_from_a_template_and_the_patient_finds_it(nora: Any, amelia: Any) -> None:
+def test_staff_create_a_form_from_a_template_and_the_patient_finds_it(nora: Any, amelia: Any) -> None:
     page = nora.get("/consents").follow("New consent form")
     page = page.follow("Consent to freezing and storage of embryos")
     page = page.form("/consents/new").submit(
@@ -61,7 +61,7 @@ def test_staff_make_a_form_from_a_template_and_the_patient_finds_it(nora: Any, a
     assert "Storage, for the second round" in amelia.get("/consents").words
 
 
-def test_a_form_for_the_patient_in_hand_is_filled_in_as_usual(nora: Any) -> None:
+def test_a_new_form_for_the_current_patient_is_prefilled(nora: Any) -> None:
     """The next procedure's day, and who signs such forms for the clinic: the preview is three steps away."""
     page = nora.get(f"/episodes/{TREATMENT_OF_AMELIA}").follow("New consent form")
     start = nora.get(page.select("a[href*='template=disposition']")[0]["href"])
@@ -75,12 +75,12 @@ def test_a_form_for_the_patient_in_hand_is_filled_in_as_usual(nora: Any) -> None
     assert "Amelia Hart" in signers and "Daniel Hart" in signers and "Victor Castellanos" in signers
 
 
-def test_who_may_not_make_forms_is_not_offered_it(portal: Any) -> None:
+def test_people_without_permission_are_not_offered_new_forms(portal: Any) -> None:
     page = portal.sign_in("elif").get(f"/episodes/{TREATMENT_OF_AMELIA}")
     assert "New consent form" not in page.words
 
 
-def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: Any) -> None:
+def test_a_copy_can_supersede_its_original(nora: Any, amelia: Any) -> None:
     form = make_form(nora, "genetic-testing", title="PGT-A, to be replaced", **{"signer-2": "-"})
     page = nora.get(form).follow("Copy to a new form")
     page = page.form("/consents/new/fill").submit(check_all=True, version="4.1")
@@ -90,7 +90,7 @@ def test_a_copy_can_take_the_place_of_the_form_it_came_from(nora: Any, amelia: A
     assert "newer version" in amelia.get(f"{form}/sign", status=403).words
 
 
-def test_what_is_wrong_with_a_new_form_is_linked_and_everything_typed_is_kept(nora: Any) -> None:
+def test_errors_in_a_new_form_are_linked_and_input_is_kept(nora: Any) -> None:
     page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
     wrong = page.form("/consents/new/fill").submit(
         title=" ",
@@ -108,13 +108,13 @@ def test_what_is_wrong_with_a_new_form_is_linked_and_everything_typed_is_kept(no
 
 
 @pytest.mark.parametrize("typed", ["nothing-like-it", "a b c", "https://x/y/z", "http://[", ".."])
-def test_an_episode_that_is_not_there_is_said_at_its_field(nora: Any, typed: str) -> None:
+def test_a_missing_episode_is_reported_at_its_field(nora: Any, typed: str) -> None:
     page = nora.get(f"/consents/new?template=storage&episode={typed}", status=422)
     assert page.select('.error-summary a[href="#episode"]')
     assert page.soup.select_one("input[name=episode]")["value"] == typed
 
 
-def test_those_who_may_not_make_forms_see_no_button_and_get_403(portal: Any, amelia: Any) -> None:
+def test_people_without_permission_see_no_button_and_get_403(portal: Any, amelia: Any) -> None:
     elif_ = portal.sign_in("elif")
     assert "New consent form" not in elif_.get("/consents").words
     for visitor in (elif_, amelia):
@@ -122,7 +122,7 @@ def test_those_who_may_not_make_forms_see_no_button_and_get_403(portal: Any, ame
         visitor.post("/consents/new", {"operation": "x"}, status=403)
 
 
-def test_an_unknown_operation_of_a_new_form_begins_again(nora: Any) -> None:
+def test_a_new_form_with_an_unknown_operation_starts_again(nora: Any) -> None:
     for page in (
         nora.post("/consents/new", {"operation": "x"}),
         nora.get("/consents/new/preview?operation=zz"),
@@ -143,9 +143,7 @@ def test_a_clinician_countersigns(nora: Any, amelia: Any, daniel: Any, victor: A
     assert sorted(signatures(amelia, form)) == ["Amelia Hart", "Daniel Hart", "Victor Castellanos"]
 
 
-def test_the_couple_signs_and_no_field_can_leave_them_out_or_put_another_in_their_place(
-    nora: Any, amelia: Any
-) -> None:
+def test_the_couple_is_always_among_the_signers_whatever_fields_are_sent(nora: Any, amelia: Any) -> None:
     page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
     assert not page.select("#signer-0 option, #signer-1 option"), "neither can be chosen or left out"
     assert "Amelia Hart · Patient" in page.words and "Daniel Hart · Partner" in page.words
@@ -166,7 +164,7 @@ def test_the_couple_signs_and_no_field_can_leave_them_out_or_put_another_in_thei
 
 
 @pytest.mark.parametrize("chosen", ["amelia", "daniel", "stranger"])
-def test_a_clinician_is_one_of_the_clinic(nora: Any, chosen: str) -> None:
+def test_a_clinician_signer_must_be_staff_of_the_clinic(nora: Any, chosen: str) -> None:
     page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
     refused = page.form("/consents/new/fill").submit(
         title="Signed for the clinic", **{"signer-2": sample_id("person", chosen)}, status=422
@@ -174,7 +172,7 @@ def test_a_clinician_is_one_of_the_clinic(nora: Any, chosen: str) -> None:
     assert refused.select('.error-summary a[href="#signer-2"]')
 
 
-def test_copying_to_another_patient_asks_that_patient_and_takes_no_embryo_along(nora: Any) -> None:
+def test_a_copy_for_another_patient_has_that_patient_and_no_embryos(nora: Any) -> None:
     page = nora.get(
         f"/consents/new?copy={sample_id('consent', 'grace-disposition')}&episode={TREATMENT_OF_AMELIA}"
     )
@@ -183,7 +181,7 @@ def test_copying_to_another_patient_asks_that_patient_and_takes_no_embryo_along(
     assert not page.select("#disposition option[selected]")
 
 
-def test_who_has_no_account_is_named_before_the_form_is_sent_and_it_waits(nora: Any, portal: Any) -> None:
+def test_signers_without_an_account_are_named_before_the_form_is_sent(nora: Any, portal: Any) -> None:
     page = nora.get(f"/consents/new?template=treatment&episode={FREEZE_OF_GRACE}")
     said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
     assert said in page.words
@@ -194,7 +192,7 @@ def test_who_has_no_account_is_named_before_the_form_is_sent_and_it_waits(nora: 
     assert said in portal.sign_in("grace").get(made.path).words
 
 
-def test_a_decision_names_its_embryos_and_is_read_with_them(nora: Any, portal: Any) -> None:
+def test_a_decision_form_names_and_shows_its_embryos(nora: Any, portal: Any) -> None:
     page = nora.get(f"/consents/new?template=disposition&episode={FREEZE_OF_GRACE}")
     codes = {label.get_text(strip=True): label["for"] for label in page.select("#embryos label")}
     box = page.soup.select_one(f"#{codes['GO-3']}")
@@ -218,7 +216,7 @@ def test_a_decision_names_its_embryos_and_is_read_with_them(nora: Any, portal: A
     assert "the text is exactly the one that was signed" in verified.words, "hashed as the care service does"
 
 
-def test_a_form_like_one_that_stands_is_made_only_in_its_place(nora: Any, amelia: Any) -> None:
+def test_a_form_similar_to_an_open_one_can_only_supersede_it(nora: Any, amelia: Any) -> None:
     first = make_form(nora, "storage", title="Storage, once")
     page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
     again = page.form("/consents/new/fill").submit(title="storage,  ONCE", version="9.9", status=422)
@@ -231,7 +229,7 @@ def test_a_form_like_one_that_stands_is_made_only_in_its_place(nora: Any, amelia
     assert amelia.get(first).follow("Open the newer version").path == made.path
 
 
-def test_a_form_that_was_made_meanwhile_is_found_when_this_one_is_sent(nora: Any) -> None:
+def test_a_similar_form_created_meanwhile_is_detected_on_sending(nora: Any) -> None:
     page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
     preview = page.form("/consents/new/fill").submit(title="Made by two at once")
     first = make_form(nora, "storage", title="Made by two at once")
@@ -240,7 +238,7 @@ def test_a_form_that_was_made_meanwhile_is_found_when_this_one_is_sent(nora: Any
 
 
 @pytest.mark.parametrize("field", ["procedure_date", "expires_on"])
-def test_a_day_that_is_over_is_refused_at_its_field(nora: Any, field: str) -> None:
+def test_a_past_date_is_refused_at_its_field(nora: Any, field: str) -> None:
     page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
     over = (date.today() - timedelta(days=2)).isoformat()
     refused = page.form("/consents/new/fill").submit(title="Too late", **{field: over}, status=422)

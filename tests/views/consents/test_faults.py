@@ -131,9 +131,7 @@ def form(service: Any) -> str:
     return fresh_form(service.plan)
 
 
-def test_a_signature_whose_answer_is_lost_still_ends_at_the_receipt(
-    amelia: Any, line: Line, form: str
-) -> None:
+def test_a_signature_with_a_lost_response_ends_at_the_receipt(amelia: Any, line: Line, form: str) -> None:
     page = to_step(amelia, form, "Sign this form")
     line.cut("/sign", "after")
     assert page.form(f"{form}/sign").submit(signature="Amelia Hart").path == f"{form}/receipt"
@@ -141,7 +139,7 @@ def test_a_signature_whose_answer_is_lost_still_ends_at_the_receipt(
 
 
 @pytest.mark.parametrize("fault", ["before", 502, 500])
-def test_a_signature_that_never_arrived_is_said_honestly_and_can_be_given_again(
+def test_a_signature_that_never_arrived_is_reported_and_can_be_repeated(
     portal: Any, amelia: Any, line: Line, form: str, fault: str | int
 ) -> None:
     page = to_step(amelia, form, "Sign this form")
@@ -161,7 +159,7 @@ def test_a_signature_that_never_arrived_is_said_honestly_and_can_be_given_again(
     portal.clock.advance(-30)
 
 
-def test_looking_again_for_a_signature_stays_in_the_list(portal: Any, line: Line, form: str) -> None:
+def test_rechecking_a_signature_stays_in_the_worklist(portal: Any, line: Line, form: str) -> None:
     victor = portal.sign_in("victor")
     page = victor.get(f"{form}/sign?list=open")
     line.cut("/sign", "before")
@@ -175,7 +173,7 @@ def test_looking_again_for_a_signature_stays_in_the_list(portal: Any, line: Line
     portal.clock.advance(-30)
 
 
-def test_a_withdrawal_whose_answer_is_lost_is_found_in_the_record(
+def test_a_withdrawal_with_a_lost_response_is_found_in_the_record(
     amelia: Any, line: Line, service: Any
 ) -> None:
     form = fresh_form(service.plan, signed=True)
@@ -184,7 +182,7 @@ def test_a_withdrawal_whose_answer_is_lost_is_found_in_the_record(
     assert page.form(f"{form}/revoke").submit(reason="Second thoughts").heading == "This consent is withdrawn"
 
 
-def test_a_withdrawal_that_never_arrived_is_said_honestly(
+def test_a_withdrawal_that_never_arrived_is_reported(
     portal: Any, amelia: Any, line: Line, service: Any
 ) -> None:
     form = fresh_form(service.plan, signed=True)
@@ -202,7 +200,9 @@ def test_a_withdrawal_that_never_arrived_is_said_honestly(
 
 
 @pytest.mark.parametrize("fault", ["after", "before"])
-def test_a_new_form_whose_answer_is_lost_is_made_once(portal: Any, nora: Any, line: Line, fault: str) -> None:
+def test_a_new_form_with_a_lost_response_is_created_once(
+    portal: Any, nora: Any, line: Line, fault: str
+) -> None:
     title = f"Made once, answer lost {fault}"
     page = nora.get(f"/consents/new?copy={consent('amelia-treatment-2').rpartition('/')[2]}")
     page = page.form("/consents/new/fill").submit(title=title)
@@ -220,9 +220,7 @@ def test_a_new_form_whose_answer_is_lost_is_made_once(portal: Any, nora: Any, li
     assert len(nora.get(f"/consents?q={title}").select("tbody tr")) == 1
 
 
-def test_pages_say_what_cannot_be_shown_and_never_show_it_as_empty(
-    amelia: Any, nora: Any, line: Line
-) -> None:
+def test_unavailable_parts_are_reported_and_not_shown_as_empty(amelia: Any, nora: Any, line: Line) -> None:
     line.method = "GET"
     for visitor, path, at in (
         (amelia, "/consents", "/consent-forms"),

@@ -76,7 +76,7 @@ def in_clauses(old: str, new: str) -> Callable[[dict[str, Any]], None]:
     ],
     ids=["body", "statements", "clause", "empty", "on-file"],
 )
-def test_a_text_that_is_not_there_is_not_signed_at_any_step(
+def test_a_form_without_text_cannot_be_signed_at_any_step(
     amelia: Any,
     service: CareService,
     proxy: DialectProxy,
@@ -96,7 +96,7 @@ def test_a_text_that_is_not_there_is_not_signed_at_any_step(
     assert signatures(amelia, form) == []
 
 
-def test_a_form_on_file_is_in_no_list_of_what_to_sign(amelia: Any, service: CareService) -> None:
+def test_a_form_kept_on_file_is_not_listed_to_sign(amelia: Any, service: CareService) -> None:
     form = fresh_form(service.plan)
     id_ = form.rpartition("/")[2]
     link = f'.task a[href="{form}/sign"]'
@@ -111,7 +111,7 @@ def test_a_form_on_file_is_in_no_list_of_what_to_sign(amelia: Any, service: Care
     assert not listed.select(link) and "This form is signed at the clinic." in listed.words
 
 
-def test_a_staff_member_named_in_a_patients_role_signs_nothing(
+def test_a_staff_member_named_in_a_patient_role_cannot_sign(
     portal: PortalThread, service: CareService, proxy: DialectProxy
 ) -> None:
     nora = portal.sign_in("nora")

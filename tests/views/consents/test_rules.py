@@ -59,7 +59,7 @@ PATIENT = Signer(role=SignerRole.PATIENT, person_id="a", name="A", order=1)
 WITNESS_OF_THE_CLINIC = Signer(role=SignerRole.WITNESS, name="", order=2)
 
 
-def test_a_role_left_open_is_for_staff_who_sign_nothing_else_on_it() -> None:
+def test_an_open_role_is_for_staff_without_another_role_on_the_form() -> None:
     both = form(PATIENT, WITNESS_OF_THE_CLINIC)
     assert open_role(both, person("n", side=Side.STAFF)) == SignerRole.WITNESS
     assert open_role(both, person("n")) is None
@@ -73,7 +73,7 @@ def signature(signer: Signer) -> Signature:
 
 
 @pytest.mark.parametrize("role", SignerRole)
-def test_staff_sign_for_the_clinic_alone_and_nobody_else_does(role: SignerRole) -> None:
+def test_only_staff_sign_clinic_roles_and_only_those(role: SignerRole) -> None:
     asked = form(Signer(role=role, person_id="x", name="X", order=1), PATIENT)
     of_the_clinic = role in (SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN)
     assert open_role(asked, person("x", side=Side.STAFF)) == (role if of_the_clinic else None)
@@ -83,7 +83,7 @@ def test_staff_sign_for_the_clinic_alone_and_nobody_else_does(role: SignerRole) 
     assert not is_awaited(asked, refused)
 
 
-def test_a_person_signs_once_in_whichever_of_their_roles() -> None:
+def test_a_person_with_several_roles_signs_once() -> None:
     twice = (PATIENT, Signer(role=SignerRole.GAMETE_PROVIDER, person_id="a", name="A", order=2))
     assert open_role(form(*twice), person("a")) == SignerRole.PATIENT
     after = form(*twice, signatures=(signature(PATIENT),))
@@ -91,7 +91,7 @@ def test_a_person_signs_once_in_whichever_of_their_roles() -> None:
     assert "signed this form already" in why_not_sign(after, person("a"))
 
 
-def test_a_witness_signs_nothing_else_on_the_form() -> None:
+def test_a_witness_has_no_other_role_on_the_form() -> None:
     both = (
         PATIENT,
         *(Signer(role=r, person_id="n", order=2) for r in (SignerRole.WITNESS, SignerRole.CLINICIAN)),
@@ -99,7 +99,7 @@ def test_a_witness_signs_nothing_else_on_the_form() -> None:
     assert open_role(form(*both), person("n", side=Side.STAFF)) == SignerRole.CLINICIAN
 
 
-def test_staff_who_are_asked_as_patients_are_led_to_their_other_account() -> None:
+def test_staff_asked_to_sign_as_patients_are_sent_to_their_patient_account() -> None:
     asked = form(Signer(role=SignerRole.PATIENT, person_id="a", name="Nóra Lindqvist", order=1))
     nora = person("n", name="Nora Lindqvist", side=Side.STAFF)
     assert "Nóra Lindqvist as a patient" in why_not_sign(asked, nora)
@@ -107,7 +107,7 @@ def test_staff_who_are_asked_as_patients_are_led_to_their_other_account() -> Non
     assert "as a patient" not in why_not_sign(asked, person("v", name="Victor", side=Side.STAFF))
 
 
-def test_nobody_is_chosen_to_sign_for_the_clinic_who_may_be_the_patient() -> None:
+def test_the_patient_is_not_proposed_to_sign_for_the_clinic() -> None:
     rows = (Row(SignerRole.PATIENT, 1, "a", is_fixed=True), Row(SignerRole.WITNESS, 2))
     before = form(
         *(
@@ -122,7 +122,7 @@ def test_nobody_is_chosen_to_sign_for_the_clinic_who_may_be_the_patient() -> Non
     assert other.person_id == "v"
 
 
-def test_a_witness_is_told_whom_they_cannot_have_seen_sign() -> None:
+def test_a_witness_is_told_which_signatures_came_earlier() -> None:
     clinician = Signer(role=SignerRole.CLINICIAN, person_id="n", name="N", order=1)
     open_form = form(PATIENT, clinician, WITNESS_OF_THE_CLINIC)
     assert unseen_words(open_form, SignerRole.WITNESS).startswith("A hasn’t signed yet")
@@ -148,7 +148,7 @@ PARTNER = Signer(role=SignerRole.PARTNER, person_id="b", name="B", order=2)
         ("A kind of the clinic's own", (PATIENT,), None),
     ],
 )
-def test_a_form_that_leaves_out_whom_it_concerns_is_signed_by_nobody(
+def test_a_form_without_the_person_it_concerns_cannot_be_signed(
     kind: str, signers: tuple[Signer, ...], rule: str | None
 ) -> None:
     asked = form(*signers, kind=ConsentKind(kind), partner_id="p")
@@ -174,21 +174,21 @@ CLAUSE = Clause(id="c", heading="H", text="Words")
         ({"statements": (Statement(id="s", text="–"),)}, "part of this form’s text"),
     ],
 )
-def test_a_form_without_its_whole_text_is_signed_by_nobody(members: dict[str, Any], said: str) -> None:
+def test_a_form_with_incomplete_text_cannot_be_signed(members: dict[str, Any], said: str) -> None:
     bare = form(PATIENT, **members)
     assert open_role(bare, person("a")) is None
     assert said in why_not_sign(bare, person("a"))
     assert "doesn’t ask for your signature" in why_not_sign(bare, person("z"))
 
 
-def test_a_list_tells_an_empty_text_by_its_hash() -> None:
+def test_an_empty_text_in_a_list_is_recognised_by_its_hash() -> None:
     listed = form(PATIENT, body=None, content_hash=content_hash(form(PATIENT, body=())))
     assert listed_role(listed, person("a")) is None
     assert listed_role(form(PATIENT, body=None, content_hash="another"), person("a")) == SignerRole.PATIENT
     assert listed_role(form(PATIENT, body=()), person("a")) is None
 
 
-def test_a_later_signer_is_awaited_but_not_yet_in_turn() -> None:
+def test_a_later_signer_is_pending_but_not_next() -> None:
     waiting = form(
         PATIENT,
         Signer(role=SignerRole.PARTNER, person_id="b", order=2),
@@ -197,7 +197,7 @@ def test_a_later_signer_is_awaited_but_not_yet_in_turn() -> None:
     assert is_awaited(waiting, person("b")) and open_role(waiting, person("b")) is None
 
 
-def test_a_witness_cannot_withdraw_what_others_agreed_to() -> None:
+def test_a_witness_cannot_withdraw_a_form() -> None:
     witnessed = form(PATIENT, Signer(role=SignerRole.WITNESS, person_id="w", order=2))
     assert why_not_revoke(witnessed, person("w")) and not why_not_revoke(witnessed, person("a"))
 
@@ -215,11 +215,11 @@ def test_a_witness_cannot_withdraw_what_others_agreed_to() -> None:
         ("...", "–", False),
     ],
 )
-def test_names_are_the_same_but_for_case_spaces_accents_and_marks(typed: str, name: str, same: bool) -> None:
+def test_names_match_ignoring_case_spaces_accents_and_punctuation(typed: str, name: str, same: bool) -> None:
     assert same_name(typed, name) is same
 
 
-def test_changes_name_each_part_with_its_old_and_new_words() -> None:
+def test_changes_show_each_part_before_and_after() -> None:
     before = form()
     after = form(
         body=(
@@ -234,7 +234,7 @@ def test_changes_name_each_part_with_its_old_and_new_words() -> None:
     assert not found["Statement 2"].old and not found["Clause 2 of the earlier form"].new
 
 
-def test_another_signature_changes_the_stamp_and_not_what_was_shown() -> None:
+def test_another_signature_changes_the_stamp_but_not_the_content_mark() -> None:
     before = form(concurrency_stamp="1")
     after = form(concurrency_stamp="2", signatures=(Signature(role=SignerRole.PARTNER, person_id="b"),))
     progress = Progress.of(before)
@@ -277,18 +277,18 @@ def test_the_kind_decides_who_signs_a_new_form(
     assert [(str(row.role), row.person_id, row.is_fixed) for row in made] == rows
 
 
-def test_without_a_partner_none_is_asked() -> None:
+def test_without_a_partner_no_partner_signature_is_required() -> None:
     signers = [Signer(role=SignerRole.PATIENT, order=1), Signer(role=SignerRole.PARTNER, order=2)]
     alone = About("p", "Amelia", patient="a")
     assert [row.role for row in rows_for(ConsentKind.STORAGE, signers, alone)] == [SignerRole.PATIENT]
 
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule != Rule.CONCURRENCY_CONFLICT])
-def test_every_rule_of_the_care_service_is_said_in_words_of_its_own(rule: Rule) -> None:
+def test_every_rule_of_the_care_service_has_its_own_message(rule: Rule) -> None:
     assert refusal_message(rule.value) != refusal_message("NoSuchRule")
 
 
-def test_the_bundled_templates_can_all_be_used_and_a_broken_file_is_named(tmp_path: Any) -> None:
+def test_bundled_consent_templates_are_valid_and_a_broken_file_is_reported(tmp_path: Any) -> None:
     (tmp_path / "own.toml").write_text(
         'title = "Own"\nkind = "Research"\nversion = "1"\nsigners = ["Patient"]\n[[clauses]]\nheading = "H"\ntext = "T"\n'
     )
@@ -310,5 +310,5 @@ def test_the_bundled_templates_can_all_be_used_and_a_broken_file_is_named(tmp_pa
         ("two words", None),
     ],
 )
-def test_an_episode_is_found_in_an_id_or_a_link(typed: str, id_: str | None) -> None:
+def test_an_episode_can_be_given_by_id_or_link(typed: str, id_: str | None) -> None:
     assert episode_id_of(typed) == id_

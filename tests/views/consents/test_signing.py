@@ -81,7 +81,7 @@ def test_a_sequential_form_is_signed_one_after_another(amelia: Any, daniel: Any)
     assert sign(daniel, form, "daniel hart").path == f"{form}/receipt"
 
 
-def test_a_clinician_declares_a_sentence_of_their_own_and_acknowledges_none(
+def test_a_clinician_makes_a_declaration_and_acknowledges_no_statements(
     portal: Any, form: str, noted: Any
 ) -> None:
     victor = portal.sign_in("victor")
@@ -102,7 +102,7 @@ def test_a_clinician_declares_a_sentence_of_their_own_and_acknowledges_none(
     assert noted("consent.declare") == ["clinician-1.en"]
 
 
-def test_a_clinician_confirms_once_for_a_queue_and_keeps_what_was_typed(portal: Any, service: Any) -> None:
+def test_a_clinician_signs_in_again_once_for_a_queue_and_keeps_input(portal: Any, service: Any) -> None:
     first, second = fresh_form(service.plan), fresh_form(service.plan)
     victor = portal.sign_in("victor")
     portal.age_sign_in(victor, 21 * 60)
@@ -152,7 +152,7 @@ def test_a_missing_statement_is_linked_and_what_was_ticked_is_kept(amelia: Any, 
     ("heading", "given", "step"),
     [("What you agree to", {"statement": []}, "statements"), ("Sign this form", {"signature": "X"}, "name")],
 )
-def test_a_mistake_is_answered_by_a_redirect_so_that_back_sends_nothing_again(
+def test_an_error_redirects_so_that_back_resends_nothing(
     amelia: Any, form: str, heading: str, given: dict[str, Any], step: str
 ) -> None:
     sent = to_step(amelia, form, heading).form(f"{form}/sign")
@@ -164,12 +164,12 @@ def test_a_mistake_is_answered_by_a_redirect_so_that_back_sends_nothing_again(
     assert not amelia.get(f"{form}/sign").select(".error-summary"), "who comes back later isn't scolded"
 
 
-def test_the_address_of_a_mistake_says_nothing_once_it_is_put_right(amelia: Any, form: str) -> None:
+def test_the_url_of_an_error_shows_none_once_it_is_fixed(amelia: Any, form: str) -> None:
     to_step(amelia, form, "Sign this form")
     assert not amelia.get(f"{form}/sign/statements?refused=1").select(".error-summary")
 
 
-def test_the_confirmation_can_be_asked_for_again_by_whoever_comes_back(portal: Any, form: str) -> None:
+def test_a_returning_signer_can_confirm_again(portal: Any, form: str) -> None:
     visitor = portal.sign_in("amelia")
     to_step(visitor, form, "Sign this form")
     portal.clock.advance(6 * 60)
@@ -180,7 +180,7 @@ def test_the_confirmation_can_be_asked_for_again_by_whoever_comes_back(portal: A
     assert visitor.fill_sign_in(sign_in, "amelia").heading == "Sign this form"
 
 
-def test_the_receipt_says_what_is_next_and_by_when(portal: Any, form: str) -> None:
+def test_the_receipt_shows_the_next_step_and_its_deadline(portal: Any, form: str) -> None:
     visitor = portal.sign_in("amelia")
     receipt = sign(visitor, form, "Amelia Hart")
     (task,) = receipt.select("#next .task")
@@ -190,7 +190,7 @@ def test_the_receipt_says_what_is_next_and_by_when(portal: Any, form: str) -> No
 
 
 @pytest.mark.asvs("2.3.1")
-def test_the_last_step_alone_signs_nothing_without_the_ones_before(amelia: Any, form: str) -> None:
+def test_the_last_step_without_the_earlier_ones_does_not_sign(amelia: Any, form: str) -> None:
     page = amelia.get(f"{form}/sign")
     operation = page.soup.select_one("input[name=operation]")["value"]
     early = amelia.post(f"{form}/sign/name", {"operation": operation, "signature": "Amelia Hart"})
@@ -204,7 +204,7 @@ def test_the_last_step_alone_signs_nothing_without_the_ones_before(amelia: Any, 
 @pytest.mark.parametrize(
     "typed", ["", "   ", "Daniel Hart", "A. Hart", "Amelia Hart Amelia Hart", "<b>x</b>"]
 )
-def test_another_name_is_refused_and_the_expected_one_is_said(amelia: Any, form: str, typed: str) -> None:
+def test_another_name_is_refused_showing_the_expected_one(amelia: Any, form: str, typed: str) -> None:
     page = to_step(amelia, form, "Sign this form")
     wrong = page.form(f"{form}/sign").submit(signature=typed)
     assert wrong.select('.error-summary a[href="#signature"]') and "Amelia Hart" in wrong.words
@@ -220,14 +220,14 @@ def test_the_name_may_differ_in_case_spaces_and_accents(amelia: Any, form: str, 
 @pytest.mark.parametrize(
     "typed", ["Amelia\u202e Hart", "Amelia\a Hart", "Amelia\u200b\x00 Hart", "Amelia\nHart"]
 )
-def test_a_typed_name_is_recorded_without_characters_that_nobody_sees(
+def test_invisible_characters_are_removed_from_a_typed_name(
     amelia: Any, form: str, service: Any, typed: str
 ) -> None:
     assert sign(amelia, form, typed).path == f"{form}/receipt"
     assert typed_names(service.plan, form) == ["Amelia Hart"]
 
 
-def test_the_language_it_was_read_in_is_on_the_receipt(portal: Any, form: str) -> None:
+def test_the_receipt_shows_the_language_the_form_was_read_in(portal: Any, form: str) -> None:
     visitor = portal.sign_in("amelia")
     visitor.post("/language", {"language": "es", "next": "/consents"})
     page = visitor.get(f"{form}/sign")
@@ -241,7 +241,7 @@ def test_the_language_it_was_read_in_is_on_the_receipt(portal: Any, form: str) -
 # ── it is you ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_old_sign_in_is_renewed_before_the_name_with_everything_kept(portal: Any, form: str) -> None:
+def test_an_old_sign_in_is_renewed_before_the_name_step_and_input_is_kept(portal: Any, form: str) -> None:
     visitor = portal.sign_in("amelia")
     page = to_step(visitor, form, "What you agree to")
     boxes = page.form(f"{form}/sign").checkboxes()
@@ -251,7 +251,7 @@ def test_an_old_sign_in_is_renewed_before_the_name_with_everything_kept(portal: 
     assert page.form(f"{form}/sign").submit(signature="Amelia Hart").path == f"{form}/receipt"
 
 
-def test_a_name_typed_too_late_is_there_after_the_fresh_sign_in(portal: Any, form: str) -> None:
+def test_a_name_typed_after_the_limit_is_kept_through_the_fresh_sign_in(portal: Any, form: str) -> None:
     visitor = portal.sign_in("amelia")
     page = to_step(visitor, form, "Sign this form")
     sign_in = after_a_while(portal, page.form(f"{form}/sign"), signature="Amelia Hart")
@@ -294,7 +294,7 @@ def test_twenty_posts_at_once_give_one_signature_and_twenty_receipts(amelia: Any
     assert signatures(amelia, form) == ["Amelia Hart"]
 
 
-def test_refresh_back_and_another_tab_lead_to_the_receipt(amelia: Any, form: str) -> None:
+def test_reload_back_and_another_tab_lead_to_the_receipt(amelia: Any, form: str) -> None:
     other_tab = to_step(amelia, form, "What you agree to")
     page = to_step(amelia, form, "Sign this form")
     page.form(f"{form}/sign").submit(signature="Amelia Hart")
@@ -310,7 +310,7 @@ def test_refresh_back_and_another_tab_lead_to_the_receipt(amelia: Any, form: str
 
 @pytest.mark.parametrize("whose", ["another's", "made up", "", "of another form"])
 @pytest.mark.asvs("2.3.1")
-def test_an_operation_that_is_not_this_signing_begins_at_the_first_step(
+def test_an_operation_of_another_form_starts_at_the_first_step(
     amelia: Any, daniel: Any, service: Any, form: str, whose: str
 ) -> None:
     page = to_step(amelia, form, "Sign this form")
@@ -338,7 +338,9 @@ def test_two_people_signing_at_the_same_time_both_sign(amelia: Any, daniel: Any,
     assert sorted(signatures(amelia, form)) == ["Amelia Hart", "Daniel Hart"]
 
 
-def test_another_persons_signature_meanwhile_does_not_disturb(amelia: Any, daniel: Any, form: str) -> None:
+def test_another_persons_signature_meanwhile_does_not_interrupt_signing(
+    amelia: Any, daniel: Any, form: str
+) -> None:
     page = to_step(amelia, form, "Sign this form")
     sign(daniel, form, "Daniel Hart")
     assert page.form(f"{form}/sign").submit(signature="Amelia Hart").path == f"{form}/receipt"
@@ -348,7 +350,9 @@ def test_another_persons_signature_meanwhile_does_not_disturb(amelia: Any, danie
 # ── only what was shown ─────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_change_of_the_text_is_shown_and_reading_starts_again(amelia: Any, form: str, service: Any) -> None:
+def test_a_changed_text_is_shown_and_signing_restarts_at_reading(
+    amelia: Any, form: str, service: Any
+) -> None:
     page = to_step(amelia, form, "Sign this form")
     change_record(service.plan, form, clause="Eggs are collected on a Tuesday.")
     changed = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=409)
@@ -366,7 +370,7 @@ def test_a_change_of_the_text_is_shown_and_reading_starts_again(amelia: Any, for
     assert "the text is exactly the one that was signed" in amelia.get(f"{form}/receipt?verify=1").words
 
 
-def test_a_page_of_the_earlier_text_counts_no_more_once_another_tab_shows_the_new_one(
+def test_a_page_with_the_old_text_is_void_once_another_tab_shows_the_new_one(
     amelia: Any, form: str, service: Any
 ) -> None:
     earlier = amelia.get(f"{form}/sign")
@@ -390,7 +394,7 @@ def test_a_page_of_the_earlier_text_counts_no_more_once_another_tab_shows_the_ne
     ],
     ids=["revoked", "expired", "superseded", "draft"],
 )
-def test_a_form_that_ended_meanwhile_is_shown_with_the_reason(
+def test_a_form_that_ended_during_signing_is_shown_with_the_reason(
     amelia: Any, form: str, service: Any, columns: dict[str, str], words: str
 ) -> None:
     page = to_step(amelia, form, "Sign this form")
@@ -400,12 +404,14 @@ def test_a_form_that_ended_meanwhile_is_shown_with_the_reason(
     assert signatures(amelia, form) == []
 
 
-def test_someone_who_is_no_signer_is_told_so(portal: Any, form: str) -> None:
+def test_someone_who_is_not_a_signer_is_told_so(portal: Any, form: str) -> None:
     refused = portal.sign_in("ada").get(f"{form}/sign", status=403)
     assert "doesn’t ask for your signature" in refused.words
 
 
-def test_a_session_that_ended_comes_back_to_the_step_with_everything_kept(portal: Any, form: str) -> None:
+def test_signing_in_after_the_session_ended_returns_to_the_step_with_input_kept(
+    portal: Any, form: str
+) -> None:
     visitor = portal.sign_in("amelia")
     page = to_step(visitor, form, "Sign this form")
     end_session(portal, visitor)

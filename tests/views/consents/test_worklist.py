@@ -48,9 +48,7 @@ def rows(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["nora", "victor"])
-def test_each_count_is_what_its_link_opens_and_home_says_the_same(
-    signed_in: Callable[[str], Visitor], name: str
-) -> None:
+def test_each_count_matches_its_list_and_home(signed_in: Callable[[str], Visitor], name: str) -> None:
     visitor = signed_in(name)
     page = visitor.get("/consents?list=open")
     assert lists(page) == lists(visitor.get("/"))
@@ -65,7 +63,9 @@ def test_each_count_is_what_its_link_opens_and_home_says_the_same(
         assert len(opened) == len(set(opened)) == count, href
 
 
-def test_ones_own_come_first_else_all_that_wait(signed_in: Callable[[str], Visitor]) -> None:
+def test_the_worklist_opens_on_ones_own_forms_or_else_on_all_pending(
+    signed_in: Callable[[str], Visitor],
+) -> None:
     mine = signed_in("victor").get("/consents")
     assert mine.select('.chips a[aria-current="true"]')[0].get_text().strip().startswith("Mine")
     assert len(mine.select("tbody tr")) == len(mine.select("tbody .row-actions a"))
@@ -73,14 +73,14 @@ def test_ones_own_come_first_else_all_that_wait(signed_in: Callable[[str], Visit
     assert others.select('.chips a[aria-current="true"]')[0].get_text().strip().startswith("All that wait")
 
 
-def test_a_partly_signed_form_is_among_all_that_wait(victor: Visitor) -> None:
+def test_a_partly_signed_form_is_listed_as_pending(victor: Visitor) -> None:
     partly = set(rows(victor.get("/consents?list=all&status=PartiallySigned")))
     assert partly
     waiting = [row for page in (1, 2) for row in rows(victor.get(f"/consents?list=open&page={page}"))]
     assert partly <= set(waiting)
 
 
-def test_a_form_opened_from_a_list_knows_its_neighbours(victor: Visitor) -> None:
+def test_a_form_opened_from_a_list_links_to_its_neighbours(victor: Visitor) -> None:
     listed = victor.get("/consents?list=mine")
     first = victor.get(str(listed.select("tbody .row-link")[0]["href"]))
     assert "1 of 11" in first.words
@@ -93,12 +93,12 @@ def test_a_form_opened_from_a_list_knows_its_neighbours(victor: Visitor) -> None
 
 
 @pytest.mark.parametrize("query", ["", "?list=nonsense", "?list=all", "?done=3"])
-def test_a_form_that_was_not_opened_from_a_list_has_no_such_bar(victor: Visitor, query: str) -> None:
+def test_a_form_opened_directly_has_no_list_navigation(victor: Visitor, query: str) -> None:
     form = rows(victor.get("/consents?list=mine"))[0].removeprefix("form-")
     assert not victor.get(f"/consents/{form}{query}").select(".queue")
 
 
-def test_patients_have_neither_lists_nor_bar(signed_in: Callable[[str], Visitor]) -> None:
+def test_patients_have_no_worklists_and_no_list_navigation(signed_in: Callable[[str], Visitor]) -> None:
     amelia = signed_in("amelia")
     assert not amelia.get("/consents?list=mine").select("tbody tr")
     form = amelia.get("/consents").select("a[href^='/consents/']")[0]["href"]
@@ -157,7 +157,7 @@ def test_a_day_belongs_to_one_list(
     assert dated == ({which} if which else set())
 
 
-def test_beyond_a_thousand_it_is_said_and_those_needed_first_are_there(portal: PortalThread) -> None:
+def test_beyond_a_thousand_forms_the_most_urgent_are_listed_with_a_note(portal: PortalThread) -> None:
     forms = [waiting(number % 30, number) for number in range(1000)]
     with portal.app.test_request_context("/", base_url=portal.origin()):
         portal.app.preprocess_request()
@@ -171,7 +171,7 @@ def test_beyond_a_thousand_it_is_said_and_those_needed_first_are_there(portal: P
     assert any(row.form.id == "f1001" for row in work.rows), "the latest are left out, not the second page"
 
 
-def test_one_that_left_the_list_stands_where_it_stood(portal: PortalThread) -> None:
+def test_a_form_that_left_the_list_keeps_its_position_in_the_navigation(portal: PortalThread) -> None:
     forms = [waiting(number, number) for number in range(5)]
     with portal.app.test_request_context("/", base_url=portal.origin()):
         portal.app.preprocess_request()
@@ -194,7 +194,7 @@ def test_one_that_left_the_list_stands_where_it_stood(portal: PortalThread) -> N
         ("A form (see the long remark at its end)", ConsentKind.STORAGE, "Storage"),
     ],
 )
-def test_a_form_is_called_for_short(
+def test_a_form_has_a_short_name(
     portal: PortalThread, title: str, kind: ConsentKind | None, short: str
 ) -> None:
     with portal.app.test_request_context("/", base_url=portal.origin()):
@@ -220,13 +220,13 @@ def test_forms_of_one_patient_with_one_short_name_are_told_apart_by_their_titles
     assert {f"form-{id_}" for id_ in twins} <= {str(row["id"]) for row in titled}
 
 
-def test_home_says_which_list_stands_there(signed_in: Callable[[str], Visitor]) -> None:
+def test_home_names_the_list_it_shows(signed_in: Callable[[str], Visitor]) -> None:
     for name, which in (("victor", "Mine"), ("colin", "All that wait")):
         (current,) = signed_in(name).get("/").select('.chips a[aria-current="true"]')
         assert current.get_text().strip().startswith(which)
 
 
-def test_declining_a_form_of_a_list_leads_on_to_the_next(portal: PortalThread, victor: Visitor) -> None:
+def test_declining_a_listed_form_leads_to_the_next(portal: PortalThread, victor: Visitor) -> None:
     form = fresh_form(portal.plan)
     page = victor.get(f"{form}/sign?list=mine")
     declining = victor.get(str(page.select('#sign a[href*="/revoke"]')[0]["href"]))

@@ -44,7 +44,7 @@ def nora(portal: PortalThread) -> Any:
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_each_tab_is_a_page_and_a_part(amelia: Any, tab: str) -> None:
+def test_each_tab_is_available_as_page_and_fragment(amelia: Any, tab: str) -> None:
     page = amelia.get(AMELIA + tab)
     assert page.heading == "IVF with stimulation"
     current = page.select(".tabs [aria-current=page]")
@@ -61,16 +61,16 @@ def test_staff_see_every_part_of_every_episode(nora: Any, address: str, tab: str
 
 
 @pytest.mark.parametrize("tab", [*TABS, "/appointments.ics"])
-def test_what_is_someone_elses_is_not_found(grace: Any, tab: str) -> None:
+def test_another_persons_episode_is_not_found(grace: Any, tab: str) -> None:
     grace.get(AMELIA + tab, status=404)
     grace.get("/episodes/no-such-episode" + tab, status=404)
 
 
-def test_a_clinic_does_not_see_anothers_episodes(portal: PortalThread) -> None:
+def test_another_clinics_episode_is_not_found(portal: PortalThread) -> None:
     portal.sign_in("omar").get(AMELIA, status=404)
 
 
-def test_today_stands_between_what_happened_and_what_comes(amelia: Any) -> None:
+def test_the_timeline_shows_today_between_past_and_future(amelia: Any) -> None:
     states = [event["data-state"] for event in amelia.get(AMELIA).select(".timeline > .event")]
     assert states == ["past", "past", "today", "next", "next", "next"]
     assert "Stimulation · Day 8" in amelia.get(AMELIA).words
@@ -81,14 +81,14 @@ def test_a_partner_sees_both_names_and_whose_medicines_they_are(portal: PortalTh
     assert "Amelia Hart and Daniel Hart" in words and "These are Millie’s medicines." in words
 
 
-def test_the_list_has_what_goes_on_first_and_words_a_loss_gently(grace: Any) -> None:
+def test_active_episodes_come_first_and_a_loss_is_worded_gently(grace: Any) -> None:
     page = grace.get("/episodes")
     assert [a["href"] for a in page.select("article h2 a")] == [GRACE, EARLIER]
     words = grace.get(EARLIER).words
     assert "We are sorry that it didn’t lead to a pregnancy" in words and "fail" not in words.lower()
 
 
-def test_the_chart_stands_beside_a_table_of_the_same_facts(amelia: Any) -> None:
+def test_the_chart_has_a_table_of_the_same_values(amelia: Any) -> None:
     page = amelia.get(AMELIA + "/monitoring")
     assert page.select("figure svg[role=img]")
     assert "Oestradiol: 3,910 pmol/L" in str(page.select(".chart-day[tabindex]")[-1]["aria-label"])
@@ -100,7 +100,7 @@ def test_the_chart_stands_beside_a_table_of_the_same_facts(amelia: Any) -> None:
     )
 
 
-def test_an_embryo_has_its_three_dates_apart_and_its_grade_in_plain_words(grace: Any) -> None:
+def test_an_embryo_has_three_separate_dates_and_its_grade_in_plain_words(grace: Any) -> None:
     cards = [one.get_text(" ", strip=True) for one in grace.get(GRACE + "/embryos").select("article.card")]
     (card,) = (card for card in cards if card.startswith("Embryo GO-2 "))
     terms = ("You consented until", "Paid until", "The law allows until")
@@ -110,7 +110,7 @@ def test_an_embryo_has_its_three_dates_apart_and_its_grade_in_plain_words(grace:
     assert "Grade An expanded blastocyst; inner cells graded A, outer cells B Genetic test" in card
 
 
-def test_where_an_embryo_lies_is_for_staff_alone(grace: Any, nora: Any) -> None:
+def test_only_staff_see_an_embryos_storage_place(grace: Any, nora: Any) -> None:
     assert "T4 / C2" not in grace.get(GRACE + "/embryos").words
     assert "T4 / C2 / 17 / 1" in nora.get(GRACE + "/embryos").words
 
@@ -126,18 +126,18 @@ def test_staff_see_who_the_patient_is_and_notes_as_they_were_written(nora: Any) 
     assert "RF-10482" in words and "C-2051" in words and "offer a numbing cream" in words
 
 
-def test_consents_of_the_episode_have_those_to_sign_first(amelia: Any) -> None:
+def test_an_episodes_consents_list_those_to_sign_first(amelia: Any) -> None:
     rows = [row.get_text(" ") for row in amelia.get(AMELIA + "/consents").select(".link-row")]
     assert "Yours to sign" in rows[0] and "Yours to sign" not in rows[-1]
 
 
-def test_documents_stand_in_their_folders_with_kind_and_size(amelia: Any) -> None:
+def test_documents_are_listed_in_their_folders_with_kind_and_size(amelia: Any) -> None:
     page = amelia.get(AMELIA + "/documents")
     assert {"Letters", "Results", "Scans", "Blood tests"} <= {h.get_text() for h in page.select("h3")}
     assert "PNG · 3.1 MB" in page.words and "Archive" not in page.words
 
 
-def test_visits_come_as_a_calendar_file_with_neutral_titles(amelia: Any) -> None:
+def test_the_calendar_file_of_visits_has_neutral_titles(amelia: Any) -> None:
     answer = amelia.get(AMELIA + "/appointments.ics")
     assert answer.headers["Content-Type"].startswith("text/calendar")
     calendar: Any = icalendar.Calendar.from_ical(answer.response.content)
@@ -152,7 +152,7 @@ def test_visits_come_as_a_calendar_file_with_neutral_titles(amelia: Any) -> None
     assert calendar.walk("VTIMEZONE")
 
 
-def test_one_visit_comes_alone(amelia: Any) -> None:
+def test_a_single_visit_has_its_own_calendar_file(amelia: Any) -> None:
     visit = sample_id("appointment", "amelia-scan-5")
     answer = amelia.get(f"{AMELIA}/appointments/{visit}.ics")
     calendar: Any = icalendar.Calendar.from_ical(answer.response.content)
@@ -160,7 +160,7 @@ def test_one_visit_comes_alone(amelia: Any) -> None:
     amelia.get(f"{AMELIA}/appointments/other.ics", status=404)
 
 
-def test_staff_find_again_what_they_opened_last(portal: PortalThread) -> None:
+def test_staff_see_recently_opened_episodes(portal: PortalThread) -> None:
     visitor = portal.sign_in("elif")
     assert "You have opened no episode yet" in visitor.get("/episodes").words
     visitor.get(GRACE)
@@ -168,12 +168,12 @@ def test_staff_find_again_what_they_opened_last(portal: PortalThread) -> None:
     assert [a["href"] for a in visitor.get("/episodes").select("article h2 a")] == [AMELIA, GRACE]
 
 
-def test_a_pregnancy_is_followed_on(portal: PortalThread) -> None:
+def test_an_episode_with_a_pregnancy_shows_its_early_scan(portal: PortalThread) -> None:
     page = portal.sign_in("maya").get("/episodes")
     assert "Frozen embryo transfer" in page.words and "Early scan" in page.words
 
 
-def test_the_next_visit_is_counted_down_and_an_alert_says_whose_it_is_and_until_when(amelia: Any) -> None:
+def test_the_next_visit_has_a_countdown_and_an_alert_its_person_and_end(amelia: Any) -> None:
     page = amelia.get(AMELIA)
     visit, _again = page.select(".next-visit")
     assert re.search(r"Tomorrow|In \d+ (hours|days)", visit.get_text(" "))
@@ -188,7 +188,7 @@ def test_days_are_counted_until_the_trigger_and_from_the_transfer_on(portal: Por
     assert not re.search(r"\bDay \d", words)
 
 
-def test_the_next_days_medicines_stand_by_date_and_end_with_the_trigger(amelia: Any) -> None:
+def test_the_next_days_medicines_are_listed_by_date_up_to_the_trigger(amelia: Any) -> None:
     page = amelia.get(f"{AMELIA}/medication")
     days = [row.get_text(" ", strip=True) for row in page.select(".plan-days > div")]
     assert days and all(re.match(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+ ", one) for one in days)

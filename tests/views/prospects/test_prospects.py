@@ -83,11 +83,11 @@ def test_another_physician_and_another_week_are_links(colin: Visitor) -> None:
 @pytest.mark.parametrize(
     "query", ["from=yesterday", "from=0001-01-01", "from=9999-12-31", "physician=nobody"]
 )
-def test_a_nonsense_week_is_no_fault(colin: Visitor, query: str) -> None:
+def test_an_invalid_week_is_not_an_error(colin: Visitor, query: str) -> None:
     assert colin.get(f"/prospects/{TOMASZ}/book?{query}").heading == "Book a window"
 
 
-def test_choosing_nothing_is_said_at_the_field(colin: Visitor) -> None:
+def test_submitting_without_a_window_is_an_error_at_the_field(colin: Visitor) -> None:
     page = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book").submit(status=422)
     assert page.soup.select_one(".error-summary a")["href"] == "#window"
     assert page.soup.select_one("#window")
@@ -116,9 +116,7 @@ def test_twenty_posts_of_one_form_book_one_window(colin: Visitor) -> None:
     assert len({end.url for end in ends}) == 1
 
 
-def test_a_window_that_someone_took_meanwhile_is_refused_kindly_with_fresh_ones(
-    colin: Visitor, nora: Visitor
-) -> None:
+def test_a_window_taken_meanwhile_is_refused_with_fresh_ones(colin: Visitor, nora: Visitor) -> None:
     slow = colin.get(week(TOMASZ, weeks=3)).form(f"/prospects/{TOMASZ}/book")
     chosen = windows(slow.page)[5]
     nora.get(week(NOOR, weeks=3)).form(f"/prospects/{NOOR}/book").submit(window=chosen)
@@ -136,7 +134,7 @@ def test_a_closed_enquiry_can_not_be_booked(colin: Visitor) -> None:
     assert "This enquiry is closed" in form.submit(window=windows(form.page)[0], status=403).words
 
 
-def test_a_page_of_another_visit_books_nothing(colin: Visitor) -> None:
+def test_a_form_from_another_session_books_nothing(colin: Visitor) -> None:
     form = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book")
     page = form.submit(window=windows(form.page)[0], operation="made-up", status=409)
     assert "nothing was booked" in page.words
@@ -150,13 +148,13 @@ def test_the_weeks_come_as_a_fragment_for_htmx(colin: Visitor) -> None:
 
 @pytest.mark.parametrize("path", ["book", "merge", f"merge?merge={AGAIN}", "book-link"])
 @pytest.mark.parametrize("name", ["victor", "elif", "amelia"])
-def test_others_than_those_who_see_to_enquiries_are_refused(
+def test_staff_without_the_role_are_refused_enquiries(
     person: Callable[[str], Visitor], name: str, path: str
 ) -> None:
     assert person(name).get(f"/prospects/{INES}/{path}", status=403)
 
 
-def test_where_the_clinic_has_no_calendar_it_is_said(person: Callable[[str], Visitor]) -> None:
+def test_a_missing_calendar_is_explained(person: Callable[[str], Visitor]) -> None:
     page = person("omar").get(f"/prospects/{INES}/book", status=501)
     assert "Your clinic doesn’t offer this here" in page.words
 
@@ -164,7 +162,9 @@ def test_where_the_clinic_has_no_calendar_it_is_said(person: Callable[[str], Vis
 # ── the link ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_staff_make_a_link_with_a_chosen_life_and_can_copy_it(colin: Visitor, portal: PortalThread) -> None:
+def test_staff_create_a_link_with_a_chosen_lifetime_and_can_copy_it(
+    colin: Visitor, portal: PortalThread
+) -> None:
     page = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book-link").submit(days="14")
     address = str(page.soup.select_one("#address")["value"])
     assert address.startswith(f"{portal.origin()}/book/")
@@ -178,7 +178,7 @@ def test_the_link_comes_as_a_fragment_for_htmx(colin: Visitor) -> None:
     assert "<html" not in page.text
 
 
-def test_a_life_that_is_not_offered_makes_no_link(colin: Visitor) -> None:
+def test_a_lifetime_that_is_not_offered_creates_no_link(colin: Visitor) -> None:
     page = colin.post(f"/prospects/{TOMASZ}/book-link", {"days": "9999"}, status=422)
     assert not page.soup.select_one("#address")
 
@@ -186,7 +186,7 @@ def test_a_life_that_is_not_offered_makes_no_link(colin: Visitor) -> None:
 # ── merging ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_notification_leads_to_the_two_side_by_side(colin: Visitor) -> None:
+def test_a_notification_links_to_both_records_side_by_side(colin: Visitor) -> None:
     notifications = colin.get("/notifications?type=ProspectReceived")
     form = next(
         one
@@ -203,12 +203,12 @@ def test_without_the_other_id_a_notification_suggests_it(colin: Visitor) -> None
     assert page.follow("Ines Goncalves").heading == "Merge two enquiries"
 
 
-def test_the_same_record_twice_and_nonsense_are_refused_in_words(colin: Visitor) -> None:
+def test_merging_a_record_with_itself_or_an_invalid_id_is_refused(colin: Visitor) -> None:
     assert "Both are the same record" in colin.get(f"/prospects/{INES}/merge?merge={INES}", status=422).words
     assert "This is no id" in colin.get(f"/prospects/{INES}/merge?merge=a/b", status=422).words
 
 
-def test_what_is_not_known_is_said_to_be_unknown(colin: Visitor) -> None:
+def test_unknown_members_are_shown_as_unknown(colin: Visitor) -> None:
     page = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}")
     assert "These records can’t be read here" in page.words
     assert "Not known here" in page.words
@@ -217,7 +217,7 @@ def test_what_is_not_known_is_said_to_be_unknown(colin: Visitor) -> None:
     assert other.path == f"/prospects/{AGAIN}/merge"
 
 
-def test_where_nothing_is_known_one_choice_is_for_all(colin: Visitor) -> None:
+def test_without_known_members_one_choice_applies_to_all(colin: Visitor) -> None:
     nobodies = sample_id("prospect", "nobody"), sample_id("prospect", "no-one")
     page = colin.get(f"/prospects/{nobodies[0]}/merge?merge={nobodies[1]}")
     assert len(page.select("table tbody tr")) == 1
@@ -226,14 +226,14 @@ def test_where_nothing_is_known_one_choice_is_for_all(colin: Visitor) -> None:
     assert confirm.words.count("From the one that goes") == 6
 
 
-def test_merging_with_a_record_that_is_not_there_changes_nothing(colin: Visitor) -> None:
+def test_merging_with_a_missing_record_changes_nothing(colin: Visitor) -> None:
     absent = sample_id("prospect", "nobody")
     page = colin.get(f"/prospects/{INES}/merge?merge={absent}").form(f"/prospects/{INES}/merge").submit()
     refused = page.form(f"/prospects/{INES}/merge/confirm").submit(status=404)
     assert "They were not merged" in refused.words
 
 
-def test_merging_keeps_the_choices_asks_once_more_and_happens_once(colin: Visitor) -> None:
+def test_merging_keeps_the_choices_confirms_and_happens_once(colin: Visitor) -> None:
     form = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge")
     page = form.submit(email="merged", firstName="kept")
     assert page.heading == "Merge these two?"
@@ -257,7 +257,7 @@ def test_merging_keeps_the_choices_asks_once_more_and_happens_once(colin: Visito
 # ── no answer ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_lost_answer_to_a_booking_is_told_as_it_is_and_never_sent_again(
+def test_a_booking_with_a_lost_response_is_explained_and_not_resent(
     colin: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.services.errors import Unavailable
@@ -283,7 +283,7 @@ def test_a_lost_answer_to_a_booking_is_told_as_it_is_and_never_sent_again(
     assert anew.heading == "Book a window"
 
 
-def test_a_lost_answer_to_a_merge_is_told_as_it_is_and_never_sent_again(
+def test_a_merge_with_a_lost_response_is_explained_and_not_resent(
     colin: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.services.errors import BadResponse

@@ -78,7 +78,7 @@ def test_a_protocol_shows_its_rows_and_draws_its_days(nora):
     assert "Dr Victor Castellanos" in page.words
 
 
-def test_a_patient_reads_their_own_and_nobody_else_s(portal):
+def test_a_patient_reads_only_their_own_protocol(portal):
     amelia, grace = portal.sign_in("amelia"), portal.sign_in("grace")
     page = amelia.get(f"/protocols/{AMELIAS}")
     assert "Cetrorelix" in page.words
@@ -101,7 +101,7 @@ def test_other_staff_read_and_are_refused_when_they_try_to_write(portal):
     elif_.post(f"/protocols/{AMELIAS}/status", {"status": "OnHold"}, status=403)
 
 
-def test_rows_come_and_go_without_scripts_and_keep_what_was_typed(nora):
+def test_rows_are_added_and_removed_without_scripts_keeping_input(nora):
     page = nora.get("/protocols/new")
     page = press(page, "add-medication", name="Half typed", description="Two\nlines")
     page = press(page, "add-medication", **row(0, drug="rFSH", dose="abc"))
@@ -116,14 +116,14 @@ def test_rows_come_and_go_without_scripts_and_keep_what_was_typed(nora):
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "٠", "²", "-1", ""])
-def test_a_row_of_no_number_is_not_removed(nora, number):
+def test_removing_an_unknown_row_changes_nothing(nora, number):
     page = press(nora.get("/protocols/new"), "add-check")
     fields = [(name, value) for name, value in page.form(form_of(page)).fields() if name != "do"]
     kept = nora.post("/protocols/new", [*fields, ("do", f"remove-check-{number}")])
     assert kept.soup.select_one("#check-0-day")
 
 
-def test_rows_come_by_partials_too_and_the_new_one_takes_the_focus(nora):
+def test_a_row_added_by_htmx_takes_the_focus(nora):
     page = nora.get("/protocols/new")
     fields = dict(page.form(form_of(page)).fields()) | {"do": "add-medication", "name": "Kept by the page"}
     part = nora.fragment("/protocols/new", "rows", data=fields)
@@ -150,7 +150,7 @@ def test_rows_are_moved_without_scripts_and_the_order_is_saved(nora):
     assert page.soup.select_one("#medication-0-drug")["value"] == "Cetrorelix"
 
 
-def test_another_order_of_the_rows_is_a_change(nora):
+def test_reordering_rows_counts_as_a_change(nora):
     made = make(nora, "Ordered plan")
     page = press(nora.get(f"{made.path}/edit"), "add-medication")
     later = {**GANIRELIX, "drug": "Buserelin"}
@@ -163,7 +163,7 @@ def test_another_order_of_the_rows_is_a_change(nora):
     assert again.soup.select_one("#medication-0-drug")["value"] == "Buserelin"
 
 
-def test_choices_are_the_portal_s_the_clinic_s_and_the_record_s_own(nora):
+def test_choices_combine_those_of_portal_clinic_and_record(nora):
     page = press(nora.get("/protocols/new"), "add-medication")
     offered = [option.get_text() for option in page.select("#medication-0-unit option")]
     assert {"IU", "mg", "ampoule"} <= set(offered)
@@ -173,7 +173,7 @@ def test_choices_are_the_portal_s_the_clinic_s_and_the_record_s_own(nora):
     assert page.soup.select_one("#medication-0-route option[selected]").get_text() == "Nasal"
 
 
-def test_dates_stand_beside_the_days(nora):
+def test_days_are_shown_with_their_dates(nora):
     page = press(nora.get("/protocols/new"), "add-medication")
     page = press(page, "draw", start_date="2026-11-15", **row(0, **GANIRELIX, end_day="10"))
     assert page.soup.select_one("#medication-0-start_day-date").get_text() == "Fri 20 Nov"
@@ -182,7 +182,7 @@ def test_dates_stand_beside_the_days(nora):
     assert page.soup.select_one("#medication-0-end_day-date").get_text() == ""
 
 
-def test_the_days_are_drawn_while_somebody_types_without_a_call(nora, monkeypatch):
+def test_the_schedule_preview_makes_no_api_call(nora, monkeypatch):
     page = press(nora.get("/protocols/new"), "add-medication")
     fields = dict(page.form(form_of(page)).fields()) | row(0, **GANIRELIX) | {"start_date": "2026-11-15"}
 
@@ -205,7 +205,7 @@ def test_a_time_may_be_typed_without_its_zero(nora):
     assert "08:00" in page.words
 
 
-def test_what_is_wrong_is_said_per_row_and_linked(nora):
+def test_errors_are_listed_by_row_with_links(nora):
     page = press(press(nora.get("/protocols/new"), "add-medication"), "add-check")
     page = press(
         page, "review", status=422, type="Antagonist", start_date="2026-02-31",
@@ -256,7 +256,7 @@ def test_changes_are_shown_before_they_are_saved(nora):
     assert "nothing to save" in again.words
 
 
-def test_two_who_change_the_same_row_see_both_versions_and_lose_nothing(nora, victor):
+def test_concurrent_edits_of_a_row_show_both_versions_and_keep_input(nora, victor):
     path = make(nora, "Shared plan").path
     hers, his = nora.get(f"{path}/edit"), victor.get(f"{path}/edit")
     press(his, "review", name="Shared plan B", **row(0, dose="0.5")).form(f"{path}/save").submit()
@@ -276,7 +276,7 @@ def test_two_who_change_the_same_row_see_both_versions_and_lose_nothing(nora, vi
     assert saved.heading == "Shared plan B"
 
 
-def test_a_change_between_looking_and_saving_is_met_as_well(nora, victor):
+def test_a_change_between_review_and_save_is_detected(nora, victor):
     path = make(nora, "Late change").path
     review = press(nora.get(f"{path}/edit"), "review", **row(0, dose="1"))
     press(victor.get(f"{path}/edit"), "review", **row(0, dose="2")).form(f"{path}/save").submit()
@@ -285,7 +285,7 @@ def test_a_change_between_looking_and_saving_is_met_as_well(nora, victor):
     assert "2 mg" in compared.words
 
 
-def test_rows_that_others_added_stay(nora, victor):
+def test_rows_added_by_others_are_kept(nora, victor):
     path = make(nora, "Both add").path
     hers = nora.get(f"{path}/edit")
     page = press(victor.get(f"{path}/edit"), "add-medication")
@@ -314,7 +314,7 @@ def test_only_legal_moves_are_offered_and_others_are_refused_in_words(nora):
     nora.post(f"{page.path}/status", {"status": "odd"}, status=403)
 
 
-def test_a_move_over_a_version_that_nobody_saw_is_not_made(nora, victor):
+def test_a_status_change_of_an_unseen_version_is_refused(nora, victor):
     page = make(nora, "Seen plan")
     press(victor.get(f"{page.path}/edit"), "review", description="New").form(f"{page.path}/save").submit()
     told = page.form(f"{page.path}/status").submit(status=409)
@@ -322,7 +322,7 @@ def test_a_move_over_a_version_that_nobody_saw_is_not_made(nora, victor):
     assert "Draft" in told.words
 
 
-def test_a_new_protocol_for_a_treatment_is_the_patient_s(nora, portal):
+def test_a_new_protocol_for_a_treatment_belongs_to_its_patient(nora, portal):
     page = press(nora.get(f"/protocols/new?episode={EPISODE}&copy={AMELIAS}"), "review", name="Copied plan")
     assert "Amelia" in page.words
     made = page.form("/protocols/new/create").submit()
@@ -331,7 +331,7 @@ def test_a_new_protocol_for_a_treatment_is_the_patient_s(nora, portal):
     assert portal.sign_in("amelia").get(made.path).heading == "Copied plan"
 
 
-def test_a_treatment_that_cannot_be_had_is_said_at_its_field(nora):
+def test_an_unavailable_treatment_is_reported_at_its_field(nora):
     page = press(nora.get("/protocols/new"), "review", status=422, name="x", type="Iui", episode="nowhere")
     assert page.soup.select_one("#episode[aria-invalid]")
     assert "no treatment with this id" in page.words
@@ -347,12 +347,12 @@ def test_twenty_posts_of_one_form_make_one_protocol(nora):
     assert form.submit().path == answers[0].path
 
 
-def test_an_unknown_operation_begins_again(nora):
+def test_a_form_with_an_unknown_operation_starts_again(nora):
     page = nora.post("/protocols/new/create", {"operation": "nothing"})
     assert page.path == "/protocols/new"
 
 
-def test_the_api_s_own_faults_stand_at_their_fields(nora, monkeypatch):
+def test_errors_of_the_api_are_shown_at_their_fields(nora, monkeypatch):
     from portal.services.errors import Invalid
 
     def refuse(*_args, **_more):
@@ -366,7 +366,7 @@ def test_the_api_s_own_faults_stand_at_their_fields(nora, monkeypatch):
     assert told.soup.select_one("#name[aria-invalid]")
 
 
-def test_a_lost_answer_is_looked_for_in_the_record(nora, monkeypatch):
+def test_a_lost_response_is_resolved_from_the_record(nora, monkeypatch):
     from portal.services.protocols import create_protocol
 
     def never_answered(care, draft, **more):
@@ -379,7 +379,7 @@ def test_a_lost_answer_is_looked_for_in_the_record(nora, monkeypatch):
     assert found.heading == "Lost and found"
 
 
-def test_what_is_written_into_a_plan_holds_no_characters_that_nobody_sees(nora):
+def test_invisible_characters_are_removed_from_a_plan(nora):
     page = press(nora.get("/protocols/new"), "add-medication")
     hidden = {**GANIRELIX, "drug": "Gani\u202erelix\x00", "instructions": "In\u200b the\a evening"}
     page = press(page, "review", name="Plain\u202e plan", type="Iui", **row(0, **hidden))
@@ -400,7 +400,7 @@ def lost(before, *, is_done):
     return update
 
 
-def test_of_many_posts_of_one_change_one_alone_is_sent(nora, monkeypatch):
+def test_one_of_many_posts_of_a_change_is_sent(nora, monkeypatch):
     path = make(nora, "Changed once").path
     review = press(nora.get(f"{path}/edit"), "review", description="Once")
     form, sent = review.form(f"{path}/save"), []
@@ -416,7 +416,7 @@ def test_of_many_posts_of_one_change_one_alone_is_sent(nora, monkeypatch):
     assert len(sent) == 1
 
 
-def test_a_change_whose_answer_is_lost_is_looked_for_in_the_record(nora, monkeypatch):
+def test_a_change_with_a_lost_response_is_resolved_from_the_record(nora, monkeypatch):
     path = make(nora, "Edit lost").path
     form = press(nora.get(f"{path}/edit"), "review", description="Found again").form(f"{path}/save")
     monkeypatch.setattr(edit, "update_protocol", lost(update_protocol, is_done=False))
@@ -426,7 +426,7 @@ def test_a_change_whose_answer_is_lost_is_looked_for_in_the_record(nora, monkeyp
     assert saved.path == path and "Found again" in saved.words
 
 
-def test_a_status_whose_answer_is_lost_is_looked_for_in_the_record(nora, monkeypatch):
+def test_a_status_change_with_a_lost_response_is_resolved_from_the_record(nora, monkeypatch):
     page = make(nora, "Status lost")
     form = page.form(f"{page.path}/status")
     monkeypatch.setattr(protocols, "update_protocol", lost(update_protocol, is_done=False))
@@ -444,7 +444,7 @@ def test_a_status_can_be_moved_back_and_forth(nora):
         assert f"The protocol is now: {word}." in page.soup.get_text()
 
 
-def test_odd_forms_are_no_fault_of_ours(nora):
+def test_malformed_forms_cause_no_server_error(nora):
     for fields in ({}, {"do": "remove-medication-99"}, {"do": "add-nothing"}, {"opened": "{{", "do": "draw"}):
         nora.post(f"/protocols/{AMELIAS}/edit", fields)
     for path in ("save", "review", "back"):

@@ -51,14 +51,14 @@ def test_the_plan_has_a_line_with_a_box_for_each_dose(amelia: Visitor) -> None:
 
 
 @pytest.mark.parametrize("name", ["amelia", "nora"])
-def test_plan_and_episode_offer_both(portal: PortalThread, name: str) -> None:
+def test_protocol_and_episode_link_to_pdf_and_calendar(portal: PortalThread, name: str) -> None:
     visitor = portal.sign_in(name)
     for path in (PLAN, f"{EPISODE}/medication"):
         links = {link["href"] for link in visitor.get(path).select("main a[href]")}
         assert {f"{PLAN}/schedule.pdf", f"{PLAN}/schedule.ics"} <= links, path
 
 
-def test_a_plan_is_there_for_those_alone_with_whom_it_is_shared(portal: PortalThread) -> None:
+def test_a_plan_is_only_for_people_it_is_shared_with(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
     assert not daniel.get(f"{EPISODE}/medication").select('main a[href*="schedule"]'), "it is Amelia's"
     assert daniel.get(f"{PLAN}/schedule.pdf").headers["Content-Type"] == "application/pdf"
@@ -78,21 +78,21 @@ def test_the_calendar_names_no_medicine_and_leads_to_the_plan(amelia: Visitor) -
     assert len(events(file)) == 4
 
 
-def test_an_alarm_at_each_dose_says_no_more_than_the_title(amelia: Visitor) -> None:
+def test_an_alarm_at_each_dose_has_only_the_neutral_title(amelia: Visitor) -> None:
     for event in events(calendar(amelia)):
         (alarm,) = event.walk("VALARM")
         assert (alarm["ACTION"], alarm["DESCRIPTION"]) == ("DISPLAY", event["SUMMARY"])
         assert alarm["TRIGGER"].dt == timedelta(), "when it is due"
 
 
-def test_the_medicines_are_named_in_a_calendar_that_is_asked_for_alone(amelia: Visitor) -> None:
+def test_medicines_are_named_only_in_the_calendar_that_asks_for_it(amelia: Visitor) -> None:
     answer = amelia.http.get(f"{amelia.origin}{PLAN}/schedule.ics?names=1")
     titles = {str(event["SUMMARY"]) for event in events(answer.content)}
     assert "Cetrorelix 0.25 mg, 08:00" in titles
     assert amelia.get(f"{EPISODE}/medication").select(f'a[href="{PLAN}/schedule.ics?names=1"]')
 
 
-def test_taking_it_again_moves_the_entries_instead_of_doubling_them(amelia: Visitor) -> None:
+def test_importing_the_calendar_again_updates_its_entries(amelia: Visitor) -> None:
     first, second = ([event["UID"] for event in events(calendar(amelia))] for _ in range(2))
     assert first == second
     assert len(set(first)) == len(first)
@@ -112,7 +112,7 @@ def written(protocol: Protocol) -> bytes:
     )
 
 
-def test_the_hour_stays_the_clinics_when_the_clocks_change() -> None:
+def test_times_keep_the_clinics_local_hour_across_dst() -> None:
     evening = Medication(id="m", drug="d", start_day=1, end_day=4, time="21:30")
     (event,) = events(written(plan(evening, start=date(2026, 10, 23))))
     start = event["DTSTART"].dt
@@ -126,7 +126,7 @@ def test_the_hour_stays_the_clinics_when_the_clocks_change() -> None:
     assert zone.to_tz().utcoffset(datetime(2026, 10, 24, 21, 30)) == timedelta(hours=1)
 
 
-def test_one_without_a_time_of_day_takes_the_day() -> None:
+def test_a_dose_without_a_time_is_an_all_day_entry() -> None:
     for said in (None, "in the evening", "25:00"):
         (event,) = events(
             written(plan(Medication(id="m", drug="d", start_day=3, time=said), start=date(2026, 10, 1)))
@@ -135,7 +135,7 @@ def test_one_without_a_time_of_day_takes_the_day() -> None:
         assert "DTEND" not in event
 
 
-def test_one_that_a_rule_ends_ends_with_the_trigger() -> None:
+def test_a_medicine_until_the_trigger_ends_with_it() -> None:
     until_told = Medication(id="a", drug="a", start_day=2, stop_rule="until trigger", time="08:00")
     trigger = Medication(id="b", drug="b", drug_class="hCG trigger", start_day=10, end_day=10, time="21:00")
     first, _ = events(written(plan(until_told, trigger, start=date(2026, 11, 1))))

@@ -98,7 +98,7 @@ def send(page: Page, where: str, *, expect: int = 200, **fields: str) -> Page:
 # ── what patients see ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_each_embryo_has_its_three_dates_and_near_ones_come_first(grace: Visitor) -> None:
+def test_each_embryo_has_its_three_dates_nearest_first(grace: Visitor) -> None:
     page = grace.get("/storage")
     cards = page.select("article.card")
     assert [card.select("h2")[0].get_text() for card in cards] == [
@@ -115,7 +115,7 @@ def test_each_embryo_has_its_three_dates_and_near_ones_come_first(grace: Visitor
 
 
 @pytest.mark.parametrize("path", ["/storage", f"/storage/{embryo('GO-3')}?episode={EPISODE}"])
-def test_no_record_is_written_into_the_source_of_a_page(grace: Visitor, elif_: Visitor, path: str) -> None:
+def test_the_page_source_has_no_raw_record(grace: Visitor, elif_: Visitor, path: str) -> None:
     for visitor in (grace, elif_):
         source = visitor.get(path).text
         for part in ("EmbryoStorage(", "Entry(", "concurrency_stamp", "notes="):
@@ -134,12 +134,12 @@ def test_the_page_of_an_embryo_says_what_each_date_means_and_draws_them(grace: V
     assert "Quayside" not in page.text
 
 
-def test_without_the_episode_in_the_address_it_is_found_all_the_same(portal: PortalThread) -> None:
+def test_an_embryo_is_found_without_its_episode_in_the_url(portal: PortalThread) -> None:
     assert portal.sign_in("grace").get(f"/storage/{embryo('GO-3')}").heading == "Embryo GO-3"
 
 
 @pytest.mark.parametrize("path", ["", "/keep", "/end-storage"])
-def test_another_patients_embryo_is_not_there(portal: PortalThread, path: str) -> None:
+def test_another_patients_embryo_is_not_found(portal: PortalThread, path: str) -> None:
     amelia = portal.sign_in("amelia")
     for where in (f"/storage/{embryo('GO-3')}{path}", f"/storage/{embryo('GO-3')}{path}?episode={EPISODE}"):
         page, unknown = amelia.get(where, status=404), amelia.get("/storage/nothing", status=404)
@@ -154,7 +154,7 @@ def test_someone_with_nothing_in_storage_is_told_so(portal: PortalThread) -> Non
 # ── what patients decide ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_renewing_shows_what_follows_then_is_recorded_and_shown(grace: Visitor, service: CareService) -> None:
+def test_renewing_shows_consequences_and_is_recorded(grace: Visitor, service: CareService) -> None:
     page = grace.get(address("GO-3")).follow("Keep it in storage")
     assert "Storage is paid until" in page.words
     assert stored(service, "GO-3", "disposition") == "Undecided"
@@ -165,7 +165,7 @@ def test_renewing_shows_what_follows_then_is_recorded_and_shown(grace: Visitor, 
     assert stored(service, "GO-3", "disposition") == "ContinueStorage"
 
 
-def test_the_same_decision_sent_twice_is_one(grace: Visitor, service: CareService) -> None:
+def test_a_decision_sent_twice_is_recorded_once(grace: Visitor, service: CareService) -> None:
     page = grace.get(address("GO-4", "keep"))
     page.form("/storage/").submit()
     stamp = stored(service, "GO-4", "concurrency_stamp")
@@ -190,7 +190,7 @@ def test_a_decision_that_changed_meanwhile_shows_both(grace: Visitor, service: C
     change(service, "embryo_storage", "disposition = 'ContinueStorage'", embryo("GO-2"))
 
 
-def test_on_hold_by_the_clinic_says_why_and_offers_to_keep_it_alone(
+def test_a_clinics_hold_shows_its_reason_and_offers_only_to_keep_the_embryo(
     grace: Visitor, service: CareService
 ) -> None:
     page = grace.get(address("GO-6"))
@@ -215,7 +215,7 @@ BY_FORM = {
 
 
 @pytest.mark.parametrize(("decision", "wish"), BY_FORM.items())
-def test_what_ends_storage_is_decided_by_its_form_and_never_here(
+def test_ending_storage_is_only_offered_through_a_form(
     grace: Visitor, service: CareService, decision: str, wish: str
 ) -> None:
     page = grace.get(address("GO-1", decision))
@@ -226,9 +226,7 @@ def test_what_ends_storage_is_decided_by_its_form_and_never_here(
     assert stored(service, "GO-1", "disposition") == "ContinueStorage"
 
 
-def test_the_page_of_a_decision_leads_to_the_form_that_is_open_for_it(
-    grace: Visitor, service: CareService
-) -> None:
+def test_a_decision_page_links_to_its_open_form(grace: Visitor, service: CareService) -> None:
     others: list[str] = []
     for code, wish in (("GO-2", "Discard"), ("GO-1", "Transport")):
         other = put_form(service, "grace-disposition", code, status="Pending", disposition=wish)
@@ -244,7 +242,7 @@ def test_the_page_of_a_decision_leads_to_the_form_that_is_open_for_it(
         change(service, "consent_forms", "status = 'Revoked'", one)
 
 
-def test_a_decision_of_a_form_is_taken_back_and_what_follows_is_said(
+def test_taking_a_decision_back_shows_its_consequences(
     grace: Visitor, elif_: Visitor, service: CareService
 ) -> None:
     form = to_discard(service, "GO-1")
@@ -275,13 +273,13 @@ def test_without_a_decision_of_a_form_there_is_nothing_to_take_back(grace: Visit
     assert "nothing to take back" in grace.get(address("GO-3", "take-back"), status=403).words
 
 
-def test_nothing_is_decided_about_an_embryo_that_is_gone(grace: Visitor) -> None:
+def test_no_decision_is_offered_for_an_embryo_in_a_final_state(grace: Visitor) -> None:
     assert "nothing to decide" in grace.get(address("GO-5")).words
     grace.get(address("GO-5", "keep"), status=403)
     grace.get(address("GO-3", "sell"), status=404)
 
 
-def test_patients_do_not_write_the_inventory_nor_staff_a_wish(grace: Visitor, elif_: Visitor) -> None:
+def test_patients_cannot_edit_the_inventory_and_staff_cannot_decide(grace: Visitor, elif_: Visitor) -> None:
     grace.post(address("GO-3"), {"status": "Discarded"}, status=403)
     elif_.get(address("GO-3", "keep"), status=403)
     elif_.post(address("GO-3", "keep"), {"disposition": "ContinueStorage"}, status=403)
@@ -290,7 +288,7 @@ def test_patients_do_not_write_the_inventory_nor_staff_a_wish(grace: Visitor, el
 # ── the inventory ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_staff_reach_the_inventory_and_only_moves_that_nothing_is_missing_for_are_offered(
+def test_the_inventory_offers_only_moves_with_all_requirements(
     elif_: Visitor,
 ) -> None:
     page = elif_.get(f"/episodes/{EPISODE}/embryos").follow("GO-2")
@@ -305,12 +303,12 @@ def test_staff_reach_the_inventory_and_only_moves_that_nothing_is_missing_for_ar
     assert "GO-2" in elif_.get("/storage").words
 
 
-def test_an_embryo_of_which_nothing_is_decided_says_so(elif_: Visitor) -> None:
+def test_an_undecided_embryo_says_so(elif_: Visitor) -> None:
     page = elif_.get(f"/episodes/{sample_id('episode', 'zofia-1')}/embryos").follow("ZW-1")
     assert "The patient hasn’t decided what happens to this embryo." in withheld(page)["Discarded (final)"]
 
 
-def test_each_thing_that_is_missing_for_a_thaw_is_named(
+def test_each_missing_requirement_of_a_thaw_is_named(
     elif_: Visitor, victor: Visitor, service: CareService
 ) -> None:
     form = put_form(service, "grace-treatment", "GO-2", episode_id=EPISODE)
@@ -330,9 +328,7 @@ def test_each_thing_that_is_missing_for_a_thaw_is_named(
         change(service, "episodes", "status = 'Finished'", EPISODE)
 
 
-def test_a_thaw_shows_what_it_rests_on_and_a_loss_asks_what_was_seen(
-    elif_: Visitor, service: CareService
-) -> None:
+def test_a_thaw_names_its_form_and_a_loss_needs_notes(elif_: Visitor, service: CareService) -> None:
     form = put_form(service, "grace-treatment", "GO-2", episode_id=EPISODE)
     change(service, "episodes", "status = 'Active'", EPISODE)
     try:
@@ -367,7 +363,7 @@ def test_place_paid_until_and_notes_are_saved(elif_: Visitor, service: CareServi
     assert stored(service, "GO-2", "notes") == "Moved"
 
 
-def test_a_faulty_date_is_told_and_kept(elif_: Visitor) -> None:
+def test_an_invalid_date_is_reported_and_kept(elif_: Visitor) -> None:
     page = send(
         elif_.get(address("GO-2")), address("GO-2"), expect=422, storage_expires_at="2027-02-30", notes="n"
     )
@@ -400,7 +396,7 @@ def test_a_final_move_asks_for_the_code_and_a_wrong_one_changes_nothing(
     assert "record can’t be changed any more" in elif_.get(address("GO-4")).words
 
 
-def test_a_final_move_whose_form_went_meanwhile_is_refused_in_words(
+def test_a_final_move_whose_form_was_withdrawn_meanwhile_is_refused(
     elif_: Visitor, service: CareService
 ) -> None:
     form = to_discard(service, "GO-3")
@@ -412,13 +408,13 @@ def test_a_final_move_whose_form_went_meanwhile_is_refused_in_words(
     change(service, "embryo_storage", "disposition = 'ContinueStorage'", embryo("GO-3"))
 
 
-def test_a_move_that_is_not_legal_is_refused_in_words(elif_: Visitor) -> None:
+def test_an_illegal_move_is_refused_with_an_explanation(elif_: Visitor) -> None:
     for status in ("Transferred", "Nonsense"):
         page = send(elif_.get(address("GO-1")), address("GO-1"), expect=422, status=status)
         assert "Its present state doesn’t allow this step." in page.words
 
 
-def test_two_editors_see_both_and_a_choice_does_not_skip_the_code(
+def test_concurrent_edits_show_both_versions_and_still_need_the_code(
     elif_: Visitor, victor: Visitor, service: CareService
 ) -> None:
     to_discard(service, "GO-1")
@@ -438,7 +434,7 @@ def test_two_editors_see_both_and_a_choice_does_not_skip_the_code(
     chosen.form("/storage/").submit(status=409, code="GO-1")
 
 
-def test_other_staff_see_the_inventory_without_a_form_and_are_refused(portal: PortalThread) -> None:
+def test_other_staff_can_read_but_not_edit_the_inventory(portal: PortalThread) -> None:
     nora = portal.sign_in("nora")
     page = nora.get(address("GO-3"))
     assert "Quayside / T4" in page.words
@@ -446,7 +442,7 @@ def test_other_staff_see_the_inventory_without_a_form_and_are_refused(portal: Po
     nora.post(address("GO-3"), {"status": "Discarded", "code": "GO-3"}, status=403)
 
 
-def test_htmx_gets_the_question_for_the_code_in_place(elif_: Visitor, service: CareService) -> None:
+def test_htmx_gets_the_code_prompt_as_a_fragment(elif_: Visitor, service: CareService) -> None:
     to_discard(service, "GO-3")
     fields = dict(elif_.get(address("GO-3")).form("/storage/").fields())
     asked = elif_.fragment(address("GO-3"), "edit", data={**fields, "status": "Discarded"})
