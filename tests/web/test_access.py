@@ -37,7 +37,7 @@ def closed_to(portal: PortalThread, side: Side, role: str) -> Iterator[tuple[str
 
 @pytest.mark.parametrize("name", ["amelia", *STAFF])
 @pytest.mark.asvs("8.2.1", "8.3.1")
-def test_whoever_has_no_right_to_an_address_is_refused_there(portal: PortalThread, name: str) -> None:
+def test_every_address_refuses_people_without_access(portal: PortalThread, name: str) -> None:
     visitor = portal.sign_in(name)
     side = Side.STAFF if name in STAFF else Side.PATIENT
     closed = list(closed_to(portal, side, STAFF.get(name, "patient")))
@@ -68,7 +68,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", ["amelia", *STAFF])
 @pytest.mark.asvs("8.2.1", "8.3.1")
-def test_each_of_the_staffs_pages_is_for_those_whose_work_it_is(portal: PortalThread, name: str) -> None:
+def test_each_staff_page_is_open_to_the_expected_roles(portal: PortalThread, name: str) -> None:
     visitor = portal.sign_in(name)
     for path, allowed in EXPECTED.items():
         address = path.replace("{id}", sample_id("none", "at all"))

@@ -132,7 +132,7 @@ LOST = [
 ]
 
 
-def test_what_succeeds_is_done_once_and_told_to_every_repeat(stage: Stage) -> None:
+def test_a_successful_act_is_done_once_and_repeats_get_its_outcome(stage: Stage) -> None:
     sent: list[str] = []
     first = stage.act(lambda key: sent.append(key) or "form", receipt=str)
     again = stage.act(lambda key: sent.append(key) or "form", receipt=str)
@@ -152,28 +152,26 @@ def test_what_succeeds_is_done_once_and_told_to_every_repeat(stage: Stage) -> No
         NotOffered(about_record=True),
     ],
 )
-def test_what_the_api_refuses_is_open_again(stage: Stage, error: CareError) -> None:
+def test_a_refused_act_can_be_repeated(stage: Stage, error: CareError) -> None:
     assert stage.act(fails(error)) == Refused(error)
     assert (stage.state(), stage.noted) == (State.OPEN, ["refused"])
     assert isinstance(stage.act(lambda key: "form"), Done)
 
 
-def test_what_surely_was_not_sent_is_open_again(stage: Stage) -> None:
+def test_an_act_that_was_not_sent_can_be_repeated(stage: Stage) -> None:
     error = undone()
     assert stage.act(fails(error)) == NotSent(error)
     assert (stage.state(), stage.noted) == (State.OPEN, ["not-sent"])
 
 
 @pytest.mark.parametrize("error", LOST)
-def test_a_lost_answer_is_looked_for_in_the_record(stage: Stage, error: CareError) -> None:
+def test_a_lost_response_is_resolved_from_the_record(stage: Stage, error: CareError) -> None:
     assert stage.act(fails(error), look=lambda: "form", receipt=str) == Done("form", "form", True)
     assert (stage.state(), stage.noted) == (State.DONE, ["unknown", "done"])
 
 
 @pytest.mark.parametrize("error", LOST)
-def test_a_lost_answer_that_the_record_does_not_show_is_never_sent_again_by_itself(
-    stage: Stage, error: CareError
-) -> None:
+def test_an_unconfirmed_act_is_not_resent_automatically(stage: Stage, error: CareError) -> None:
     assert stage.act(fails(error), look=lambda: None) == Unknown(True, 503)
     assert stage.act(fails(AssertionError("sent twice")), look=lambda: None) == Unknown(True, 202)
     assert stage.state() is State.UNKNOWN
@@ -182,19 +180,19 @@ def test_a_lost_answer_that_the_record_does_not_show_is_never_sent_again_by_itse
 @pytest.mark.parametrize(
     "error", [Unavailable("down"), BadResponse("$"), NotSignedIn(), NotAllowed(), NotFound(), Conflict()]
 )
-def test_a_record_that_can_not_be_read_is_said_to_be_so(stage: Stage, error: CareError) -> None:
+def test_an_unreadable_record_after_a_lost_response_is_reported(stage: Stage, error: CareError) -> None:
     def look() -> None:
         raise error
 
     assert stage.act(fails(LOST[0]), look=look) == Unknown(False, 503)
 
 
-def test_what_nobody_can_look_for_stays_unknown(stage: Stage) -> None:
+def test_an_act_without_a_check_stays_unknown(stage: Stage) -> None:
     assert stage.act(fails(LOST[0])) == Unknown(False, 503)
     assert stage.state() is State.UNKNOWN
 
 
-def test_a_harmless_repeat_is_open_at_once(stage: Stage) -> None:
+def test_a_harmless_act_can_be_repeated_at_once(stage: Stage) -> None:
     assert stage.act(fails(LOST[0]), look=lambda: None, is_repeatable=True) == Unknown(True, 503)
     assert stage.state() is State.OPEN
 
@@ -204,7 +202,7 @@ def cannot_be_read() -> None:
 
 
 @pytest.mark.parametrize("look", [None, cannot_be_read])
-def test_a_harmless_repeat_is_open_at_once_even_where_nothing_can_be_read(
+def test_a_harmless_act_can_be_repeated_at_once_even_if_the_record_is_unreadable(
     stage: Stage, look: Callable[[], None] | None
 ) -> None:
     assert stage.act(fails(LOST[0]), look=look, is_repeatable=True) == Unknown(False, 503)
@@ -241,7 +239,7 @@ def test_a_post_that_has_nothing_to_send_is_told_how_an_earlier_one_ended(stage:
     assert earlier(stage.attempt) == Done(None, "receipt", False)
 
 
-def test_an_answer_that_does_not_show_the_act_is_a_lost_one(stage: Stage) -> None:
+def test_a_response_that_does_not_show_the_act_counts_as_lost(stage: Stage) -> None:
     assert stage.act(lambda key: "unsigned", shows=lambda form: False, look=lambda: None) == Unknown(
         True, 503
     )
@@ -249,19 +247,19 @@ def test_an_answer_that_does_not_show_the_act_is_a_lost_one(stage: Stage) -> Non
 
 
 @pytest.mark.parametrize("error", [NotSignedIn(), StepUpNeeded(300)], ids=lambda error: type(error).__name__)
-def test_whoever_has_to_sign_in_first_finds_the_form_open(stage: Stage, error: CareError) -> None:
+def test_an_act_that_needs_a_fresh_sign_in_stays_open(stage: Stage, error: CareError) -> None:
     with pytest.raises(type(error)):
         stage.act(fails(error))
     assert (stage.state(), stage.noted) == (State.OPEN, [])
 
 
-def test_a_fault_of_our_own_leaves_the_outcome_unknown_and_not_under_way(stage: Stage) -> None:
+def test_an_internal_error_leaves_the_outcome_unknown_and_not_in_progress(stage: Stage) -> None:
     with pytest.raises(ZeroDivisionError):
         stage.act(fails(ZeroDivisionError()))
     assert stage.state() is State.UNKNOWN
 
 
-def test_of_many_posts_at_once_one_sends_and_all_are_told_the_same(stage: Stage) -> None:
+def test_one_of_many_concurrent_posts_sends_and_all_get_its_outcome(stage: Stage) -> None:
     sent, ready = [], threading.Barrier(8)
 
     def send(key: str) -> str:
@@ -316,7 +314,7 @@ def test_a_page_that_shows_the_receipt_gets_the_operation_that_is_done(stage: St
     assert (held.id, held.state) == (stage.attempt.operation.id, State.DONE)
 
 
-def test_what_no_record_shows_is_never_open_again_by_itself(stage: Stage) -> None:
+def test_an_act_that_no_record_shows_does_not_reopen_by_itself(stage: Stage) -> None:
     stage.act(fails(LOST[0]))
     stage.now += 21
     held, was_lost = begin(OWNER, PURPOSE, reopens=False)
@@ -341,7 +339,7 @@ def test_another_post_is_waited_for_for_four_seconds(stage: Stage, time_: FakeTi
 
 
 @pytest.mark.parametrize("how", ["done", "without an answer", "open", "lost"])
-def test_what_has_ended_is_not_waited_for(stage: Stage, time_: FakeTime, how: str) -> None:
+def test_a_finished_operation_is_not_waited_for(stage: Stage, time_: FakeTime, how: str) -> None:
     if how != "open":
         stage.operations.claim(OWNER, stage.attempt.operation.id)
     if how == "done":
@@ -354,7 +352,7 @@ def test_what_has_ended_is_not_waited_for(stage: Stage, time_: FakeTime, how: st
     assert time_.waits == []
 
 
-def test_what_was_sent_is_lost_after_twenty_seconds_and_not_before(stage: Stage) -> None:
+def test_a_sent_act_counts_as_lost_after_twenty_seconds(stage: Stage) -> None:
     stage.operations.claim(OWNER, stage.attempt.operation.id)
     stage.now += 20
     assert not is_lost(stage.operation())
@@ -365,7 +363,7 @@ def test_what_was_sent_is_lost_after_twenty_seconds_and_not_before(stage: Stage)
     assert not is_lost(stage.operation()), "it isn't sent"
 
 
-def test_an_edit_is_known_for_a_minute(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_is_remembered_for_a_minute(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "g", SimpleNamespace(started=0.0))
     edit = begin_edit(OWNER, "edit:1", "new")
     stage.now += 59.5
@@ -392,7 +390,7 @@ def test_the_idempotency_key_is_of_one_length(stage: Stage) -> None:
     assert len(stage.attempt.key) == 40
 
 
-def test_what_happened_is_told_though_the_store_can_not_take_it_down(
+def test_the_outcome_is_reported_even_if_the_store_cannot_record_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def finish(*_: object, **__: object) -> bool:

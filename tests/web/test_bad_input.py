@@ -55,7 +55,7 @@ def test_a_cookie_that_is_no_session_leads_to_sign_in(
 
 
 @pytest.mark.asvs("15.3.7")
-def test_of_two_session_cookies_neither_lends_the_other_its_rights(portal: PortalThread) -> None:
+def test_two_session_cookies_do_not_combine(portal: PortalThread) -> None:
     cookie = cookie_of(portal.sign_in("amelia"))
     for both, status in [(f"__Host-sid=x; __Host-sid={cookie}", 303), (f"__Host-sid={cookie[:-1]}", 303)]:
         portal.visitor().request("GET", "/consents", headers={"Cookie": both}, status=status, follow=False)
@@ -66,7 +66,9 @@ def test_of_two_session_cookies_neither_lends_the_other_its_rights(portal: Porta
     ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nX: y", "é"],
 )
 @pytest.mark.asvs("3.7.2", "16.3.1", "16.3.3")
-def test_an_address_elsewhere_is_not_gone_to(portal: PortalThread, audit: Audit, address: str) -> None:
+def test_a_return_address_on_another_site_is_ignored(
+    portal: PortalThread, audit: Audit, address: str
+) -> None:
     visitor = portal.visitor()
     page = visitor.request("GET", f"/sign-in?next={quote(address)}", status=None)
     page = visitor.fill_sign_in(page, "amelia")
@@ -124,7 +126,7 @@ def raw(portal: PortalThread, request: str) -> str:
 
 
 @pytest.mark.asvs("4.1.3", "15.3.4")
-def test_a_browser_can_not_speak_as_the_proxy(portal: PortalThread) -> None:
+def test_a_browser_cannot_set_forwarded_headers(portal: PortalThread) -> None:
     """No proxy is configured, so that what one would say is not believed of anybody."""
     said = {
         "X-Forwarded-Host": "evil.example",
@@ -139,7 +141,7 @@ def test_a_browser_can_not_speak_as_the_proxy(portal: PortalThread) -> None:
 
 
 @pytest.mark.parametrize("cookie", ["x", "a" * 43, "é", "a" * 7000, '"quoted"', "\x7f"])
-def test_a_sign_in_cookie_that_is_none_is_of_no_use(portal: PortalThread, audit: Audit, cookie: str) -> None:
+def test_an_invalid_sign_in_cookie_is_ignored(portal: PortalThread, audit: Audit, cookie: str) -> None:
     headers = {"Cookie": f"__Host-signin={cookie}"}
     page = portal.visitor().request("GET", "/sign-in/callback?state=x&code=y", headers=headers, status=400)
     assert page.heading
@@ -151,7 +153,7 @@ def test_a_sign_in_cookie_that_is_none_is_of_no_use(portal: PortalThread, audit:
     "query",
     ["", "state=", "state=a&state=b&code=c", "state=%00&code=%FF", f"state={'a' * 5000}", "error=x&state=y"],
 )
-def test_an_answer_that_nobody_waits_for_is_one_line_and_one_page(
+def test_an_unexpected_authorization_response_is_one_audit_line_and_one_page(
     portal: PortalThread, audit: Audit, query: str
 ) -> None:
     page = portal.visitor().request("GET", f"/sign-in/callback?{query}", status=400)
@@ -160,7 +162,7 @@ def test_an_answer_that_nobody_waits_for_is_one_line_and_one_page(
 
 
 @pytest.mark.asvs("15.3.7")
-def test_of_doubled_values_none_gets_round_the_checks(portal: PortalThread, audit: Audit) -> None:
+def test_duplicated_values_do_not_bypass_checks(portal: PortalThread, audit: Audit) -> None:
     visitor = portal.visitor()
     page = visitor.request("GET", "/sign-in?next=//evil.example&next=/consents", status=None)
     assert visitor.fill_sign_in(page, "amelia").url == f"{portal.origin()}/"

@@ -176,7 +176,7 @@ def calls() -> Iterator[list[str]]:
 
 @pytest.mark.parametrize(("route", "name", "path", "budget"), CASES, ids=[f"{c[1]} {c[2]}" for c in CASES])
 @pytest.mark.asvs("3.5.3")
-def test_a_page_keeps_to_its_budget(
+def test_a_page_keeps_to_its_call_budget(
     person: Callable[[str], Visitor], portal: PortalThread, route: str, name: str, path: str, budget: int
 ) -> None:
     visitor = person(name)

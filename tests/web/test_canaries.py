@@ -309,7 +309,7 @@ def held_by(text: str, wanted: Any) -> list[str]:
     ]
 
 
-def test_nothing_typed_is_written_anywhere(typed: list[str], everything: dict[str, str]) -> None:
+def test_typed_text_is_in_no_log_or_audit(typed: list[str], everything: dict[str, str]) -> None:
     assert len(typed) > 60
     for place, text in everything.items():
         assert len(text) > 1000, place
@@ -319,14 +319,14 @@ def test_nothing_typed_is_written_anywhere(typed: list[str], everything: dict[st
 
 
 @pytest.mark.asvs("14.2.4", "16.2.5")
-def test_no_text_of_a_record_is_written_anywhere(everything: dict[str, str], service: CareService) -> None:
+def test_text_of_records_is_in_no_log_or_audit(everything: dict[str, str], service: CareService) -> None:
     texts = recorded(service.plan.data)
     assert len(texts) > 300
     for place, text in everything.items():
         assert not (found := held_by(text, texts)), f"{place} holds a record's text: {found[:5]}"
 
 
-def test_no_name_e_mail_or_telephone_is_written_anywhere(everything: dict[str, str]) -> None:
+def test_names_emails_and_telephone_numbers_are_in_no_log_or_audit(everything: dict[str, str]) -> None:
     names = [name for one in PEOPLE for name in (one.given_name, one.family_name, one.username)]
     for place, text in everything.items():
         found = [name for name in names if re.search(rf"\b{name}\b", text)]
@@ -336,7 +336,7 @@ def test_no_name_e_mail_or_telephone_is_written_anywhere(everything: dict[str, s
 
 
 @pytest.mark.asvs("14.2.4", "16.2.5")
-def test_no_token_cookie_or_secret_is_written_anywhere(
+def test_tokens_cookies_and_secrets_are_in_no_log_or_audit(
     everything: dict[str, str], portal: PortalThread, person: Callable[[str], Visitor]
 ) -> None:
     secrets = [secret for name in WHO for secret in secrets_of(portal, person(name))]
@@ -364,7 +364,9 @@ def test_the_log_carries_routes_and_no_address(
 
 
 @pytest.mark.asvs("16.2.2")
-def test_an_audit_line_has_the_agreed_members_alone(everything: dict[str, str], portal: PortalThread) -> None:
+def test_an_audit_line_has_only_the_documented_members(
+    everything: dict[str, str], portal: PortalThread
+) -> None:
     lines = audit_lines(portal)
     assert len(lines) > 100
     for line in lines:
@@ -512,7 +514,7 @@ def test_what_the_api_calls_a_rule_is_logged_only_when_it_is_a_word(
     assert '"reason":"another rule"' in errors.getvalue()
 
 
-def test_the_deployed_portal_writes_nothing_of_it_either(service: CareService, tmp_path: Path) -> None:
+def test_the_deployed_portal_logs_no_personal_data(service: CareService, tmp_path: Path) -> None:
     """Under gunicorn, whose own log goes to the same stream."""
     the = plan(tmp_path)
     the = type(the)(the.portal_port, service.plan.service_port, tmp_path, SECRETS)

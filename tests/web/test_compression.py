@@ -45,7 +45,7 @@ def raw(visitor: Visitor, path: str, accepted: str, **headers: str) -> tuple[req
         ("gzip" + "," * 5000, "gzip"),
     ],
 )
-def test_a_page_comes_in_the_best_form_that_the_browser_takes(
+def test_a_page_uses_the_best_encoding_the_browser_accepts(
     amelia: Visitor, accepted: str, encoding: str | None
 ) -> None:
     response, body = raw(amelia, "/", accepted)
@@ -74,13 +74,13 @@ def test_small_answers_files_and_static_files_stay_as_they_are(amelia: Visitor) 
     assert "Content-Encoding" not in response.headers
 
 
-def test_head_says_what_get_says(amelia: Visitor) -> None:
+def test_head_has_the_headers_of_get(amelia: Visitor) -> None:
     answer = amelia.http.head(amelia.origin + "/", headers={"Accept-Encoding": "br"})
     assert answer.headers["Content-Encoding"] == "br"
     assert answer.content == b""
 
 
-def test_an_entity_tag_that_counts_bytes_becomes_one_that_counts_meaning(portal: PortalThread) -> None:
+def test_a_strong_etag_of_a_compressed_response_becomes_weak(portal: PortalThread) -> None:
     from flask import make_response
 
     from portal.web.compression import _compress
@@ -130,7 +130,7 @@ def test_form_token_and_nonce_are_new_in_every_answer(portal: PortalThread, amel
         assert len({token[at : at + 8] for token in tokens}) == len(tokens)
 
 
-def test_every_token_of_a_session_is_good_as_long_as_the_session(portal: PortalThread) -> None:
+def test_every_form_token_is_valid_for_the_whole_session(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     tokens = [visitor.csrf_token() for _ in range(3)]
     for token in tokens:

@@ -139,7 +139,7 @@ def test_a_field_that_both_changed_is_shown_with_what_was_and_waits_for_a_choice
 
 
 @pytest.mark.parametrize(("keep", "title"), [("mine", "Mine"), ("now", "Theirs")])
-def test_the_choice_decides_and_the_other_fields_keep_what_was_typed(
+def test_the_choice_resolves_a_conflict_and_other_fields_keep_input(
     app: Flask, api: Api, keep: str, title: str
 ) -> None:
     form = opened(app, api)
@@ -200,7 +200,7 @@ def test_an_api_without_stamps_is_guarded_by_what_was_seen(app: Flask) -> None:
     assert api.note.title == "Theirs"
 
 
-def test_without_what_was_opened_everything_that_differs_waits_for_a_choice(app: Flask, api: Api) -> None:
+def test_without_the_original_version_every_difference_needs_a_choice(app: Flask, api: Api) -> None:
     form = replace(opened(app, api), carried=())
     for broken in ({}, {"opened": "[1,"}, {"opened": '{"title": 3}'}):
         both = send(app, api, form, title="Mine", **broken)
@@ -208,7 +208,7 @@ def test_without_what_was_opened_everything_that_differs_waits_for_a_choice(app:
         assert (both.differences[0].was, both.differences[0].keep) == (None, "")
 
 
-def test_what_is_wrong_keeps_what_was_typed(app: Flask, api: Api) -> None:
+def test_an_invalid_form_keeps_input(app: Flask, api: Api) -> None:
     filled = send(app, api, opened(app, api), title="", body="Long work")
     assert isinstance(filled, Filled)
     assert filled.status == 422
@@ -257,7 +257,7 @@ def test_the_same_change_made_at_the_same_moment_counts_as_saved(app: Flask, api
     assert api.writes == 0
 
 
-def test_a_lost_answer_is_looked_for_in_the_record(app: Flask, api: Api) -> None:
+def test_a_lost_response_is_resolved_from_the_record(app: Flask, api: Api) -> None:
     api.loses_answers = True
     saved = send(app, api, opened(app, api), title="New")
     assert isinstance(saved, Saved)
@@ -327,7 +327,7 @@ def test_of_two_posts_at_once_one_writes_and_the_other_waits_for_its_end(app: Fl
     assert api.writes == 1
 
 
-def test_what_was_changed_back_since_can_be_saved_once_more(app: Flask, clock: Clock) -> None:
+def test_a_change_that_was_reverted_can_be_saved_again(app: Flask, clock: Clock) -> None:
     api = Api(Note(), has_stamps=False)
     form = opened(app, api)
     send(app, api, form, title="New")

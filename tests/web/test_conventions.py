@@ -15,7 +15,7 @@ PLAIN = {
 """What changes something and need not happen once, with the reason."""
 
 
-def test_whatever_changes_something_goes_through_act_once() -> None:
+def test_every_change_goes_through_act_once() -> None:
     past = [f"{act} ({place})" for act, place in unguarded() if act not in PLAIN]
     assert not past, (
         "hand the call to portal.web.act_once.act_once as `send`, or to portal.web.conflicts.Editing as `write`: "
@@ -30,7 +30,7 @@ def test_only_act_once_settles_operations() -> None:
     )
 
 
-def test_no_exception_outlives_its_reason() -> None:
+def test_every_exception_from_act_once_is_still_needed() -> None:
     past = {act for act, _place in unguarded()}
     assert past == PLAIN.keys(), "take out of PLAIN what goes through act_once now"
 
@@ -43,7 +43,7 @@ READERS = {"fromisoformat", "strptime", "parsedate_to_datetime", "parsedate", "D
 """What reads a text of any length and raises at most."""
 
 
-def test_text_from_outside_is_read_by_the_bounded_parser() -> None:
+def test_external_text_is_parsed_only_by_the_bounded_parser() -> None:
     root = Path(portal.__file__).parent
     own = [root / "careservice", root / "demo"]  # programs of their own
     bounded = [root / "parse.py", root / "services" / "decoding.py"]

@@ -18,7 +18,7 @@ from tests.support.stack import PortalThread
 FILE = f"/files/{sample_id('file', 'amelia-plan')}"
 
 
-def test_one_person_one_address_and_all_together_have_a_bound() -> None:
+def test_downloads_are_limited_per_person_per_address_and_in_total() -> None:
     some = Downloads(most=5, by_address=3, by_person=2)
     first = some.begin("amelia", "192.0.2.1")
     some.begin("amelia", "192.0.2.2")
@@ -33,7 +33,7 @@ def test_one_person_one_address_and_all_together_have_a_bound() -> None:
         some.begin("one more", "192.0.2.4")
 
 
-def test_who_shares_an_address_shares_its_bound() -> None:
+def test_people_on_one_address_share_its_download_limit() -> None:
     some = Downloads(by_address=2)
     for number in range(2):
         some.begin(f"person {number}", "192.0.2.1")
@@ -42,14 +42,14 @@ def test_who_shares_an_address_shares_its_bound() -> None:
     some.begin("another", "192.0.2.2")
 
 
-def test_what_was_never_ended_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_abandoned_download_stops_counting_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     some = Downloads(by_person=1)
     some.begin("amelia", "192.0.2.1")
     monkeypatch.setattr(downloads, "LONGEST", -1.0)
     some.begin("amelia", "192.0.2.1")
 
 
-def test_a_download_lets_go_once() -> None:
+def test_a_download_is_released_once() -> None:
     ended: list[str] = []
     one = Download(iter([b"a"]), lambda: ended.append("file"), lambda: ended.append("count"))
     assert list(one) == [b"a"]
@@ -63,7 +63,9 @@ def amelia(portal: PortalThread) -> Any:
     return portal.sign_in("amelia")
 
 
-def test_one_file_too_many_is_refused_in_words(amelia: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_download_too_many_is_refused_with_an_explanation(
+    amelia: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     some = Downloads(by_person=1)
     monkeypatch.setattr(files, "downloads", some)
     for _ in range(3):

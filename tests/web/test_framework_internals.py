@@ -63,7 +63,7 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name != "_" and name not in DOCUMENTED
 
 
-def test_nothing_else_leans_on_the_private_names_of_a_framework() -> None:
+def test_only_framework_internals_uses_private_names() -> None:
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files()}
     known = own_names(list(trees.values()))
     found = [

@@ -115,12 +115,12 @@ def test_a_handler_gets_the_care_api_and_the_person(site: Flask, here: Here) -> 
     assert (answer.status_code, "Session-Expires-At" in answer.headers) == (401, False)
 
 
-def test_what_a_page_asks_for_by_itself_is_no_use(site: Flask, here: Here) -> None:
+def test_background_requests_do_not_extend_a_session(site: Flask, here: Here) -> None:
     assert site.test_client().get("/bell").text == "background"
     assert here.uses == 0
 
 
-def test_what_has_no_mark_is_not_there_unless_it_is_public(site: Flask, here: Here) -> None:
+def test_an_endpoint_without_access_mark_is_not_found_unless_public(site: Flask, here: Here) -> None:
     here.person = None
     assert site.test_client().get("/unmarked").status_code == 404
     assert site.test_client().get("/signed-out").text == "public"

@@ -112,7 +112,7 @@ def routes(portal: PortalThread) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", [None, "amelia", "ada"])
 @pytest.mark.asvs("3.4.2", "3.4.3", "3.4.4", "3.4.5", "3.4.6", "3.5.1", "4.1.1", "13.4.4", "14.3.2")
-def test_every_route_carries_them_for_everyone(
+def test_every_route_has_the_security_headers_for_everyone(
     portal: PortalThread, collector: Collector, name: str | None
 ) -> None:
     visitor = portal.sign_in(name) if name else portal.visitor()
@@ -135,7 +135,7 @@ def test_every_route_carries_them_for_everyone(
 
 
 @pytest.mark.asvs("3.4.4", "3.4.6", "14.3.2")
-def test_pages_fragments_files_and_failures_carry_them(
+def test_pages_fragments_files_and_errors_have_the_security_headers(
     portal: PortalThread, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor = portal.sign_in("amelia")
@@ -183,7 +183,9 @@ def _marked(portal: PortalThread, endpoint: str, fail: Any) -> Any:
 
 
 @pytest.mark.asvs("3.4.4", "3.4.6", "4.1.1", "13.4.3")
-def test_static_files_carry_them_and_are_kept_by_browsers(portal: PortalThread, collector: Collector) -> None:
+def test_static_files_have_the_security_headers_and_are_cached(
+    portal: PortalThread, collector: Collector
+) -> None:
     visitor = portal.sign_in("amelia")
     page = visitor.get("/")
     addresses = {
@@ -217,7 +219,7 @@ def behind_tls(service: CareService, tmp_path: Path) -> Iterator[PortalThread]:
 
 
 @pytest.mark.asvs("3.4.1")
-def test_over_tls_browsers_are_told_to_stay_there(behind_tls: PortalThread, collector: Collector) -> None:
+def test_responses_over_tls_have_hsts(behind_tls: PortalThread, collector: Collector) -> None:
     visitor = behind_tls.visitor()
     static = str(visitor.get("/signed-out").select("link[rel=stylesheet]")[0]["href"])
     paths = ["/signed-out", "/nowhere", static, "/sign-in/callback?state=x", "/sign-in/callback?state=x", "/"]

@@ -63,7 +63,7 @@ def test_what_is_refused_is_one_line_of_audit(pair: tuple[PortalThread, PortalTh
 
 
 @pytest.mark.asvs("15.3.4")
-def test_customers_with_a_network_of_their_own_count_once(pair: tuple[PortalThread, PortalThread]) -> None:
+def test_an_ipv6_network_counts_as_one_address(pair: tuple[PortalThread, PortalThread]) -> None:
     from portal.web.extensions import address
 
     app = pair[0].app
@@ -178,7 +178,7 @@ def _paths(page: Page, begin: str) -> list[str]:
 
 @pytest.mark.asvs("7.3.2")
 @pytest.mark.parametrize(("name", "hours"), [("nora", 8), ("amelia", 12)])
-def test_a_session_ends_however_much_it_is_used(
+def test_a_session_ends_after_its_absolute_lifetime(
     service: CareService, strict: PortalThread, name: str, hours: int
 ) -> None:
     visitor = strict.sign_in(name)

@@ -54,7 +54,7 @@ def person(portal: PortalThread) -> Callable[[str], Visitor]:
 
 # Whose record it is tells `userId`: without it, and without an id that is the person's own, it is nobody's to change.
 @pytest.mark.parametrize(("name", "path"), GETS, ids=[f"{name} {path}" for name, path in GETS])
-def test_a_page_bears_what_is_missing(person: Callable[[str], Visitor], name: str, path: str) -> None:
+def test_a_page_works_with_missing_members(person: Callable[[str], Visitor], name: str, path: str) -> None:
     visitor = person(name)
     answer = visitor.http.get(visitor.origin + path, allow_redirects=False, timeout=30)
     is_mine_unknown = name == "amelia" and path.startswith("/relationships/")
@@ -99,7 +99,7 @@ def test_the_names_that_came_are_shown(person: Callable[[str], Visitor]) -> None
     assert "Amelia Hart" in words and "Daniel Hart" in words
 
 
-def test_who_gets_no_record_of_their_own_still_reads_the_rest_of_their_details(
+def test_without_their_own_record_a_person_still_sees_the_other_details(
     portal: PortalThread, person: Callable[[str], Visitor]
 ) -> None:
     page = person("amelia").get("/me")

@@ -115,7 +115,7 @@ def test_no_page_says_of_what_is_left_out_that_there_is_none(person: Callable[[s
         assert PART in page, (who, path)
 
 
-def test_what_was_declared_to_be_none_is_none(
+def test_a_member_declared_absent_means_none_is_shown_as_none(
     portal: PortalThread, person: Callable[[str], Visitor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = frozenset(
@@ -128,7 +128,7 @@ def test_what_was_declared_to_be_none_is_none(
         assert words in page or path == "/", (who, path, words)
 
 
-def test_templates_name_members_that_there_are() -> None:
+def test_templates_name_existing_members() -> None:
     known = {f"{kind}.{member.name}" for kind, record in records().items() for member in members_of(record)}
     named = {
         name

@@ -100,7 +100,7 @@ def person(portal: PortalThread) -> Callable[[str], Visitor]:
 
 
 @pytest.mark.parametrize(("name", "path"), GETS, ids=[f"{name} {path}" for name, path in GETS])
-def test_a_page_bears_what_is_odd(person: Callable[[str], Visitor], name: str, path: str) -> None:
+def test_a_page_works_with_invalid_members(person: Callable[[str], Visitor], name: str, path: str) -> None:
     visitor = person(name)
     for number in range(TIMES):
         oddity.seed, oddity.done = f"{name} {path} {number}", []

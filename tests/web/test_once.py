@@ -75,7 +75,7 @@ def refuse(line: CountingProxy, monkeypatch: pytest.MonkeyPatch) -> Refuse:
 
 
 @pytest.mark.asvs("2.3.4")
-def test_of_twenty_posts_at_once_one_acts_and_all_end_where_it_does(
+def test_one_of_twenty_concurrent_posts_acts_and_all_end_at_its_page(
     ready: Ready, line: CountingProxy
 ) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:

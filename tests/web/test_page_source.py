@@ -118,7 +118,7 @@ def test_the_lists_keep_from_patients_what_is_not_theirs() -> None:
         assert not [row for row in table.values() if "unheardOf" in row or UNKNOWN in row]
 
 
-def test_a_mark_is_found_wherever_it_stands() -> None:
+def test_a_mark_is_found_anywhere_in_a_source() -> None:
     marks = Marks()
     mark, number = marks.of("Clause.text"), marks.of("ReplyAddress.sms")
     for source in (f"<p title={mark}>", mark.upper(), f"{mark[:3]}\n{mark[3:]}", f"a{mark}b"):

@@ -28,7 +28,7 @@ def names_after_a_visit(portal: PortalThread) -> set[str]:
     return {name for (name,) in found}
 
 
-def test_who_does_the_same_again_leaves_no_name_that_was_there_before(portal: PortalThread) -> None:
+def test_repeating_a_visit_leaves_different_record_names(portal: PortalThread) -> None:
     """So no name follows from who somebody is, and none can be tried out."""
     first, again = names_after_a_visit(portal), names_after_a_visit(portal)
     assert first & again == {"naming-key"}

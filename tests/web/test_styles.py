@@ -56,7 +56,7 @@ def test_spaces_are_tokens_where_there_is_one(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_only_print_and_forced_colours_insist(file: Path) -> None:
+def test_only_print_and_forced_colours_use_important(file: Path) -> None:
     assert name_of(file) in MAY_INSIST or "!important" not in text_of(file)
 
 
@@ -90,7 +90,7 @@ def test_every_class_and_id_of_the_sheets_is_on_a_page() -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_lines_of_sheets_fit_a_screen(file: Path) -> None:
+def test_style_sheet_lines_keep_to_the_maximum_width(file: Path) -> None:
     wide = [
         number
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)

@@ -49,7 +49,7 @@ def test_addresses_come_from_url_for_or_the_view(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_lines_fit_a_screen(file: Path) -> None:
+def test_template_lines_keep_to_the_maximum_width(file: Path) -> None:
     lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
     wide = [number for number, line in lines if len(line) > WIDTH and not SENTENCE.search(line)]
     assert not wide, f"break these lines at {WIDTH} columns: {wide}"

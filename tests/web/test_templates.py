@@ -69,7 +69,7 @@ def test_icons_are_drawn_the_same_from_a_word_and_from_a_variable(app: Flask) ->
     assert "/static/1/icons.svg#bell" in shown("{{ ui.icon('bell') }}")
 
 
-def test_what_is_not_there_is_an_error_and_never_empty(app: Flask) -> None:
+def test_an_undefined_name_is_an_error(app: Flask) -> None:
     for source in (
         "{{ missing }}",
         "{{ missing() }}",

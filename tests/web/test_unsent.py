@@ -200,7 +200,7 @@ def waiting(portal: PortalThread) -> int:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_was_typed_stands_in_the_form_after_signing_in_again(
+def test_typed_text_is_in_the_form_after_signing_in_again(
     portal: PortalThread, service: CareService, case: Case
 ) -> None:
     visitor = portal.sign_in(case.who)
@@ -246,7 +246,7 @@ def test_what_a_page_hands_in_at_its_end_is_kept_and_never_taken(
     assert back.form(f"{form}/revoke").submit().heading == "This consent is withdrawn"
 
 
-def test_another_site_hands_nothing_in(portal: PortalThread, service: CareService) -> None:
+def test_another_site_cannot_hand_in_text(portal: PortalThread, service: CareService) -> None:
     visitor = portal.sign_in("amelia")
     form = fresh_form(service.plan)
     fields = [*visitor.get(f"{form}/revoke").form(f"{form}/revoke").fields(), (unsent.ONLY_KEEP, "1")]
@@ -282,7 +282,7 @@ def test_tokens_and_operations_are_never_kept(portal: PortalThread) -> None:
             assert not unsent.is_kept(view, secret)
 
 
-def test_nothing_is_sent_by_itself_and_the_text_goes_when_the_form_is_sent(
+def test_restored_text_is_not_sent_automatically_and_is_removed_once_sent(
     portal: PortalThread, service: CareService
 ) -> None:
     visitor = portal.sign_in("nora")
@@ -316,7 +316,7 @@ def test_what_others_changed_meanwhile_is_put_beside_what_was_typed(
     visitor.sign_out()
 
 
-def test_someone_else_who_signs_in_there_sees_nothing_of_it(portal: PortalThread) -> None:
+def test_another_person_signing_in_does_not_see_the_text(portal: PortalThread) -> None:
     visitor = portal.sign_in("nora")
     path = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={EPISODE}"
     form = form_of(visitor.get(path), "/patients/")
@@ -339,7 +339,7 @@ def test_someone_else_who_signs_in_there_sees_nothing_of_it(portal: PortalThread
     assert waiting(portal) == 0
 
 
-def test_a_page_of_someone_else_leaves_nothing_with_who_is_signed_in_now(portal: PortalThread) -> None:
+def test_an_open_page_of_another_person_keeps_nothing_for_the_current_one(portal: PortalThread) -> None:
     """Nora's page is still open in the browser where Colin has signed in since."""
     visitor = portal.sign_in("nora")
     path = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={EPISODE}"
@@ -413,7 +413,7 @@ def test_a_session_ended_from_another_device_gives_it_back_too(portal: PortalThr
     ],
     ids=["another site", "another host", "another origin", "forged token", "too large", "nothing typed"],
 )
-def test_nothing_else_is_kept(portal: PortalThread, change: dict[str, dict[str, str]]) -> None:
+def test_text_of_other_requests_is_not_kept(portal: PortalThread, change: dict[str, dict[str, str]]) -> None:
     visitor = portal.sign_in("amelia")
     form = form_of(visitor.get("/me"), "/me")
     expire(portal, visitor)

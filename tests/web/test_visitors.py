@@ -56,7 +56,7 @@ def test_the_form_cookie_comes_once_and_with_forms_alone(portal: PortalThread) -
     assert "Set-Cookie" not in visitor.get("/signed-out").headers
 
 
-def test_a_token_is_of_use_in_its_own_browser_alone(portal: PortalThread) -> None:
+def test_a_form_token_is_valid_only_in_its_browser(portal: PortalThread) -> None:
     mine, other = portal.visitor(), portal.visitor()
     token = mine.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"]  # type: ignore[index]
     other.get("/signed-out")
@@ -141,7 +141,7 @@ def test_every_answer_to_someone_signed_in_says_when_the_session_ends(portal: Po
     assert "Session-Expires-At" not in portal.visitor().get("/signed-out").headers
 
 
-def test_polling_in_the_background_does_not_keep_a_session(portal: PortalThread) -> None:
+def test_background_polling_does_not_extend_a_session(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     try:
         ends = visitor.get("/consents").headers["Session-Expires-At"]
@@ -155,7 +155,7 @@ def test_polling_in_the_background_does_not_keep_a_session(portal: PortalThread)
 
 
 @pytest.mark.parametrize("step", [600, -600])
-def test_a_clock_that_steps_ten_minutes_signs_nobody_out(portal: PortalThread, step: int) -> None:
+def test_a_ten_minute_clock_step_signs_nobody_out(portal: PortalThread, step: int) -> None:
     visitors = [portal.sign_in(name) for name in ("amelia", "nora")]
     try:
         portal.clock.advance(step)

@@ -23,7 +23,7 @@ def draw(below: float | None, above: float | None, percent: float | None = None,
         return str(drawn or "")
 
 
-def test_the_bands_reach_from_0_to_100_and_the_called_one_is_set_apart() -> None:
+def test_bands_reach_from_0_to_100_and_the_result_is_highlighted() -> None:
     svg = draw(25, 75)
     widths = [float(one) for one in re.findall(r'<rect [^>]*?width="([\d.]+)"', svg)]
     assert len(widths) == 3 and abs(widths[1] / widths[0] - 2) < 0.1, "a linear scale"
@@ -44,10 +44,10 @@ def test_the_marker_stands_at_the_embryos_percentage(percent: float, rtl: bool, 
 @pytest.mark.parametrize(
     ("below", "above"), [(None, 80), (20, None), (80, 20), (0, 50), (20, 100), (-5, 500)]
 )
-def test_limits_that_are_none_draw_nothing(below: float | None, above: float | None) -> None:
+def test_invalid_limits_draw_nothing(below: float | None, above: float | None) -> None:
     assert draw(below, above) == ""
 
 
 @pytest.mark.parametrize("percent", [-1, 101, float("nan"), float("inf")])
-def test_a_percentage_that_is_none_has_no_marker(percent: float) -> None:
+def test_an_invalid_percentage_has_no_marker(percent: float) -> None:
     assert "This embryo" not in draw(20, 80, percent)

@@ -73,7 +73,7 @@ def test_values_stand_at_their_points_and_the_last_one_clear_of_today(rtl: bool)
 
 
 @pytest.mark.parametrize("rtl", [False, True])
-def test_each_day_is_one_stop_that_says_all_its_values(rtl: bool) -> None:
+def test_each_day_is_one_focus_stop_with_all_its_values(rtl: bool) -> None:
     days = [*CYCLE, day(9, (), (9, 18, 17, 16, 15.5, 14, 13, 12), e2=5200, unit="pmol/L")]
     overlay = ElementTree.fromstring(monitoring_days(days, rtl=rtl) or "")  # noqa: S314 (our own markup)
     stops = [one for one in overlay.iter("g") if one.get("tabindex") == "0"]
@@ -133,7 +133,7 @@ def test_time_runs_to_the_left_where_the_language_does() -> None:
 
 
 @pytest.mark.parametrize("days", [[], [day(0)], [day(0, e2=float("nan"))], [day(0, (-1.0,))]])
-def test_nothing_to_draw_draws_nothing(days: list[MonitoringDay]) -> None:
+def test_an_empty_chart_draws_nothing(days: list[MonitoringDay]) -> None:
     assert monitoring_chart(days) is None
 
 
@@ -149,7 +149,7 @@ def test_nothing_to_draw_draws_nothing(days: list[MonitoringDay]) -> None:
         [day(0, e2=1e300)],
     ],
 )
-def test_one_point_gaps_and_odd_values_still_make_a_picture(days: list[MonitoringDay]) -> None:
+def test_single_points_gaps_and_invalid_values_still_draw(days: list[MonitoringDay]) -> None:
     drawn(monitoring_chart(days))
 
 
@@ -204,7 +204,7 @@ def test_a_plan_is_mirrored_where_the_language_is() -> None:
         [Medication(drug="<b>&", start_day=1, dose=1e20, unit="<i>")],
     ],
 )
-def test_an_odd_plan_still_makes_a_picture(plan: list[Medication]) -> None:
+def test_an_unusual_plan_still_draws(plan: list[Medication]) -> None:
     drawn(medication_grid(plan, today=3))
 
 
@@ -212,7 +212,7 @@ def test_an_empty_plan_draws_nothing() -> None:
     assert medication_grid([], []) is None
 
 
-def test_checks_alone_make_a_picture() -> None:
+def test_a_plan_with_only_checks_draws() -> None:
     drawn(medication_grid([], [Check(day=3)]))
 
 
@@ -221,7 +221,7 @@ def test_a_drawing_refuses_a_place_that_is_no_number() -> None:
         element("circle", cx=float("nan"))
 
 
-def test_places_that_meet_are_moved_apart() -> None:
+def test_overlapping_labels_are_moved_apart() -> None:
     assert spread([10, 12], 18) == [2, 20]
     assert spread([], 18) == []
     assert Axis(5, 5, 0, 10).at(5) == 5

@@ -52,7 +52,7 @@ def test_the_description_says_all_that_is_drawn() -> None:
     )
 
 
-def test_what_has_passed_is_a_hollow_dot_at_today() -> None:
+def test_a_past_date_is_a_hollow_dot_at_today() -> None:
     svg = draw(DatedBar("Paid until", TODAY - timedelta(days=40)))
     assert 'data-planned=""' in svg
     assert not bars(svg)
