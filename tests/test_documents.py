@@ -46,7 +46,7 @@ def name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
+def test_every_link_of_a_document_has_a_target(document: Path) -> None:
     dead: list[str] = []
     for target in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text_of(document)):
         file, _, fragment = target.partition("#")
@@ -57,14 +57,14 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_every_path_that_a_document_names_is_there(document: Path) -> None:
+def test_every_path_in_a_document_exists(document: Path) -> None:
     named = re.findall(r"`((?:portal|tests|templates|static|docs|requirements)/[\w./-]*)`", text_of(document))
     assert not [
         path for path in named if not (ROOT / path).exists() and not (document.parent / path).exists()
     ]
 
 
-def test_every_file_and_name_that_contributing_gives_is_there() -> None:
+def test_every_file_and_name_in_contributing_exists() -> None:
     text = text_of(ROOT / "CONTRIBUTING.md")
     files = re.findall(r"(?:`|F=\"?)([\w.-]+(?:/[\w.-]+)+|[\w-]+\.(?:py|md|toml))(?=[`\s])", text)
     named = re.findall(r"`(\w+)`\s+in\s+`([\w./-]+\.py)`", text)
@@ -82,7 +82,7 @@ def test_every_file_and_name_that_contributing_gives_is_there() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_every_target_of_make_that_a_document_names_is_one(document: Path) -> None:
+def test_every_make_target_in_a_document_exists(document: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
     assert set(re.findall(r"`make ([a-z-]+)", text_of(document))) <= targets
 
@@ -99,7 +99,7 @@ def references() -> Iterator[tuple[Path, str, str]]:
             yield path, document, ""
 
 
-def test_every_document_and_heading_that_is_referred_to_is_there() -> None:
+def test_every_referenced_document_and_heading_exists() -> None:
     dead: list[str] = []
     for path, document, heading in references():
         file = HEADINGS.get(document, ROOT / document)

@@ -29,7 +29,7 @@ def flask_routes(environment: dict[str, str]) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
-def test_flask_without_settings_names_what_is_missing() -> None:
+def test_flask_without_settings_names_the_missing_ones() -> None:
     done = flask_routes({})
     assert done.returncode == 2
     assert "PORTAL_TENANTS" in done.stderr
@@ -45,7 +45,7 @@ def test_flask_lists_the_routes(tmp_path: Path) -> None:
     assert "consents.show" in done.stdout, done.stderr
 
 
-def test_one_file_of_tests_is_run_and_has_to_be_named() -> None:
+def test_make_t_runs_the_named_file_and_requires_one() -> None:
     planned = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "t", "F=tests/test_parse.py"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -60,7 +60,7 @@ def test_the_shell_is_signed_in_as_the_person() -> None:
         assert known["get"]("/").heading == "Worklist"
 
 
-def test_what_is_written_made_and_removed_is_seen_once(tmp_path: Path) -> None:
+def test_changed_created_and_removed_files_are_detected_once(tmp_path: Path) -> None:
     (tmp_path / "portal").mkdir()
     (tmp_path / "static").mkdir()
     kept, gone = tmp_path / "portal" / "kept.py", tmp_path / "portal" / "gone.py"
@@ -76,7 +76,7 @@ def test_what_is_written_made_and_removed_is_seen_once(tmp_path: Path) -> None:
     assert not files.changed()
 
 
-def test_code_that_does_not_compile_is_named_and_restarts_nothing(
+def test_code_with_a_syntax_error_is_reported_and_restarts_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "broken.py").write_text("def x(:\n")
@@ -86,7 +86,7 @@ def test_code_that_does_not_compile_is_named_and_restarts_nothing(
     assert "SyntaxError" in capsys.readouterr().out
 
 
-def test_a_reload_reaches_the_process_and_not_its_children(tmp_path: Path) -> None:
+def test_a_reload_signals_the_process_and_not_its_children(tmp_path: Path) -> None:
     loop = "echo ready; while :; do sleep 0.05; done"
     script = f"(trap 'echo child' HUP; {loop}) & trap 'echo parent' HUP; {loop}"
     log = tmp_path / "log"
@@ -105,7 +105,7 @@ def test_a_reload_reaches_the_process_and_not_its_children(tmp_path: Path) -> No
         process.kill()
 
 
-def test_the_demo_takes_a_change_and_keeps_people_signed_in(tmp_path: Path) -> None:
+def test_make_dev_reloads_a_change_and_keeps_people_signed_in(tmp_path: Path) -> None:
     ports = free_port(), free_port()
     demo = subprocess.Popen(
         [

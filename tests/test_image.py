@@ -15,7 +15,7 @@ from tests.support.dockerfile import ROOT, context, stages
 BUILD, FINAL = stages((ROOT / "Dockerfile").read_text(encoding="utf-8"))
 
 
-def test_it_is_the_portal_alone() -> None:
+def test_the_image_has_only_the_portal() -> None:
     files = context()
     top = {PurePosixPath(name).parts[0] for name in files}
     assert top == {"gunicorn.conf.py", "portal", "requirements", "static", "templates", "wsgi.py"}
@@ -34,14 +34,14 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_portal_needs_nothing_that_is_left_out(image: Path) -> None:
+def test_the_portal_runs_without_the_files_left_out_of_the_image(image: Path) -> None:
     done = run(
         image, "-c", "import portal.app, portal.operate.check, portal.operate.supervisor, portal.printing"
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_the_demo_says_that_it_is_not_in_the_image(image: Path) -> None:
+def test_running_the_demo_in_the_image_says_that_it_is_missing(image: Path) -> None:
     done = run(image, "-m", "portal", "demo")
     assert done.returncode == 2
     assert done.stderr == (
@@ -54,7 +54,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_everything_that_is_copied_is_there() -> None:
+def test_every_copied_path_exists() -> None:
     files = context()
     for stage in (BUILD, FINAL):
         for step in stage.steps:
@@ -63,7 +63,7 @@ def test_everything_that_is_copied_is_there() -> None:
                     assert any(name == source or name.startswith(f"{source}/") for name in files), source
 
 
-def test_it_runs_as_nobody_with_a_check_of_its_health() -> None:
+def test_the_image_runs_unprivileged_with_a_health_check() -> None:
     assert FINAL.base == BUILD.base, "compiled in one, it must run in the other"
     user, group = FINAL.last("USER").split(":")
     assert int(user) > 999 and int(group) > 999

@@ -21,7 +21,7 @@ from portal.telephone import as_written, e164
         ("", "GB", None, ""),
     ],
 )
-def test_a_number_is_kept_whole_and_written_as_in_its_country(
+def test_a_number_is_stored_in_international_and_shown_in_national_format(
     number: str, country: str | None, kept: str | None, written: str
 ) -> None:
     assert e164(number, country) == kept

@@ -11,7 +11,7 @@ def test_the_table_is_what_the_marks_give() -> None:
     assert TABLE.read_text(encoding="utf-8") == table(), "run make evidence"
 
 
-def test_each_requirement_has_a_test_or_a_reason() -> None:
+def test_each_asvs_requirement_has_a_test_or_a_reason() -> None:
     rows = requirements()
     assert [row.id for row in rows if not row.tests and not row.reason] == []
     assert {row.reason.partition(":")[0] for row in rows if row.reason} <= set(KINDS)
@@ -24,11 +24,11 @@ def test_no_requirement_of_the_two_levels_is_left_out() -> None:
     assert [sum(row.level == level for row in rows) for level in (1, 2)] == [70, 183]
 
 
-def test_marks_name_requirements_that_there_are() -> None:
+def test_asvs_marks_name_existing_requirements() -> None:
     assert set(marks()) <= {row.id for row in requirements()}
 
 
-def test_documents_that_are_named_have_the_part_that_is_named() -> None:
+def test_documents_referred_to_have_the_named_section() -> None:
     for row in requirements():
         for file, part in re.findall(r"(README|SECURITY\.md), ([A-Z][\w ]+)", row.reason):
             document = TESTS.parent / (f"{file}.md" if file == "README" else file)

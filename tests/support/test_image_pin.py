@@ -60,9 +60,7 @@ def dockerfile(tmp_path: Path) -> Path:
     return copy
 
 
-def test_every_stage_gets_the_digest_of_the_manifest_and_a_newer_one_later(
-    dockerfile: Path, registry: Registry
-) -> None:
+def test_every_stage_is_pinned_to_the_digest_and_updated_later(dockerfile: Path, registry: Registry) -> None:
     pinned = f"FROM python:3.11-slim-bookworm@{DIGEST}"
     assert pin(dockerfile, registry.address) == [f"python:3.11-slim-bookworm@{DIGEST}"]
     assert dockerfile.read_text().count(pinned) == 2
@@ -71,7 +69,7 @@ def test_every_stage_gets_the_digest_of_the_manifest_and_a_newer_one_later(
     assert dockerfile.read_text().count(pinned) == 2
 
 
-def test_a_digest_that_the_manifest_hasnt_is_not_believed(dockerfile: Path, registry: Registry) -> None:
+def test_a_digest_that_does_not_match_the_manifest_is_refused(dockerfile: Path, registry: Registry) -> None:
     registry.digest = f"sha256:{'0' * 64}"
     before = dockerfile.read_text()
     with pytest.raises(NoDigest, match="another digest"):

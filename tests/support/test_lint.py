@@ -20,7 +20,7 @@ def page(text: str) -> Page:
     return Page(Visitor("http://clinic.example", "a password"), answer, "http://clinic.example/")
 
 
-def test_a_page_and_a_part_of_one_that_are_as_they_should_be_pass() -> None:
+def test_a_valid_page_and_a_valid_fragment_pass() -> None:
     lint(page(WHOLE.format('<p id="a">One &amp; two</p><label>Name <input name="name"></label>')))
     lint(page('<hx-partial><p id="a">One</p></hx-partial>'))
 
@@ -47,6 +47,6 @@ def test_a_page_and_a_part_of_one_that_are_as_they_should_be_pass() -> None:
         ('<form method="post"></form>', "without CSRF token"),
     ],
 )
-def test_what_no_page_may_hold_is_seen(part: str, fault: str) -> None:
+def test_each_page_rule_is_enforced(part: str, fault: str) -> None:
     with pytest.raises(AssertionError, match=fault):
         lint(page(WHOLE.format(part)))

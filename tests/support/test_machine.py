@@ -39,7 +39,7 @@ def run(monkeypatch: pytest.MonkeyPatch, system: System) -> int:
     return machine.main()
 
 
-def test_all_that_is_missing_is_installed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_missing_packages_are_installed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     system = System()
     system.has.add("nginx")
     assert run(monkeypatch, system) == 0
@@ -48,7 +48,7 @@ def test_all_that_is_missing_is_installed_at_once(monkeypatch: pytest.MonkeyPatc
     assert len(system.installed) == 1, "the second time there is nothing to do"
 
 
-def test_what_apt_cannot_install_is_one_line_and_status_2(
+def test_packages_that_apt_cannot_install_are_named_in_one_line_with_status_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, System("nginx", "b")) == 2
@@ -69,7 +69,7 @@ def test_chromium_comes_from_playwright_where_apt_may_not_install(
     assert capsys.readouterr().err.startswith("Chromium is needed: install it (apt-get install chromium)")
 
 
-def test_it_says_whether_the_system_resolves_a_clinic(
+def test_the_report_says_whether_the_system_resolves_clinic_host_names(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(monkeypatch, System())

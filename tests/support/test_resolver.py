@@ -21,19 +21,19 @@ from tests.support.stack import PortalThread
     ],
     ids=["getaddrinfo", "create_connection", "gethostbyname", "requests"],
 )
-def test_asking_the_system_for_a_clinic_is_refused(system_resolver: list[str], ask) -> None:
+def test_resolving_a_clinics_host_name_by_the_system_is_refused(system_resolver: list[str], ask) -> None:
     with pytest.raises(AskedTheSystem):
         ask()
     assert [name.lower().rstrip(".") for name in system_resolver] == [CLINIC]
     system_resolver.clear()  # else this test would fail for it
 
 
-def test_other_names_are_resolved_as_ever(system_resolver: list[str]) -> None:
+def test_other_names_are_resolved_normally(system_resolver: list[str]) -> None:
     assert socket.getaddrinfo("localhost", 80)
     assert system_resolver == []
 
 
-def test_a_visitor_needs_no_resolver(portal: PortalThread) -> None:
+def test_a_visitor_needs_no_system_resolver(portal: PortalThread) -> None:
     assert portal.visitor("harbour").get("/signed-out").status == 200
 
 
