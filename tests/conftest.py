@@ -1,4 +1,4 @@
-"""What tests share: the real care service with the portal before it; a clock, stores and scripted servers."""
+"""Shared fixtures: the real care service with the portal in front of it; a clock, stores and scripted servers."""
 
 from __future__ import annotations
 

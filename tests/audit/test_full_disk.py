@@ -1,4 +1,4 @@
-"""A disk without room for the audit: what was promised is written, what is lost is counted, and no act goes unrecorded."""
+"""A full audit disk: accepted acts are written, lost lines are counted, and no act goes unrecorded."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lines(disk: SmallDisk) -> list[dict[str, Any]]:
 
 
 def use_up(audit: Audit, disk: SmallDisk) -> None:
-    """Fill the disk, and read pages until their lines find no room, nor would one more act's."""
+    """Fill the disk, and read pages until neither their lines nor an act's fit any more."""
     disk.fill()
     while audit._gap is None:
         record(audit, "page.read")

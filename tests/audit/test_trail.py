@@ -1,4 +1,4 @@
-"""The audit stream: what stands in a line, and that nothing can be changed, added or removed without being found."""
+"""The audit stream: what a line contains, and that every change, addition or removal is detected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = "a-key-for-tests-a-key-for-tests-a-key-for-tests"
 
 
 class Stream:
-    """An audit stream into a folder, and what verification says of it."""
+    """An audit stream written to a folder, and its verification."""
 
     def __init__(self, folder: Path, store: Store, clock: Clock, target: str = "") -> None:
         self.folder = folder
@@ -285,7 +285,7 @@ def anchor_now(stream: Stream) -> None:
 
 
 def test_two_portals_on_one_redis_share_checkpoints(redis_server: RedisServer, clock: Clock) -> None:
-    """The parametrised `store` covers both; this holds that two portals on one Redis see each other's checkpoints."""
+    """The parametrised `store` covers both kinds; this test checks that two portals on one Redis see each other's checkpoints."""
     redis_server.empty()
     one, other = (Checkpoints(open_store(redis_server.url, clock), clock) for _ in range(2))
     for lines in (1, 2):

@@ -1,7 +1,7 @@
-"""`python -m tests.bench [--quick] [ROW …]`: measure, say what was found, keep it (make bench).
+"""`python -m tests.bench [--quick] [ROW …]`: run the measurements and record the results (make bench).
 
-The whole run writes results.json beside this file and the table in docs/performance.md; a quick one only prints. With names
-of measurements only these are made.
+A full run writes results.json beside this file and the tables in docs/performance.md; a quick one only prints. Name
+measurements to run only those.
 """
 
 from __future__ import annotations

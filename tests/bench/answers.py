@@ -1,4 +1,4 @@
-"""What the stand-in for the care API answers: made once, in the shapes that the portal's own records have.
+"""The responses of the care API stub, built once from the portal's own record types.
 
 Each answer of the measured page has about 5.7 kB: an episode with 40 consent forms, and the list of those forms.
 """

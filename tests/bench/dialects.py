@@ -1,4 +1,4 @@
-"""What a dialect costs: the CPU that reading the measured page's two answers takes more in one that changes everything."""
+"""What a dialect costs: the additional CPU of reading the measured page's two answers in one that changes everything."""
 
 from __future__ import annotations
 

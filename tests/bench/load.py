@@ -1,4 +1,4 @@
-"""Asking for pages over kept connections, as cheaply as can be, and reading from /proc what it cost the others."""
+"""A cheap HTTP load generator over kept connections, and readings from /proc of what the servers spent."""
 
 from __future__ import annotations
 

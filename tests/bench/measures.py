@@ -1,4 +1,4 @@
-"""The measurements, one function for each row of the table: all on loopback, all against what users run."""
+"""The measurements, one function for each row of the table: all on loopback, all against deployed servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY = 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: what, what was to be reached, what was found, and whether that is enough."""
+    """One row of the table: what was measured, the target, the result, and whether it meets the target."""
 
     what: str
     target: str
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured: whole runs are steadier, quick ones are for looking while one works."""
+    """How much is measured: full runs are more stable, quick ones are for development."""
 
     rounds: int
     pages: int

@@ -1,4 +1,4 @@
-"""What the yardsticks share: the portal's own template files, with what Jinja and their framework bring along.
+"""What the baselines share: the portal's own template files, rendered with plain Jinja and their framework.
 
 Records stay the dictionaries that JSON gave. No session, no checks, no audit: a clinic, a person and a language
 that are written down here. Each request makes the context of its page anew, as a view has to.

@@ -1,4 +1,4 @@
-"""What is measured, started: the stand-in upstream, the identity server, the portal and the two yardsticks."""
+"""Starts what is measured: the upstream stub, the identity server, the portal and the baselines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What slow clients do to everybody else: pages with and without them, straight on gunicorn and behind nginx with TLS.
+"""How slow clients affect everyone else: page times with and without them, directly on gunicorn and behind nginx with TLS.
 
     make bench-slow                      1,000 half requests, 100 slow bodies, 40 readers of 100 MB at 1 kB/s, for 60 s
     python -m tests.bench.slow --seconds 10

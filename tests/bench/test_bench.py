@@ -1,4 +1,4 @@
-"""The bench measures the same page for all: its yardsticks must not fall behind the templates unseen."""
+"""The baselines of the bench render the same page as the portal, with the current templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full waiting room, in short: nobody sees another's records, and nothing fails but what the API let fail."""
+"""A short load test: nobody sees another person's records, and nothing fails except what the API let fail."""
 
 from __future__ import annotations
 

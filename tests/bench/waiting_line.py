@@ -1,4 +1,4 @@
-"""`python -m tests.bench.waiting_line PORT CARE_PORT`: the way to the care API, slow and not quite reliable.
+"""`python -m tests.bench.waiting_line PORT CARE_PORT`: a slow and unreliable proxy in front of the care API.
 
 Each person's answers are asked of the care service once and given again from then on, so that its own speed is not
 what is measured: after 100 ms give or take, a mark of the person put before every title, one in a hundred failing.

@@ -1,4 +1,4 @@
-"""A full waiting room: many people at once, an API that is slow and sometimes fails, and nobody may notice more than that.
+"""A load test: many people at once and an API that is slow and sometimes fails.
 
     make bench-load                              200 browsers for 60 s through four workers
     python -m tests.bench.waiting_room --browsers 40 --seconds 10

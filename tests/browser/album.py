@@ -1,8 +1,8 @@
-"""Every page of the product, collected as people find it: by the links from home, by sending each form blank.
+"""Every page of the product, collected by following the links from home and by sending each form blank.
 
-Collected over HTTP and kept as they were answered, so that one collection serves whoever looks at them: a browser
-that shows them in a theme, at a width, with menus open; a validator. New pages come in by themselves, because links
-lead there; `states.py` reaches what only an act leads to.
+Pages are collected over HTTP and kept as they were answered, so that one collection serves every check: a browser
+with a theme, a width or open menus, or a validator. New pages are included automatically because links lead to them;
+`states.py` reaches those that only an act leads to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A person who uses the keyboard alone: goes from stop to stop, sees where the focus is, reads what is announced."""
+"""A person who uses only the keyboard: moves from focus stop to focus stop and reads what is announced."""
 
 from __future__ import annotations
 

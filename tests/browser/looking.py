@@ -1,4 +1,4 @@
-"""A browser that shows a leaf of the album as a person would have it, and says what is wrong with it."""
+"""A browser that shows a page of the album and reports what is wrong with it."""
 
 from __future__ import annotations
 

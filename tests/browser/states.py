@@ -1,7 +1,7 @@
-"""The pages that only an act leads to: a form's next steps, receipts, refusals, outages, answers that got lost.
+"""The pages that only an act leads to: a form's next steps, receipts, refusals, outages, lost responses.
 
-Each function is one person's way through them, by addresses and fields alone, so that it works in every language.
-What they open goes into the album by itself.
+Each function is one person's path through them, using only addresses and fields, so that it works in every language.
+Every page they open is added to the album.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The strict policy in a real browser: every page of every kind of person, its swaps too, and not one violation."""
+"""The content security policy in a real browser: no violation on any page or htmx swap, for any kind of person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the pages are that people use most, on the windows that they use: what matters is in sight, not far below."""
+"""The height of the most used pages in common windows: what matters is visible without much scrolling."""
 
 from __future__ import annotations
 

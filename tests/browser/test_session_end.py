@@ -1,4 +1,4 @@
-"""The end of a session as a person meets it: a warning, a way to stay, and typed text that is not lost."""
+"""The end of a session in the browser: a warning, a way to stay signed in, and no loss of typed text."""
 
 from __future__ import annotations
 

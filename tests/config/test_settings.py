@@ -1,4 +1,4 @@
-"""Settings and tenants: right ones are read, and of wrong ones every fault is named at once."""
+"""Settings and tenants: valid ones are read, and all faults of invalid ones are reported at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The circuit breaker: when it opens, what it lets through meanwhile, and that it never hides a recovery for long."""
+"""The circuit breaker: when it opens, what it lets through while open, and how soon it notices a recovery."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_breaker_set_to_0_never_opens() -> None:
 
 
 class AnyCourse(RuleBasedStateMachine):
-    """Whatever happens in whatever order: nothing is held back for long, and acts only pass a closed breaker."""
+    """Any events in any order: no call is held back for long, and acts only pass a closed breaker."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What no call does, whoever asks for it: other protocols, unverified servers, passwords of the environment."""
+"""What no call may do: use other protocols, trust unverified servers, or send passwords from the environment."""
 
 from __future__ import annotations
 

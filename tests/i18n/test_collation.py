@@ -1,4 +1,4 @@
-"""Names stand in the order of the reader's dictionary."""
+"""Names are sorted as in a dictionary of the reader's language."""
 
 from __future__ import annotations
 

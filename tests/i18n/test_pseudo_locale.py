@@ -1,8 +1,7 @@
-"""No word of ours is left out of the catalogue: in a made-up language everything that we say wears accents.
+"""Every text of the portal is translatable: in a pseudo-locale all translated texts have accents.
 
-The language is made here from the catalogue's own words, letter by letter and longer by a third. Each person's pages
-are walked in it; whatever then still stands in plain letters must come from the care API, or be the same in every
-language.
+The pseudo-locale is generated from the catalogue: letters get accents and texts are a third longer. Each person's pages
+are walked in it; text that is still plain must come from the care API, or be the same in every language.
 """
 
 from __future__ import annotations

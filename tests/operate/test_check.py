@@ -1,4 +1,4 @@
-"""`python -m portal check`: all is well where it is, and each thing that is broken is named with what to do."""
+"""`python -m portal check`: a good configuration passes, and each fault is reported with how to fix it."""
 
 from __future__ import annotations
 

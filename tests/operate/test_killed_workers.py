@@ -1,4 +1,4 @@
-"""A worker is killed between the act and its answer: one effect, and the person sees the receipt or honest words."""
+"""A worker is killed between the act and its response: one effect, and the person sees the receipt or the unknown outcome."""
 
 from __future__ import annotations
 

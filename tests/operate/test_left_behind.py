@@ -1,4 +1,4 @@
-"""What a portal that was killed leaves in memory is cleared by the next one; what another one uses is not."""
+"""The files that a killed portal leaves in /dev/shm are removed at the next start; those of a running one are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine does to a portal: workers that crash again and again, and a clock that is ten minutes off."""
+"""Machine faults: workers that crash repeatedly, and a clock that is ten minutes off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a process says that it can serve: after several looks, and whatever its upstreams do."""
+"""Readiness: it changes after several checks, and doesn't depend on upstreams once the process has started."""
 
 from __future__ import annotations
 

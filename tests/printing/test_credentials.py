@@ -1,4 +1,4 @@
-"""The certificate and key of a clinic: what is wrong with them is said in words, and never with the key's."""
+"""The certificate and key of a clinic: faults are explained without quoting the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seal of a document: what others' programs say of it, and what becomes of a document that can't have one."""
+"""The seal of a document: what other programs say about it, and what happens when a document can't be sealed."""
 
 from __future__ import annotations
 

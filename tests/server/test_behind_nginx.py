@@ -1,4 +1,4 @@
-"""nginx as docs/operations.md sets it up, in front of the server: what it says of a request, and what it keeps off."""
+"""nginx as documented in docs/operations.md, in front of the server: what it forwards, refuses and logs."""
 
 from __future__ import annotations
 

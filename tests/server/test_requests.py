@@ -1,4 +1,4 @@
-"""What the server makes of requests: RFC 9112, with nothing that two servers in a row could read in two ways."""
+"""How the server reads requests (RFC 9112), refusing whatever two servers could interpret differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that send or read slowly keep no thread, and are given up in the end."""
+"""Slow clients don't tie up a thread, and time out in the end."""
 
 from __future__ import annotations
 

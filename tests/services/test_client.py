@@ -1,4 +1,4 @@
-"""The client of the care API: what it tries again, and what it never does."""
+"""The client of the care API: what it retries, and what it never does."""
 
 from __future__ import annotations
 

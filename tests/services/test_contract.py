@@ -1,4 +1,4 @@
-"""What the portal says that it needs of an API is what it reads and sends."""
+"""The published contract lists exactly what the portal reads and sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of the care API are read in every dialect that it may speak; what can't be read names its field."""
+"""The care API's answers are read in every accepted format; what is unreadable is reported by its field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where decoding draws its lines: the largest number, the longest, what is noticed, what counts as received."""
+"""The limits of decoding: largest and longest numbers, what is reported, what counts as received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another implementation of the care API: the portal keeps to the specification, and bears what it leaves open."""
+"""Another implementation of the care API: the portal follows the specification and tolerates what it leaves open."""
 
 from __future__ import annotations
 

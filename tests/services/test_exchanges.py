@@ -1,4 +1,4 @@
-"""What each service sends and reads is what `exchanges` says."""
+"""Each service sends and reads what `portal.services.exchanges` declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People found by what mentions them: whose records they are, and who comes first."""
+"""Finding people by the records that mention them: whose they are, and in which order they are listed."""
 
 from __future__ import annotations
 

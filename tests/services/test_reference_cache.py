@@ -1,4 +1,4 @@
-"""Nobody is ever shown what was fetched for someone else, and only what may be kept is kept.
+"""The reference cache: nobody is shown what was fetched for someone else, and only cacheable answers are cached.
 
 Against a scripted care API on loopback, whose answers carry the mark of the token that asked.
 """

@@ -1,4 +1,4 @@
-"""Each function calls its one endpoint with what the API expects, and makes the best of an empty answer."""
+"""Each function calls its endpoint with what the API expects, and handles an empty answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each unsuccessful answer becomes the one error that a page can say something about."""
+"""Each unsuccessful answer becomes an error that a page can explain."""
 
 from __future__ import annotations
 

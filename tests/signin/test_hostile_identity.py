@@ -1,4 +1,4 @@
-"""Signing in at an identity server that lies, breaks, or is gone: refused on one clear page, once, without a loop.
+"""Signing in at an identity server that lies, breaks or is down: refused on one clear page, without a loop.
 
 OpenID Connect Core §3.1.3.7 and §5.3.2, Discovery §4.3, RFC 9207, RFC 9700, RFC 8725.
 """

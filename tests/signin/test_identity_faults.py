@@ -1,4 +1,4 @@
-"""Every endpoint of an identity server × every way to fail × every moment: said in words, soon, and nothing is lost.
+"""Every endpoint of an identity server, every way to fail, at every moment: explained quickly, and nothing is lost.
 
 OpenID Connect Core, RFC 7009 (revocation), RFC 9126 (pushed requests).
 """

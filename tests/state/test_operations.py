@@ -1,4 +1,4 @@
-"""Acts that happen once."""
+"""Operations: the record of acts that happen once."""
 
 from __future__ import annotations
 

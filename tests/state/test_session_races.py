@@ -1,4 +1,4 @@
-"""Many requests at once, in several worker processes, on each store: one token call, nobody signed out by chance.
+"""Concurrent requests in several worker processes, on each store: one token call, and nobody is signed out by accident.
 
 The care service gives one-time refresh tokens without grace: a second use of one ends the sign-in.
 """

@@ -1,4 +1,4 @@
-"""Sessions over each store: when they end, what stays of them, and who wins."""
+"""Sessions in each store: when they end, what is remembered of them, and concurrent writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of records: the same for every process and for years, and nothing that a reader of the store can try out."""
+"""Record names: the same for all processes and stable over years, and not guessable by a reader of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store and the sealed records in it: the same for a SQLite file and for Redis."""
+"""The store and its encrypted records: the same for SQLite and Redis."""
 
 from __future__ import annotations
 

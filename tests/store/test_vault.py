@@ -1,4 +1,4 @@
-"""Sealed records: written by compare-and-set, so that no update is lost, and opened by those with a key alone."""
+"""Encrypted records: written by compare-and-set, so that no update is lost, and readable only with a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may not open or change something is told so, at every address, whatever the table of access says."""
+"""Access: every address refuses people without the right to open or change it."""
 
 from __future__ import annotations
 

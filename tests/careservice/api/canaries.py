@@ -1,4 +1,4 @@
-"""A text of its own in every text of every record, and what comes back of them from every address that reads."""
+"""Plants a unique mark in every text of every record, and finds which marks each reading endpoint returns."""
 
 from __future__ import annotations
 

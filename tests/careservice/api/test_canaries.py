@@ -1,4 +1,4 @@
-"""What every kind of person gets of every member of every record: what isn't on the lists below fails by name."""
+"""Which members of every record each kind of person gets; a member that isn't listed fails by name."""
 
 from __future__ import annotations
 

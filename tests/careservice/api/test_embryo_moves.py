@@ -1,4 +1,4 @@
-"""What an embryo's thaw, transfer and the ends of its storage need, and what stops them."""
+"""What an embryo's thaw, its transfer and the end of its storage require, and what prevents them."""
 
 from __future__ import annotations
 

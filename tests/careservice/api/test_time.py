@@ -1,4 +1,4 @@
-"""What time does by itself, on a clock that the test moves."""
+"""What happens as time passes, on a clock that the test moves."""
 
 from __future__ import annotations
 

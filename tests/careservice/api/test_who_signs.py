@@ -1,4 +1,4 @@
-"""Whose signatures a form needs, by whom it is signed, and what it then brings about for other forms."""
+"""Which signatures a form needs, who may sign it, and how signing affects other forms."""
 
 from __future__ import annotations
 

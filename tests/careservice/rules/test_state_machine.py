@@ -1,7 +1,7 @@
-"""Any acts of anybody in any order: what no sequence of them brings about.
+"""A state machine test: no sequence of acts by anyone breaks a rule.
 
-The machine knows the rules in its own words and nothing of the service's code. It remembers who did what in their own
-session, and holds every form and embryo against that after each act.
+The machine states the rules independently of the service's code. It remembers who did what in their own session, and
+checks every form and embryo against that after each act.
 """
 
 from __future__ import annotations

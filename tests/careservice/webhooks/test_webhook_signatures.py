@@ -1,4 +1,4 @@
-"""Whose call it is: the signature over the raw body, its window, its secrets, and the same call again."""
+"""Webhook signatures: over the raw body, with a time window and secrets, and repeated calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`conform` before three APIs far from ours: what differs is found and nothing else, and what it proposes works."""
+"""`conform` with three very different APIs: it finds exactly the differences, and its proposals work."""
 
 from __future__ import annotations
 

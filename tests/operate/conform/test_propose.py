@@ -1,4 +1,4 @@
-"""What is proposed and what is asked, of answers that are written down here."""
+"""Which proposals and questions `conform` derives from given answers."""
 
 from __future__ import annotations
 

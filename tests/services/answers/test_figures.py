@@ -1,4 +1,4 @@
-"""How an API answers this process: times, failures, and what in its answers can't be understood."""
+"""Figures of an API's responses: times, failures, and what in them is unreadable or unknown."""
 
 from __future__ import annotations
 

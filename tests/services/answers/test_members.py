@@ -1,4 +1,4 @@
-"""Which members an API gives: learned from its answers, shared by the processes, never said of what didn't come yet."""
+"""Which members an API provides: learned from its answers, shared by all processes, and unknown until a record came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialects at work: what is written in one is read as it was, and what the portal sends arrives in it."""
+"""Dialects at work: records written in one are read correctly, and what the portal sends is written in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a dialect file: what may stand in it, and how its faults are told."""
+"""Reading a dialect file: what it may contain, and how its faults are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three APIs far from ours, each with its dialect file: pages say the same, and acts do the same."""
+"""Three very different APIs, each with its dialect file: pages and acts work the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of members that are staff's alone is what the pages' own list says."""
+"""The list of staff-only members matches the list of members that pages show."""
 
 from __future__ import annotations
 
