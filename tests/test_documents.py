@@ -1,4 +1,4 @@
-"""What the documents and the code refer to is there: files, headings, targets of make."""
+"""Files, headings and make targets that documents and code refer to exist."""
 
 from __future__ import annotations
 

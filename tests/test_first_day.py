@@ -1,4 +1,4 @@
-"""What a newcomer uses on the first day: flask's command, `make t`, `make shell`, and what `make dev` watches."""
+"""Developer tools: the flask command, `make t`, `make shell` and `make dev`."""
 
 from __future__ import annotations
 

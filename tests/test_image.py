@@ -1,4 +1,4 @@
-"""What the image is made of; `make image` carries its steps out."""
+"""The contents of the image; `make image` builds it without Docker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and addresses send as text is read within bounds, whatever it holds."""
+"""Parsing of text from people and URLs: bounded, and never raising."""
 
 from __future__ import annotations
 

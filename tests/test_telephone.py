@@ -1,4 +1,4 @@
-"""Telephone numbers, as they are kept and as people write them."""
+"""Telephone numbers: storage format and national format."""
 
 from __future__ import annotations
 

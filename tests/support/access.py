@@ -1,4 +1,4 @@
-"""Who may open and change what: the table of `@signed_in` marks, as the application has them.
+"""Who may open and change what: the table of the application's `@signed_in` marks.
 
 `make evidence` writes tests/ACCESS.md from it (OWASP ASVS 5.0 8.1.1); SECURITY.md, Access, has the rules in words.
 """

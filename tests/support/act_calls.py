@@ -1,4 +1,4 @@
-"""Where the portal changes something at the care API, read out of the code, and whether it goes through `act_once`.
+"""Finds where the portal's code changes something at the care API, and whether it goes through `act_once`.
 
 A call of a function of `portal.services` that uses an endpoint which isn't safe (RFC 9110 §9.2.1) is guarded when it
 stands in what is handed to `act_once` as `send`, or to `portal.web.conflicts.Editing` as `write`; in what a function of

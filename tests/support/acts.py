@@ -1,4 +1,4 @@
-"""The acts that must happen once, each at its last step: what is left to do is to send the form."""
+"""The acts that must happen once, each prepared up to its last step: only the form is left to send."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which members of the care API's records may stand in a page's source, by who looks and by the page's route.
+"""Which members of the care API's records a page's source may contain, by reader and route.
 
-A member is called by its record: `Clause: text`. Those of an episode's two people are called by whose they are. What
-isn't listed stands nowhere: not in the text, an attribute, a hidden field, a header, a PDF, a calendar. Add a member
-when a page should show it, and none because a test asks for it.
+A member is named with its record: `Clause: text`. Those of an episode's two people are named by whose they are. A member
+that isn't listed may be nowhere: not in the text, an attribute, a hidden field, a header, a PDF or a calendar. Add one
+because a page should show it, never just to make a test pass.
 """
 
 from __future__ import annotations

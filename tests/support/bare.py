@@ -1,4 +1,4 @@
-"""A bare application around the one part that a test tries: its own store, and an audit to be read."""
+"""A bare application around the part under test, with its own store and a recorded audit."""
 
 from __future__ import annotations
 

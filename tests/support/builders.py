@@ -1,4 +1,4 @@
-"""Records with every member that a test doesn't care about filled in: `person("amelia")`, `consent(required_signers=(AMELIA,))`."""
+"""Builders of records with default values: `person("amelia")`, `consent(required_signers=(AMELIA,))`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The care API as a person, asked of a scripted server."""
+"""A `care` that calls a scripted server as a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates for servers of the tests, each signed by itself, so that a client believes the one that it was given."""
+"""Self-signed certificates for the tests' servers; a client trusts the one it is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs on this machine, without `ps`, which many images lack."""
+"""The command lines of running processes, without `ps`, which many images lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody who runs `conform` at a clinic, and signs in as one of the sample people."""
+"""Runs `conform` for a clinic, signing in as one of the sample people."""
 
 from __future__ import annotations
 

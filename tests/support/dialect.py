@@ -1,4 +1,4 @@
-"""The real care service, heard in another dialect: what a different implementation of the same API might answer.
+"""The real care service behind a proxy that answers as another implementation of the same API might.
 
 A small HTTP proxy on this machine. It forwards every call, and rewrites what comes back within what the
 specification leaves open: how lists, enumerations, times, files, failures and the answers to acts look.
@@ -112,7 +112,7 @@ Change = Callable[[str, str, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the API speaks. As it stands here, it changes nothing."""
+    """How the API answers. The defaults change nothing."""
 
     enumerations: str = "names"  # integers, snake
     lists: str = "counted"  # items, array

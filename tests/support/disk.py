@@ -1,4 +1,4 @@
-"""A small disk of the tests' own that can be filled: a tmpfs for root, else a limit of this process's files."""
+"""A small disk that tests can fill: a tmpfs for root, otherwise a file size limit of this process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A switchboard between the portal and the care API: forwards every call, or lets it fail in one of the ways that
-real networks, proxies and services have.
+"""A proxy between the portal and the care API: forwards every call, or makes it fail in one of the ways that
+real networks, proxies and services do.
 
     board = Switchboard(care_service_port)
     with board.failing("read time-out", only=r"GET .*/consent-forms"):
@@ -163,7 +163,7 @@ class Switchboard:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A call that a fault has in its hands."""
+    """A call that a fault handles."""
 
     handler: BaseHTTPRequestHandler
     forward: Callable[[], Forwarded]

@@ -1,4 +1,4 @@
-"""An identity server that misbehaves on request, and a counter in front of one that doesn't.
+"""An identity server that misbehaves on request, and a counting proxy in front of an honest one.
 
 `HostileServer` signs everyone in at once. A test changes what it says: `discovery`, `claims`, `header` and `token`
 are laid over the right values (None removes a member); `answers` replaces a whole answer of one path.

@@ -1,7 +1,7 @@
-"""Makes the machine ready for the tests: what the system lacks is installed, all at once.
+"""Prepares the machine for the tests: installs all missing system packages at once.
 
-By apt when root; Chromium else by Playwright, as one's own. One line that names what is missing and exit status 2 when
-neither is possible. Nothing else may be taken for granted: what the tests use of the system stands in REQUIREMENTS.
+As root by apt; otherwise only Chromium, by Playwright. If neither is possible, one line names what is missing and the exit
+status is 2. REQUIREMENTS lists everything that the tests use of the system.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A mark in every text of every record that the care API answers with, so that a page's source tells what it holds.
+"""Marks every text in the care API's answers, so that a page's source shows which members it contains.
 
 The records' own types say which members there are: a member that the API left out is filled in too, and one that the
 portal doesn't know stands beside them. Values that pages count with (`KEPT`, ids, choices, numbers, times) stay.

@@ -1,4 +1,4 @@
-"""nginx as docs/operations.md sets it up for one machine, with TLS: the document's own text, with other ports and folders."""
+"""nginx with the configuration for one machine from docs/operations.md, with other ports and folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PostgreSQL for tests: a throw-away cluster on loopback, run by the postgres user, gone with the tests.
+"""PostgreSQL for tests: a temporary cluster on loopback, run by the postgres user.
 
 `CARE_TEST_DATABASE=postgresql` makes the care service's tests use it in place of SQLite.
 """

@@ -1,4 +1,4 @@
-"""A Redis server of the tests' own, on loopback; what it holds outlives a restart."""
+"""A Redis server for tests, on loopback; its data survive a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pins the dependencies of pyproject.toml anew, with hashes and without any index address."""
+"""Updates the pinned dependencies of pyproject.toml, with hashes and without index URLs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ CLINIC = "riverside.localhost"
 
 
 class AskedTheSystem(AssertionError):
-    """A test leaned on the system's resolver for a clinic's host name."""
+    """A test used the system's resolver for a clinic's host name."""
 
 
 @contextmanager

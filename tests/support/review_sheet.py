@@ -1,4 +1,4 @@
-"""A sheet with all texts of a language, for native speakers to correct in a spreadsheet, and the way back.
+"""Exports all texts of a language for native speakers to correct in a spreadsheet, and imports the corrections.
 
 `make words L=es` writes `var/words/es.csv`; with `PICTURES=1` it also photographs the pages in that language and names,
 beside each text, a picture that shows it. `make words L=es TAKE=es.csv` writes what stands under "Correction" into the

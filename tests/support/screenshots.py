@@ -1,4 +1,4 @@
-"""Takes pictures of the running product: the README's one, and contact sheets of all pages for whoever designs them.
+"""Takes screenshots of the running product: the README's picture, and contact sheets of all pages for designers.
 
 `python -m tests.support.screenshots [--picture | --sheet FOLDER] [--person NAME …] [--language CODE …] [--theme NAME …]`;
 with neither of the first two it takes both. A sheet is

@@ -1,4 +1,4 @@
-"""Steps of signing as a person takes them, and forms made for one test each."""
+"""The steps of signing, and forms created for a single test."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Clients that mean no good: half requests, bodies that drip, and readers who hardly read. Who is cut off comes again.
+"""Slow and hostile clients: half requests, dripping bodies and slow readers, which reconnect when they are cut off.
 
-They run in a process of their own, so that whoever measures meanwhile is not kept from it.
+They run in a process of their own, so that they don't disturb measurements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table of evidence tells what the marks on the tests say, and leaves no requirement out."""
+"""The table of evidence matches the marks on the tests and covers every requirement."""
 
 from __future__ import annotations
 

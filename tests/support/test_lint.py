@@ -1,4 +1,4 @@
-"""What every fetched page is held to: each rule is broken once, and seen."""
+"""The rules that every fetched page is checked against: each is broken once and detected."""
 
 from __future__ import annotations
 

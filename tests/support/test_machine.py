@@ -1,4 +1,4 @@
-"""What the tests need of the system is installed at once, or named in one line."""
+"""Missing system packages are installed at once, or named in one line."""
 
 from __future__ import annotations
 

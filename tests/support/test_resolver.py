@@ -1,4 +1,4 @@
-"""No test leans on the system's resolver for a clinic's host name."""
+"""No test uses the system's resolver for a clinic's host name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many browsers at once on kept connections, which notice every request of theirs that got no proper answer."""
+"""Many browsers at once on kept connections, which record every request without a proper response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that answers what a script says, to see what the client does with any bytes and with none."""
+"""A scripted server, to test the client with any bytes or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks over the portal's pages, to compare what they say before one API and another."""
+"""Walks over the portal's pages, to compare them between two APIs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a browser really receives: bytes with their headers, as compressed, by request (Chrome DevTools Protocol)."""
+"""What a browser receives for each request: compressed bytes with headers (Chrome DevTools Protocol)."""
 
 from __future__ import annotations
 

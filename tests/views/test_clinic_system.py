@@ -1,4 +1,4 @@
-"""What administrators see of how the clinic's system answers: fast or slow, what is missing, what isn't understood."""
+"""What administrators see about the clinic's system: response times, missing members, unknown values."""
 
 from __future__ import annotations
 

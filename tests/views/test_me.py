@@ -1,4 +1,4 @@
-"""My details over HTTP: my own contact fields, who is on my record, and the ways on from there."""
+"""My details over HTTP: contact fields, the people on the record, and links."""
 
 from __future__ import annotations
 

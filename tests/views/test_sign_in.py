@@ -1,4 +1,4 @@
-"""Signing in and out, and what a session holds and does not."""
+"""Signing in and out, and the contents of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grave acts need a sign-in of the last five minutes (RFC 9470): asked for before anything is sent, with everything kept."""
+"""Acts that need a sign-in of the last five minutes (RFC 9470): it is requested before anything is sent, and input is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Staff begin with the conversations that wait for the clinic: counted, the longest first, and what the list covers."""
+"""Conversations that wait for the clinic: counted, longest waiting first, with a note on what the list covers."""
 
 from __future__ import annotations
 

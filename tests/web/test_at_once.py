@@ -1,4 +1,4 @@
-"""Counters, the bell and the list of unsent forms, written by many requests at once."""
+"""Concurrent writes of counters, the bell and the list of unsent forms."""
 
 from __future__ import annotations
 

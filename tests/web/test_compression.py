@@ -1,4 +1,4 @@
-"""Compressed answers: which, how, and that nothing in them is worth guessing at by their length."""
+"""Compressed responses: which and how, and that their length reveals no secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two people change one record: what each field becomes, and what is asked."""
+"""Two people change one record: the value of each field, and which choices are offered."""
 
 from __future__ import annotations
 

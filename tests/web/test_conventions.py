@@ -1,4 +1,4 @@
-"""What the pages' code agrees on, held against the code."""
+"""Conventions of the portal's code, checked against its syntax trees."""
 
 from __future__ import annotations
 

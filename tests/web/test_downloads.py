@@ -1,4 +1,4 @@
-"""How many files may be on their way at once, and that a file which has ended isn't counted any more."""
+"""Limits on concurrent downloads, and that finished ones stop counting."""
 
 # pyright: reportPrivateUsage=false
 

@@ -1,4 +1,4 @@
-"""Edits without an operation of their own, and what is made of a lost answer without sending anything."""
+"""Edits without their own operation, and resolving a lost response without resending."""
 
 from __future__ import annotations
 

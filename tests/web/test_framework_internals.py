@@ -1,4 +1,4 @@
-"""What frameworks keep to themselves is used in one module alone, and works as it did."""
+"""Private names of frameworks are used in one module only, and still work as expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is admitted, and where who isn't is sent: the guard by itself, in an application without pages."""
+"""The guard in an application without pages: who is admitted, and where everyone else is sent."""
 
 from __future__ import annotations
 

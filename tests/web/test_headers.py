@@ -1,4 +1,4 @@
-"""What every answer carries: over every route, for everyone, with every status that the portal can give."""
+"""Security headers on every response: every route, every kind of person, every status."""
 
 from __future__ import annotations
 

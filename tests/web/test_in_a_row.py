@@ -1,4 +1,4 @@
-"""Things that stand side by side in one line, in the order and with the comma of the language."""
+"""Inline lists, in the order and with the separators of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often one address may begin to sign in, and one person may sign: for all workers together."""
+"""Rate limits by address and by person, shared by all workers."""
 
 from __future__ import annotations
 

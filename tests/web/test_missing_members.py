@@ -1,4 +1,4 @@
-"""A patient sees of the other one of a couple no more than a name, and of a case no notes: every page bears that."""
+"""Patients get only names of their partner's record and no notes of a case: every page works without the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Staff read names: an id that nobody says aloud stands on no page of theirs, but for a button that copies it."""
+"""Staff pages show names instead of ids, except on buttons that copy an id."""
 
 from __future__ import annotations
 

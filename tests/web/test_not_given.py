@@ -1,4 +1,4 @@
-"""Where a clinic's API names a part otherwise, or leaves it out, its place says so: nobody takes it for empty."""
+"""A part that the clinic's API doesn't provide is reported in its place and not shown as empty."""
 
 from __future__ import annotations
 

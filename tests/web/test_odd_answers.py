@@ -1,4 +1,4 @@
-"""Answers with something odd in them, on every page: never an error of the portal's own, never a word of a program's.
+"""Answers with one invalid member, on every page: never a server error, never technical text.
 
 Each page is read again and again while one member of what the care API answers is another thing: of another type, out
 of range, endless, doubled, gone. A page then shows the rest, or says that it couldn't be read.

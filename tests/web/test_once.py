@@ -1,4 +1,4 @@
-"""What must happen once does, whatever becomes of the form that is sent and of the answer to it."""
+"""Acts happen once, whatever happens to the form that is sent and to the response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page's context is a typed value, and its names are never those of the frame."""
+"""A page's context is a typed value whose names don't collide with the frame's."""
 
 from __future__ import annotations
 

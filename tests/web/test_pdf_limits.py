@@ -1,4 +1,4 @@
-"""How many documents one person may have made, how long one may be, and that one is made once."""
+"""Limits on PDFs: how many a person may make, how long one may be, and that each is made once."""
 
 # pyright: reportPrivateUsage=false
 

@@ -1,4 +1,4 @@
-"""What the names of the records in the store tell about people: nothing."""
+"""Record names in the store reveal nothing about people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever shows a patient's data leaves a line in the audit record, whichever page it is and whoever looks."""
+"""Every page that shows a patient's data leaves an audit line, whoever reads it."""
 
 from __future__ import annotations
 

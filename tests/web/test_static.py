@@ -1,4 +1,4 @@
-"""The script and the sheet that pages load say what their sources say."""
+"""The served scripts and style sheets match their sources."""
 
 from __future__ import annotations
 

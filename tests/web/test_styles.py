@@ -1,4 +1,4 @@
-"""Sheets are made of tokens, and say nothing of what no page has."""
+"""Style sheets use design tokens and have no unused classes or ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What templates leave to others: where pages are, and what a value of the care API means; and how wide they are."""
+"""Rules for templates: no hard-coded addresses, no comparison with enumeration values, and a maximum line width."""
 
 from __future__ import annotations
 

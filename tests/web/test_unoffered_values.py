@@ -1,4 +1,4 @@
-"""Values that a form doesn't offer: whoever sends them past the browser's own checks changes nothing at the care API."""
+"""Values that a form doesn't offer are refused and change nothing at the care API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed text comes back after signing in again: on every form, to the same person alone, and never by itself."""
+"""Typed text is restored after signing in again: in every form, only for the same person, and never sent automatically."""
 
 from __future__ import annotations
 

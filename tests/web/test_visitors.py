@@ -1,4 +1,4 @@
-"""People who aren't signed in: nothing of them is stored, and their forms are protected all the same."""
+"""Visitors who aren't signed in: nothing is stored about them, and their forms are still protected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consents when the care API is slow, silent or down: nothing is signed twice, and nobody is told what isn't known."""
+"""Consents when the care API is slow, silent or down: nothing is signed twice, and no unknown outcome is claimed."""
 
 from __future__ import annotations
 

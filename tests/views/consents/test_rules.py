@@ -1,4 +1,4 @@
-"""What follows from a form alone: who may sign as what, which names are the same, what has changed, what is said."""
+"""Rules about a form by itself: who may sign in which role, matching names, changes, messages."""
 
 from __future__ import annotations
 

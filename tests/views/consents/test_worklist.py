@@ -1,4 +1,4 @@
-"""Staff's work lists over HTTP: counts that agree with what they open, and going through a list form by form."""
+"""Staff worklists over HTTP: counts that match their lists, and working through a list form by form."""
 
 from __future__ import annotations
 

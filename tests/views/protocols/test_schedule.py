@@ -1,4 +1,4 @@
-"""A plan of medicines to take along: as a PDF, and as a calendar file."""
+"""The medication plan as a PDF and as a calendar file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures: what they show, that they hold nothing unsafe, and that odd records leave them whole."""
+"""The drawings: what they show, that they are safe, and that unusual records don't break them."""
 
 from __future__ import annotations
 
