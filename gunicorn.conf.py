@@ -1,4 +1,4 @@
-"""How gunicorn runs the portal: sound defaults, each to be changed by a variable of the environment."""
+"""gunicorn's settings for the portal: defaults that environment variables override."""
 
 import os
 
@@ -10,28 +10,28 @@ def _number(name: str, default: int) -> int:
 
 
 bind = os.environ.get("PORTAL_BIND", "127.0.0.1:8000")
-# One loop reads requests whole and writes to slow clients, so that neither keeps a thread.
+# An event loop reads requests and writes responses, so that a slow client doesn't occupy a thread.
 worker_class = "portal.server.worker.Worker"
 workers = _number("PORTAL_WORKERS", 2)
 threads = _number("PORTAL_THREADS", 8)
-# Fewer than 1024 file descriptors in all: libcurl's select() knows no others.
+# Keeps the process below 1024 file descriptors: libcurl's select() can't handle higher ones.
 worker_connections = 800
-# Longer than the page deadline of 10 s and a slow identity server together; a worker that hangs is replaced.
+# Longer than the page deadline of 10 s plus a slow identity server; a worker that hangs is replaced.
 timeout = _number("PORTAL_WORKER_TIMEOUT", 60)
 graceful_timeout = 30
 keepalive = 15
-# Workers are renewed now and then, not all at once.
+# Workers are recycled from time to time, but not all at once.
 max_requests = _number("PORTAL_MAX_REQUESTS", 20000)
 max_requests_jitter = max_requests // 10
-# The heartbeat file must not wait for a disk.
+# In memory, so that the heartbeat never waits for a disk.
 worker_tmp_dir = scratch.MEMORY
-# Which addresses may say over which scheme and host a request came is the portal's own setting: PORTAL_PROXY_HOPS.
+# The portal itself decides which proxies to trust for scheme and host: PORTAL_PROXY_HOPS.
 forwarded_allow_ips = ""
-# No control socket in the home folder.
+# No control socket in the home directory.
 control_socket_disable = True
 # The portal writes its own access log, with the route's template instead of the address.
 accesslog = None
-# gunicorn's own lines in the form of the portal's.
+# Formats gunicorn's own log lines like the portal's.
 logger_class = "portal.operate.gunicorn_logger.Logger"
 limit_request_line = 8190
 

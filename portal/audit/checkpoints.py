@@ -1,8 +1,8 @@
-"""What the shared store knows of the audit chains: how far each has come, so that its end can't vanish unseen.
+"""Checkpoints of the audit chains in the shared store, so that a chain can't be truncated unnoticed.
 
-A chain proves its own order, but not that nothing is missing at its end. A checkpoint says how many lines a chain
-has and the hash of the last. Checkpoints hold nothing secret and lie in the store unsealed, so that they outlive the
-keys that rotate.
+A chain proves the order of its lines, but not that none is missing at the end. A checkpoint holds the number of lines
+and the hash of the last one. Checkpoints contain nothing secret and are stored unsealed, so that they survive key
+rotation.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from portal.store import Store, update
 
 _TAG = "audit-checkpoints"
 _OLDER_TAG = "audit-anchors"
-"""What versions before this one wrote; a store that has it was theirs before (portal.store.names)."""
+"""The tag that earlier versions wrote (see portal.store.names)."""
 
 _DAY = 24 * 3600
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The head of one chain: its name, the number of lines, the SHA-256 of the last one, and where it is written.
+    """The head of one chain: its name, the number of lines, the SHA-256 of the last one, and where it was written.
 
-    `at` is in seconds since 1970; a `closed` chain has ended and gets no further line. `lost` lines after the last one
+    `at` is in seconds since 1970. A `closed` chain gets no further lines. `lost` counts lines after the last one that
     couldn't be written.
     """
 
@@ -39,7 +39,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkpoints:
-    """The checkpoints of all processes, each kept `days` after it was written last."""
+    """The checkpoints of all processes, each kept for `days` after its last write."""
 
     def __init__(self, store: Store, clock: Clock, *, days: int = 400) -> None:
         self._store = store
@@ -47,12 +47,12 @@ class Checkpoints:
         self._seconds = days * _DAY
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Write a chain's checkpoint over its older one; raise StoreDown. A chain has one writer: its process."""
+        """Replace a chain's checkpoint; raise StoreDown. Only the chain's own process writes it."""
         written = msgspec.json.encode(checkpoint), self._clock() + self._seconds
         update(self._store, _name(checkpoint.chain), lambda _record: written, tags=(_TAG,))
 
     def all(self) -> Iterator[Checkpoint]:
-        """Yield every checkpoint that is kept; raise StoreDown."""
+        """Yield every stored checkpoint; raise StoreDown."""
         for name in (*self._store.tagged(_OLDER_TAG), *self._store.tagged(_TAG)):
             if held := self._store.get(name):
                 yield msgspec.json.decode(held.value, type=Checkpoint)

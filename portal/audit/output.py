@@ -1,7 +1,7 @@
-"""Where audit lines go: a file of one chain, or stderr; and whether there is room for more.
+"""Where audit lines go: one file per chain, or stderr; and whether there is room for more.
 
-Disk blocks are set aside in a file before they are needed (fallocate(2)), so that a line that was promised can still be
-written when the disk is full. A line is written whole or, as far as the system lets us, not at all.
+Disk blocks are allocated before they are needed (fallocate(2)), so that a promised line can still be written when the
+disk is full. A line is written completely or, as far as the system allows, not at all.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from pathlib import Path
 from typing import Protocol
 
 _AHEAD = 64 * 1024
-"""How much is set aside at a time, in bytes."""
+"""How much is allocated at a time, in bytes."""
 
 PROMISED = 32 * 1024
-"""What is left for the acts under way, in bytes: a few for each thread of a process, at some 500 bytes an act."""
+"""Bytes reserved for acts in progress: several per thread of the process, at about 500 bytes each."""
 
-_KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE: who reads or follows the file sees no difference
+_KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE: leaves the size as it is for whoever reads or follows the file
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Output(Protocol):
-    """Takes lines. `reserve` and `write` raise OSError."""
+    """Accepts lines. `reserve` and `write` raise OSError."""
 
     def reserve(self) -> None:
-        """Return if the lines of the acts under way can be written."""
+        """Make sure that the lines of the acts in progress can be written."""
         ...
 
     def write(self, lines: bytes, *, is_promised: bool) -> None:
-        """Write the lines; those that weren't promised leave room for those that were."""
+        """Write the lines; lines that weren't promised leave the reserve untouched."""
         ...
 
     def close(self) -> None:
-        """Give back what was set aside."""
+        """Release the reserved space."""
         ...
 
 
 class FileOutput:
-    """A new file, for its owner alone."""
+    """A new file that only its owner can read and write."""
 
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -62,19 +62,19 @@ class FileOutput:
         except OSError:
             if not is_promised:
                 raise
-        self._mend()
+        self._cut_off_torn_line()
         self._is_torn = True
         try:
             _write_whole(self._file, lines)
         except OSError:
-            self._mend()
+            self._cut_off_torn_line()
             raise
         self._size += len(lines)
         self._is_torn = False
 
     def close(self) -> None:
         if self._size:
-            os.ftruncate(self._file, self._size)  # gives back the blocks behind the end
+            os.ftruncate(self._file, self._size)  # releases the blocks past the end
         else:
             self._path.unlink(missing_ok=True)
         os.close(self._file)
@@ -84,15 +84,15 @@ class FileOutput:
             set_aside(self._file, self._size, wanted + _AHEAD)
             self._set_aside = self._size + wanted + _AHEAD
 
-    def _mend(self) -> None:
-        """Cut off the part of a line that was written before the disk was full."""
+    def _cut_off_torn_line(self) -> None:
+        """Remove the part of a line that was written before the disk was full."""
         if self._is_torn:
             os.ftruncate(self._file, self._size)
             self._is_torn = False
 
 
 class StderrOutput:
-    """The process's stderr, which other processes and the logs share; its room is known where it is a file."""
+    """The process's stderr, shared with other processes and the logs; free space is known only if it is a file."""
 
     def __init__(self) -> None:
         self._is_torn = False
@@ -110,20 +110,20 @@ class StderrOutput:
             return
         begin = b"\n" if self._is_torn else b""
         self._is_torn = True
-        _write_whole(file, begin + lines)  # in one piece, for the processes that share it
+        _write_whole(file, begin + lines)  # in one write, because other processes share it
         self._is_torn = False
 
     def close(self) -> None:
-        """It isn't ours to close."""
+        """Do nothing: stderr stays open."""
 
 
 def output(target: str, name: str) -> Output:
-    """Return the output of the chain of this name: `target` is a folder, or `stderr`. Raises OSError."""
+    """Return the output for the chain of this name; `target` is a folder or `stderr`. Raises OSError."""
     return StderrOutput() if target == "stderr" else FileOutput(Path(target) / f"{name}.jsonl")
 
 
-def try_out(target: str) -> None:
-    """Return if a new chain could be written to `target`; raise OSError. It leaves nothing behind."""
+def check_writable(target: str) -> None:
+    """Raise OSError if no new chain could be written to `target`. Leaves nothing behind."""
     if target == "stderr":
         StderrOutput().reserve()
         return
@@ -135,7 +135,7 @@ def try_out(target: str) -> None:
 
 
 def free_bytes(target: str) -> int | None:
-    """Return how much room is left on the disk of a folder; None for stderr, or where the folder can't be looked at."""
+    """Return the free space on the folder's disk; None for stderr, or if it can't be determined."""
     if target == "stderr":
         return None
     try:
@@ -146,9 +146,9 @@ def free_bytes(target: str) -> int | None:
 
 
 def set_aside(file: int, begin: int, length: int) -> None:
-    """Set aside the blocks of a file from `begin` on, in bytes; raise OSError when they can't be had.
+    """Allocate `length` bytes of a file from `begin` on; raise OSError when there is no room.
 
-    Where the file system can't do that, it is looked whether they are free now.
+    Where the file system can't allocate in advance, only check that the space is free now.
     """
     _look_for_room(file, begin + length, length)
     fallocate = getattr(_libc, "fallocate64", None)

@@ -1,14 +1,14 @@
-"""Who did what, apart from the logs: one line of JSON for each event, chained by hash.
+"""The audit trail: who did what, separate from the logs, as one hash-chained line of JSON per event.
 
-An event names a pseudonymous actor, a kind of record and its opaque id (of several records the first 100 `ids` and
-their `count`), never names, bodies, addresses, tokens or free text. Each process start begins a chain of its own; every
-line carries the chain's name, its own number and the SHA-256 of the line before. About once a minute, and when the
-process ends, the chain's head is checkpointed in
-the store (`portal.audit.checkpoints`); `python -m portal audit verify` compares both (`portal.audit.verify`).
+An event names a pseudonymous actor, a kind of record and its opaque id (for several records the first 100 `ids` and
+their `count`), never names, bodies, addresses, tokens or free text. Each process starts its own chain; every line
+carries the chain's name, its number and the SHA-256 of the previous line. About once a minute, and when the process
+ends, the chain's head is checkpointed in the store (`portal.audit.checkpoints`); `python -m portal audit verify`
+compares the two (`portal.audit.verify`).
 
-Whoever is about to change something asks first whether that can be written down (`assure`); room is set aside for it.
-A line that can't be written fails no request: it is counted, and the next that can be is preceded by a line that says
-how many are missing and since when (`GAP`), which is part of the chain like any other.
+Before changing anything, callers make sure that it can be recorded (`assure`), which reserves room for the line. A
+line that can't be written doesn't fail the request: it is counted, and the next line that can be written is preceded
+by one that says how many are missing and since when (`GAP`), itself an ordinary line of the chain.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from portal.operate import metrics
 from portal.store import StoreDown
 
 BEGIN = "begin"
-"""What stands in a chain's first line instead of a hash."""
+"""Takes the place of the previous line's hash in a chain's first line."""
 
 GAP = "audit.gap"
-"""The event of a line that stands for lines that couldn't be written: `lost` of them, the first of `since`."""
+"""The event that stands for lines that couldn't be written: how many were `lost`, and `since` when."""
 
-_ANCHOR_SECONDS = 60.0
+_CHECKPOINT_SECONDS = 60.0
 _MOST_IDS = 100
 
 log = logging.getLogger("portal")
 
 
 class AuditDown(Exception):
-    """What is done now couldn't be written down; `args[0]` says why, in a word for logs."""
+    """An act couldn't be recorded; `args[0]` says why, in a word for logs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """Lines that couldn't be written: how many, and when the first was (seconds since 1970)."""
+    """Lines that couldn't be written: how many, and when the first was lost (seconds since 1970)."""
 
     lost: int
     since: float
 
 
 class Audit:
-    """An append-only stream of events, to a file for each process in a folder, or to stderr."""
+    """An append-only stream of events, to one file per process in a folder, or to stderr."""
 
     def __init__(self, target: str, secret_key: str, clock: Clock, checkpoints: Checkpoints) -> None:
         self._target = target
@@ -87,10 +87,10 @@ class Audit:
         declared: str | None = None,
         is_promised: bool = False,
     ) -> None:
-        """Append one event, such as `("consent.sign", "done")`; `ids` in place of `id_` where it concerns several.
+        """Append one event, such as `("consent.sign", "done")`; `ids` replaces `id_` where it concerns several records.
 
-        `declared` is the portal's own name of a sentence, with its language. `is_promised` marks the lines of what
-        `assure` let happen: they get the room that was set aside. A line that can't be written is counted as lost.
+        `declared` is the portal's name for the declared sentence, with its language. `is_promised` marks lines that
+        `assure` reserved room for. A line that can't be written is counted as lost.
         """
         told: dict[str, object] = {
             "audit": event,
@@ -114,38 +114,40 @@ class Audit:
                 self._lose(error)
 
     def assure(self) -> None:
-        """Return if what is done next can be written down, and hold room for it; raise AuditDown if not."""
+        """Reserve room to record the act that follows; raise AuditDown if there is none."""
         with self._lock:
             try:
-                self._begun().reserve()
+                self._current_chain().reserve()
                 if self._gap:
                     self._append(None, is_promised=True)
             except OSError as error:
                 raise AuditDown(_reason(error)) from error
 
     def probe(self) -> None:
-        """Try whether lines can be written, without writing one; raise AuditDown if not."""
+        """Check that lines can be written, without writing one; raise AuditDown if not."""
         with self._lock:
             chain = self._chain
             try:
                 if chain is None or chain.process != os.getpid():
-                    output.try_out(self._target)
+                    output.check_writable(self._target)
                 else:
                     chain.reserve()
             except OSError as error:
                 raise AuditDown(_reason(error)) from error
 
     def _append(self, entry: Mapping[str, object] | None, *, is_promised: bool) -> None:
-        """Write the entry, and before it what is missing; raise OSError."""
-        chain, gap = self._begun(), self._gap
+        """Write the entry, preceded by a `GAP` line if lines are missing; raise OSError."""
+        chain, gap = self._current_chain(), self._gap
         missing = gap and {"audit": GAP, "outcome": "lost", "lost": gap.lost, "since": _moment(gap.since)}
         missing = missing and {**missing, "at": _moment(self._clock())}
         begins = chain.state == (0, BEGIN)
         chain.append([one for one in (missing, entry) if one], is_promised=is_promised)
         if begins:
-            # A thread of its own, so that no request waits for a checkpoint and a quiet tail is checkpointed like a busy
-            # one. It begins with the first event, in a worker: the process that forks workers has none.
-            threading.Thread(target=self._keep_anchored, args=(chain,), name="audit", daemon=True).start()
+            # A separate thread, so that no request waits for a checkpoint, and the last lines before a quiet time are
+            # checkpointed too. It starts with the first event, hence in a worker and not before the fork.
+            threading.Thread(
+                target=self._checkpoint_regularly, args=(chain,), name="audit", daemon=True
+            ).start()
         if gap:
             self._gap = None
             log.warning("audit goes on after %d lost lines", gap.lost)
@@ -157,17 +159,17 @@ class Audit:
         self._gap = _Gap(before.lost + 1, before.since)
         metrics.audit_lost()
 
-    def _begun(self) -> _Chain:
-        """Return this process's chain, begun if need be; raise OSError."""
+    def _current_chain(self) -> _Chain:
+        """Return this process's chain, started if necessary; raise OSError."""
         chain = self._chain
         if chain is None or chain.process != os.getpid():
             if chain is not None:
-                self._gap = None  # of the process that this one was forked from
+                self._gap = None  # the parent process's
             chain = self._chain = _Chain(self._target, self._clock())
         return chain
 
     def close(self) -> None:
-        """End and checkpoint this process's chain; a later event begins another."""
+        """End and checkpoint this process's chain; a later event starts another."""
         with self._lock:
             chain = self._chain
             if chain is None or chain.process != os.getpid():
@@ -184,11 +186,11 @@ class Audit:
         chain.close()
 
     def pseudonym(self, sub: str) -> str:
-        """Return a stable name for a person that tells nothing without the portal's key."""
+        """Return a stable pseudonym for a person, meaningless without the portal's key."""
         return pseudonym(self._secret_key, sub)
 
     def checkpoint(self, chain: _Chain) -> None:
-        """Checkpoint the chain's head; while the store is down nothing is lost but time: the next turn makes it up."""
+        """Checkpoint the chain's head, if it changed; while the store is down, the next round tries again."""
         with chain.anchoring:
             ended = chain.ended.is_set()
             lines, head = chain.state
@@ -213,26 +215,26 @@ class Audit:
             except StoreDown as error:
                 log.warning("audit head not checkpointed: %s", error)
 
-    def _keep_anchored(self, chain: _Chain) -> None:
+    def _checkpoint_regularly(self, chain: _Chain) -> None:
         while not chain.ended.is_set():
             self.checkpoint(chain)
-            chain.ended.wait(_ANCHOR_SECONDS)
+            chain.ended.wait(_CHECKPOINT_SECONDS)
 
 
 @lru_cache(maxsize=1024)
 def pseudonym(secret_key: str, sub: str) -> str:
-    """Return what a person (`sub`) is called in lines written under this key."""
+    """Return the pseudonym of a person (`sub`) in lines written under this key."""
     key = hashlib.sha256(b"audit" + secret_key.encode()).digest()
     return hmac.digest(key, sub.encode(), "sha256").hex()[:24]
 
 
 class _Chain:
-    """The lines of one process, each with the hash of the one before."""
+    """The lines of one process, each with the hash of the previous one."""
 
     def __init__(self, target: str, now: float) -> None:
         self.process = os.getpid()
         begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
-        # Containers share process ids and folders; the last part tells their chains apart.
+        # Containers may share process ids and folders; the last part keeps their chains apart.
         self.name = f"audit-{begun}-{self.process}-{secrets.token_hex(4)}"
         self.state: tuple[int, str] = (0, BEGIN)
         self.checkpointed: tuple[int, bool, int] = (0, False, 0)
@@ -244,7 +246,7 @@ class _Chain:
         self._output.reserve()
 
     def append(self, entries: Sequence[Mapping[str, object]], *, is_promised: bool) -> None:
-        """Write the lines of these entries, all or none; raise OSError."""
+        """Write a line for each entry, all or none; raise OSError."""
         lines, head = self.state
         written: list[bytes] = []
         for entry in entries:

@@ -1,7 +1,7 @@
-"""Do the audit files still say what was written? Every chain is recomputed and compared with its checkpoint.
+"""Verification of the audit files: every chain is recomputed and compared with its checkpoint.
 
-Reads chain files, and logs in which audit lines stand among others (`PORTAL_AUDIT=stderr`). A line is found by how
-it begins, so that what a log collector writes before it does no harm.
+Reads chain files, and logs that contain audit lines among others (`PORTAL_AUDIT=stderr`). A line is recognized by how
+it begins; anything that a log collector puts in front is ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIRST = b'{"audit":'
 
 
 class Verdict(StrEnum):
-    """What became of a chain."""
+    """The result for one chain."""
 
     GOOD = "good"
     GAP = "gap"
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One chain: where it stands, what became of it, and that in words."""
+    """The result for one chain: where it is, the verdict, and an explanation."""
 
     where: str
     verdict: Verdict
@@ -46,7 +46,7 @@ class Finding:
 
 
 def verify(paths: Iterable[Path], checkpoints: Iterable[Checkpoint]) -> list[Finding]:
-    """Judge every chain that stands in these files or folders, or that a checkpoint says should stand there.
+    """Verify every chain in these files or folders, and every chain that a checkpoint says should be there.
 
     Raises OSError when a file can't be read.
     """
@@ -61,7 +61,7 @@ def verify(paths: Iterable[Path], checkpoints: Iterable[Checkpoint]) -> list[Fin
 
 
 def report(findings: Sequence[Finding]) -> str:
-    """Say it in lines: one for each chain, then what to do."""
+    """Return the findings as text: one line for each chain, then what to do."""
     lines = [f"{one.verdict:<9}  {one.where}: {one.words}" for one in findings]
     bad = sum(one.is_bad for one in findings)
     unvouched = sum(one.verdict is Verdict.UNVOUCHED for one in findings)
@@ -74,18 +74,18 @@ def report(findings: Sequence[Finding]) -> str:
     ]
     if bad:
         lines.append(
-            "Something was changed or removed after it was written, or a folder was not given. Keep the files as "
+            "Lines were changed or removed after they were written, or a folder was not given. Keep the files as "
             "they are, take a copy, and find out who could write to them and when; a backup or a log collector's "
             "copy shows what is missing."
         )
     if gaps:
         lines.append(
-            "Gap: the portal itself says that lines couldn't be written, how many and when, and nothing was changed since. "
-            "Look for a full disk in that time. Pages were read meanwhile; no act was done that isn't written down."
+            "Gap: the portal itself recorded that lines couldn't be written, how many and when; nothing was changed since. "
+            "Look for a full disk at that time. Pages were viewed meanwhile; no act was carried out without being recorded."
         )
     if unvouched:
         lines.append(
-            "Unvouched: each line follows from the one before, but the store holds no checkpoint (it is too old, the "
+            "Unvouched: each line follows from the one before, but the store holds no checkpoint (it has expired, the "
             "process ended before its first, or the store was emptied): lines may be missing at the end."
         )
     return "\n".join(lines)
@@ -103,7 +103,7 @@ class _Line(msgspec.Struct):
 
 @dataclass(slots=True)
 class _Reading:
-    """One chain as far as it was read."""
+    """One chain, as far as it has been read."""
 
     checkpoint: Checkpoint | None
     files: list[str] = field(default_factory=list[str])
@@ -124,7 +124,7 @@ class _Reading:
         if not self.fault and checkpoint and self.lines == checkpoint.lines and self.head != checkpoint.head:
             self.fault = (
                 f"broken at line {self.lines} ({where}): it isn't the line that was checkpointed on "
-                f"{_moment(checkpoint.at)}; this one, or all up to it, were written anew"
+                f"{_moment(checkpoint.at)}; this line, or every line up to it, was rewritten"
             )
 
     def _fault(self, line: _Line, where: str) -> str:
@@ -138,13 +138,13 @@ class _Reading:
             return f"broken at line {expected} ({where}): {gone} missing before line {line.line}"
         if line.line < expected:
             return (
-                f"broken at line {expected} ({where}): line {line.line} stands here: added, copied or moved"
+                f"broken at line {expected} ({where}): found line {line.line} here: added, copied or moved"
             )
         if line.before != self.head:
             before = f"line {self.lines}" if self.lines else "the beginning"
             return (
                 f"broken at line {max(1, self.lines)} ({where}): line {expected} doesn't follow from {before}; "
-                "one of the two was changed"
+                "one of them was changed"
             )
         return ""
 
@@ -157,7 +157,7 @@ class _Reading:
         if self.fault:
             return (
                 Verdict.BROKEN,
-                f"{self.fault}. What stands before that line holds; from it on nothing is proven.",
+                f"{self.fault}. The lines before it are intact; from there on nothing is proven.",
             )
         held = f"{self.lines} lines, the last of {self.last_at}"
         if checkpoint is None:
@@ -176,7 +176,7 @@ class _Reading:
         if self.lines > checkpoint.lines:
             held = f"{held}; checkpointed up to line {checkpoint.lines} on {_moment(checkpoint.at)}"
         else:
-            held = f"{held}; checkpointed whole"
+            held = f"{held}; fully checkpointed"
             if checkpoint.lost:
                 gaps.append(f"{checkpoint.lost} lines up to {_moment(checkpoint.at)} couldn't be written")
         return (Verdict.GAP, f"{held}; {'; '.join(gaps)}") if gaps else (Verdict.GOOD, held)
@@ -191,7 +191,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _read(file: Path, read: dict[str, _Reading], checkpoints: dict[str, Checkpoint]) -> list[Finding]:
-    """Add the file's audit lines to their chains; return what can't be said of any chain."""
+    """Add the file's audit lines to their chains; return findings that belong to no chain."""
     found: list[Finding] = []
     is_chain = file.stem.startswith("audit-") and file.suffix == ".jsonl"
     with file.open("rb") as stream:
@@ -224,7 +224,7 @@ def _missing(checkpoint: Checkpoint) -> Finding:
         checkpoint.chain,
         Verdict.MISSING,
         f"{checkpoint.lines} lines were written on host {checkpoint.host} to {checkpoint.target} by {_moment(checkpoint.at)}, "
-        "but stand in none of the files given: removed, emptied, or in a folder that was not named",
+        "but are in none of the given files: removed, emptied, or in a folder that was not given",
     )
 
 

@@ -100,7 +100,7 @@ def test_an_untouched_file_verifies_up_to_its_last_line(finished: Stream) -> Non
     found = finished.found()
     assert (found.verdict, found.where) == (Verdict.GOOD, str(finished.file()))
     assert "5 lines" in found.words
-    assert "checkpointed whole" in found.words
+    assert "fully checkpointed" in found.words
     assert "1 chains: 1 good, 0 unvouched, 0 bad." in report([found])
 
 
@@ -268,7 +268,7 @@ if child:
     checkpoints = Checkpoints(open_store(f"sqlite:///{tmp_path}/store.db", _far_behind), _far_behind)
     found = verify([tmp_path / "audit"], checkpoints.all())
     assert sorted(finding.words.partition(",")[0] for finding in found) == ["1 lines", "3 lines"]
-    assert all("checkpointed whole" in finding.words for finding in found), (
+    assert all("fully checkpointed" in finding.words for finding in found), (
         "each checkpointed its own at its end"
     )
 

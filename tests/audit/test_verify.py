@@ -60,7 +60,7 @@ def test_audit_files_verify_while_the_portal_runs_and_after_it_stopped(deployed:
     ended = verify(deployed)
     assert ended.returncode == 0, ended.stdout
     files = sorted((deployed.plan.data / "audit").glob("*.jsonl"))
-    assert ended.stdout.count("checkpointed whole") == len(files) >= 1, (
+    assert ended.stdout.count("fully checkpointed") == len(files) >= 1, (
         "each worker checkpointed its last line"
     )
 
