@@ -1,4 +1,4 @@
-"""A key by which the portal proves at an identity server who it is, instead of a secret (RFC 7523 §2.2)."""
+"""The private key that authenticates the portal at an identity server instead of a client secret (RFC 7523 §2.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SMALLEST_RSA = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClientKey:
-    """A private key with the algorithm that it signs by."""
+    """A private key with its signature algorithm."""
 
     key: RSAKey | ECKey = field(repr=False)
     algorithm: str
@@ -27,9 +27,9 @@ class ClientKey:
         return self.key.thumbprint()
 
     def assertion(self, client_id: str, issuer: str, now: float) -> str:
-        """Return a JWT, good once and for a minute, that the client is the client; for this identity server alone.
+        """Return a JWT that authenticates the client at this identity server: single use, valid for a minute.
 
-        The audience is the issuer and nothing else (RFC 7523bis §4), so that it is of no use anywhere else.
+        Its only audience is the issuer (RFC 7523bis §4), so that it is useless anywhere else.
         """
         header = {"alg": self.algorithm, "kid": self.kid}
         claims = {
@@ -44,10 +44,10 @@ class ClientKey:
 
 
 def read_client_key(pem: str) -> ClientKey | None:
-    """Return the private key of this PEM text: RSA of 2048 bits at least (RS256) or EC on P-256 (ES256); else None."""
+    """Return the private key in this PEM text: RSA of at least 2048 bits (RS256) or EC on P-256 (ES256); else None."""
     for kind, algorithm in ((RSAKey, "RS256"), (ECKey, "ES256")):
         try:
-            with warnings.catch_warnings(action="ignore"):  # of a short key, which is refused below
+            with warnings.catch_warnings(action="ignore"):  # about a short key, which is refused below
                 key = kind.import_key(pem)
         except (JoseError, ValueError, TypeError):
             continue

@@ -1,4 +1,4 @@
-"""How a clinic is reached: telephone, hours, out-of-hours line, e-mail and address, from its table of the tenants file."""
+"""A clinic's contact details: telephone, hours, out-of-hours line, e-mail and address, from the tenants file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*[-–]\s*([01]\d|2[0-3]):([0-5]
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """One line of opening hours: from weekday to weekday (0 is Monday, both included), from and until when, clinic time."""
+    """One line of opening hours: a range of weekdays (0 is Monday, inclusive) and of times (the clinic's local time)."""
 
     first: int
     last: int
@@ -27,13 +27,13 @@ class Hours:
     closes: time
 
     def has(self, weekday: int) -> bool:
-        """Whether the line is about that weekday."""
+        """Whether the line covers that weekday."""
         return self.first <= weekday <= self.last
 
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """How a clinic is reached; numbers in E.164, `hours` empty where nobody said when it is open."""
+    """A clinic's contact details; numbers in E.164, `hours` empty if opening hours aren't configured."""
 
     telephone: str
     out_of_hours: str | None
@@ -43,14 +43,14 @@ class Contact:
     map: str | None
 
     def closes(self, at: datetime) -> time | None:
-        """Until when the clinic is open at this moment of its own clock; None when it is closed or nobody said."""
+        """Closing time if the clinic is open at this local time; None if it is closed or its hours aren't known."""
         lines = (
             line for line in self.hours if line.has(at.weekday()) and line.opens <= at.time() < line.closes
         )
         return max((line.closes for line in lines), default=None)
 
     def next_opening(self, at: datetime) -> datetime | None:
-        """When the clinic opens next, by its own clock; None where nobody said."""
+        """When the clinic next opens, in local time; None if its hours aren't known."""
         found = [
             datetime.combine(day, line.opens, at.tzinfo)
             for day in (at.date() + timedelta(days=ahead) for ahead in range(8))
@@ -63,7 +63,7 @@ class Contact:
 def read_contact(
     table: Mapping[str, object], where: str, country: str | None
 ) -> tuple[Contact | None, list[str]]:
-    """Return the contact, or None with one fault for each thing to mend; `where` is the table's name in them."""
+    """Return the contact, or None, with one fault for each error; `where` names the table in them."""
     faults = [
         f"{where}.{name}: isn't a setting of a contact" for name in sorted(table.keys() - set(SETTINGS))
     ]
@@ -84,7 +84,7 @@ def read_contact(
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Reads the texts of a table, and notes what is wrong with them."""
+    """Reads the strings of a table and collects their faults."""
 
     table: Mapping[str, object]
     where: str

@@ -1,4 +1,4 @@
-"""The certificate and key by which a clinic seals PDF documents, as its table of the tenants file names them."""
+"""The certificate and key that a clinic's PDF documents are sealed with, as the tenants file names them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ SETTINGS = ("certificate", "key_file")
 
 @dataclass(frozen=True, slots=True)
 class DocumentSeal:
-    """Where certificate and private key lie (absolute paths). Neither is opened here: a worker holds no key."""
+    """Absolute paths of the certificate and private key. Neither is opened here: workers hold no keys."""
 
     certificate: Path
     key_file: Path
 
 
 def read_document_seal(table: Mapping[str, object], where: str) -> tuple[DocumentSeal | None, list[str]]:
-    """Return the seal, or None with one fault for each thing to mend; `where` is the table's name in them.
+    """Return the seal, or None, with one fault for each error; `where` names the table in them.
 
-    Whether the files are there, and good, is no fault of the settings: without them documents come unsealed.
+    Missing or unusable files aren't faults: documents are then made unsealed.
     """
     faults = [f"{where}.{name}: isn't a setting of a seal" for name in sorted(table.keys() - set(SETTINGS))]
     paths: list[Path] = []

@@ -1,6 +1,6 @@
-"""What a protocol's form offers for its rows: the portal's own words and those of a clinic's table of the tenants file.
+"""The choices in a protocol form's rows: the portal's own and those that a clinic adds in the tenants file.
 
-They are words of the record, as the care API keeps them, and so in no language of the portal.
+They are stored in the record as they are, and so aren't translated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class ProtocolChoices:
-    """The words for each column of a medicine (`drugs` to `instructions`) and for what is looked at (`checks`)."""
+    """The choices for each column of a medicine (`drugs` to `instructions`) and for monitoring (`checks`)."""
 
     drugs: tuple[str, ...] = (
         "rFSH (follitropin alfa)",
@@ -57,9 +57,9 @@ class ProtocolChoices:
 
 
 def read_protocol_choices(table: Mapping[str, object], where: str) -> tuple[ProtocolChoices, list[str]]:
-    """Return the portal's choices with a clinic's after them, and one fault for each thing to mend.
+    """Return the portal's choices followed by the clinic's, and one fault for each error.
 
-    `where` is the table's name in the faults.
+    `where` names the table in the faults.
     """
     usual = ProtocolChoices()
     names = [field.name for field in fields(ProtocolChoices)]

@@ -1,6 +1,6 @@
-"""Settings: the environment, checked once, as one frozen value.
+"""Settings, read from the environment and validated once.
 
-Every fault is named at once, so that a wrong deployment is mended in one go (`python -m portal check`).
+All faults are reported together, so that a deployment can be fixed in one go (`python -m portal check`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RATE = re.compile(r"\d+ per (\d+ )?(second|minute|hour|day)")
 
 
 class SettingsError(Exception):
-    """The portal cannot start so; `faults` holds one line for each thing to mend."""
+    """The portal can't start with these settings; `faults` holds one line for each error."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("\n".join(faults))
@@ -31,7 +31,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """How long a session lives, in seconds: without use, and at the most."""
+    """How long a session lasts, in seconds: without use, and at most."""
 
     idle: int
     absolute: int
@@ -39,7 +39,7 @@ class SessionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Limits of outbound calls, in seconds: to connect, for one whole call, for all calls of a page."""
+    """Timeouts of outbound calls, in seconds: to connect, for one whole call, for all calls of a page."""
 
     connect: float = 2.0
     read: float = 8.0
@@ -48,7 +48,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that an operator decides."""
+    """Everything an operator can configure."""
 
     tenants: Tenants
     secret_keys: tuple[str, ...] = field(repr=False)
@@ -78,15 +78,15 @@ class Settings:
     )
     demo: bool = False
     unknown: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
-    """Variables that look like the portal's and are none, each with the one that may be meant."""
+    """Unknown variables that look like the portal's, each with the setting that may be meant."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read `PORTAL_…` (docs/configuration.md); raise SettingsError naming every fault."""
-        return _read(_Asked(os.environ if environ is None else environ))
+        return _read(_RecordingEnvironment(os.environ if environ is None else environ))
 
 
-def _read(environ: _Asked) -> Settings:
+def _read(environ: _RecordingEnvironment) -> Settings:
     faults: list[str] = []
 
     def checked(name: str, default: _T, convert: Callable[[str], _T], what: str) -> _T:
@@ -152,7 +152,7 @@ def _read(environ: _Asked) -> Settings:
             "PORTAL_DEMO", False, lambda text: {"1": True, "0": False}[one_of("1", "0")(text)], "1 or 0"
         ),
     )
-    # gunicorn's own, which it reads by itself (gunicorn.conf.py).
+    # Read by gunicorn.conf.py; validated here.
     checked("PORTAL_WORKERS", 2, _seconds, "a number of processes, 1 or more")
     checked("PORTAL_WORKER_TIMEOUT", 60, _seconds, "a number of seconds")
     checked("PORTAL_MAX_REQUESTS", 20000, _count, "a number of requests; 0 renews no worker")
@@ -161,8 +161,8 @@ def _read(environ: _Asked) -> Settings:
     return replace(settings, unknown=environ.unknown())
 
 
-class _Asked(Mapping[str, str]):
-    """An environment that knows which variables were asked for."""
+class _RecordingEnvironment(Mapping[str, str]):
+    """An environment that records which variables were read."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -179,7 +179,7 @@ class _Asked(Mapping[str, str]):
         return len(self._environ)
 
     def unknown(self) -> dict[str, str | None]:
-        """Return the variables that look like the portal's and that nobody asked for, each with what may be meant."""
+        """Return the variables that look like the portal's but were never read, each with what may be meant."""
         named = ((name, name.removesuffix("_FILE")) for name in self._environ if name.startswith("PORTAL_"))
         return {
             name: next(iter(get_close_matches(word, self._names, 1, 0.85)), None)
@@ -240,7 +240,7 @@ def _tenants(environ: Mapping[str, str], faults: list[str]) -> Tenants:
 
 
 def _beside(tenants: Path) -> Path:
-    """The folder of a clinic's own consent templates: beside the tenants file, or within the folder of them."""
+    """The folder of the clinics' consent templates: next to the tenants file, or in the folder of tenants files."""
     return (tenants if tenants.is_dir() else tenants.parent) / "consent-templates"
 
 
@@ -268,7 +268,7 @@ def _seconds(text: str) -> int:
 def _authorities(text: str) -> str:
     try:
         ssl.create_default_context(cafile=text)
-    except OSError as error:  # not there, not to be read, or no certificate in it (ssl.SSLError)
+    except OSError as error:  # missing, unreadable, or without a certificate (ssl.SSLError)
         raise ValueError from error
     return text
 

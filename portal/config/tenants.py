@@ -1,7 +1,7 @@
-"""Clinics: which host belongs to whom, how its people sign in, and how it looks.
+"""Tenants: each clinic's hosts, sign-in and branding.
 
-One TOML file names every tenant (docs/configuration.md). It is read once, at start, and every fault in it
-is named with its key, so that an operator mends the file in one go.
+One TOML file lists every tenant (docs/configuration.md). It is read once, at startup, and every fault in it is
+reported with its key, so that an operator can fix the file in one go.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOGO = re.compile(r"[a-z0-9][a-z0-9._-]*\.svg", re.IGNORECASE)
 SHARED = frozenset(
     {"base_url", "auth_url", "scope", "idempotency", "id_token_hint", "identity_origins", "dialect"}
 )
-"""What `[care]` may hold for all clinics, and each clinic for itself."""
+"""Settings that `[care]` may hold for all clinics, and each clinic's table for itself."""
 
 CLIENT = frozenset({"client_id", "client_secret_env", "client_key_env"})
 ROLES = frozenset({"claim", "patient", "staff"})
@@ -43,20 +43,20 @@ SETTINGS = (
     | {"hosts", "name", "authorize_params", "tenant_claim", "tenant_id", "time_zone", "country", "languages"}
     | {"accent", "logo", "roles", "service_client", "document_seal", "contact", "protocol_choices"}
 )
-"""What a clinic's table may hold; docs/configuration.md says what each means."""
+"""The settings of a clinic's table; docs/configuration.md explains them."""
 
 _SCOPE = "openid profile email roles offline_access ClientelePortal"
 
 
 class Side(StrEnum):
-    """The two kinds of people: those who are cared for, and those who care."""
+    """The two kinds of users: patients and staff."""
 
     PATIENT = "patient"
     STAFF = "staff"
 
 
 class TenantsError(Exception):
-    """The tenants file cannot be used; `faults` holds one line for each thing to mend."""
+    """The tenants file can't be used; `faults` holds one line for each error."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -65,7 +65,7 @@ class TenantsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A registration at the identity server (RFC 6749 §2)."""
+    """A client registered at the identity server (RFC 6749 §2)."""
 
     client_id: str
     client_secret: str = field(repr=False)
@@ -81,7 +81,7 @@ class Roles:
     staff: frozenset[str] = frozenset()
 
     def side(self, held: frozenset[str]) -> Side | None:
-        """Return the side that these claim values give, staff first, or None when they give none."""
+        """Return the side that these claim values grant, staff before patient, or None."""
         if held & self.staff:
             return Side.STAFF
         return Side.PATIENT if held & self.patient else None
@@ -132,18 +132,18 @@ class Tenants:
     by_host: Mapping[str, Tenant]
 
     def at(self, host: str) -> Tenant | None:
-        """Return the tenant of a `Host` header's value, or None when no clinic answers there."""
+        """Return the tenant for a `Host` header's value, or None if there is none."""
         return self.by_host.get(host.lower())
 
 
 @cache
 def time_zones() -> frozenset[str]:
-    """The names of all time zones (IANA), looked for once: it takes a walk through hundreds of files."""
+    """The names of all IANA time zones, cached because listing them walks hundreds of files."""
     return frozenset(available_timezones())
 
 
 def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
-    """Read the tenants file, or a folder of such files; raise TenantsError naming every fault."""
+    """Read the tenants file, or a folder of such files; raise TenantsError with every fault."""
     files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     if not files:
         raise TenantsError([f"{path}: no .toml file in this folder"])
@@ -159,7 +159,7 @@ def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
 
 
 def read_secret(name: str, environ: Mapping[str, str]) -> str | None:
-    """Return the secret in variable `name`, or in the file that `name_FILE` points at, or None."""
+    """Return the secret in variable `name`, or in the file that `name_FILE` points to, or None."""
     if value := environ.get(name):
         return value
     file = environ.get(f"{name}_FILE")
@@ -184,7 +184,7 @@ _Table = dict[str, object]
 
 
 class _Reader:
-    """Turns tables of TOML into tenants and collects what is wrong with them."""
+    """Turns TOML tables into tenants and collects their faults."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
@@ -337,7 +337,7 @@ class _Reader:
         return self._client(client, f"{where}.service_client")
 
     def _client_key(self, table: _Table, where: str) -> ClientKey | None:
-        """The key to sign in with at the identity server, where one is named instead of a secret, or besides."""
+        """The key that authenticates the client at the identity server, if one is configured."""
         if "client_key_env" not in table:
             return None
         variable = self._text(table, "client_key_env", where)
@@ -369,7 +369,7 @@ class _Reader:
         return contact
 
     def _dialect(self, table: _Table, where: str) -> Path | None:
-        """The file that says how this API differs, beside the tenants file; what it says is checked by the services."""
+        """The clinic's dialect file, next to the tenants file; the services validate its content."""
         name = self._text(table, "dialect", where, default="")
         return self._folder / name if name else None
 
@@ -416,7 +416,7 @@ class _Reader:
         return ZoneInfo("UTC")
 
     def _country(self, table: _Table, where: str) -> str | None:
-        """Where telephone numbers without a country code are dialled (ISO 3166-1 alpha-2), None where nobody said."""
+        """The country (ISO 3166-1 alpha-2) of telephone numbers without a country code, or None if not configured."""
         country = self._text(table, "country", where, default="")
         if country and not (_COUNTRY.fullmatch(country) and country in get_global("territory_currencies")):
             self.faults.append(

@@ -1,8 +1,8 @@
-"""Consent form templates: TOML files, bundled here or put by a clinic into `consent-templates` beside its tenants file
-(`Settings.consent_templates`).
+"""Consent form templates: TOML files, bundled here or added by a clinic in `consent-templates` next to its tenants
+file (`Settings.consent_templates`).
 
-A clinic's file takes the place of a bundled one of the same name. The files hold the form's text; whom it is put to
-is decided when a form is made from it.
+A clinic's file replaces a bundled one of the same name. The files hold the form's text; the people who sign are chosen
+when a form is made from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Short = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
 class TemplateClause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One part of the text, with its plain summary."""
+    """One clause of the text, with its summary in plain language."""
 
     heading: Short
     text: Text
@@ -29,7 +29,7 @@ class TemplateClause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A form before it is put to anybody. `signers` are roles in their order; `expires_after_days` counts from sending."""
+    """A form not yet addressed to anyone. `signers` are roles in order; `expires_after_days` counts from sending."""
 
     title: Short
     kind: Short
@@ -51,7 +51,7 @@ class Templates:
 
 
 def load(folder: Path | None) -> Templates:
-    """Read the bundled templates and those of a clinic's `folder`, which needn't be there."""
+    """Read the bundled templates and those in a clinic's `folder`, which may not exist."""
     found: dict[str, Template] = {}
     broken: list[str] = []
     for place in (_BUNDLED, folder):
