@@ -137,9 +137,7 @@ class _Reading:
             )
             return f"broken at line {expected} ({where}): {gone} missing before line {line.line}"
         if line.line < expected:
-            return (
-                f"broken at line {expected} ({where}): found line {line.line} here: added, copied or moved"
-            )
+            return f"broken at line {expected} ({where}): found line {line.line} here: added, copied or moved"
         if line.before != self.head:
             before = f"line {self.lines}" if self.lines else "the beginning"
             return (

@@ -75,7 +75,7 @@ def read_contact(
         telephone=telephone or "",
         out_of_hours=texts.telephone("out_of_hours", country),
         hours=_hours(table.get("hours", {}), f"{where}.hours", faults),
-        email=texts.matching("email", _EMAIL, "is an e-mail address"),
+        email=texts.matching("email", _EMAIL, "must be an e-mail address"),
         address=tuple(line.strip() for line in (texts.text("address") or "").splitlines() if line.strip()),
         map=texts.link("map"),
     )
@@ -96,7 +96,7 @@ class _Texts:
             return None
         if isinstance(value, str) and value.strip():
             return value.strip()
-        self.faults.append(f"{self.where}.{name}: is a text that is not empty")
+        self.faults.append(f"{self.where}.{name}: must be a non-empty string")
         return None
 
     def telephone(self, name: str, country: str | None) -> str | None:
@@ -104,7 +104,7 @@ class _Texts:
         number = e164(value, country) if value else None
         if value and number is None:
             hint = "" if country else ", with its country code (or name the clinic's country)"
-            self.faults.append(f"{self.where}.{name}: is a telephone number{hint} (found {value!r})")
+            self.faults.append(f"{self.where}.{name}: must be a telephone number{hint} (found {value!r})")
         return number
 
     def matching(self, name: str, pattern: re.Pattern[str], said: str) -> str | None:
@@ -117,17 +117,17 @@ class _Texts:
         value = self.text(name)
         parts = urlsplit(value or "https://is.given")
         if parts.scheme != "https" or not parts.netloc:
-            self.faults.append(f"{self.where}.{name}: is an https address (found {value!r})")
+            self.faults.append(f"{self.where}.{name}: must be an https address (found {value!r})")
         return value
 
 
 def _hours(value: object, where: str, faults: list[str]) -> tuple[Hours, ...]:
     if not isinstance(value, dict):
-        faults.append(f'{where}: is a table like {{ "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }}')
+        faults.append(f'{where}: must be a table like {{ "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }}')
         return ()
     lines = [_line(days, span) for days, span in cast("dict[str, object]", value).items()]
     if None in lines:
-        faults.append(f'{where}: names weekdays and times like "Mon-Fri" = "08:00-18:00" (found {value!r})')
+        faults.append(f'{where}: must map weekdays to times like "Mon-Fri" = "08:00-18:00" (found {value!r})')
     return tuple(sorted((line for line in lines if line), key=lambda line: (line.first, line.opens)))
 
 

@@ -29,6 +29,10 @@ def read_document_seal(table: Mapping[str, object], where: str) -> tuple[Documen
         if isinstance(value, str) and Path(value).is_absolute() and "\0" not in value:
             paths.append(Path(value))
         else:
-            said = "is missing" if value is None else f"is the absolute path of a PEM file (found {value!r})"
+            said = (
+                "is missing"
+                if value is None
+                else f"must be the absolute path of a PEM file (found {value!r})"
+            )
             faults.append(f"{where}.{name}: {said}")
     return (None if faults else DocumentSeal(*paths)), faults

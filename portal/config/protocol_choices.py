@@ -69,7 +69,7 @@ def read_protocol_choices(table: Mapping[str, object], where: str) -> tuple[Prot
         own = cast("tuple[str, ...]", getattr(usual, name))
         given = table.get(name, [])
         if not isinstance(given, list):
-            faults.append(f"{where}.{name}: is a list of texts")
+            faults.append(f"{where}.{name}: must be a list of strings")
             continue
         added = _words(cast("list[object]", given), own, f"{where}.{name}", faults)
         columns[name] = own + added
@@ -78,15 +78,15 @@ def read_protocol_choices(table: Mapping[str, object], where: str) -> tuple[Prot
 
 def _words(given: list[object], own: tuple[str, ...], where: str, faults: list[str]) -> tuple[str, ...]:
     if len(given) > _MOST:
-        faults.append(f"{where}: has {_MOST} words at most")
+        faults.append(f"{where}: must have at most {_MOST} entries")
         return ()
     known = {word.casefold() for word in own}
     words: list[str] = []
     for number, word in enumerate(given, 1):
         if not isinstance(word, str) or not word.strip() or line(word, longest=_LONGEST) != word.strip():
-            faults.append(f"{where}: word {number} is one line of 1 to {_LONGEST} characters")
+            faults.append(f"{where}: entry {number} must be one line of 1 to {_LONGEST} characters")
         elif word.strip().casefold() in known:
-            faults.append(f"{where}: {word.strip()!r} is there already")
+            faults.append(f"{where}: {word.strip()!r} is already listed")
         else:
             known.add(word.strip().casefold())
             words.append(word.strip())

@@ -96,7 +96,7 @@ def _read(environ: _RecordingEnvironment) -> Settings:
         try:
             return convert(text)
         except ValueError:
-            faults.append(f"{name}: is {what} (found {text!r})")
+            faults.append(f"{name}: must be {what} (found {text!r})")
             return default
 
     def one_of(*words: str) -> Callable[[str], str]:
@@ -205,7 +205,7 @@ def _secret_keys(environ: Mapping[str, str], faults: list[str]) -> tuple[str, ..
 def _metrics_token(environ: Mapping[str, str], faults: list[str]) -> str | None:
     token = read_secret("PORTAL_METRICS_TOKEN", environ)
     if token is not None and (len(token) < 16 or not token.isascii()):
-        faults.append("PORTAL_METRICS_TOKEN: has 16 characters of ASCII at least")
+        faults.append("PORTAL_METRICS_TOKEN: must be at least 16 ASCII characters")
     return token
 
 
@@ -214,7 +214,7 @@ def _store_url(environ: Mapping[str, str], faults: list[str]) -> str:
     parts = urlsplit(url)
     if not url:
         faults.append(
-            "PORTAL_STORE_URL: is missing; sqlite:////var/lib/portal/store.db or redis://host:6379/0"
+            "PORTAL_STORE_URL: is missing; set it to sqlite:////var/lib/portal/store.db or redis://host:6379/0"
         )
     elif parts.scheme == "sqlite":
         folder = Path(url.removeprefix("sqlite:///")).parent
@@ -222,7 +222,7 @@ def _store_url(environ: Mapping[str, str], faults: list[str]) -> str:
             faults.append(f"PORTAL_STORE_URL: the folder {folder} must exist and be writable")
     elif parts.scheme not in ("redis", "rediss") or not parts.hostname:
         faults.append(
-            f"PORTAL_STORE_URL: is sqlite:///path or redis://host:port/database (found scheme {parts.scheme!r})"
+            f"PORTAL_STORE_URL: must be sqlite:///path or redis://host:port/database (found scheme {parts.scheme!r})"
         )
     return url
 
@@ -230,7 +230,9 @@ def _store_url(environ: Mapping[str, str], faults: list[str]) -> str:
 def _tenants(environ: Mapping[str, str], faults: list[str]) -> Tenants:
     path = environ.get("PORTAL_TENANTS", "")
     if not path:
-        faults.append("PORTAL_TENANTS: is missing; the path of the tenants file (docs/configuration.md)")
+        faults.append(
+            "PORTAL_TENANTS: is missing; set it to the path of the tenants file (docs/configuration.md)"
+        )
         return Tenants({}, {})
     try:
         return load_tenants(Path(path), environ)

@@ -146,12 +146,12 @@ def load_tenants(path: Path, environ: Mapping[str, str]) -> Tenants:
     """Read the tenants file, or a folder of such files; raise TenantsError with every fault."""
     files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     if not files:
-        raise TenantsError([f"{path}: no .toml file in this folder"])
+        raise TenantsError([f"{path}: contains no .toml file"])
     reader = _Reader(environ)
     for file in files:
         reader.read(file)
     if not reader.tenants and not reader.faults:
-        reader.faults.append(f"{path}: no [tenants.<key>] in it")
+        reader.faults.append(f"{path}: contains no [tenants.<key>]")
     if reader.faults:
         raise TenantsError(reader.faults)
     by_host = {host: tenant for tenant in reader.tenants.values() for host in tenant.hosts}
@@ -209,9 +209,9 @@ class _Reader:
         for key, value in self._table(document, "tenants", "").items():
             where = f"tenants.{key}"
             if not isinstance(value, dict):
-                self.faults.append(f"{where}: is a table ([{where}])")
+                self.faults.append(f"{where}: must be a table ([{where}])")
             elif key in self.tenants:
-                self.faults.append(f"{where}: is there twice")
+                self.faults.append(f"{where}: is defined twice")
             else:
                 before = len(self.faults)
                 tenant = self._tenant(key, where, cast("_Table", value), care)
@@ -225,11 +225,11 @@ class _Reader:
         tenant_claim = self._text(table, "tenant_claim", where, default="") or None
         tenant_id = self._text(table, "tenant_id", where, default="") or None
         if (tenant_claim is None) != (tenant_id is None):
-            self.faults.append(f"{where}.tenant_id: goes together with tenant_claim")
+            self.faults.append(f"{where}.tenant_id: must be set together with tenant_claim")
         country = self._country(table, where)
         scope = self._text(shared, "scope", where, default=_SCOPE)
         if "openid" not in scope.split():
-            self.faults.append(f"{where}.scope: must hold openid, else no ID token can be checked")
+            self.faults.append(f"{where}.scope: must include openid, or there is no ID token to check")
         return Tenant(
             key=key,
             hosts=self._host_names(table, where, key),
@@ -267,7 +267,7 @@ class _Reader:
         value = table.get(key, {})
         if isinstance(value, dict):
             return cast("_Table", value)
-        self.faults.append(f"{where}.{key}: is a table".lstrip("."))
+        self.faults.append(f"{where}.{key}: must be a table".lstrip("."))
         return {}
 
     def _text(self, table: _Table, key: str, where: str, default: str | None = None) -> str:
@@ -275,7 +275,7 @@ class _Reader:
         if isinstance(value, str) and (value.strip() or default == ""):
             return value.strip()
         self.faults.append(
-            f"{where}.{key}: {'is missing' if value is None else 'is a text that is not empty'}"
+            f"{where}.{key}: {'is missing' if value is None else 'must be a non-empty string'}"
         )
         return ""
 
@@ -285,13 +285,13 @@ class _Reader:
             items = cast("list[object]", value)
             if all(isinstance(item, str) and item for item in items):
                 return [str(item) for item in items]
-        self.faults.append(f"{where}.{key}: {'is missing' if value is None else 'is a list of texts'}")
+        self.faults.append(f"{where}.{key}: {'is missing' if value is None else 'must be a list of strings'}")
         return []
 
     def _flag(self, table: _Table, key: str, where: str) -> bool:
         value = table.get(key, False)
         if not isinstance(value, bool):
-            self.faults.append(f"{where}.{key}: is true or false")
+            self.faults.append(f"{where}.{key}: must be true or false")
         return value is True
 
     def _address(self, table: _Table, key: str, where: str) -> str:
@@ -300,20 +300,22 @@ class _Reader:
         if value and (
             parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment
         ):
-            self.faults.append(f"{where}.{key}: is an http or https address without query (found {value!r})")
+            self.faults.append(
+                f"{where}.{key}: must be an http or https address without a query (found {value!r})"
+            )
         return value.rstrip("/")
 
     def _host_names(self, table: _Table, where: str, key: str) -> tuple[str, ...]:
         hosts = tuple(host.lower() for host in self._texts(table, "hosts", where))
         if "hosts" in table and not hosts:
-            self.faults.append(f"{where}.hosts: names at least one host")
+            self.faults.append(f"{where}.hosts: must name at least one host")
         for host in hosts:
             if not _HOST.fullmatch(host):
                 self.faults.append(
-                    f"{where}.hosts: {host!r} isn't a host name (with a port where it is not 80 or 443)"
+                    f"{where}.hosts: {host!r} isn't a host name (with its port unless it is 80 or 443)"
                 )
             elif (other := self._hosts.setdefault(host, key)) != key:
-                self.faults.append(f"{where}.hosts: {host!r} belongs to {other} already")
+                self.faults.append(f"{where}.hosts: {host!r} already belongs to {other}")
         return hosts
 
     def _client(self, table: _Table, where: str) -> Client:
@@ -354,7 +356,7 @@ class _Reader:
         if "document_seal" not in table:
             return None
         if not isinstance(table["document_seal"], dict):
-            self.faults.append(f"{where}.document_seal: is a table")
+            self.faults.append(f"{where}.document_seal: must be a table")
             return None
         where = f"{where}.document_seal"
         seal, faults = read_document_seal(cast("_Table", table["document_seal"]), where)
@@ -385,7 +387,7 @@ class _Reader:
         for name, value in params.items():
             if not isinstance(value, str) or name in reserved:
                 self.faults.append(
-                    f"{where}.authorize_params.{name}: is a text, and none that the portal sets itself"
+                    f"{where}.authorize_params.{name}: must be a string, and not a parameter that the portal sets itself"
                 )
         return {name: str(value) for name, value in params.items()}
 
@@ -404,7 +406,7 @@ class _Reader:
             ),
         )
         if both := sorted(roles.patient & roles.staff):
-            self.faults.append(f"{where}.staff: {', '.join(both)} cannot be patient and staff")
+            self.faults.append(f"{where}.staff: {', '.join(both)} cannot be both patient and staff")
         return roles
 
     def _zone(self, table: _Table, where: str) -> ZoneInfo:
@@ -420,7 +422,7 @@ class _Reader:
         country = self._text(table, "country", where, default="")
         if country and not (_COUNTRY.fullmatch(country) and country in get_global("territory_currencies")):
             self.faults.append(
-                f"{where}.country: is a country's code like GB (ISO 3166-1), found {country!r}"
+                f"{where}.country: must be a country code like GB (ISO 3166-1), found {country!r}"
             )
         return country or None
 
@@ -433,18 +435,18 @@ class _Reader:
 
     def _on_accent(self, accent: str, where: str) -> str:
         if not _COLOUR.fullmatch(accent):
-            self.faults.append(f"{where}.accent: is a colour as #rrggbb (found {accent!r})")
+            self.faults.append(f"{where}.accent: must be a colour as #rrggbb (found {accent!r})")
             return "#ffffff"
         on_accent = max(("#ffffff", "#14171a"), key=lambda text: contrast(accent, text))
         if contrast(accent, "#ffffff") < 3:
             self.faults.append(
                 f"{where}.accent: {accent} has a contrast of {contrast(accent, '#ffffff'):.1f} with white; "
-                "choose a darker one (3.0 at least, so that buttons are seen; 4.5 to be text)"
+                "choose a darker one (at least 3.0 for buttons to be visible; 4.5 for text)"
             )
         return on_accent
 
     def _logo(self, table: _Table, where: str) -> str | None:
         logo = self._text(table, "logo", where, default="")
         if logo and not _LOGO.fullmatch(logo):
-            self.faults.append(f"{where}.logo: is the plain name of an .svg file in static/brand")
+            self.faults.append(f"{where}.logo: must be the plain name of an .svg file in static/brand")
         return logo or None

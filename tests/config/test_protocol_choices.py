@@ -28,14 +28,14 @@ def test_a_clinics_own_choices_follow_the_portals() -> None:
     ("toml", "said"),
     [
         ("medicines = []", "medicines: is none of drugs, classes, units, routes, instructions, checks"),
-        ('units = "ampoule"', "units: is a list of texts"),
-        ('units = ["ampoule", ""]', "units: word 2 is one line of 1 to 200 characters"),
-        ("units = [3]", "units: word 1 is one line of 1 to 200 characters"),
-        ('drugs = ["two\\nlines"]', "drugs: word 1 is one line"),
-        (f'drugs = ["{"x" * 201}"]', "drugs: word 1 is one line"),
-        ('units = ["iu"]', "units: 'iu' is there already"),
-        ('routes = ["Rectal", "rectal"]', "routes: 'rectal' is there already"),
-        (f"units = {[str(n) for n in range(201)]}", "units: has 200 words at most"),
+        ('units = "ampoule"', "units: must be a list of strings"),
+        ('units = ["ampoule", ""]', "units: entry 2 must be one line of 1 to 200 characters"),
+        ("units = [3]", "units: entry 1 must be one line of 1 to 200 characters"),
+        ('drugs = ["two\\nlines"]', "drugs: entry 1 must be one line"),
+        (f'drugs = ["{"x" * 201}"]', "drugs: entry 1 must be one line"),
+        ('units = ["iu"]', "units: 'iu' is already listed"),
+        ('routes = ["Rectal", "rectal"]', "routes: 'rectal' is already listed"),
+        (f"units = {[str(n) for n in range(201)]}", "units: must have at most 200 entries"),
     ],
 )
 def test_each_fault_of_protocol_choices_is_reported(toml: str, said: str) -> None:

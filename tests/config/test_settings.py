@@ -108,11 +108,11 @@ def test_all_faults_are_reported_at_once_with_their_keys(tmp_path: Path) -> None
         (
             GOOD
             + '[tenants.other]\nhosts = ["r.example:8443"]\nname = "O"\nclient_id = "o"\nclient_secret_env = "RIVERSIDE_SECRET"',
-            "belongs to riverside already",
+            "already belongs to riverside",
         ),
         (GOOD.replace("https://id.example", "id.example"), "tenants.riverside.auth_url"),
         (GOOD.replace('name = "Riverside"', ""), "tenants.riverside.name: is missing"),
-        (GOOD + 'scope = "profile"', "must hold openid"),
+        (GOOD + 'scope = "profile"', "must include openid"),
         (GOOD.replace("time_zone = ", 'country = "XX"\ntime_zone = '), "tenants.riverside.country"),
         (GOOD.replace("time_zone = ", 'country = "gb"\ntime_zone = '), "tenants.riverside.country"),
     ],
@@ -172,7 +172,7 @@ def test_a_ca_file_without_certificates_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("no certificate")
     for file in (tmp_path / "empty.pem", tmp_path / "nowhere.pem"):
         (fault,) = faults(environment(tmp_path, PORTAL_CA_FILE=str(file)))
-        assert fault.startswith("PORTAL_CA_FILE: is a PEM file of certificate authorities")
+        assert fault.startswith("PORTAL_CA_FILE: must be a PEM file of certificate authorities")
     good = environment(tmp_path, PORTAL_CA_FILE=certifi.where())
     assert Settings.from_env(good).ca_file == certifi.where()
 
@@ -217,10 +217,10 @@ def test_a_clinics_seal_names_its_certificate_and_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        (GOOD + "document_seal = true", "tenants.riverside.document_seal: is a table"),
+        (GOOD + "document_seal = true", "tenants.riverside.document_seal: must be a table"),
         (
             GOOD + SEAL.replace('"/etc/portal/seal/riverside.pem"', '"seal/riverside.pem"'),
-            "tenants.riverside.document_seal.certificate: is the absolute path of a PEM file (found 'seal/riverside.pem')",
+            "tenants.riverside.document_seal.certificate: must be the absolute path of a PEM file (found 'seal/riverside.pem')",
         ),
         (
             GOOD + SEAL.replace("key_file =", "key ="),

@@ -121,7 +121,7 @@ class _Reader(TableReader):
         found: dict[str, str] = {}
         for ours, theirs in table.items():
             if not any(one == ours or one.startswith(f"{ours}/") for one in templates):
-                self.fault(("addresses", ours), "no address of the specification begins so")
+                self.fault(("addresses", ours), "no address in the specification begins like this")
             found[ours] = self._path(theirs, ("addresses", ours))
         return found
 
@@ -136,11 +136,11 @@ class _Reader(TableReader):
                     self.fault(where, f"set {variable} (or {variable}_FILE) in the environment")
                     continue
             if name.lower() in _OURS or not _HEADER.fullmatch(name):
-                self.fault(where, "is a header that the portal sets itself, or no header's name")
+                self.fault(where, "must be a valid header name, and not a header that the portal sets itself")
             elif isinstance(value, str) and value and value.isascii() and value.isprintable():
                 found[name] = value
             else:
-                self.fault(where, "is a text in ASCII")
+                self.fault(where, "must be an ASCII string")
         return found
 
     def _members(self, table: Table) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
@@ -171,7 +171,7 @@ class _Reader(TableReader):
     def _renamed(self, where: tuple[str, ...], ours: str, theirs: object) -> dict[str, str]:
         if isinstance(theirs, str) and theirs and all(theirs.split(".")):
             return {ours: theirs}
-        self.fault(where, "is the member's name at the API, or a path of names with dots")
+        self.fault(where, "must be the member's name in the API, or a dotted path of names")
         return {}
 
     def _query(self, table: Table) -> dict[str, str]:
@@ -182,7 +182,7 @@ class _Reader(TableReader):
             elif isinstance(theirs, str) and theirs:
                 found[ours] = theirs
             else:
-                self.fault(("query", ours), "is the parameter's name at the API")
+                self.fault(("query", ours), "must be the parameter's name in the API")
         return found
 
     def _zone(self, table: Table) -> ZoneInfo:
@@ -201,7 +201,8 @@ class _Reader(TableReader):
         except ValueError:
             example = "dd/MM/yyyy HH:mm:ss" if has_time else "dd/MM/yyyy"
             self.fault(
-                ("times", key), f"is iso, {', '.join(EPOCH)} or a pattern such as {example} (found {form!r})"
+                ("times", key),
+                f"must be iso, {', '.join(EPOCH)} or a pattern such as {example} (found {form!r})",
             )
             return "iso"
         return str(form)
@@ -213,7 +214,7 @@ class _Reader(TableReader):
         words = cast("list[object]", value) if isinstance(value, list) else []
         if len(words) == 2 and all(_is_code(word) for word in words) and words[0] != words[1]:
             return cast("Code", words[0]), cast("Code", words[1])
-        self.fault(("values", "booleans"), 'is what true and false are called, such as ["Y", "N"]')
+        self.fault(("values", "booleans"), 'must be the words for true and false, such as ["Y", "N"]')
         return None
 
     def _errors(self, table: Table) -> ErrorRules:
@@ -224,7 +225,7 @@ class _Reader(TableReader):
             else:
                 self.fault(
                     ("errors", "codes", theirs),
-                    f"is a rule's name, such as ConcurrencyConflict{near(str(rule), RULES)}",
+                    f"must be a rule's name, such as ConcurrencyConflict{near(str(rule), RULES)}",
                 )
         statuses: dict[int, int] = {}
         for theirs, meant in self._within(table, "errors", "statuses").items():
@@ -233,7 +234,7 @@ class _Reader(TableReader):
             else:
                 self.fault(
                     ("errors", "statuses", theirs),
-                    "is 400, 401, 403, 404, 409, 500 or 501, for another failure",
+                    "must map a 4xx or 5xx status to 400, 401, 403, 404, 409, 500 or 501",
                 )
         return ErrorRules(
             code=self._text(table, "errors", "code"),
@@ -257,7 +258,7 @@ class _Reader(TableReader):
             else:
                 self.fault(
                     ("absent_means_none",),
-                    f"{name} isn't a member that may be missing{near(name, known.values())}",
+                    f"{name} isn't an optional member{near(name, known.values())}",
                 )
         return frozenset(found)
 
@@ -271,7 +272,7 @@ class _Reader(TableReader):
         found: dict[str, dict[str, tuple[Code, ...]]] = {}
         for key, value in table.items():
             if not isinstance(value, dict):
-                self.fault(("enumerations", key), "is a table")
+                self.fault(("enumerations", key), "must be a table")
             elif key in choices() or key in texts:
                 choice = choices().get(key) or self._choice_of(key)
                 values = None if choice is None else [one.value for one in choice]
@@ -298,20 +299,20 @@ class _Reader(TableReader):
             if values is not None and ours not in values:
                 self.fault(where, f"isn't a value of {key}{near(ours, values)}")
             elif not codes or not all(_is_code(code) for code in codes):
-                self.fault(where, "is a text or a whole number, or a list of such: the first is sent")
+                self.fault(
+                    where, "must be a string or a whole number, or a list of them, of which the first is sent"
+                )
             else:
                 found[ours] = tuple(cast("list[Code]", codes))
                 for code in found[ours]:
                     if (other := meaning.setdefault(code, ours)) != ours:
-                        self.fault(where, f"{code!r} means {other} already")
+                        self.fault(where, f"{code!r} already means {other}")
         for ours, codes in found.items():
             for other in values or ():
                 if other not in found and any(
                     isinstance(c, str) and folded(c) == folded(other) for c in codes
                 ):
-                    self.fault(
-                        ("enumerations", key, ours), f"means {other} too, which isn't given another code"
-                    )
+                    self.fault(("enumerations", key, ours), f"also means {other}, which has no other code")
         return found
 
 

@@ -45,7 +45,7 @@ class TableReader:
     def _table(self, document: Table, key: str) -> Table:
         value = document.get(key, {})
         if not isinstance(value, dict):
-            self.fault((key,), "is a table")
+            self.fault((key,), "must be a table")
             return {}
         table = cast("Table", value)
         if key in KEYS:
@@ -62,14 +62,14 @@ class TableReader:
         value = table.get(key, default)
         if isinstance(value, str) and value in words:
             return value
-        self.fault((where, key) if where else (key,), f"is one of {', '.join(words)} (found {value!r})")
+        self.fault((where, key) if where else (key,), f"must be one of {', '.join(words)} (found {value!r})")
         return default
 
     def _text(self, table: Table, where: str, key: str) -> str | None:
         value = table.get(key)
         if value is None or (isinstance(value, str) and value.strip()):
             return value
-        self.fault((where, key), "is a text that is not empty")
+        self.fault((where, key), "must be a non-empty string")
         return None
 
     def _texts(self, table: Table, where: str, key: str) -> tuple[str, ...]:
@@ -77,34 +77,36 @@ class TableReader:
         items = cast("list[object]", value) if isinstance(value, list) else [None]
         if all(isinstance(one, str) and one for one in items):
             return tuple(str(one) for one in items)
-        self.fault((where, key) if where else (key,), "is a list of texts")
+        self.fault((where, key) if where else (key,), "must be a list of strings")
         return ()
 
     def _whole(self, table: Table, where: str, key: str, default: int, *, least: int) -> int:
         value = table.get(key, default)
         if isinstance(value, int) and not isinstance(value, bool) and (key not in table or value >= least):
             return value
-        self.fault((where, key), f"is a whole number, {least} or more")
+        self.fault((where, key), f"must be a whole number, {least} or more")
         return default
 
     def _flag(self, table: Table, key: str) -> bool:
         value = table.get(key, False)
         if not isinstance(value, bool):
-            self.fault((key,), "is true or false")
+            self.fault((key,), "must be true or false")
         return value is True
 
     def _path(self, value: object, where: tuple[str, ...]) -> str:
         is_path = isinstance(value, str) and (not value or _PATH.fullmatch(value))
         if is_path and not {".", ".."} & set(str(value).split("/")):
             return str(value)
-        self.fault(where, 'is a path that begins with "/" and doesn\'t end with one, such as "/fertility/v2"')
+        self.fault(
+            where, 'must be a path that begins with "/" and doesn\'t end with one, such as "/fertility/v2"'
+        )
         return ""
 
     def _within(self, table: Table, where: str, key: str) -> Table:
         value = table.get(key, {})
         if isinstance(value, dict):
             return cast("Table", value)
-        self.fault((where, key), "is a table")
+        self.fault((where, key), "must be a table")
         return {}
 
 

@@ -50,20 +50,20 @@ E7 = "OutOfOder"
     lines = [int(fault.split(":")[1]) for fault in told]
     assert lines == sorted(lines)
     for line, words in (
-        (2, "base_path: is a path"),
+        (2, "base_path: must be a path"),
         (3, "colour: isn't a setting"),
         (4, "is Episode.alerts meant?"),
-        (6, "names.members: is one of camelCase"),
+        (6, "names.members: must be one of camelCase"),
         (8, "is concurrencyStamp meant?"),
         (12, "is dateOfBirth meant?"),
         (14, "is Filter meant?"),
-        (16, "lists.first_page: is a whole number"),
+        (16, "lists.first_page: must be a whole number"),
         (18, "is Pending meant?"),
-        (20, "times.days: is iso, epoch_s"),
+        (20, "times.days: must be iso, epoch_s"),
         (21, "isn't an IANA time zone"),
         (23, "values.booleans"),
         (25, "headers.Authorization"),
-        (27, "no address of the specification"),
+        (27, "no address in the specification"),
         (29, "errors.statuses.404"),
         (31, "is OutOfOrder meant?"),
     ):
@@ -106,8 +106,8 @@ def test_ambiguous_codes_are_refused() -> None:
     told = faults_of(
         '[enumerations.ConsentStatus]\nPending = "OPEN"\nDraft = ["NEW", "OPEN"]\nSigned = "revoked"'
     )
-    assert any("'OPEN' means" in one for one in told)
-    assert any("means Revoked too" in one for one in told)
+    assert any("'OPEN' already means" in one for one in told)
+    assert any("also means Revoked" in one for one in told)
 
 
 def test_a_header_may_come_from_the_environment() -> None:
