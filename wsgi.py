@@ -8,7 +8,7 @@ from portal.config.settings import Settings, SettingsError
 try:
     _settings = Settings.from_env()
 except SettingsError as error:
-    # `flask --app wsgi` shows the message of this exception alone; gunicorn shows both.
+    # `flask --app wsgi` shows only this exception's message; gunicorn also shows its cause.
     raise NoAppException(
         "The portal's settings are wrong or missing (docs/configuration.md; `make dev` sets its own):\n"
         + "\n".join(error.faults)

@@ -1,6 +1,6 @@
-"""The demo's certificate authority: it certifies each clinic, so that copies of consent forms are sealed.
+"""The demo's certificate authority, which issues each clinic's certificate, so that copies of consent forms are sealed.
 
-All is made in one go and lasts for years, because the authority's own key is kept nowhere.
+All certificates are made together and last for years, because the authority's own key isn't kept.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from cryptography.x509.oid import NameOID
 _LASTS = timedelta(days=5 * 365)
 _RENEWED_BEFORE = timedelta(days=60)
 _BEFORE = timedelta(days=1)
-"""Clocks differ."""
+"""How far the certificates' start is backdated, because clocks differ."""
 
 
 def authority_file(data: Path) -> Path:
-    """Return where the authority's certificate lies in the demo's data, for whoever checks a seal."""
+    """Return the path of the authority's certificate, needed to verify a seal."""
     return data / "seals" / "authority.pem"
 
 
 def certificate_of(data: Path, clinic: str) -> tuple[Path, Path]:
-    """Return where a clinic's certificate and key lie."""
+    """Return the paths of a clinic's certificate and key."""
     folder = authority_file(data).parent
     return folder / f"{clinic}.pem", folder / f"{clinic}-key.pem"
 
 
 def certify(data: Path, clinics: Mapping[str, str], *, lasts: timedelta = _LASTS) -> None:
-    """Make the authority and the clinics' certificates, unless they are there and good for two months more.
+    """Make the authority and the clinics' certificates, unless they exist and are valid for two more months.
 
-    `clinics` holds the name of each by its key.
+    `clinics` maps each clinic's key to its name.
     """
     file = authority_file(data)
     if file.is_file() and _ends_at(file) > datetime.now(UTC) + _RENEWED_BEFORE:

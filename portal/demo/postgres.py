@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster of one's own on loopback, for the demo on several machines and for the tests."""
+"""A temporary PostgreSQL cluster on loopback, for the multi-machine demo and for the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from portal.demo.programs import Requirement, account, find, folder_of, request_
 
 
 def programs() -> Path | None:
-    """Return the folder of the newest server's programs on this machine, or None."""
+    """Return the folder with the programs of the newest PostgreSQL server on this machine, or None."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[4]))
     if found:
         return found[-1].parent
@@ -23,10 +23,10 @@ POSTGRESQL = Requirement("PostgreSQL", ("postgresql",), lambda: programs() is no
 
 
 def new_cluster(folder: Path, port: int, *options: str) -> Process:
-    """Make an empty cluster in `folder` and return its server, to be started; `options` are its settings.
+    """Make an empty cluster in `folder` and return its server, not yet started; `options` are its settings.
 
-    The server refuses to run as root, so there it runs as postgres, who must be able to reach the folder. It
-    trusts whoever reaches its port on 127.0.0.1. The address of its first database is `database_url(port)`.
+    The server refuses to run as root; then it runs as postgres, which must have access to the folder. It trusts
+    everyone who connects to its port on 127.0.0.1. The URL of its first database is `database_url(port)`.
     """
     binaries, user = programs(), account("postgres")
     if binaries is None:
@@ -61,10 +61,10 @@ def new_cluster(folder: Path, port: int, *options: str) -> Process:
         folder / "log",
         is_ready,
         user=user,
-        ends_by=signal.SIGINT,  # which ends its connections too
+        ends_by=signal.SIGINT,  # fast shutdown: closes open connections
     )
 
 
 def database_url(port: int, name: str = "postgres") -> str:
-    """Return the address of a database of the cluster, as SQLAlchemy writes it."""
+    """Return the SQLAlchemy URL of a database in the cluster."""
     return f"postgresql+psycopg://postgres@127.0.0.1:{port}/{name}"

@@ -20,14 +20,14 @@ _STOP_SECONDS = 8
 
 
 class DemoError(Exception):
-    """The demo cannot start, or not go on; `args[0]` says what to do, in one line where that is enough."""
+    """The demo can't start or can't continue; `args[0]` says what to do, in one line if possible."""
 
 
 @dataclass(slots=True)
 class Process:
-    """One process and its children, in a group of their own, with a log and a way to know that it serves.
+    """A process and its children, in their own process group, with a log and a readiness check.
 
-    `user` is the account to run as (root's processes give root up); `ends_by` is the signal that ends it in order.
+    `user` is the account to run as, if not this one; `ends_by` is the signal for an orderly shutdown.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Process:
     _child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it: in a session of its own, so that Ctrl-C reaches it through us and none is left behind."""
+        """Start it in a new session, so that Ctrl-C reaches it only through `stop`, which leaves no child behind."""
         with self.log.open("ab") as output:
             self._child = subprocess.Popen(
                 self.command,
@@ -56,7 +56,7 @@ class Process:
             )
 
     def wait(self) -> None:
-        """Return when it serves; raise DemoError when it ends before that or takes a minute."""
+        """Return when it is ready; raise DemoError if it ends first or takes more than a minute."""
         until = time.monotonic() + _READY_SECONDS
         while not self.is_ready():
             if not self.is_running:
@@ -72,16 +72,16 @@ class Process:
         return self._child is not None and self._child.poll() is None
 
     def reload(self) -> None:
-        """Ask it, and none of its children, to take its settings and code anew."""
+        """Ask it, but not its children, to reload its settings and code (SIGHUP)."""
         if self._child is not None:
             self._child.send_signal(signal.SIGHUP)
 
     def end(self) -> None:
-        """Ask it to end."""
+        """Ask it to shut down."""
         self._signal(self.ends_by)
 
     def stop(self) -> None:
-        """Return when it and all its children are gone."""
+        """Shut it down and return when it and all its children have ended."""
         self.end()
         if self._child is not None:
             with suppress(subprocess.TimeoutExpired):
@@ -89,7 +89,7 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """End it and all its children in the middle of what they do."""
+        """Kill it and all its children (SIGKILL)."""
         self._signal(signal.SIGKILL)
         if self._child is not None:
             self._child.wait()
@@ -103,18 +103,18 @@ class Process:
             return
 
     def last_words(self) -> str:
-        """Return the end of its log."""
+        """Return the last lines of its log."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
 
 
 class Processes:
-    """All that runs now, in the order in which it was started."""
+    """The running processes, in the order in which they were started."""
 
     def __init__(self) -> None:
         self._running: list[Process] = []
 
     def start(self, *processes: Process) -> None:
-        """Start these side by side and return when all of them serve. Raises DemoError."""
+        """Start these in parallel and return when all are ready. Raises DemoError."""
         for process in processes:
             process.start()
             self._running.append(process)
@@ -122,14 +122,14 @@ class Processes:
             process.wait()
 
     def watch(self) -> None:
-        """Stay until one of them ends by itself, which is a DemoError."""
+        """Block until one of them ends by itself, then raise DemoError."""
         while all(process.is_running for process in self._running):
             time.sleep(0.5)
         ended = next(process for process in self._running if not process.is_running)
         raise DemoError(f"The {ended.name} stopped by itself; its log ends with:\n{ended.last_words()}")
 
     def stop(self) -> None:
-        """Ask all to end, then wait for each, the last one first."""
+        """Ask all to shut down, then wait for each, in reverse order."""
         for process in reversed(self._running):
             process.end()
         for process in reversed(self._running):
@@ -139,8 +139,8 @@ class Processes:
 
 @contextmanager
 def until_ctrl_c() -> Generator[Processes]:
-    """Lend the processes, to be started, and stop whatever runs when the block ends or Ctrl-C ends it."""
-    # A shell that starts this in the background lets it ignore Ctrl-C's signal; it must stop all the same.
+    """Yield a `Processes`, and stop whatever runs in it when the block ends or Ctrl-C is pressed."""
+    # A shell that starts this in the background makes it ignore SIGINT; it must stop all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     processes = Processes()
@@ -153,7 +153,7 @@ def until_ctrl_c() -> Generator[Processes]:
 
 
 def answers(address: str) -> Callable[[], bool]:
-    """Return a question: does this address answer with 200?"""
+    """Return a function that checks whether this address answers with 200."""
 
     def ask() -> bool:
         try:
@@ -166,7 +166,7 @@ def answers(address: str) -> Callable[[], bool]:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody uses now."""
+    """Return a port of 127.0.0.1 that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Programs that a demo or the tests need of the system: found, or installed by apt where this is root."""
+"""System programs that a demo or the tests need: looked up, or installed with apt when run as root."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLICY = Path("/usr/sbin/policy-rc.d")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something that the system must have, and the Debian packages that bring it."""
+    """Something that the system must provide, and the Debian packages that contain it."""
 
     name: str
     packages: tuple[str, ...]
@@ -27,16 +27,16 @@ class Requirement:
 
 
 PANGO = Requirement("Pango", printing.PACKAGES, lambda: printing.fault() is None)
-"""What PDF documents need."""
+"""Needed for PDF documents."""
 
 
 def program(name: str) -> Requirement:
-    """Return the requirement of a program whose package has the same name."""
+    """Return the requirement for a program whose package has the same name."""
     return Requirement(name, (name,), lambda: find(name) is not None)
 
 
 def install_missing(*requirements: Requirement) -> list[Requirement]:
-    """Install what is missing, all of it at once, where this is root; return what is missing still."""
+    """Install whatever is missing, if run as root; return what is still missing."""
     missing = [one for one in requirements if not one.is_met()]
     if missing and install(*(package for one in missing for package in one.packages)):
         return [one for one in missing if not one.is_met()]
@@ -44,7 +44,7 @@ def install_missing(*requirements: Requirement) -> list[Requirement]:
 
 
 def request_to_install(missing: Sequence[Requirement]) -> str:
-    """Return one line that names what is missing and the command that installs it."""
+    """Return a line that names what is missing and the command that installs it."""
     names = " and ".join(one.name for one in missing)
     packages = " ".join(package for one in missing for package in one.packages)
     are, them = ("is", "it") if len(missing) == 1 else ("are", "them")
@@ -52,12 +52,12 @@ def request_to_install(missing: Sequence[Requirement]) -> str:
 
 
 def find(name: str) -> str | None:
-    """Return the path of a program, also where only root's path leads to it, or None."""
+    """Return the path of a program, also if it is only on root's PATH, or None."""
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin:/sbin")
 
 
 def path_of(name: str) -> str:
-    """Return the path of a program that is needed. Raises DemoError when it isn't there."""
+    """Return the path of a program. Raises DemoError if it isn't installed."""
     found = find(name)
     if found is None:
         raise DemoError(request_to_install([program(name)]))
@@ -65,10 +65,10 @@ def path_of(name: str) -> str:
 
 
 def install(*packages: str) -> bool:
-    """Install Debian packages without starting their services; False where it isn't possible."""
+    """Install Debian packages without starting their services; return whether that worked."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return False
-    print(f"Installing {', '.join(packages)} by apt …", flush=True)
+    print(f"Installing {', '.join(packages)} with apt …", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     done = 0
     with _services_left_alone():
@@ -83,21 +83,21 @@ def install(*packages: str) -> bool:
 
 
 def account(name: str) -> str | None:
-    """Return the account to run a server as: `name` when this is root, else None, which is whoever runs this.
+    """Return the account to run a server as: `name` when run as root, else None for the current account.
 
-    Raises DemoError when there is no such account.
+    Raises DemoError if there is no such account.
     """
     if os.geteuid() != 0:
         return None
     try:
         pwd.getpwnam(name)
     except KeyError:
-        raise DemoError(f"The account {name} is missing: install its Debian package anew.") from None
+        raise DemoError(f"The account {name} is missing: reinstall its Debian package.") from None
     return name
 
 
 def folder_of(user: str | None, folder: Path) -> Path:
-    """Make a folder that this account alone may look into, and return it."""
+    """Make a folder that only this account can access, and return it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if user is not None:
         shutil.chown(folder, user, user)
@@ -106,7 +106,7 @@ def folder_of(user: str | None, folder: Path) -> Path:
 
 @contextmanager
 def _services_left_alone() -> Generator[None]:
-    """Keep packages from starting a service of the system beside ours (Debian policy §9.3.3.2)."""
+    """Keep packages from starting a system service while they are installed (Debian policy §9.3.3.2)."""
     if _POLICY.exists():
         yield
         return

@@ -1,7 +1,8 @@
-"""`make dev`: the demo takes each change of code, templates, styles, scripts and words, and keeps data and sign-ins.
+"""`make dev`: the demo reloads on each change of code, templates, styles, scripts and translations; it keeps its data
+and sign-ins.
 
-Code that doesn't compile is shown, and the portal goes on as it was. Code that compiles and can't start stops the
-portal, which shows why and starts again with the next change.
+A syntax error is shown, and the portal keeps running the old code. If the new code can't start, the portal stops, the
+reason is shown, and it starts again with the next change.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ _KINDS = {".py", ".toml", ".po", ".html", ".css", ".js", ".svg", ".mako", ".txt"
 _BUILT = {
     f"{page}{kind}" for page in ("", "staff-", "conversations-") for kind in ("scripts.js", "styles.css")
 }
-"""What portal.web.static writes when the portal starts."""
+"""Written by portal.web.static when the portal starts."""
 
 _COMPILE_WORDS = ["-m", "babel.messages.frontend", "--quiet", "compile", "-d", "portal/i18n/translations"]
 _CARE_SERVICE = (Path("portal/careservice"), Path("portal/server"))
 
 
 class Files:
-    """The sources below a folder, and which of them have changed since they were last looked at."""
+    """The sources below a folder, and which of them have changed since the last look."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
         self._seen = dict(self._stamps())
 
     def changed(self) -> set[Path]:
-        """Return the paths, relative to the root, that were written, made or removed since the last call."""
+        """Return the paths, relative to the root, that were created, written or removed since the last call."""
         now = dict(self._stamps())
         changed = {path for path, _stamp in self._seen.items() ^ now.items()}
         self._seen = now
@@ -54,7 +55,7 @@ class Files:
 
 
 def watch(portal: Process, care_service: Process) -> None:
-    """Bring each change into the processes until Ctrl-C; raise DemoError when the care service ends by itself."""
+    """Reload the processes on each change until Ctrl-C; raise DemoError if the care service ends by itself."""
     files = Files()
     reloaded = told = False
     while True:
@@ -65,7 +66,7 @@ def watch(portal: Process, care_service: Process) -> None:
                 reloaded = portal.is_running
                 portal.reload() if reloaded else portal.start()
         if not portal.is_running and reloaded:
-            # It couldn't take a change; another may have come before it stopped.
+            # It couldn't start with a change; another may have been made before it stopped.
             reloaded = False
             portal.start()
         elif not portal.is_running and not told:
@@ -79,7 +80,7 @@ def watch(portal: Process, care_service: Process) -> None:
 
 
 def take(changed: set[Path], care_service: Process) -> bool:
-    """Compile what changed and restart the care service where it has to; return whether the portal is to be reloaded."""
+    """Compile what changed and restart the care service if needed; return whether the portal must be reloaded."""
     names = ", ".join(sorted(map(str, changed))[:3]) + (" …" if len(changed) > 3 else "")
     if fault := _fault(changed):
         print(f"Not taken: {names}\n{fault}", flush=True)
@@ -93,7 +94,7 @@ def take(changed: set[Path], care_service: Process) -> bool:
 
 
 def _fault(changed: set[Path]) -> str:
-    """Compile words and Python; return what is wrong with them, or nothing."""
+    """Compile translations and Python; return the error, or an empty string."""
     for path in changed:
         file = ROOT / path
         if path.suffix == ".py" and file.exists():

@@ -1,7 +1,7 @@
 """`make demo-scale`: two machines behind nginx, with Redis, and the care service on PostgreSQL.
 
-A machine is a gunicorn of its own with its workers; they share Redis and nothing else. nginx sends each request
-to either of them, without stickiness. Everything listens on 127.0.0.1 alone and is gone with Ctrl-C.
+Each "machine" is a separate gunicorn with its workers; they share nothing but Redis. nginx sends each request to either
+of them, without sticky sessions. Everything listens on 127.0.0.1 only and is gone after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _PAGES = Path(__file__).parents[2] / "docs" / "nginx"
 
 
 class Scale:
-    """All processes, to be started. `machines` are the two portals, `machine_ports` where each answers by itself.
+    """All processes, not yet started. `machines` are the two portals, `machine_ports` the port of each one.
 
-    The servers have their data in `folder`, which their accounts must be able to pass through. `environment` is
-    laid over the portals' own; `service_options` go to the care service's command line.
+    The servers keep their data in `folder`, which their accounts must be able to traverse. `environment` overrides the
+    portals' own; `service_options` are added to the care service's command line.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Scale:
         self.nginx = _nginx(folder / "nginx", plan.portal_port, self.machine_ports)
 
     def start(self, processes: Processes) -> None:
-        """Start all, each after what it needs, and return when nginx answers. Raises DemoError."""
+        """Start all in order of dependency and return when nginx answers. Raises DemoError."""
         processes.start(self.postgres, self.redis)
         processes.start(self.service)
         processes.start(*self.machines)
@@ -87,7 +87,7 @@ class Scale:
 
 
 def run(*, portal_port: int, service_port: int) -> None:
-    """Run until Ctrl-C. Raises DemoError with one clear line when it can't start."""
+    """Run until Ctrl-C. Raises DemoError if it can't start."""
     check_ports(portal_port, service_port)
     require_servers()
     with folder_for_all() as folder:
@@ -110,14 +110,14 @@ def run(*, portal_port: int, service_port: int) -> None:
 
 
 def require_servers() -> None:
-    """Install the servers where that is possible. Raises DemoError with one line that names what is missing still."""
+    """Install the servers if possible. Raises DemoError with one line that names what is still missing."""
     if missing := install_missing(*SERVERS):
         raise DemoError(request_to_install(missing))
 
 
 @contextmanager
 def folder_for_all() -> Generator[Path]:
-    """Lend a new folder that the servers' own accounts can pass through, to theirs within it."""
+    """Yield a new temporary folder that the servers' accounts can traverse to reach theirs inside it."""
     with tempfile.TemporaryDirectory(prefix="portal-demo-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         if os.geteuid() == 0:
@@ -126,7 +126,7 @@ def folder_for_all() -> Generator[Path]:
 
 
 def _redis(folder: Path, port: int) -> Process:
-    """Redis as docs/configuration.md asks for it: it evicts nothing, and what it holds outlives a restart."""
+    """Redis as docs/configuration.md requires it: no eviction, and its data survive a restart."""
     user = account("redis")
     folder = folder_of(user, folder)
     command = [
@@ -148,7 +148,7 @@ def _redis(folder: Path, port: int) -> Process:
 def _nginx(folder: Path, port: int, machines: tuple[int, int]) -> Process:
     user = account("www-data")
     folder = folder_of(user, folder)
-    shutil.copytree(_PAGES, folder / "nginx", dirs_exist_ok=True)  # where its user can read them
+    shutil.copytree(_PAGES, folder / "nginx", dirs_exist_ok=True)  # to where its account can read them
     words = {"FOLDER": folder, "PORT": port, "ONE": machines[0], "OTHER": machines[1]}
     text = _NGINX.read_text(encoding="utf-8")
     for word, value in words.items():

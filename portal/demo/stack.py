@@ -1,4 +1,4 @@
-"""`make demo`: the care service and the portal, each in its own process, with two clinics and sample people."""
+"""`make demo`: the care service and the portal, in separate processes, with two clinics and sample people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from portal.demo.authority import authority_file, certificate_of, certify
 from portal.demo.processes import DemoError, Process, answers, until_ctrl_c
 from portal.demo.programs import PANGO, install_missing
 
-# The care service's sample records have the same ids on every machine, made from this namespace.
+# The namespace of the sample records' ids, which are the same on every machine.
 _SAMPLES = uuid5(NAMESPACE_URL, "urn:clinic-portal:sample")
 
 WEBHOOK_SECRETS = {
@@ -28,7 +28,7 @@ WEBHOOK_SECRETS = {
     "CARE_EMAIL_SECRETS": "e-mail",
     "CARE_PAYMENT_SECRETS": "payment",
 }
-"""Where the care service looks for the secret of each webhook."""
+"""The environment variable that holds the secret of each webhook."""
 
 PEOPLE = {
     "riverside": [
@@ -47,7 +47,7 @@ PEOPLE = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where everything is."""
+    """The demo's ports, data folder and secrets."""
 
     portal_port: int
     service_port: int
@@ -67,14 +67,14 @@ class Plan:
 
 
 def run(*, portal_port: int, service_port: int, data: Path | None, reloads: bool = False) -> None:
-    """Run until Ctrl-C, with `reloads` taking each change of the sources. Raises DemoError when it can't start."""
+    """Run until Ctrl-C; with `reloads`, reload on each change of the sources. Raises DemoError if it can't start."""
     check_ports(portal_port, service_port)
     with _folder(data) as folder:
         plan = Plan(portal_port, service_port, folder, secrets_of(folder))
         tenants = folder / "tenants.toml"
         tenants.write_text(tenants_file(plan), encoding="utf-8")
         with until_ctrl_c() as processes:
-            # One after the other: a worker that asks for the metadata too early would remember that for a second.
+            # In sequence: a worker that asks for the metadata too early would remember the failure for a second.
             care_service = service_process(plan, service_command(plan))
             processes.start(care_service)
             environment = portal_environment(plan, tenants)
@@ -93,7 +93,7 @@ def run(*, portal_port: int, service_port: int, data: Path | None, reloads: bool
 
 
 def check_ports(portal_port: int, service_port: int) -> None:
-    """Raise DemoError when one of them is taken."""
+    """Raise DemoError if either port is taken."""
     for port, option in ((portal_port, "--portal-port"), (service_port, "--service-port")):
         _check_port(port, option)
 
@@ -131,7 +131,7 @@ def _folder(data: Path | None) -> Generator[Path]:
 
 
 def secrets_of(folder: Path) -> dict[str, str]:
-    """Return the secrets of this demo: made at its first start and kept with its data."""
+    """Return this demo's secrets, made at its first start and kept with its data."""
     file = folder / "secrets.json"
     kept: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     names = (
@@ -150,13 +150,13 @@ def secrets_of(folder: Path) -> dict[str, str]:
 
 
 def tenants_file(plan: Plan) -> str:
-    """Return the tenants file of the two sample clinics, whose certificates are made where they have none."""
+    """Return the text of the tenants file of the two sample clinics; make their certificates if missing."""
     clinics = {
         "riverside": ("Riverside Fertility", "Europe/London", "#0b6e4f"),
         "harbour": ("Harbour Fertility Centre", "Europe/Madrid", "#1f4e8c"),
     }
     certify(plan.data, {key: name for key, (name, _, _) in clinics.items()})
-    # Numbers of Ofcom's ranges for drama, and a name that RFC 2606 reserves: nobody is called by a demo.
+    # Telephone numbers that Ofcom reserves for drama, and a domain that RFC 2606 reserves.
     numbers = {"riverside": ("020 7946 0120", "020 7946 0199"), "harbour": ("0151 496 0120", "0151 496 0199")}
     tables = [f'[care]\nbase_url = "{plan.service}"\nauth_url = "{plan.service}"\nidempotency = true\n']
     tables += [
@@ -220,7 +220,7 @@ map = "https://maps.example/{key}"
 
 
 def service_command(plan: Plan, database: str | None = None) -> list[str]:
-    """Return the command that runs the care service, over a file beside the data where no database is given."""
+    """Return the command that runs the care service, on an SQLite file in the data folder unless `database` is given."""
     command = [
         *(sys.executable, "-m", "portal.careservice"),
         *("--database", database or f"sqlite:///{plan.data / 'care.db'}"),
@@ -235,7 +235,7 @@ def service_command(plan: Plan, database: str | None = None) -> list[str]:
 
 
 def service_process(plan: Plan, command: list[str]) -> Process:
-    """Return the care service, to be started."""
+    """Return the care service, not yet started."""
     return Process(
         "care service",
         command,
@@ -246,13 +246,13 @@ def service_process(plan: Plan, command: list[str]) -> Process:
 
 
 def portal_process(environment: Mapping[str, str], log: Path, port: int) -> Process:
-    """Return a portal under gunicorn, to be started."""
+    """Return a portal under gunicorn, not yet started."""
     command = [sys.executable, "-m", "gunicorn", "wsgi:app"]
     return Process("portal", command, log, answers(f"http://127.0.0.1:{port}/readyz"), environment)
 
 
 def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
-    """Return the portal's part of the environment (docs/configuration.md)."""
+    """Return the portal's settings as environment variables (docs/configuration.md)."""
     return {
         **plan.secrets,
         "PORTAL_BIND": f"127.0.0.1:{plan.portal_port}",
@@ -264,7 +264,7 @@ def portal_environment(plan: Plan, tenants: Path) -> dict[str, str]:
 
 
 def welcome(plan: Plan, *more: str) -> str:
-    """Return what is shown when it runs: addresses, people, their password, and `more` lines."""
+    """Return the text shown once it runs: addresses, people, their password, and `more` lines."""
     port = plan.portal_port
     lines = ["", "The portal runs:"]
     for tenant, people in PEOPLE.items():
@@ -276,10 +276,10 @@ def welcome(plan: Plan, *more: str) -> str:
         "",
         f"  http://localhost:{port} is Riverside too. The care service is at {plan.service}.",
         *(
-            f"  Its {kind} webhook takes what is signed with {plan.secrets[name]}"
+            f"  The secret of its {kind} webhook is {plan.secrets[name]}"
             for name, kind in WEBHOOK_SECRETS.items()
         ),
-        f"  Copies of consent forms are sealed. Who checks one trusts {authority_file(plan.data)}",
+        f"  Copies of consent forms are sealed. To verify one, trust {authority_file(plan.data)}",
         *(f"  {line}" for line in more),
         "  Stop with Ctrl-C.",
         "",

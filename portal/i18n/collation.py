@@ -1,6 +1,7 @@
-"""The order of words as a language's dictionaries have it (CLDR 46, collation), for the languages that people read here.
+"""Alphabetical order by the rules of each language (CLDR 46, collation), for the portal's languages.
 
-Letters decide first, then accents and marks, then case, small letters before capitals. Spaces and punctuation come before all letters.
+Texts are compared by letters first, then accents and marks, then case (lower before upper). Spaces and punctuation sort
+before all letters.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import unicodedata
 from portal.folding import folded
 
 _AFTER = "\uffff"
-"""Sorts a letter behind all words that begin with the one before it."""
+"""Appended to a letter to sort what follows after all words that begin with that letter."""
 _LETTERS = {
     "es": str.maketrans({"ñ": f"n{_AFTER}"}),
     "ar": str.maketrans({"ة": "ت", "ى": "ي", "ـ": ""}),
 }
-"""What counts as another letter, or as none, in a language (CLDR's tailorings of `es` and `ar`)."""
+"""Letters that a language sorts as another letter or ignores (CLDR's tailorings for `es` and `ar`)."""
 
 
 def sort_key(text: str, language: str) -> tuple[str, str, str]:
-    """Return what sorts a text among others in a language, given by its code (`en`, `es`, `ar`)."""
+    """Return the key that sorts a text in a language, given by its code (`en`, `es`, `ar`)."""
     plain = folded(unicodedata.normalize("NFC", text.casefold()).translate(_LETTERS.get(language, {})))
     letters = "".join(one if one.isalnum() or one == _AFTER else " " for one in plain)
     if language == "ar":  # its own script first

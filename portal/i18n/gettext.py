@@ -1,6 +1,6 @@
-"""Gettext, typed: every word that a person reads goes through one of these (Flask-Babel finds the catalogue).
+"""Typed gettext functions: every text that users read goes through one of these (Flask-Babel finds the catalogue).
 
-A page says a few hundred words, so the catalogue of the request's language is looked up once.
+A page has a few hundred texts, so the catalogue of the request's language is looked up once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).parent / "translations"
 
 
 def for_each_language(make: Callable[[], T]) -> Callable[[], T]:
-    """Let `make`, which says fixed words alone, run once for each language."""
+    """Cache the result of `make`, which may only depend on the language, for each language."""
     made: dict[str, T] = {}
 
     @wraps(make)
@@ -35,13 +35,13 @@ def for_each_language(make: Callable[[], T]) -> Callable[[], T]:
 
 
 def catalogue() -> NullTranslations:
-    """Return the words of this request's language."""
+    """Return the translations for this request's language."""
     return catalogue_of(language())
 
 
 @cache
 def catalogue_of(language: str) -> NullTranslations:
-    """Return the words of a language; where there are none they stay as they are written."""
+    """Return the translations for a language; without any, texts are returned unchanged."""
     return Translations.load(_FOLDER, [language])
 
 
@@ -52,5 +52,5 @@ def _(text: str, **values: object) -> str:
 
 
 def ngettext(one: str, many: str, num: int, **values: object) -> str:
-    """Return the form of the text that fits the number `num`."""
+    """Return the singular or plural form of the text that fits `num`."""
     return catalogue().ngettext(one, many, num) % {"num": num, **values}

@@ -1,4 +1,4 @@
-"""The one current language: of the request, and what follows from it."""
+"""The current request's language and text direction."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import flask_babel
 from flask import g
 
 DEFAULT = "en"
-"""The language in which the portal's words are written."""
+"""The language that the portal's texts are written in."""
 
 _RIGHT_TO_LEFT = frozenset({"ar", "he", "fa", "ur"})
 _babel = cast("Any", flask_babel)
 
 
 def language() -> str:
-    """Return the language of this request as a tag (BCP 47); outside of one the language that words are written in."""
+    """Return the language of this request as a BCP 47 tag; outside a request, the default."""
     try:
         return g.language
     except AttributeError:
@@ -26,7 +26,7 @@ def language() -> str:
 
 
 def direction() -> str:
-    """Return `rtl` where the current language is written from right to left, else `ltr` (HTML's `dir`)."""
+    """Return `rtl` if the current language is written from right to left, else `ltr` (HTML's `dir`)."""
     return "rtl" if is_rtl() else "ltr"
 
 
