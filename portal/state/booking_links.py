@@ -1,9 +1,9 @@
 """Booking links: a signed address that lets one enquirer choose one appointment, until it expires.
 
-The address holds the clinic, the enquiry's opaque id, the expiry and a number of its own, nothing personal. It is
-signed, not encrypted (itsdangerous, HMAC-SHA-256): the first of the portal's secret keys signs, every one verifies,
-so that links outlive a change of keys. What became of a link is the operation (`portal.state.operations`) of its id, so
-that one link books once, whoever opens it and however often.
+The address holds the clinic, the enquiry's opaque id, the expiry and the link's own random id, nothing personal. It is
+signed, not encrypted (itsdangerous, HMAC-SHA-256): the first of the portal's secret keys signs and all of them verify,
+so that links survive key rotation. A link's state is the operation (`portal.state.operations`) with its id, so that a
+link books only once, whoever opens it and however often.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from portal.clock import Clock
 _LONGEST = 1024
 _RECEIPT = timedelta(days=2)
 OWNER = "booking link"
-"""Whose operations those of links are."""
+"""The owner of the links' operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookingLink:
-    """What a link says: whose enquiry at which clinic, until when; `id` is the link's own."""
+    """The content of a link: the clinic, the enquiry and the expiry; `id` is the link's own."""
 
     id: str
     clinic: str
@@ -35,17 +35,17 @@ class BookingLink:
 
     @property
     def purpose(self) -> str:
-        """What its operation is for."""
+        """The purpose of its operation."""
         return f"book:{self.clinic}:{self.prospect_id}"
 
     @property
     def receipt_ends_at(self) -> datetime:
-        """Until when what was booked can be looked up."""
+        """When the booking can no longer be looked up through the link."""
         return self.expires_at + _RECEIPT
 
 
 class _Signed(msgspec.Struct, frozen=True):
-    """The part of the address that is signed; short names, because people copy it."""
+    """The signed payload; its names are short because people copy the address."""
 
     i: str
     c: str
@@ -54,7 +54,7 @@ class _Signed(msgspec.Struct, frozen=True):
 
 
 class BookingLinks:
-    """Makes and reads the links of all clinics."""
+    """Creates and reads the links of all clinics."""
 
     def __init__(self, secret_keys: tuple[str, ...], clock: Clock) -> None:
         self._serializer = URLSafeSerializer(
@@ -65,13 +65,13 @@ class BookingLinks:
         self._clock = clock
 
     def make(self, *, clinic: str, prospect_id: str, lifetime: timedelta) -> str:
-        """Return the signed text of a new link."""
+        """Return a new link in its signed form."""
         expires_at = int(self._clock() + lifetime.total_seconds())
         signed = _Signed(i=secrets.token_urlsafe(9), c=clinic, p=prospect_id, e=expires_at)
         return str(self._serializer.dumps(msgspec.to_builtins(signed)))
 
     def read(self, signed: str, *, clinic: str) -> BookingLink | None:
-        """Return the link, be it expired or not; None when it was not made here for this clinic."""
+        """Return the link, expired or not; None if the signature is wrong or it is for another clinic."""
         if len(signed) > _LONGEST:
             return None
         try:
@@ -83,5 +83,5 @@ class BookingLinks:
         return BookingLink(said.i, said.c, said.p, datetime.fromtimestamp(said.e, UTC))
 
     def is_expired(self, link: BookingLink) -> bool:
-        """Whether nothing can be booked by it any more."""
+        """Whether it can no longer be used to book."""
         return self._clock() >= link.expires_at.timestamp()

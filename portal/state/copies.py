@@ -1,7 +1,7 @@
-"""Documents that were made for a session, kept for some minutes: a PDF that is looked at, saved and printed is made once.
+"""Documents made for a session, kept for a few minutes, so that viewing, saving and printing a PDF renders it once.
 
-The only records of the clinic that stand in the store. They are sealed like all that does, found by the session alone
-that they were made for, and gone when it ends. A session has a few places: a newer document takes an older one's.
+These are the only clinical records in the store. Like everything in it they are sealed; only the session that they were
+made for can find them, and they are deleted when it ends. A session has a few slots: newer documents replace older ones.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from portal.store.names import hashed_name
 from portal.store.vault import Vault
 
 _SECONDS = 5 * 60
-_PLACES = 4
+_SLOTS = 4
 _LARGEST = 2 * 1024 * 1024
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A document, and the digest of what it was made from."""
+    """A document, and the digest of its source."""
 
     made_from: bytes
     content: bytes
@@ -34,27 +34,27 @@ class Copies:
         self._clock = clock
 
     def find(self, session: str, about: str, made_from: bytes) -> bytes | None:
-        """Return the session's document about this, if it was made from the same."""
-        held = self._vault.get(_name(session, _place(about)), Copy)
+        """Return the session's document about this, if it was made from the same source."""
+        held = self._vault.get(_name(session, _slot(about)), Copy)
         return held.value.content if held and held.value.made_from == made_from else None
 
     def keep(self, session: str, about: str, made_from: bytes, content: bytes) -> None:
-        """Keep a document for some minutes, unless it is very large."""
+        """Keep a document for a few minutes, unless it is very large."""
         if len(content) > _LARGEST:
             return
-        name = _name(session, _place(about))
+        name = _name(session, _slot(about))
         self._vault.delete(name)
         self._vault.insert(name, Copy(made_from, content), expires_at=self._clock() + _SECONDS)
 
 
 def names_of(session: str) -> list[str]:
-    """Return the names of all records that a session may have."""
-    return [_name(session, place) for place in range(_PLACES)]
+    """Return the names of all the records that a session may have."""
+    return [_name(session, slot) for slot in range(_SLOTS)]
 
 
-def _place(about: str) -> int:
-    return hashlib.sha256(about.encode()).digest()[0] % _PLACES
+def _slot(about: str) -> int:
+    return hashlib.sha256(about.encode()).digest()[0] % _SLOTS
 
 
-def _name(session: str, place: int) -> str:
-    return hashed_name("copy", session, str(place))
+def _name(session: str, slot: int) -> str:
+    return hashed_name("copy", session, str(slot))

@@ -1,12 +1,12 @@
-"""Acts that must happen once.
+"""Acts that must happen only once.
 
-A form that signs, revokes, creates, merges or books carries an operation id made by the server. The first post
-of it claims the operation; a double click, a refresh or a second tab finds it pending or done and never acts
-again. A lost answer leaves it unknown, until someone has looked at what the clinic's record says. Records outlive
-sessions and belong to one person: another's id is simply not there.
+A form that signs, revokes, creates, merges or books carries an operation id issued by the server. The first submission
+claims the operation; a double click, a refresh or a second tab finds it pending or done and doesn't act again. A lost
+response leaves it unknown until the clinic's record has been checked. Operations outlive sessions and belong to one
+owner: others can't find them.
 
-A page that asks for a form makes a record, and so anybody signed in could fill the store by asking again and again. So one
-person has a hundred at the most: the forms that were left longest ago go first, never what was sent.
+Showing such a form creates a record, so anyone signed in could fill the store by reloading. Each owner therefore has at
+most a hundred: the forms untouched for longest are dropped first, never submitted ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST = 100
 
 
 class State(StrEnum):
-    """Where an operation is: being filled in, sent, finished, or sent without an answer."""
+    """The state of an operation: being filled in, sent, finished, or sent without a response."""
 
     OPEN = "open"
     PENDING = "pending"
@@ -35,7 +35,7 @@ class State(StrEnum):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One act under way. `data` is what the person has given so far; `outcome` where the receipt is."""
+    """One act. `data` is what the person has entered so far; `outcome` is where the receipt is."""
 
     id: str
     purpose: str
@@ -46,7 +46,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operations:
-    """The operations of all people, each under its owner's name."""
+    """The operations of all owners."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
@@ -61,10 +61,10 @@ class Operations:
         id_: str | None = None,
         expires_at: float | None = None,
     ) -> Operation:
-        """Make an operation for this purpose (such as `sign:<form id>`) and return it, open.
+        """Create an open operation for this purpose (such as `sign:<form id>`) and return it.
 
-        The owner's operation of a given `id_` is made once, and found from then on. `expires_at` is in seconds of the
-        epoch, two days from now unless given.
+        With an `id_`, the owner's existing operation of that id is returned if there is one. `expires_at` is in seconds
+        since 1970, by default two days from now.
         """
         operation = Operation(
             id=id_ or secrets.token_urlsafe(16),
@@ -86,7 +86,7 @@ class Operations:
         return operation if is_new else self.find(owner, operation.id, purpose) or operation
 
     def _make_room(self, owner: str) -> None:
-        """Drop the forms that were left longest ago, where the owner has too many records."""
+        """Drop the forms untouched for longest if the owner has too many records."""
         names = self._vault.tagged("operations", owner)
         if len(names) < _MOST:
             return
@@ -106,37 +106,37 @@ class Operations:
         return held.value if held and held.value.purpose == purpose else None
 
     def newest(self, owner: str, purpose: str) -> Operation | None:
-        """Return the owner's operation for this purpose that changed last, or None."""
+        """Return the owner's most recently changed operation for this purpose, or None."""
         names = self._vault.tagged("purpose", owner, purpose)
         held = [one.value for name in names if (one := self._vault.get(name, Operation))]
         return max(held, key=lambda operation: operation.changed_at, default=None)
 
     def keep(self, owner: str, id_: str, data: dict[str, Any]) -> bool:
-        """Keep what the person has given so far; False when the operation isn't open any more."""
+        """Save what the person has entered so far; return False if the operation is no longer open."""
         return self._move(owner, id_, (State.OPEN,), State.OPEN, data=data)
 
     def claim(self, owner: str, id_: str, data: dict[str, Any] | None = None) -> bool:
-        """Take the right to act: of many posts of one form, one alone gets True, and its `data` is kept."""
+        """Claim the right to act: of several submissions of a form only one gets True, and its `data` is kept."""
         return self._move(owner, id_, (State.OPEN,), State.PENDING, data=data)
 
     def reopen(self, owner: str, id_: str) -> bool:
-        """The act surely did not happen: it may be tried again."""
+        """Record that the act certainly didn't happen: it may be tried again."""
         return self._move(owner, id_, (State.PENDING, State.UNKNOWN), State.OPEN)
 
     def restart(self, owner: str, id_: str) -> bool:
-        """The act happened and was undone by another since: it may be done once more."""
+        """Record that the act happened and has been undone since: it may be done again."""
         return self._move(owner, id_, (State.DONE,), State.OPEN)
 
     def finish(self, owner: str, id_: str, outcome: str = "") -> bool:
-        """The act happened; `outcome` tells a repeat where to go."""
+        """Record that the act happened; `outcome` tells a repeated submission where to go."""
         return self._move(owner, id_, (State.PENDING, State.UNKNOWN, State.OPEN), State.DONE, outcome=outcome)
 
     def lose(self, owner: str, id_: str) -> bool:
-        """No answer came: it may have happened."""
+        """Record that no response came: the act may have happened."""
         return self._move(owner, id_, (State.PENDING,), State.UNKNOWN)
 
     def drop(self, owner: str, id_: str) -> None:
-        """Remove the operation: what was sent under it is nobody's any more."""
+        """Delete the operation."""
         self._vault.delete(_name(owner, id_))
 
     def _move(

@@ -1,11 +1,11 @@
 """Server-side sessions.
 
-The browser holds 256 random bits in `__Host-sid`; the store holds a record under their SHA-256, and the tokens in
-a second record beside it. Neither ever reaches the browser. Writes are compare-and-set: a request in flight cannot
-bring back a session that was signed out meanwhile, nor an older state of one that went on.
+The browser holds 256 random bits in `__Host-sid`; the store holds a record under their SHA-256, and the tokens in a
+second record. Neither ever reaches the browser. Writes are compare-and-set: a request in flight can't restore a session
+that was signed out meanwhile, or overwrite newer state.
 
-Only people who signed in have a session: visitors store nothing. Of a session that its person didn't end, it stays
-known for an hour whose it was, so that what they had typed can be given back to them (`portal.web.unsent`).
+Only people who sign in have a session: visitors store nothing. If a session ends without a sign-out, its owner stays on
+record for an hour, so that unsent input can be restored (`portal.web.unsent`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ENDED_ELSEWHERE_SECONDS = 14 * 24 * 3600
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Who signed in, from the claims of the ID token; times in seconds since 1970."""
+    """The person who signed in, from the ID token's claims; times in seconds since 1970."""
 
     sub: str
     issuer: str
@@ -63,7 +63,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
-    """What the store holds of a session. `data` is Flask's part: toasts on their way, what was opened last."""
+    """A session as stored. `data` is Flask's session: pending toasts, recently opened records."""
 
     tenant: str
     host: str
@@ -80,7 +80,7 @@ Change = Callable[[SessionRecord], None]
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose a session was that its person didn't end; `elsewhere` when it was ended from another device."""
+    """The owner of a session that ended without a sign-out; `elsewhere` if it was ended from another device."""
 
     issuer: str
     sub: str
@@ -90,7 +90,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's tokens (RFC 6749 §5.1): renewed from `refresh_at`, of no use after `expires_at` (seconds since 1970)."""
+    """A person's tokens (RFC 6749 §5.1): refreshed from `refresh_at` on, expired at `expires_at` (seconds since 1970)."""
 
     access_token: str = msgspec.field(name="a")
     refresh_token: str | None = msgspec.field(default=None, name="r")
@@ -100,7 +100,7 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Session(SessionMixin):
-    """One browser's session during one request; read from the store when first looked at."""
+    """One browser's session during one request; loaded from the store on first use."""
 
     def __init__(self, sessions: Sessions, cookie: str | None, tenant: str, host: str) -> None:
         self._sessions = sessions
@@ -116,7 +116,7 @@ class Session(SessionMixin):
         self.fresh_cookie: str | None = None
         self.modified = False
 
-    # Flask's dictionary: small values of the session. What a visitor's holds ends with the request.
+    # Flask's session dictionary: small values. A visitor's is discarded with the request.
 
     def __getitem__(self, key: str) -> Any:
         self.accessed = True
@@ -147,11 +147,11 @@ class Session(SessionMixin):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
-    # The portal's own part.
+    # The portal's part.
 
     @property
     def cookie(self) -> str | None:
-        """What the browser holds, whether or not there is a session to it."""
+        """The cookie's value, whether or not a session belongs to it."""
         return self._cookie
 
     @property
@@ -161,32 +161,32 @@ class Session(SessionMixin):
 
     @property
     def record(self) -> SessionRecord | None:
-        """The session as stored, or None when there is none, it is over, or it belongs to another host."""
+        """The session as stored, or None if there is none, it has ended, or it belongs to another host."""
         if not self._loaded:
             if self._cookie:
                 self._record, self._tokens = self._sessions.load(self._cookie, self._tenant, self._host)
-            self._loaded = True  # last: a store that is down is asked again, and never makes anyone anonymous
+            self._loaded = True  # only now: a load that fails is retried, never taken for no session
         return self._record
 
     @property
     def person(self) -> Person | None:
-        """Who is signed in here, or None."""
+        """The person signed in, or None."""
         record = self.record
         return record.person if record else None
 
     @property
     def tokens(self) -> Tokens | None:
-        """The tokens that were loaded together with the session."""
+        """The tokens as loaded together with the session."""
         return self._tokens if self.record else None
 
     @property
     def expires_at(self) -> float:
-        """When this session ends if it is not used again, in seconds since 1970."""
+        """When this session ends unless it is used again, in seconds since 1970."""
         record = self.record
         return self._sessions.ends_at(record) if record else 0.0
 
     def sign_in(self, person: Person, tokens: Tokens, *, device: str) -> None:
-        """Begin a session of this person under a new id; what another person held before is gone."""
+        """Start a session for this person under a new id; another person's previous session is dropped."""
         again = self.person is not None and (self.person.issuer, self.person.sub) == (
             person.issuer,
             person.sub,
@@ -210,24 +210,24 @@ class Session(SessionMixin):
         self._loaded, self.modified, self.ended = True, False, False
 
     def end(self) -> None:
-        """Sign out: the session and its tokens are gone when this returns."""
+        """Sign out: delete the session and its tokens before returning."""
         self._drop()
         self.ended = True
 
     def use(self) -> None:
-        """Count this request as use, in the store at most once a minute (and at once when the clock went back)."""
+        """Record this request as use, at most once a minute (or at once if the clock was set back)."""
         record, now = self.record, self._sessions.clock()
         if record and not -_CLOCK_SECONDS < now - record.used_at < _TOUCH_SECONDS:
             self._amend_if_possible(_used_at(now))
 
     def remember_episodes(self, ids: list[str]) -> None:
-        """Keep the ids (nothing else) of the person's episodes, so that home can ask for them at once."""
+        """Store the ids (nothing else) of the person's episodes, so that the home page can request them right away."""
         record = self.record
         if record and record.episode_ids != ids:
             self._amend_if_possible(_episode_ids(ids))
 
     def amend(self, change: Change) -> None:
-        """Apply `change` to the newest record; nothing happens when the session is gone."""
+        """Apply `change` to the current record; do nothing if the session has ended."""
         if self._cookie and self._record:
             self._record = self._sessions.amend(self._cookie, change)
 
@@ -238,7 +238,7 @@ class Session(SessionMixin):
         return ended is not None and ended.elsewhere
 
     def whose(self) -> tuple[str, str] | None:
-        """Issuer and `sub` of who is signed in here, or was until the session ended without being asked to."""
+        """Issuer and `sub` of the person signed in, or of the last one if the session ended without a sign-out."""
         person = self.person
         if person:
             return person.issuer, person.sub
@@ -251,12 +251,12 @@ class Session(SessionMixin):
         return self._sessions.ended(self._cookie, self._tenant, self._host)
 
     def save(self) -> None:
-        """Write what changed in Flask's part, if there is a session."""
+        """Write the changes to Flask's dictionary, if there is a session."""
         if self.modified and not self.ended and self.record is not None:
             self._amend_if_possible(self._merge)
 
     def _amend_if_possible(self, change: Change) -> None:
-        """Amend the session, or leave it as it is while the store takes no writes: no page fails for that."""
+        """Amend the session, but ignore a store that accepts no writes: no page fails because of that."""
         try:
             self.amend(change)
         except StoreFull as error:
@@ -275,7 +275,7 @@ class Session(SessionMixin):
 
 
 class Sessions(SessionInterface):
-    """Flask's session interface over the store, and what is done to sessions from outside a request."""
+    """Flask's session interface on the store, and operations on other sessions."""
 
     def __init__(
         self, vault: Vault, tenants: Tenants, limits: Mapping[Side, SessionLimits], clock: Clock
@@ -285,7 +285,7 @@ class Sessions(SessionInterface):
         self._limits = limits
         self.clock = clock
 
-    # Flask calls these two around every request.
+    # Flask calls these two on every request.
 
     def open_session(self, app: Flask, request: Request) -> Session:
         tenant = self._tenants.at(request.host)
@@ -302,7 +302,7 @@ class Sessions(SessionInterface):
     # The records.
 
     def load(self, cookie: str, tenant: str, host: str) -> tuple[SessionRecord | None, Tokens | None]:
-        """Read session and tokens in one round trip; a session of another host or clinic counts as none."""
+        """Load session and tokens in one round trip; a session of another host or clinic counts as none."""
         name = record_name(cookie)
         records = self._vault.get_many((name, tokens_name(name)))
         sealed = records.get(name)
@@ -316,7 +316,7 @@ class Sessions(SessionInterface):
         return held.value, tokens.value if tokens else None
 
     def insert(self, cookie: str, record: SessionRecord, tokens: Tokens) -> None:
-        """Create the session's record and the one with the tokens."""
+        """Create the session's record and its tokens' record."""
         name = record_name(cookie)
         latest_end = record.created_at + self._limits[record.person.side].absolute
         self._vault.insert(tokens_name(name), tokens, expires_at=latest_end)
@@ -325,7 +325,7 @@ class Sessions(SessionInterface):
         metrics.session("begun")
 
     def amend(self, cookie: str, change: Change) -> SessionRecord | None:
-        """Apply `change` to the newest record by compare-and-set; None when the session is gone."""
+        """Apply `change` to the current record by compare-and-set; return None if the session has ended."""
 
         def changed(record: SessionRecord) -> SessionRecord:
             change(record)
@@ -334,16 +334,16 @@ class Sessions(SessionInterface):
         return self._vault.update(record_name(cookie), SessionRecord, changed, expires_at=self._forgotten_at)
 
     def end(self, name: str) -> None:
-        """Delete the session of this record name, tokens first, so that none is left without its session."""
+        """Delete the session with this record name; its tokens first, so that none are left without a session."""
         if self._vault.delete(tokens_name(name), name, _ended_name(name)) > 1:
             metrics.session("ended")
             self._vault.delete(*copies.names_of(name))
 
     def end_unasked(self, name: str, *, elsewhere: bool = False) -> None:
-        """End a session that its own browser didn't ask to end; whose it was stays known for a while.
+        """End a session without a sign-out in its browser; its owner stays on record for a while.
 
-        One that was ended `elsewhere` may sign in again with the password alone: that browser may still be signed in
-        at the identity server, and would come back without being asked.
+        After an end from `elsewhere`, that browser must enter the password again: it may still be signed in at the
+        identity server, which would otherwise let it back in without asking.
         """
         held = self._vault.get(name, SessionRecord)
         self.end(name)
@@ -354,7 +354,7 @@ class Sessions(SessionInterface):
         self._vault.insert(_ended_name(name), ended, expires_at=self.clock() + life)
 
     def ended(self, cookie: str, tenant: str, host: str) -> Ended | None:
-        """Return whose the ended session of this cookie was, as long as that is known."""
+        """Return the owner of this cookie's ended session, while that is on record."""
         name = record_name(cookie)
         records = self._vault.get_many((name, _ended_name(name)))
         if sealed := records.get(_ended_name(name)):
@@ -368,17 +368,17 @@ class Sessions(SessionInterface):
         return ended if ended and (ended.tenant, ended.host) == (tenant, host) else None
 
     def tokens_of(self, name: str) -> Tokens | None:
-        """Read a session's tokens as they are now."""
+        """Return a session's current tokens."""
         held = self._vault.get(tokens_name(name), Tokens)
         return held.value if held else None
 
     def person_of(self, name: str) -> Person | None:
-        """Read whose session it is; None when it is gone."""
+        """Return the session's person; None if it has ended."""
         held = self._vault.get(name, SessionRecord)
         return held.value.person if held else None
 
     def replace_roles(self, name: str, roles: frozenset[str]) -> None:
-        """Let the session's person have these roles from now on."""
+        """Replace the roles of the session's person."""
 
         def change(record: SessionRecord) -> SessionRecord | None:
             if record.person.roles == roles:
@@ -389,7 +389,7 @@ class Sessions(SessionInterface):
         self._vault.update(name, SessionRecord, change, expires_at=self._forgotten_at)
 
     def replace_tokens(self, name: str, before: Tokens, after: Tokens) -> bool:
-        """Write new tokens over those read before; False when someone else did, or the session ended."""
+        """Replace the tokens read before; return False if someone else did so first or the session ended."""
 
         def replace(tokens: Tokens) -> Tokens | None:
             return after if tokens == before else None
@@ -397,22 +397,22 @@ class Sessions(SessionInterface):
         return self._vault.update(tokens_name(name), Tokens, replace) is not None
 
     def ends_at(self, record: SessionRecord) -> float:
-        """When the session is over: unused for too long, or too old; whichever comes first."""
+        """When the session ends by idle timeout or maximum age, whichever comes first."""
         limits = self._limits[record.person.side]
         return min(record.used_at + limits.idle, record.created_at + limits.absolute)
 
     def _forgotten_at(self, record: SessionRecord) -> float:
-        """When the store may forget the record: an hour after its end."""
+        """When the store may drop the record: an hour after the session ends."""
         return self.ends_at(record) + _REMEMBERED_SECONDS
 
     def of_person(self, person: Person, tenant: str) -> list[tuple[str, SessionRecord]]:
-        """Return the person's live sessions with their record names."""
+        """Return the person's active sessions with their record names."""
         names = self._vault.tagged("sub", person.issuer, tenant, person.sub)
         held = ((name, self._vault.get(name, SessionRecord)) for name in names)
         return [(name, one.value) for name, one in held if one and self.ends_at(one.value) > self.clock()]
 
     def end_tagged(self, *, issuer: str, tenant: str, sub: str | None, sid: str | None) -> int:
-        """End the sessions of an OpenID `sid`, or else of a `sub` (back-channel logout); return how many."""
+        """End the sessions of an OpenID `sid`, or else of a `sub` (back-channel logout); return their number."""
         kind, who = ("sub", sub or "") if sid is None else ("sid", sid)
         names = self._vault.tagged(kind, issuer, tenant, who)
         for name in names:
@@ -425,7 +425,7 @@ class Sessions(SessionInterface):
 
 
 def record_name(cookie: str) -> str:
-    """The name under which the store holds the session of this cookie."""
+    """The name of the stored session that this cookie belongs to."""
     return hashed_name("session", cookie)
 
 
