@@ -1,7 +1,7 @@
-"""`python -m portal check`: is everything there that the portal needs, and if not, what is to be done?
+"""`python -m portal check`: whether everything the portal needs is in place, and what to do if not.
 
-Settings first; then what they name, over the network: the store, each identity server and each care API once. One line
-for each thing; every fault says what to do.
+Checks the settings first; then, over the network, what they refer to: the store, and each identity server and care API
+once. Prints one line per check; every fault says what to do.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ENDS_SOON = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: what, what was found, and what to do where that isn't right."""
+    """The result of one check: what was checked, what was found, and what to do if that isn't right."""
 
     what: str
     found: str
@@ -57,7 +57,7 @@ class Finding:
 
 
 def run(settings: Settings) -> int:
-    """Print what is found; return 0, or 2 when there is something to mend."""
+    """Print the findings; return 0, or 2 if there is a fault."""
     has_fault = False
     for finding in findings(settings):
         print(finding, file=sys.stderr if finding.is_fault else sys.stdout, flush=True)
@@ -66,7 +66,7 @@ def run(settings: Settings) -> int:
 
 
 def findings(settings: Settings) -> Iterator[Finding]:
-    """Look at one thing after the other, each upstream once however many clinics share it."""
+    """Run all checks; an upstream that several clinics share is checked once."""
     tenants = list(settings.tenants.by_key.values())
     yield _settings(settings)
     yield from _unknown(settings)
@@ -76,7 +76,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from _cache(settings)
     yield _audit(settings)
     if settings.audit != "stderr":
-        yield from _folder("audit's folder", Path(settings.audit))
+        yield from _folder("audit folder", Path(settings.audit))
     yield _printing()
     yield from _document_seals(tenants)
     yield from _dialects(settings)
@@ -95,51 +95,49 @@ def _settings(settings: Settings) -> Finding:
 
 
 def _unknown(settings: Settings) -> Iterator[Finding]:
-    """Others may set variables that begin like ours (Kubernetes does, for a service called portal)."""
+    """Unknown variables that begin like the portal's; others may set them (Kubernetes does for a service called portal)."""
     for name, near in settings.unknown.items():
         todo = f"Is {near} meant?" if near else "Remove it, unless something else reads it"
-        yield Finding(name, "no setting of the portal", todo, is_fault=near is not None)
+        yield Finding(name, "isn't a setting of the portal", todo, is_fault=near is not None)
 
 
 def _colours(tenants: list[Tenant]) -> Iterator[Finding]:
-    """The start refuses an accent that can't be seen; one that is faint as text is said here."""
+    """Accents too faint for text; ones too faint even for buttons are refused at startup."""
     faint = [one for one in tenants if contrast(one.accent, "#ffffff") < 4.5]
     for tenant in faint:
         ratio = f"contrast of {tenant.accent} with white is {contrast(tenant.accent, '#ffffff'):.1f}"
-        yield Finding(
-            f"tenants.{tenant.key}.accent", ratio, "Choose a darker one: 4.5 and more is easy to read as text"
-        )
+        yield Finding(f"tenants.{tenant.key}.accent", ratio, "Choose a darker one: text needs at least 4.5")
     if not faint:
-        yield Finding("accents", "every contrast with white is 4.5 or more")
+        yield Finding("accents", "all have a contrast of 4.5 or more with white")
 
 
 def _contacts(tenants: list[Tenant]) -> Iterator[Finding]:
-    """The portal works without; but its pages tell patients to call the clinic."""
+    """Optional for the portal, but its pages tell patients to call the clinic."""
     for tenant in tenants:
         what = f"tenants.{tenant.key}.contact"
         if tenant.contact is None:
-            todo = "Name its telephone number: pages tell patients to call the clinic"
+            todo = "Add its telephone number: pages tell patients to call the clinic"
             yield Finding(what, "isn't configured", todo)
         elif tenant.contact.hours and tenant.contact.out_of_hours is None:
-            todo = "Name one: patients inject at night, and look for help then"
+            todo = "Add one: patients inject at night and may need help then"
             yield Finding(what, "has no out_of_hours line", todo)
     if all(tenant.contact for tenant in tenants):
-        yield Finding("contacts", "every clinic can be called")
+        yield Finding("contacts", "every clinic has its telephone numbers")
 
 
 def _printing() -> Finding:
-    """The portal works without: who asks for a PDF is shown the page to print."""
+    """Optional: without it, people who ask for a PDF get the page to print."""
     why = printing.fault()
     if why is None:
         return Finding("PDF documents", "can be made")
     packages = f"Install WeasyPrint's libraries (apt-get install {' '.join(printing.PACKAGES)})"
     return Finding(
-        "PDF documents", f"can't be made: {why}", f"{packages}, or leave it: people can print the pages"
+        "PDF documents", f"can't be made: {why}", f"{packages}, or do nothing: people can print the pages"
     )
 
 
 def _document_seals(tenants: list[Tenant]) -> Iterator[Finding]:
-    """Without a good certificate copies of consent forms come unsealed, and say so; nothing else suffers."""
+    """Optional: without a valid certificate, copies of consent forms are unsealed and say so."""
     now = datetime.now(UTC)
     for tenant in tenants:
         seal = tenant.document_seal
@@ -150,18 +148,18 @@ def _document_seals(tenants: list[Tenant]) -> Iterator[Finding]:
             credentials = read_credentials(seal.certificate, seal.key_file)
             credentials.check_time(now)
         except CannotSeal as error:
-            todo = "Until that is mended, copies of consent forms come unsealed"
+            todo = "Until that is fixed, copies of consent forms are unsealed"
             yield Finding(what, str(error), todo, is_fault=True)
             continue
         is_near = credentials.ends_at - now < _ENDS_SOON
-        todo = "Have it renewed: after that, copies of consent forms come unsealed" if is_near else ""
-        yield Finding(what, f"the certificate is good until {credentials.ends_at:%Y-%m-%d}", todo)
+        todo = "Renew it: after that date, copies of consent forms are unsealed" if is_near else ""
+        yield Finding(what, f"the certificate is valid until {credentials.ends_at:%Y-%m-%d}", todo)
     if not any(tenant.document_seal for tenant in tenants):
-        yield Finding("document seals", "none is configured: copies of consent forms come unsealed")
+        yield Finding("document seals", "none is configured: copies of consent forms are unsealed")
 
 
 def _dialects(settings: Settings) -> Iterator[Finding]:
-    """Faults in them end the check before it begins: they are named with the settings' own."""
+    """The dialects in use; faults in them are reported with the settings' before this runs."""
     for tenant in settings.tenants.by_key.values():
         if tenant.dialect:
             yield Finding(f"tenants.{tenant.key}.dialect", f"{tenant.dialect} can be used")
@@ -176,13 +174,13 @@ def _store(settings: Settings) -> Iterator[Finding]:
     is_file = url.startswith("sqlite:")
     try:
         _try_out(open_store(url, time.time))
-        yield Finding("store", "reads, writes and forgets")
+        yield Finding("store", "reads, writes and deletes")
         yield from () if is_file else _redis(url)
     except (StoreDown, RedisError) as error:
         todo = (
-            "Look whether the disk is full and the file is a whole SQLite database that this user may write"
+            "Check that the disk isn't full, and that the file is an intact SQLite database that this user may write to"
             if is_file
-            else "Look whether Redis runs there, and that address, password and TLS in PORTAL_STORE_URL are right"
+            else "Check that Redis runs there, and that address, password and TLS in PORTAL_STORE_URL are right"
         )
         yield Finding("store", f"doesn't work ({error or type(error).__name__})", todo, is_fault=True)
         return
@@ -193,24 +191,24 @@ def _store(settings: Settings) -> Iterator[Finding]:
 def _try_out(store: Store) -> None:
     name, expires_at = f"check:{secrets.token_hex(8)}", time.time() + _TRIED_FOR
     if not store.insert(name, b"check", expires_at=expires_at):
-        raise StoreDown("a new record can't be made")
+        raise StoreDown("a new record can't be created")
     read = store.take(name)
     if read is None or read.value != b"check":
-        raise StoreDown("a record isn't read as it was written")
+        raise StoreDown("a record isn't read back as it was written")
 
 
 def _file(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path.parent).free // 1024**2
-    todo = "" if free >= _LEAST_FREE else "Make room: without it nobody can sign in"
+    todo = "" if free >= _LEAST_FREE else "Free some space: without it nobody can sign in"
     yield Finding("store's disk", f"{free} MB free", todo, is_fault=bool(todo))
     yield from _folder("store's folder", path.parent)
     others = path.stat().st_mode & 0o077
-    todo = f"chmod 600 {path}: it holds sessions, though sealed" if others else ""
+    todo = f"chmod 600 {path}: it holds sessions, even if sealed" if others else ""
     yield Finding("store's file", f"mode {path.stat().st_mode & 0o777:o}", todo)
 
 
 def _folder(what: str, folder: Path) -> Iterator[Finding]:
-    """Whether others may look into a folder of data; one that doesn't exist yet is made right (0700)."""
+    """Report a data folder that others can access; a missing one will be created with the right mode (0700)."""
     if folder.is_dir() and (mode := folder.stat().st_mode & 0o777) & 0o077:
         yield Finding(what, f"{folder} has mode {mode:o}", f"chmod 700 {folder}", is_fault=True)
 
@@ -221,37 +219,37 @@ def _redis(url: str) -> Iterator[Finding]:
     version = str(about.get("redis_version", "0"))
     todo = "" if (parse.whole_number(version.partition(".")[0]) or 0) >= 6 else "Redis 6 or newer is needed"
     yield Finding("Redis", f"version {version}", todo, is_fault=bool(todo))
-    todo = "Use one primary: scripts reach records of several slots" if about.get("cluster_enabled") else ""
-    yield Finding("Redis", "a cluster" if todo else "one primary", todo, is_fault=bool(todo))
+    todo = (
+        "Use a single primary: scripts access keys in several slots" if about.get("cluster_enabled") else ""
+    )
+    yield Finding("Redis", "a cluster" if todo else "a single primary", todo, is_fault=bool(todo))
     policy = str(about.get("maxmemory_policy", "unknown"))
     todo = (
         ""
         if policy == "noeviction"
-        else "Set maxmemory-policy noeviction: a session that vanishes signs someone out"
+        else "Set maxmemory-policy noeviction: evicting a session signs someone out"
     )
     yield Finding("Redis", f"maxmemory-policy {policy}", todo, is_fault=bool(todo))
     if not about.get("aof_enabled") and not _saves(redis):
-        yield Finding("Redis", "in memory alone", "Set appendonly yes, else its restart signs everyone out")
+        yield Finding("Redis", "in memory only", "Set appendonly yes, or a restart signs everyone out")
 
 
 def _cache(settings: Settings) -> Iterator[Finding]:
-    """The portal works without: reference data are read anew each time."""
+    """Optional: without it, reference data are fetched every time."""
     if settings.cache_url == "memory:":
         return
     try:
         made: object = Redis.from_url(settings.cache_url, socket_timeout=5.0)  # pyright: ignore[reportUnknownMemberType]
         redis = cast("Any", made)
         redis.set("portal:check", b"", px=1000)
-        yield Finding("cache", "takes writes")
+        yield Finding("cache", "accepts writes")
     except (RedisError, ValueError) as error:
-        todo = (
-            "Look whether Redis runs there, and that address, password and TLS in PORTAL_CACHE_URL are right"
-        )
+        todo = "Check that Redis runs there, and that address, password and TLS in PORTAL_CACHE_URL are right"
         yield Finding("cache", f"doesn't work ({type(error).__name__})", todo, is_fault=True)
 
 
 def _saves(redis: Any) -> bool:
-    """Whether Redis writes snapshots; one that doesn't let us ask counts as kept by who runs it."""
+    """Whether Redis writes snapshots; if it doesn't allow the question, assume that its operator sees to it."""
     try:
         return bool(redis.config_get("save").get("save"))
     except ResponseError:
@@ -265,12 +263,12 @@ def _audit(settings: Settings) -> Finding:
     nearest = next(one for one in (folder, *folder.absolute().parents) if one.exists())
     if nearest.is_dir() and os.access(nearest, os.W_OK):
         return Finding("audit", f"goes to {folder}")
-    todo = "Let PORTAL_AUDIT name a folder that this user may write"
-    return Finding("audit", f"{nearest} can't be written", todo, is_fault=True)
+    todo = "Set PORTAL_AUDIT to a folder that this user may write to"
+    return Finding("audit", f"{nearest} isn't writable", todo, is_fault=True)
 
 
 class _Discovered(msgspec.Struct):
-    """What only this check wants to know of the discovery document."""
+    """The members of the discovery document that only this check reads."""
 
     code_challenge_methods_supported: tuple[str, ...] = ()
     response_types_supported: tuple[str, ...] = ()
@@ -288,27 +286,25 @@ def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> 
         metadata = provider.metadata()
         provider.keys()
     except ProviderDown as error:
-        todo = "auth_url must be the issuer, whose discovery document lies below it"
+        todo = "auth_url must be the issuer; its discovery document is found below it"
         yield Finding(what, f"no usable discovery ({error})", todo, is_fault=True)
         return
     except ProviderRefused as error:
-        todo = "auth_url must equal the issuer that it names, and identity_origins name other origins that it uses"
+        todo = "auth_url must equal the issuer in the metadata, and identity_origins list the other origins it uses"
         yield Finding(what, f"not to be trusted ({error})", todo, is_fault=True)
         return
-    yield Finding(what, "its issuer, endpoints and keys are good")
+    yield Finding(what, "its issuer, endpoints and keys are valid")
     yield from _clock(what, answer)
     more = msgspec.json.decode(answer.body, type=_Discovered)
     if "S256" not in more.code_challenge_methods_supported:
-        yield Finding(
-            what, "doesn't say that it checks PKCE with S256", "Switch PKCE on for this portal's clients"
-        )
+        yield Finding(what, "doesn't advertise PKCE with S256", "Enable PKCE for this portal's clients")
     if metadata.pushed_authorization_request_endpoint is None:
         yield Finding(
-            what, "offers no pushed requests (PAR)", "They keep a sign-in's parameters out of the browser"
+            what, "doesn't support PAR", "Pushed requests keep a sign-in's parameters out of the browser"
         )
     if metadata.end_session_endpoint is None:
         yield Finding(
-            what, "offers no end_session_endpoint", "People stay signed in there after signing out here"
+            what, "has no end_session_endpoint", "People stay signed in there after signing out here"
         )
     for tenant in tenants:
         for client in filter(None, (tenant.client, tenant.service_client)):
@@ -316,7 +312,7 @@ def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> 
 
 
 def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
-    """Prove who we are with a code that can't be right: who refuses the code has accepted the client (RFC 6749 §5.2)."""
+    """Authenticate the client with an invalid code: invalid_grant means that the client was accepted (RFC 6749 §5.2)."""
     session = cast("Any", oauth_session(client, metadata, timeouts))
     try:
         session.fetch_token(
@@ -331,13 +327,13 @@ def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -
             todo = "Compare client_id and its secret or key with what is registered there"
             return Finding(what, "isn't accepted by the identity server", todo, is_fault=True)
     except (requests.RequestException, ValueError) as error:
-        todo = "Look at the identity server's log"
+        todo = "See the identity server's log"
         return Finding(what, f"the token endpoint fails ({type(error).__name__})", todo, is_fault=True)
     return Finding(what, "is accepted by the identity server")
 
 
 def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]:
-    """Ask for what needs a token, without one: a 401 shows that it is there and protected."""
+    """Make a call that needs a token, without one: a 401 shows that the API is there and protected."""
     what = f"care API {base_url}"
     answer = _get(base_url + path, timeouts)
     if isinstance(answer, str):
@@ -348,16 +344,16 @@ def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]
     if answer.status == 401:
         yield Finding(what, "answers, and asks for a token")
     else:
-        todo = _CARE_TODO.get(answer.status // 100, "Look at base_url")
+        todo = _CARE_TODO.get(answer.status // 100, "Check base_url")
         yield Finding(what, f"answers {answer.status} to a call without a token", todo, is_fault=True)
     yield from _clock(what, answer)
 
 
 _CARE_TODO = {
-    2: "It must refuse such a call: this isn't the care API, or it protects nothing",
-    3: "Let base_url be where it leads to: the portal follows no redirect",
-    4: "base_url must be the address below which /api/… lies",
-    5: "Look at the API's log",
+    2: "It must refuse such a call: this isn't the care API, or the API isn't protected",
+    3: "Set base_url to the redirect's target: the portal doesn't follow redirects",
+    4: "base_url must be the address that /api/… is below",
+    5: "See the API's log",
 }
 
 
@@ -366,7 +362,7 @@ def _clock(what: str, answer: Answer) -> Iterator[Finding]:
     if there is None:
         return
     ahead = there.timestamp() - time.time()
-    todo = "" if abs(ahead) <= LEEWAY else f"Set both clocks by NTP: tokens bear {LEEWAY} s"
+    todo = "" if abs(ahead) <= LEEWAY else f"Synchronize both clocks with NTP: tokens tolerate {LEEWAY} s"
     yield Finding(f"clock of {what}", f"{ahead:+.0f} s from this machine's", todo, is_fault=bool(todo))
 
 
@@ -375,7 +371,7 @@ def _get(url: str, timeouts: Timeouts) -> Answer | str:
 
 
 def _call(call: Call, timeouts: Timeouts) -> Answer | str:
-    """Return the answer, or in words why there is none."""
+    """Return the response, or a phrase that says why there is none."""
     try:
         return transport.send(replace(call, connect_timeout=timeouts.connect, timeout=timeouts.read))
     except TransportError as error:

@@ -1,4 +1,4 @@
-"""gunicorn's own lines in the form of the portal's: `logger_class` in gunicorn.conf.py."""
+"""Formats gunicorn's own log lines like the portal's: `logger_class` in gunicorn.conf.py."""
 
 # gunicorn has no types.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -14,7 +14,7 @@ from portal.operate import lines
 
 
 class Logger(glogging.Logger):
-    """JSON unless PORTAL_LOG says text."""
+    """Logs JSON unless PORTAL_LOG is text."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)

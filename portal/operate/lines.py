@@ -1,6 +1,7 @@
-"""Lines of JSON for what isn't the portal's own log: gunicorn's master, and settings that are wrong.
+"""JSON log lines from outside the application: gunicorn's master process and invalid settings.
 
-The shape is that of `portal.web.logs`. The standard library alone: gunicorn's master loads none of the portal.
+They have the same members as those of `portal.web.logs`. Standard library only: gunicorn's master doesn't load the
+portal.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ def are_wanted() -> bool:
 
 
 def line(level: str, message: str, *, at: float | None = None, error: str | None = None) -> str:
-    """Return one line without its end; `at` is in seconds since 1970, now unless given."""
+    """Return one line without a newline; `at` is in seconds since 1970, by default now."""
     moment = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
     entry = {"at": moment.isoformat(timespec="milliseconds"), "level": level, "message": message}
     return json.dumps({**entry, "error": error} if error else entry, ensure_ascii=False)
 
 
 def say(level: str, text: str) -> None:
-    """Write each line of the text to stderr, in the form that logs have."""
+    """Write each line of the text to stderr, in the format of the logs."""
     for one in text.splitlines():
         sys.stderr.write(f"{line(level, one) if are_wanted() else one}\n")
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line; of an exception its kind and where it was raised, for its text may hold anything."""
+    """Formats a record as one line; of an exception only its type and where it was raised (see `raised_at`)."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
-        if message.startswith("Invalid request from"):  # with an address behind it, and what was sent
+        if message.startswith("Invalid request from"):  # followed by the client's address and the request
             message = "Invalid request"
         return line(record.levelname.lower(), message, at=record.created, error=raised_at(record))
 
 
 def raised_at(record: logging.LogRecord) -> str | None:
-    """The kind of exception and where it was raised: an exception's own text may hold what a person typed."""
+    """The exception's type and where it was raised, without its message, which may contain what a person typed."""
     if not record.exc_info or record.exc_info[0] is None:
         return None
     frames: list[str] = []

@@ -1,11 +1,11 @@
-"""What a portal process counts of its work, for Prometheus (text format 0.0.4); `/metrics` shows it.
+"""The portal's metrics for Prometheus (text format 0.0.4), served at `/metrics`.
 
-Under gunicorn each worker writes into memory-mapped files of its own, which `/metrics` of any worker adds up. They are
-named by the worker's slot, not by its process id: a renewed worker goes on where the one before it ended, so that
-neither the files nor the time to add them up grow with the months (`supervisor` gives out the slots).
+Under gunicorn each worker writes to its own memory-mapped files, which `/metrics` in any worker adds up. The files are
+named after the worker's slot, not its process id: a new worker continues where its predecessor ended, so that neither
+the number of files nor the time to add them up grows over the months (`supervisor` assigns the slots).
 
-Every label comes from a short list: routes, groups of the care API, words of our own. Nothing that a visitor sends
-is one. Children are looked up in plain dictionaries, which is quicker than prometheus-client's own look-up.
+All label values come from short lists: routes, groups of the care API, the portal's own words; never from what a visitor
+sends. Children are cached in plain dictionaries, which is faster than prometheus-client's own lookup.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 FOLDER = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-"""Where the workers of one gunicorn keep their counts; None where this process is alone."""
+"""Where gunicorn's workers keep their counts; None if this is the only process."""
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -39,36 +39,34 @@ _REGISTRY = CollectorRegistry()
 
 _requests = Histogram(
     "portal_request_seconds",
-    "Answers by route template, method and class of status; seconds until the answer was made.",
+    "Responses by route template, method and status class; seconds until the response was made.",
     ["route", "method", "status"],
     buckets=_SECONDS,
     registry=_REGISTRY,
 )
 _upstream = Histogram(
     "portal_upstream_seconds",
-    "Calls of the care API and the identity server by group and outcome; seconds until the whole answer was here.",
+    "Calls to the care API and the identity server by group and outcome; seconds until the response was complete.",
     ["group", "outcome"],
     buckets=_SECONDS,
     registry=_REGISTRY,
 )
-_retries = Counter(
-    "portal_upstream_retries_total", "Calls that were sent once more.", ["group"], registry=_REGISTRY
-)
+_retries = Counter("portal_upstream_retries_total", "Calls that were retried.", ["group"], registry=_REGISTRY)
 _open = Gauge(
     "portal_breaker_open",
-    "How many worker processes hold calls of this group back now, because they failed lately.",
+    "Worker processes whose circuit breaker for this group is open after recent failures.",
     ["upstream", "group"],
     multiprocess_mode="livesum",
     registry=_REGISTRY,
 )
 _opened = Counter(
     "portal_breaker_opened_total",
-    "How often a worker began to hold calls of this group back.",
+    "How often a worker's circuit breaker for this group opened.",
     ["upstream", "group"],
     registry=_REGISTRY,
 )
 _held_back = Counter(
-    "portal_breaker_held_back_total", "Calls that were not sent for it.", ["group"], registry=_REGISTRY
+    "portal_breaker_held_back_total", "Calls not sent because of it.", ["group"], registry=_REGISTRY
 )
 _references = Counter(
     "portal_reference_data_total",
@@ -78,75 +76,75 @@ _references = Counter(
 )
 _refreshes = Counter(
     "portal_token_refreshes_total",
-    "Token refreshes: renewed, postponed or client-refused (the session goes on), ended (it doesn't).",
+    "Token refreshes: renewed, postponed or client-refused (the session continues), ended (it doesn't).",
     ["outcome"],
     registry=_REGISTRY,
 )
-_sessions = Counter("portal_sessions_total", "Sessions begun and ended.", ["event"], registry=_REGISTRY)
+_sessions = Counter("portal_sessions_total", "Sessions started and ended.", ["event"], registry=_REGISTRY)
 _events = Counter(
     "portal_events_total",
-    "What the audit stream records: sign-ins, acts, views, refusals, too many tries, each by outcome.",
+    "Events of the audit trail: sign-ins, acts, views, refusals, rate limits, each by outcome.",
     ["event", "outcome"],
     registry=_REGISTRY,
 )
 
 _opened_records = Counter(
     "portal_records_opened_total",
-    "Records shown one by one, by the role of who looked: what of an episode, a file, a calendar file too.",
+    "Records shown individually, including parts of an episode, files and calendar files, by the viewer's role.",
     ["role", "kind"],
     registry=_REGISTRY,
 )
 _listed_records = Counter(
     "portal_records_listed_total",
-    "Records that stood in lists and search results, by the role of who looked.",
+    "Records shown in lists and search results, by the viewer's role.",
     ["role", "kind"],
     registry=_REGISTRY,
 )
 
 _audit_lost = Counter(
     "portal_audit_lost_total",
-    "Audit lines that couldn't be written, such as on a full disk.",
+    "Audit lines that couldn't be written, for example because the disk was full.",
     registry=_REGISTRY,
 )
 
 _audit_refused = Counter(
     "portal_audit_refused_acts_total",
-    "Acts that were refused because they couldn't be written down.",
+    "Acts refused because they couldn't be recorded in the audit trail.",
     registry=_REGISTRY,
 )
 
 _unknown_values = Counter(
     "portal_answers_unknown_values_total",
-    "Values of the care API that are in no enumeration of the portal's, by endpoint and member.",
+    "Values from the care API that are in none of the portal's enumerations, by endpoint and member.",
     ["endpoint", "member"],
     registry=_REGISTRY,
 )
 _left_out = Counter(
     "portal_answers_left_out_total",
-    "Records and answers of the care API that couldn't be read, by endpoint and the member that doesn't fit.",
+    "Records and responses of the care API that couldn't be decoded, by endpoint and offending member.",
     ["endpoint", "member"],
     registry=_REGISTRY,
 )
 
 _store = Histogram(
     "portal_store_seconds",
-    "What was asked of the store: read or write, by outcome (done, full, failed).",
+    "Store operations: read or write, by outcome (done, full, failed).",
     ["operation", "outcome"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
     registry=_REGISTRY,
 )
 _threads = Gauge(
-    "portal_threads", "Threads that answer requests.", multiprocess_mode="livesum", registry=_REGISTRY
+    "portal_threads", "Threads for handling requests.", multiprocess_mode="livesum", registry=_REGISTRY
 )
 _busy = Gauge(
     "portal_threads_busy",
-    "Threads that are making an answer now.",
+    "Threads that are handling a request.",
     multiprocess_mode="livesum",
     registry=_REGISTRY,
 )
 _clock_skew = Gauge(
     "portal_clock_skew_seconds",
-    "By how much the clock of an upstream was ahead of this machine's, when it answered last.",
+    "Seconds by which an upstream's clock was ahead of this machine's at its last response.",
     ["upstream"],
     multiprocess_mode="livemostrecent",
     registry=_REGISTRY,
@@ -154,12 +152,12 @@ _clock_skew = Gauge(
 
 STORE_OUTCOMES = ("done", "full", "failed")
 ROLES = ("patient", "nurse", "physician", "embryologist", "coordinator", "admin", "several", "other")
-"""Who looks; `several` has more than one of the roles before it, `other` none."""
+"""The viewer's role; `several` stands for more than one of those before it, `other` for none."""
 RECORDS = (
     *("consent", "conversation", "embryo", "episode", "file", "notification", "patient", "case"),
     *("relationship", "pgt-result", "prospect", "protocol", "other"),
 )
-"""What is looked at."""
+"""The kinds of records shown."""
 
 _requests_by: dict[tuple[str, str, int], Histogram] = {}
 _upstream_by: dict[tuple[str, str], Histogram] = {}
@@ -183,7 +181,7 @@ _few_by: dict[tuple[Counter, str], Counter] = {}
 
 
 def request(route: str | None, method: str, status: int, seconds: float) -> None:
-    """Count an answer; `route` is the template of its route, None where there is none."""
+    """Count a response; `route` is the template of its route, or None."""
     key = (route or "-", method if method in _METHODS else "other", status // 100)
     child = _requests_by.get(key)
     if child is None:
@@ -193,7 +191,7 @@ def request(route: str | None, method: str, status: int, seconds: float) -> None
 
 
 def upstream(group: str, outcome: str, seconds: float) -> None:
-    """Count a call; `outcome` is a class of status or the word for why there was no answer."""
+    """Count a call; `outcome` is a status class, or a word that says why there was no response."""
     child = _upstream_by.get((group, outcome))
     if child is None:
         child = _upstream_by.setdefault((group, outcome), _upstream.labels(group, outcome))
@@ -201,34 +199,34 @@ def upstream(group: str, outcome: str, seconds: float) -> None:
 
 
 def answered(group: str, status: int, seconds: float) -> None:
-    """Count a call that was answered; a 501 apart, because it is no failure."""
+    """Count a call that got a response; 501 is counted separately because it isn't a failure."""
     outcome = "501" if status == 501 else _CLASSES[status // 100 if 100 <= status < 600 else 0]
     upstream(group, outcome, seconds)
 
 
 def retried(group: str) -> None:
-    """Count a call that is sent once more."""
+    """Count a retried call."""
     _few(_retries, group).inc()
 
 
 def opened(upstream: str, group: str) -> None:
-    """Say that this process begins to hold calls of a group back."""
+    """Record that this process's circuit breaker for a group opened."""
     _open.labels(upstream, group).set(1)
     _opened.labels(upstream, group).inc()
 
 
 def closed(upstream: str, group: str) -> None:
-    """Say that it no longer does."""
+    """Record that this process's circuit breaker for a group closed."""
     _open.labels(upstream, group).set(0)
 
 
 def circuit_open(group: str) -> None:
-    """Count a call that was not sent."""
+    """Count a call not sent because the circuit breaker is open."""
     _few(_held_back, group).inc()
 
 
 def reference(outcome: str) -> None:
-    """Count reference data shown: hit, miss or stale."""
+    """Count a lookup of reference data: hit, miss or stale."""
     _few(_references, outcome).inc()
 
 
@@ -243,7 +241,7 @@ def session(event: str) -> None:
 
 
 def event(name: str, outcome: str) -> None:
-    """Count what the audit stream records. Both words are the code's own; should they not be, they end at a number."""
+    """Count an event of the audit trail. The number of label pairs is capped; further ones count as `other`."""
     child = _events_by.get((name, outcome))
     if child is None:
         if len(_events_by) >= _MOST_EVENTS:
@@ -258,22 +256,22 @@ def audit_lost() -> None:
 
 
 def audit_refused() -> None:
-    """Count an act that was refused because it couldn't be written down."""
+    """Count an act refused because it couldn't be recorded."""
     _audit_refused.inc()
 
 
 def unknown_value(endpoint: str, member: str, times: int = 1) -> None:
-    """Count values that are in no enumeration; both labels are the portal's own words."""
+    """Count values that are in no enumeration; both labels are the portal's own names."""
     _of_member(_unknown_values, endpoint, member).inc(times)
 
 
 def left_out(endpoint: str, member: str) -> None:
-    """Count a record that couldn't be read."""
+    """Count a record that couldn't be decoded."""
     _of_member(_left_out, endpoint, member).inc()
 
 
 def store(operation: str, outcome: str, seconds: float) -> None:
-    """Count something that was asked of the store: read or write; done, full or failed."""
+    """Count a store operation: read or write; done, full or failed."""
     child = _store_by.get((operation, outcome))
     if child is None:
         child = _store_by.setdefault((operation, outcome), _store.labels(operation, outcome))
@@ -281,42 +279,42 @@ def store(operation: str, outcome: str, seconds: float) -> None:
 
 
 def threads(count: int) -> None:
-    """Say how many threads this process has for requests."""
+    """Record how many threads this process has for requests."""
     _threads.set(count)
 
 
 def thread_taken() -> None:
-    """Count a thread that begins to make an answer."""
+    """Record that a thread started handling a request."""
     _busy.inc()
 
 
 def thread_freed() -> None:
-    """Say that it is free again."""
+    """Record that a thread is free again."""
     _busy.dec()
 
 
 def clock_skew(upstream: str, seconds: float) -> None:
-    """Take down by how much the clock of an upstream (its origin) is ahead of ours."""
+    """Record by how many seconds the clock of an upstream (its origin) is ahead of this machine's."""
     _clock_skew.labels(upstream).set(seconds)
 
 
 def sample(name: str, help_: str, measure: Callable[[], float | None]) -> None:
-    """Have a gauge of the whole machine measured whenever somebody asks; one whose measure is None is left out."""
+    """Register a machine-wide gauge that is measured at each scrape; it is omitted when `measure` returns None."""
     _sampled[name] = help_, measure
 
 
 def record_opened(kind: str, roles: Collection[str]) -> None:
-    """Count a record that was shown by itself."""
+    """Count a record shown individually."""
     _opened_records.labels(_role_of(roles), kind if kind in RECORDS else "other").inc()
 
 
 def records_listed(kind: str, roles: Collection[str], count: int) -> None:
-    """Count records that stood in a list."""
+    """Count records shown in a list."""
     _listed_records.labels(_role_of(roles), kind if kind in RECORDS else "other").inc(count)
 
 
 def exposition() -> bytes:
-    """Return everything in Prometheus's text format, of all workers where there are several."""
+    """Return all metrics of all workers in Prometheus's text format."""
     _begin()
     sampled = CollectorRegistry()
     sampled.register(_Sampled())
@@ -328,7 +326,7 @@ def exposition() -> bytes:
 
 
 def _begin() -> None:
-    """Let what alerts look at begin at 0: `increase` doesn't see the first of a series that begins with it."""
+    """Start the series that alerts use at 0: `increase` misses the first event of a series that starts at 1."""
     for counter in (_opened_records, _listed_records):
         for role in ROLES:
             for kind in RECORDS:
@@ -338,7 +336,7 @@ def _begin() -> None:
 
 
 class _Sampled(Collector):
-    """The gauges that are measured when they are asked for."""
+    """The gauges that are measured at each scrape."""
 
     def collect(self) -> Iterator[Metric]:
         for name, (help_, measure) in _sampled.items():
@@ -352,7 +350,7 @@ class _Sampled(Collector):
 
 @lru_cache(1)
 def code() -> str:
-    """Return a short hash of the portal's own code and templates, by which machines that differ are told apart."""
+    """Return a short hash of the portal's code and templates, which shows whether machines run the same version."""
     root = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for folder, kind in (("portal", "*.py"), ("templates", "*.html")):

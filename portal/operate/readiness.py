@@ -1,9 +1,9 @@
-"""Whether this process should be given work: store and audit take writes, and it has met the identity servers.
+"""Readiness: whether this process should receive requests.
 
-One look at a time and at most one a second, whoever asks and however often. A single bad look takes no machine out, and
-a single good one brings none back: three in a row do the one, two the other. Neither a care API nor an identity server
-that is down takes a machine out, because it is down for every other machine too: the pages say so themselves. A process
-that has just started waits for the metadata of the identity servers, but for half a minute at most.
+It is ready when store and audit trail accept writes. Probes run one at a time and at most once a second. Three failures
+in a row take a machine out, two successes bring it back. A care API or identity server that is down doesn't take a
+machine out, because it is down for all the others too; pages report it instead. A process that has just started waits
+for the identity servers' metadata, but for at most half a minute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PATIENCE = 30.0
 
 
 class Readiness:
-    """The answer to "can you serve?", kept from the last looks."""
+    """The readiness state, from the latest probes."""
 
     def __init__(
         self, store: Store, providers: Sequence[Provider], clock: Clock, *, audit: Audit | None = None
@@ -39,10 +39,10 @@ class Readiness:
         self._has_begun = False
         self._faults: list[str] = []
         self._is_ready = False
-        self._against = 0  # looks in a row that speak against what is said now
+        self._against = 0  # consecutive probes that contradict the current state
 
     def probe(self) -> tuple[bool, str]:
-        """Return whether requests should be sent here, and in words what stands in the way or is missing."""
+        """Return whether requests should be sent here, and a line that says why not or what is missing."""
         if abs(self._clock() - self._probed_at) >= _EVERY and self._lock.acquire(blocking=False):
             try:
                 self._probe()
@@ -77,7 +77,7 @@ class Readiness:
             yield "the audit trail can't be written"
 
     def _meet(self) -> bool:
-        """Ask one of the identity servers not met yet; return whether none is left, or they had their time."""
+        """Try to reach one identity server not reached yet; return whether none are left or the time is up."""
         if self._unmet:
             provider = self._unmet.pop(0)
             try:

@@ -1,7 +1,7 @@
-"""The files that the settings are read from, as they were when they were last found good.
+"""Copies of the files that the settings are read from, as of the last time they were valid.
 
-Workers start with these alone. So a file that is changed counts from the next reload (HUP) on. Otherwise a fault in one
-would end the portal hours later, when a worker is renewed and can't start.
+Workers start with these copies, so a changed file takes effect at the next reload (HUP). Otherwise a fault in one would
+bring the portal down hours later, when a recycled worker can't start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LARGEST_SECRET = 16_384
 
 
 class SettingsFiles:
-    """Copies of the files, in `folder`; secrets (`NAME_FILE`) go into the environment instead, as `NAME`."""
+    """Copies of the files in `folder`; secrets (`NAME_FILE`) are put into the environment instead, as `NAME`."""
 
     def __init__(self) -> None:
         self.folder = scratch.new_folder("portal-files-")
@@ -36,9 +36,9 @@ class SettingsFiles:
         self._now: Path | None = None
 
     def read(self) -> bool:
-        """Take the files as they are now and return True, if they are good; else write every fault to stderr, a line each.
+        """Copy the files and return True if they are valid; if not, write every fault to stderr, one per line.
 
-        A process of its own checks them, with the code that is there now.
+        A separate process checks them, so that the code as it is now is used.
         """
         folder = self.folder / str(next(self._number))
         taken = {name: str(_copy(source, folder / name)) for name, source in self._copied.items()}
@@ -61,13 +61,13 @@ class SettingsFiles:
             return False
         os.environ.update(taken)
         *older, self._before, self._now = (self._before, self._now, folder)
-        for old in filter(None, older):  # workers that end now still have the one before
+        for old in filter(None, older):  # workers that are still ending use the previous one
             shutil.rmtree(old, ignore_errors=True)
         return True
 
 
 def _secret(file: Path) -> str | None:
-    """Return the text of a small file; others are none of the portal's (SSL_CERT_FILE)."""
+    """Return the text of a small file; larger ones aren't the portal's secrets (SSL_CERT_FILE)."""
     try:
         return file.read_text(encoding="utf-8").strip() if file.stat().st_size < _LARGEST_SECRET else None
     except (OSError, UnicodeDecodeError):
@@ -75,7 +75,7 @@ def _secret(file: Path) -> str | None:
 
 
 def _copy(source: Path, folder: Path) -> Path:
-    """Copy a file, with the consent templates that may lie beside it, or a folder; what isn't there stays so."""
+    """Copy a folder, or a file with the consent templates next to it; return the copy's path, even if there is none."""
     copy = folder / source.name
     if source.is_dir():
         shutil.copytree(source, copy)

@@ -1,7 +1,8 @@
-"""What gunicorn's master does beside its own work: one function for each of its hooks, called by gunicorn.conf.py.
+"""The hooks of gunicorn's master process, one function each, called by gunicorn.conf.py.
 
-It checks the settings before workers start and before a reload, makes the folder of the metrics, and gives each worker
-the slot that its metrics are named by. Its state hangs on gunicorn's own objects (`server.files`, `worker.slot`).
+They check the settings before workers start and before a reload, create the metrics folder, and assign each worker the
+slot that its metrics files are named after. Their state is kept on gunicorn's own objects (`server.files`,
+`worker.slot`).
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _libc = ctypes.CDLL(None)
 
 
 class Worker(Protocol):
-    """gunicorn's worker, with the lowest number that was free when it started; `age` counts all that were started.
+    """gunicorn's worker. `slot` is the lowest number that was free when it started; `age` counts all workers started.
 
-    It calls `arrive` when it serves; one that was told to end goes on until it `may_leave`.
+    It calls `arrive` when it starts serving; once told to stop, it keeps serving until it `may_leave`.
     """
 
     slot: int
@@ -43,10 +44,10 @@ class Worker(Protocol):
 
 
 class Handover:
-    """Lets workers that a reload replaces serve until the new ones do, in memory that all processes share.
+    """Keeps old workers serving during a reload until the new ones do; state is in memory shared by all processes.
 
-    ▲ gunicorn tells the old ones to end as soon as it has forked the new ones, which take a second and more before they
-    serve: who came meanwhile waited, under load for 6 s.
+    gunicorn stops the old workers as soon as it has forked the new ones, which take a second or more before they serve.
+    Without this, requests in between had to wait, under load for 6 s.
     """
 
     _HEAD = struct.Struct("<QQ")
@@ -55,25 +56,25 @@ class Handover:
         self._shared = mmap(-1, 4096)
 
     def begin(self, last: int, count: int) -> None:
-        """So many workers take over from those up to this age."""
+        """Start a handover: `count` new workers replace those of an age up to `last`."""
         self._shared[:] = bytes(len(self._shared))
         self._HEAD.pack_into(self._shared, 0, last, min(count, len(self._shared) - self._HEAD.size))
 
     def arrive(self, age: int) -> None:
-        """The worker of this age serves."""
+        """Record that the worker of this age is serving."""
         last, count = self._HEAD.unpack_from(self._shared)
         if last < age <= last + count:
             self._shared[self._HEAD.size + age - last - 1] = 1
 
     def may_leave(self, age: int) -> bool:
-        """Whether the worker of this age isn't needed any more, once it was told to end."""
+        """Whether the worker of this age, once told to stop, is no longer needed."""
         last, count = self._HEAD.unpack_from(self._shared)
         begin = self._HEAD.size
         return age > last or all(self._shared[begin : begin + count])
 
 
 class Server(Protocol):
-    """gunicorn's master (`Arbiter`), as far as it is used here."""
+    """The part of gunicorn's master (`Arbiter`) that is used here."""
 
     WORKERS: dict[int, Worker]
     worker_age: int
@@ -87,7 +88,7 @@ class Server(Protocol):
 
 
 def check_settings(server: Server) -> None:
-    """Stop with exit status 2, before any worker starts, when the settings are wrong."""
+    """Exit with status 2 before any worker starts if the settings are wrong."""
     scratch.remove_abandoned()
     server.files = SettingsFiles()
     if not server.files.read():
@@ -96,9 +97,9 @@ def check_settings(server: Server) -> None:
 
 
 def prepare_reload(server: Server) -> None:
-    """Make the folder of the metrics; from now on refuse a reload (HUP) with wrong settings: the workers go on.
+    """Create the metrics folder, and from now on ignore a reload (HUP) if the settings are wrong.
 
-    Without that gunicorn would stop them, find that no new one starts, and end.
+    Otherwise gunicorn would stop the old workers, find that no new one can start, and exit.
     """
     os.environ[_METRICS] = str(scratch.new_folder("portal-metrics-"))
     server.handover = Handover()
@@ -108,7 +109,7 @@ def prepare_reload(server: Server) -> None:
         if not server.files.read():
             server.log.error("Not reloaded: the settings are wrong, the workers go on with those they have.")
             return
-        # New workers have the code that is there now; so have the hooks that they are started with.
+        # New workers run the current code; the hooks that start them should too.
         for module in (scratch, settings_files, sys.modules[__name__]):
             importlib.reload(module)
         server.handover.begin(server.worker_age, server.num_workers)
@@ -118,17 +119,15 @@ def prepare_reload(server: Server) -> None:
 
 
 def assign_slot(server: Server, worker: Worker) -> None:
-    """Give the worker the lowest slot that is free: its metrics go on where the last one there ended."""
+    """Give the worker the lowest free slot: its metrics continue where the slot's last worker ended."""
     taken = {other.slot for other in server.WORKERS.values()}
     worker.slot = next(slot for slot in count() if slot not in taken)
 
 
 def prepare_worker(server: Server, worker: Worker) -> None:
-    """Tell the worker its slot and when it may leave, and let its threads share two heaps, not one for each thread."""
+    """Give the worker its slot and handover functions, and limit malloc to two arenas, not one per thread."""
     os.environ[_SLOT] = str(worker.slot)
-    if handover := getattr(
-        server, "handover", None
-    ):  # a master that was started by an older version has none
+    if handover := getattr(server, "handover", None):  # None if an older version started the master
         worker.may_leave = partial(handover.may_leave, worker.age)
         worker.arrive = partial(handover.arrive, worker.age)
     if hasattr(_libc, "mallopt"):
@@ -136,7 +135,7 @@ def prepare_worker(server: Server, worker: Worker) -> None:
 
 
 def settle(worker: Worker) -> None:
-    """The worker has loaded all: nothing of it is garbage, nor looked through for some, and what it freed goes back."""
+    """Once the worker is loaded, exempt its objects from garbage collection and return freed memory to the system."""
     gc.collect()
     gc.freeze()
     if hasattr(_libc, "malloc_trim"):
@@ -144,12 +143,12 @@ def settle(worker: Worker) -> None:
 
 
 def forget_worker(worker: Worker) -> None:
-    """Remove the metrics that are only true of a worker that lives, such as its open breakers."""
+    """Remove the metrics that only apply to a live worker, such as open circuit breakers."""
     for file in Path(os.environ[_METRICS]).glob(f"gauge_live*_{worker.slot}.db"):
         file.unlink(missing_ok=True)
 
 
 def remove_scratch(server: Server) -> None:
-    """Leave nothing behind in memory."""
+    """Remove the temporary folders."""
     shutil.rmtree(os.environ[_METRICS], ignore_errors=True)
     shutil.rmtree(server.files.folder, ignore_errors=True)

@@ -76,9 +76,9 @@ def test_check_reports_every_item_as_ok_when_nothing_is_wrong(service: CareServi
     assert (done.returncode, done.stderr) == (0, "")
     for said in (
         "ok    settings: 2 clinics at 3 hosts",
-        "ok    store: reads, writes and forgets",
-        "ok    tenants.harbour.document_seal: the certificate is good until 20",
-        f"ok    identity server {service.base_url}: its issuer, endpoints and keys are good",
+        "ok    store: reads, writes and deletes",
+        "ok    tenants.harbour.document_seal: the certificate is valid until 20",
+        f"ok    identity server {service.base_url}: its issuer, endpoints and keys are valid",
         "ok    client riverside-portal: is accepted",
         "ok    client harbour-service: is accepted",
         f"ok    care API {service.base_url}: answers, and asks for a token",
@@ -115,7 +115,7 @@ def test_a_fault_goes_to_stderr_and_into_the_exit_status(service: CareService, t
         timeout=60,
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("FAULT store: doesn't work (DatabaseError). Look whether the disk is full")
+    assert done.stderr.startswith("FAULT store: doesn't work (DatabaseError). Check that the disk isn't full")
     assert "care API" in done.stdout, "the rest is looked at all the same"
 
 
@@ -123,7 +123,7 @@ def test_an_unreachable_or_evicting_redis_is_a_fault(
     looked: Callable[..., list[Finding]], tmp_path: Path
 ) -> None:
     nowhere = f"redis://127.0.0.1:{free_port()}/0"
-    assert "Look whether Redis runs there" in the_fault(looked(PORTAL_STORE_URL=nowhere), "store")
+    assert "Check that Redis runs there" in the_fault(looked(PORTAL_STORE_URL=nowhere), "store")
     redis = RedisServer(tmp_path)
     try:
         assert faults(looked(PORTAL_STORE_URL=redis.url)) == []
@@ -144,7 +144,7 @@ def test_a_misspelt_setting_is_a_fault_and_an_unknown_variable_a_note(
 ) -> None:
     found = looked(PORTAL_STORE_UR="x", PORTAL_SERVICE_HOST="10.0.0.1", PORTAL_METRICS_TOKEN_FILE="/dev/null")
     assert "Is PORTAL_STORE_URL meant?" in the_fault(found, "PORTAL_STORE_UR")
-    assert [one.what for one in found if one.found == "no setting of the portal"] == [
+    assert [one.what for one in found if one.found == "isn't a setting of the portal"] == [
         "PORTAL_STORE_UR",
         "PORTAL_SERVICE_HOST",
     ]
@@ -162,7 +162,7 @@ def test_a_data_folder_readable_by_others_is_a_fault(
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o755)
-    assert f"chmod 700 {folder}" in the_fault(looked(PORTAL_AUDIT=str(folder)), "audit's folder")
+    assert f"chmod 700 {folder}" in the_fault(looked(PORTAL_AUDIT=str(folder)), "audit folder")
     assert f"chmod 700 {folder}" in the_fault(
         looked(PORTAL_STORE_URL=f"sqlite:///{folder}/s.db"), "store's folder"
     )
@@ -170,7 +170,7 @@ def test_a_data_folder_readable_by_others_is_a_fault(
 
 def test_an_unusable_audit_folder_is_a_fault(looked: Callable[..., list[Finding]], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "can't be written" in the_fault(looked(PORTAL_AUDIT=str(tmp_path / "file")), "audit")
+    assert "isn't writable" in the_fault(looked(PORTAL_AUDIT=str(tmp_path / "file")), "audit")
 
 
 def test_an_unreachable_identity_server_is_a_fault(
@@ -216,9 +216,9 @@ def test_a_wrong_client_secret_is_a_fault(looked: Callable[..., list[Finding]]) 
     ("answer", "said"),
     [
         (ok(b"{}"), "answers 200 to a call without a token. It must refuse such a call"),
-        (b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", "follows no redirect"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", "doesn't follow redirects"),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "base_url must be the address"),
-        (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "Look at the API's log"),
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "See the API's log"),
         (None, "no answer (empty reply)"),
     ],
 )
@@ -241,7 +241,7 @@ def test_clock_skew_is_a_fault(
     head = f"HTTP/1.1 401 No\r\nContent-Length: 0\r\nDate: {formatdate(time.time() + ahead, usegmt=True)}\r\n\r\n"
     server = upstream(lambda line, number: head.encode())
     found = looked((f'base_url = "{service.base_url}"', f'base_url = "{server.url}"'))
-    assert "Set both clocks by NTP" in the_fault(found, "clock of care API")
+    assert "Synchronize both clocks with NTP" in the_fault(found, "clock of care API")
 
 
 def test_an_accent_with_low_contrast_is_a_note(looked: Callable[..., list[Finding]]) -> None:
@@ -267,7 +267,7 @@ def test_a_certificate_that_expires_within_30_days_is_a_note(
     found = looked(*sealed_by(clinic, service))
     assert faults(found) == []
     (about,) = [one for one in found if one.what == "tenants.harbour.document_seal"]
-    assert about.todo.startswith("Have it renewed") is is_near
+    assert about.todo.startswith("Renew it") is is_near
 
 
 def test_an_expired_certificate_is_a_fault(
@@ -276,7 +276,7 @@ def test_an_expired_certificate_is_a_fault(
     clinic = Clinic(tmp_path / "clinic", lasts=timedelta(minutes=-1))
     fault = the_fault(looked(*sealed_by(clinic, service)), "tenants.harbour.document_seal")
     assert "the certificate ended on" in fault
-    assert "come unsealed" in fault
+    assert "are unsealed" in fault
 
 
 def test_a_missing_or_mismatched_key_is_a_fault(
@@ -298,4 +298,4 @@ def test_clinics_without_a_certificate_are_ok_and_reported_as_unsealed(
 
     found = looked((table("riverside"), ""), (table("harbour"), ""))
     assert faults(found) == []
-    assert any("copies of consent forms come unsealed" in one.found for one in found)
+    assert any("copies of consent forms are unsealed" in one.found for one in found)
