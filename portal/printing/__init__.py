@@ -1,11 +1,12 @@
-"""PDF documents, made by WeasyPrint in a process of their own: `pdf(html)`.
+"""PDF documents, made by WeasyPrint in a separate process: `pdf(html)`.
 
-WeasyPrint with Pango would make every worker twice as large, and a document that it chokes on would take the worker
-down with it. So each document has a short-lived child (`python -m portal.printing`): it gets the HTML on stdin, has a
-limit of time and of memory, and knows none of the portal's secrets. It may open its own style sheet, fonts and the
-clinics' logos and nothing else: no file, no connection. Nothing here imports WeasyPrint.
+WeasyPrint and Pango would double every worker's memory, and a document that crashes them would take the worker down. So
+each document is made by a short-lived child process (`python -m portal.printing`): it gets the HTML on stdin, has limited
+time and memory, and has none of the portal's secrets. It may open its own style sheet, fonts and the clinics' logos and
+nothing else: no other file, no connection. Nothing here imports WeasyPrint.
 
-The child seals the document too, where that is asked for. It alone reads the clinic's key, before it sees the page.
+The child also seals the document on request. Only the child reads the clinic's key, and it does so before it parses the
+page.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ log = logging.getLogger("portal")
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 20.0
-"""How long one document may take, on a machine that is busy; `LONGEST` lets none begin that takes more than half of it."""
+"""How long one document may take on a busy machine; `LONGEST` rejects those that would take more than half of it."""
 WAIT_SECONDS = 5.0
 """How long a document waits for its turn."""
 AT_ONCE = 4
-"""How many documents one process has made at the same time."""
+"""How many documents a process makes at the same time."""
 LONGEST = 700_000
-"""Bytes of HTML that can be set in time: WeasyPrint takes about a second and one more for each 100 kB of running text."""
+"""Bytes of HTML that can be rendered in time: WeasyPrint takes about a second, plus one per 100 kB of running text."""
 NO_PANGO = 3
 """The child's exit status when the system's libraries are missing."""
 UNSEALED = "unsealed: "
-"""How the child's line begins that says why it sealed nothing."""
+"""Prefix of the line in which the child says why it didn't seal the document."""
 PACKAGES = ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0")
 """The Debian packages that WeasyPrint needs."""
 
 _places = threading.BoundedSemaphore(AT_ONCE)
-_memory = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
+_memory = Path("/dev/shm")  # noqa: S108 (only a unique folder is created in it)
 
 
 class Attached(msgspec.Struct, frozen=True):
-    """A file that travels inside the PDF; `made_at` is what the PDF says of its age."""
+    """A file attached to the PDF; `made_at` is its date in the PDF."""
 
     name: str
     description: str
@@ -54,7 +55,7 @@ class Attached(msgspec.Struct, frozen=True):
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """What a document is sealed with, PEM files by their absolute paths, and what the seal says of itself."""
+    """The PEM files that a document is sealed with, by absolute path, and the seal's own details."""
 
     certificate: str
     key_file: str
@@ -64,7 +65,7 @@ class Seal(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What the child is asked for: a page of HTML that says its language and title, the files in it, its seal."""
+    """The child's input: an HTML page with language and title, the files to attach, the seal."""
 
     html: str
     attached: tuple[Attached, ...] = ()
@@ -72,9 +73,9 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class CannotPrint(Exception):
-    """There is no PDF; `args[0]` says why, without a word of the document.
+    """No PDF could be made; `args[0]` says why, without quoting the document.
 
-    `is_busy`: others are printing. `is_too_long`: trying again won't help.
+    `is_busy`: too many documents are being made. `is_too_long`: trying again won't help.
     """
 
     def __init__(self, why: str, *, is_busy: bool = False, is_too_long: bool = False) -> None:
@@ -90,14 +91,13 @@ def pdf(
     seconds: float = SECONDS,
     wait_seconds: float = WAIT_SECONDS,
 ) -> bytes:
-    """Return the page as a tagged PDF (PDF/UA-1, ISO 14289-1), the same bytes for the same page without a seal.
+    """Return the page as a tagged PDF (PDF/UA-1, ISO 14289-1). Without a seal, the same page gives the same bytes.
 
-    With `seal` it is sealed (see `portal.printing.sealing`); where that can't be done it comes without, and the log
-    says why. The style sheet shows elements with `data-when="sealed"` or `data-when="unsealed"` when that is so.
+    With `seal` it is sealed (see `portal.printing.sealing`); if that fails, it is returned unsealed and the log says why.
+    Elements with `data-when="sealed"` or `data-when="unsealed"` are shown accordingly.
 
-    Raises CannotPrint at once when it is longer than can be set in time (`LONGEST`); later when it takes longer than
-    `seconds`, needs too much memory, when as many as may are printing and none ends within `wait_seconds`, or when the
-    system lacks Pango.
+    Raises CannotPrint at once if the page is too long (`LONGEST`); later if it takes longer than `seconds` or too much
+    memory, if `AT_ONCE` documents are being made and none ends within `wait_seconds`, or if the system lacks Pango.
     """
     if len(html.encode()) > LONGEST:
         raise CannotPrint(f"{len(html)} characters are too many", is_too_long=True)
@@ -107,7 +107,7 @@ def pdf(
 
 
 def fault() -> str | None:
-    """Return None when PDFs can be made here, else why not, in a few words."""
+    """Return None if PDFs can be made here, else the reason in a few words."""
     try:
         pdf('<html lang="en"><title>.</title><p>.')
     except CannotPrint as error:
@@ -127,7 +127,7 @@ def _place(wait_seconds: float) -> Generator[None]:
 
 @contextmanager
 def _folder() -> Generator[Path]:
-    """A folder for the fonts that the child unpacks, in memory where that is possible, gone with the child."""
+    """A temporary folder for the fonts that the child unpacks, in memory if possible."""
     with tempfile.TemporaryDirectory(
         prefix="portal-print-", dir=_memory if _memory.is_dir() else None, ignore_cleanup_errors=True
     ) as folder:
@@ -143,7 +143,7 @@ def _child(order: bytes, folder: Path, seconds: float) -> bytes:
             timeout=seconds,
             check=False,
             cwd=ROOT,
-            # Nothing of the portal's environment: its secrets are no business of this process.
+            # The portal's environment isn't passed on, because it contains secrets.
             env={
                 "PATH": "/usr/bin:/bin",
                 "LC_ALL": "C.UTF-8",

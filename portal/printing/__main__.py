@@ -1,6 +1,6 @@
-"""The child: reads an `Order` from stdin and writes the PDF to stdout. It trusts nothing in the page.
+"""The child process: reads an `Order` from stdin and writes the PDF to stdout. It doesn't trust the page.
 
-It reads certificate and key before it shuts itself in, and looks at the page after that.
+It reads the certificate and key, then confines itself, and only then parses the page.
 """
 
 # WeasyPrint has no types.
@@ -39,24 +39,24 @@ OURS = {
     for file in sorted(folder.iterdir())
     if file.suffix in _TYPES
 }
-"""All that a page may refer to, by its address."""
+"""The only resources that a page may refer to, by address."""
 
 
 def main() -> int:
-    """Return the exit status: 0 when the PDF is written, NO_PANGO, or 1 after one line that names the failure."""
+    """Return the exit status: 0 when the PDF is written, NO_PANGO, or 1 after a line that names the failure."""
     _limit()
     gc.disable()  # a tenth of the time; this process lives for one document, and its memory is bounded
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
     try:
         importlib.import_module("weasyprint")
-    except OSError:  # it loads the system's libraries
+    except OSError:  # a system library is missing
         return NO_PANGO
     mimetypes.init(())
     sealer = _sealer(order.seal) if order.seal else None
     sys.addaudithook(_Confinement(os.environ.get("TMPDIR", "/nonexistent")))
     try:
         document = _document(order, sealer)
-    except Exception as error:  # noqa: BLE001 (whatever it is: its message may quote the page, its name doesn't)
+    except Exception as error:  # noqa: BLE001 (only the exception's name is printed: its message may quote the page)
         print(type(error).__name__, file=sys.stderr)  # noqa: T201
         return 1
     sys.stdout.buffer.write(document)
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def _sealer(seal: Seal) -> Sealer | None:
-    """Return what seals with the files that are named, or None after one line that says why nothing can."""
+    """Return a sealer with the given files, or None after a line that says why there is none."""
     from portal.printing.credentials import CannotSeal, read_credentials
 
     try:
@@ -75,7 +75,7 @@ def _sealer(seal: Seal) -> Sealer | None:
         return Sealer(credentials)
     except CannotSeal as error:
         _say_unsealed(str(error))
-    except Exception as error:  # noqa: BLE001 (its message may quote the key, its name doesn't)
+    except Exception as error:  # noqa: BLE001 (only the exception's name is printed: its message may quote the key)
         _say_unsealed(type(error).__name__)
     return None
 
@@ -85,7 +85,7 @@ def _say_unsealed(why: str) -> None:
 
 
 def _document(order: Order, sealer: Sealer | None) -> bytes:
-    """Return the PDF, sealed if that can be done, with the words of the page for whichever it is."""
+    """Return the PDF, sealed if possible, with the page's text for the sealed or unsealed case."""
     if order.seal is not None and sealer is not None:
         document = _made(order, is_sealed=True)
         try:
@@ -96,7 +96,7 @@ def _document(order: Order, sealer: Sealer | None) -> bytes:
 
 
 def _limit() -> None:
-    """Bound memory, time and files."""
+    """Limit memory, time and files."""
     seconds = int(SECONDS) + 5
     for what, most in (
         (resource.RLIMIT_AS, _MEMORY),
@@ -108,7 +108,7 @@ def _limit() -> None:
 
 
 class _Confinement:
-    """An audit hook (PEP 578) that leaves Python no way out: no connection, no process, no file but our own."""
+    """An audit hook (PEP 578) that forbids connections, processes, and files other than the portal's own."""
 
     def __init__(self, own: str) -> None:
         self._readable = tuple(
@@ -132,7 +132,7 @@ def _made(order: Order, *, is_sealed: bool) -> bytes:
     from weasyprint.urls import URLFetcher, URLFetcherResponse
 
     class Ours(URLFetcher):
-        """Gives the files of `OURS` and refuses every other address, whatever its scheme."""
+        """Serves the files of `OURS` and refuses every other address, whatever its scheme."""
 
         def fetch(self, url: str, headers: Any = None) -> Any:
             file = OURS.get(url)
@@ -166,7 +166,7 @@ def _made(order: Order, *, is_sealed: bool) -> bytes:
 
 
 def _set_apart(foreign: Any) -> None:
-    """Let a text of its own direction run that way: WeasyPrint knows neither dir=auto nor bdi (Unicode UAX #9 §2.4)."""
+    """Isolate texts of unknown direction, because WeasyPrint supports neither dir=auto nor bdi (UAX #9 §2.4)."""
     kinds = (bidirectional(letter) for letter in "".join(foreign.itertext()))
     strong = next((kind for kind in kinds if kind in ("L", "R", "AL")), "L")
     foreign.set("dir", "ltr" if strong == "L" else "rtl")
@@ -180,8 +180,8 @@ def _set_apart(foreign: Any) -> None:
 
 
 def _make_table(facts: Any) -> None:
-    """Turn a list of facts into a table: a PDF knows no list of terms (ISO 32000-1 §14.8.4.3.3), a reader of tables
-    says which fact a value belongs to."""
+    """Turn a description list into a table: PDF has no such list (ISO 32000-1 §14.8.4.3.3), and in a table a screen
+    reader says which term a value belongs to."""
     becomes = {"div": "tr", "dt": "th", "dd": "td"}
     for one in facts.iter():
         one.tag = becomes.get(one.tag, one.tag)

@@ -1,4 +1,4 @@
-"""A clinic's certificate and private key, read and judged: in the process that prints, and by `portal check`."""
+"""Reads and validates a clinic's certificate and private key, for the printing process and `portal check`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _CURVES = (SECP256R1, SECP384R1, SECP521R1)
 
 
 class CannotSeal(Exception):
-    """Nothing can be sealed with these files; `args[0]` says why, without a word of the key."""
+    """These files can't be used to seal; `args[0]` says why, without quoting the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A key with its certificate, which comes first, and those of its issuers as far as the file holds them."""
+    """A key with its certificate, followed by its issuers' certificates as far as the file contains them."""
 
     certificates: Sequence[x509.Certificate]
     key: RSAPrivateKey | EllipticCurvePrivateKey = field(repr=False)
 
     @property
     def ends_at(self) -> datetime:
-        """When the first of the certificates ends."""
+        """When the first of the certificates expires."""
         return min(one.not_valid_after_utc for one in self.certificates)
 
     def check_time(self, now: datetime) -> None:
-        """Raise CannotSeal when one of the certificates isn't valid yet or any more."""
+        """Raise CannotSeal if a certificate isn't valid yet or has expired."""
         begins_at = max(one.not_valid_before_utc for one in self.certificates)
         if now < begins_at:
             raise CannotSeal(f"the certificate isn't valid before {begins_at:%Y-%m-%d %H:%M} UTC")
@@ -48,9 +48,9 @@ class Credentials:
 
 
 def read_credentials(certificate: Path, key_file: Path) -> Credentials:
-    """Read PEM files: the certificate, with its issuers' behind it, and the unencrypted key.
+    """Read PEM files: the certificate, followed by its issuers', and the unencrypted key.
 
-    RSA of 2048 bits at least, or EC on P-256, P-384 or P-521. Raises CannotSeal.
+    RSA of at least 2048 bits, or EC on P-256, P-384 or P-521. Raises CannotSeal.
     """
     try:
         certificates = x509.load_pem_x509_certificates(_content(certificate))
@@ -58,9 +58,9 @@ def read_credentials(certificate: Path, key_file: Path) -> Credentials:
         raise CannotSeal(f"{certificate} holds no certificate as PEM") from None
     key = _key(key_file)
     if certificates[0].public_key() != key.public_key():
-        raise CannotSeal(f"the key in {key_file} isn't that of the first certificate in {certificate}")
+        raise CannotSeal(f"the key in {key_file} doesn't belong to the first certificate in {certificate}")
     if not _is_for_signing(certificates[0]):
-        raise CannotSeal(f"the certificate in {certificate} isn't one for signing (its key usage says so)")
+        raise CannotSeal(f"the certificate in {certificate} isn't for signing, by its key usage")
     return Credentials(certificates, key)
 
 
@@ -79,7 +79,7 @@ def _key(file: Path) -> RSAPrivateKey | EllipticCurvePrivateKey:
 
 
 def _is_for_signing(certificate: x509.Certificate) -> bool:
-    """A certificate that doesn't say what its key is for may be used for anything (RFC 5280 §4.2.1.3)."""
+    """Whether key usage allows signing; without that extension any use is allowed (RFC 5280 §4.2.1.3)."""
     try:
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:

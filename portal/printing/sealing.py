@@ -1,6 +1,6 @@
-"""The seal of a document: a PAdES signature (ETSI EN 319 142-1, level B-B: no time stamp, no revocation lists).
+"""Document seals: PAdES signatures (ETSI EN 319 142-1, level B-B: no time stamp, no revocation data).
 
-It certifies that nothing changes afterwards, can't be seen on the page, and leaves the document PDF/UA-1.
+A seal certifies that nothing is changed afterwards, is invisible on the page, and keeps the document PDF/UA-1.
 """
 
 # Much of pyHanko and asn1crypto has no types.
@@ -30,10 +30,10 @@ _FIELD = "Seal"
 
 
 class Sealer:
-    """Seals documents with these credentials. Everything that it needs of the system it takes when it is made."""
+    """Seals documents with these credentials. Everything it needs from the system is read on construction."""
 
     def __init__(self, credentials: Credentials) -> None:
-        tzlocal.get_localzone()  # which reads files of the system once: pyHanko asks for it with each document
+        tzlocal.get_localzone()  # reads system files and caches the result; pyHanko needs it for each document
         self._loop = asyncio.new_event_loop()
         certificates = [
             x509.Certificate.load(one.public_bytes(Encoding.DER)) for one in credentials.certificates
@@ -59,7 +59,7 @@ class Sealer:
         )
         field = SigFieldSpec(
             _FIELD,
-            # A mark that is neither seen nor read aloud (ISO 14289-1 §7.18.1).
+            # A field that is neither visible nor read aloud (ISO 14289-1 §7.18.1).
             invis_sig_settings=InvisSigSettings(box_out_of_bounds=True),
             readable_field_name=seal.reason,
         )
@@ -77,7 +77,7 @@ class Sealer:
 
 
 class _PdfSigner(PdfSigner):
-    """pyHanko marks a document with a signature by an elliptic curve as PDF 2.0, which PDF/UA-1 doesn't know."""
+    """Doesn't mark documents signed with an elliptic curve as PDF 2.0, as pyHanko does: PDF/UA-1 is based on PDF 1.7."""
 
     def register_extensions(self, pdf_out: Any, *, md_algorithm: str) -> None:
         pdf_out.register_extension(ESIC_EXTENSION_1)

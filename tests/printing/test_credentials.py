@@ -55,7 +55,7 @@ def a_folder(clinic: Clinic) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (another_key, "isn't that of the first certificate in"),
+        (another_key, "doesn't belong to the first certificate in"),
         (encrypted, "is encrypted"),
         (no_certificate, "holds no certificate as PEM"),
         (no_key, "holds no private key as PEM"),
@@ -64,7 +64,7 @@ def a_folder(clinic: Clinic) -> None:
         (self_signed("-newkey", "ed25519"), "is neither RSA of 2048 bits or more nor EC"),
         (
             self_signed("-newkey", "rsa:2048", "-addext", "keyUsage=critical,keyEncipherment"),
-            "isn't one for signing",
+            "isn't for signing",
         ),
     ],
     ids=["another-key", "encrypted", "no-certificate", "no-key", "folder", "short", "ed25519", "usage"],

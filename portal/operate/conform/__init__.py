@@ -1,5 +1,5 @@
-"""`python -m portal conform`: what a clinic's API gives of all that the portal can use, and a dialect file to begin with.
+"""`python -m portal conform`: how much of what the portal uses a clinic's API provides, and a draft dialect file.
 
-`sign_in` gets a person's token, `walk` reads what that person can reach, `judge` holds the answers against the portal's
-records, `propose` writes a dialect, `report` says it all. docs/conformance.md takes an operator through it.
+`sign_in` gets a person's token, `walk` reads everything that person can reach, `judge` compares the responses with the
+portal's records, `propose` drafts a dialect, `report` prints the results. docs/conformance.md is the operator's guide.
 """

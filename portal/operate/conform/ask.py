@@ -1,7 +1,7 @@
-"""What an API tells only when it is asked: where its addresses begin, what parameters are called, how it refuses.
+"""Probes for what responses alone don't show: an API's base path, its parameters' names, the form of its errors.
 
-Everything here reads. A parameter is learnt by what it does: it is asked for by the portal's own name first, then by likely
-ones, until an answer is narrowed as it should be.
+All calls are reads. A parameter is recognized by its effect: the portal's own name is tried first, then likely ones,
+until a response is filtered as expected.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _LIKELY: Mapping[str, tuple[str, ...]] = {
     "IsRead": ("read", "seen"),
 }
 _BY_MEMBER = {"PatientId": "patientId", "CaseId": "caseId", "EpisodeId": "episodeId", "Status": "status"}
-"""Parameters that narrow the list of consent forms to those with a value of a member."""
+"""Parameters that filter the list of consent forms by the value of a member."""
 _PAGE_SIZES = (1000, 500, 200, 100, 50)
 _OFFSETS = ("offset", "skip", "start", "from")
 _PAGES = ("page", "page_number", "page_no", "page_index", "p")
 _SORTED_BY = "procedureDate"
 _NOWHERE = "zqxjkv"
-"""A word that no record has."""
+"""A word that no record contains."""
 
 
 @dataclass(slots=True)
 class Learned:
-    """What asking taught. `parameters` has what answered as it should, by the portal's name for it; `untold` what didn't.
+    """The results. `parameters` maps the portal's names to those that worked; `untold` lists those without one.
 
-    `statuses` says what a status means, `code_at` where in a refusal its code may stand.
+    `statuses` maps the API's statuses to the specification's; `code_at` lists where an error may hold its code.
     """
 
     base_path: str = ""
@@ -62,7 +62,7 @@ class Learned:
     calls: int = 0
 
     def style(self) -> str | None:
-        """The style of the parameters whose names tell one: filters first, paging is often called on its own."""
+        """The naming style of the parameters; filters first, because paging parameters often have names of their own."""
         order = ("PatientId", "MaxResultCount", "SkipCount", "Filter", "Sorting")
         for ours in order:
             theirs = self.parameters.get(ours)
@@ -78,9 +78,9 @@ class Learned:
 
 
 def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
-    """Find out where the API's addresses begin where it answers ours by 404: `bases` are the paths to try.
+    """If the API answers the specification's addresses with 404, find its own by trying the paths in `bases`.
 
-    A base stands before an address, or in the place of its first two names ("/api/care"). Returns a client that calls there.
+    A base may precede an address, or replace its first two segments ("/api/care"). Returns a client that uses them.
     """
     learned, found = Learned(), dict[str, str]()
     if not bases:
@@ -121,7 +121,7 @@ def _there(care: Care, base_path: str, addresses: Mapping[str, str]) -> Care:
 
 
 class _List:
-    """One list of the API, asked again and again with other parameters."""
+    """One list endpoint, called repeatedly with different parameters."""
 
     def __init__(self, care: Care, visit: Visit, learned: Learned) -> None:
         as_usual = replace(
@@ -131,7 +131,7 @@ class _List:
         self._visit, self._learned = visit, learned
 
     def rows(self, **query: str | int) -> list[dict[str, Any]] | None:
-        """What comes with a query as it stands; None where it is refused, or where enough was asked."""
+        """The records for a query, sent verbatim; None if it is refused or `MOST_CALLS` is reached."""
         if self._learned.calls >= MOST_CALLS:
             return None
         self._learned.calls += 1
@@ -147,7 +147,7 @@ class _List:
 
 
 def ask_parameters(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
-    """Learn what the parameters of lists are called. `names` are what the API calls members that are ours."""
+    """Learn the names of list parameters. `names` maps the portal's member names to the API's."""
     listed = [one for one in visits if one.is_good and one.endpoint in _ASKED]
     if not listed:
         return
@@ -178,7 +178,7 @@ _ASKED = (endpoints.LIST_CONSENTS, endpoints.LIST_PROTOCOLS)
 
 
 def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: str, learned: Learned) -> None:
-    """How the records after the first two are asked for: by how many to skip, or by the number of the page."""
+    """Find out how the records after the first two are requested: by offset or by page number."""
     for name in _names(care, "SkipCount", (*_OFFSETS, *_PAGES)):
         got = there.rows(**{limit: 2, name: 1})
         if got == every[1:3]:
@@ -193,7 +193,7 @@ def _ask_paging(care: Care, there: _List, every: list[dict[str, Any]], limit: st
 
 
 def _largest_page(there: _List, limit: str) -> int | None:
-    """The most records that the API gives at a time, as far as it refuses more; None where it gives what pages ask for."""
+    """The largest page size that the API accepts; None if it accepts the largest that the portal asks for."""
     for size in _PAGE_SIZES:
         if there.rows(**{limit: size}) is not None:
             return None if size == _PAGE_SIZES[0] else size
@@ -209,7 +209,7 @@ def _ask_filter(
     names: Mapping[str, str],
     learned: Learned,
 ) -> None:
-    """What a parameter is called that narrows a list to the records with one value of a member."""
+    """Find the name of the parameter that filters a list by the value of a member."""
     values = [value for one in every if (value := _value(one, member, names)) is not None]
     rarest = min(values, key=values.count, default=None)
     if rarest is None or values.count(rarest) == len(every):
@@ -228,7 +228,7 @@ def _ask_filter(
 def _ask_sorting(
     care: Care, there: _List, every: list[dict[str, Any]], names: Mapping[str, str], learned: Learned
 ) -> None:
-    """How an order is asked for: upwards differs from the usual order, and downwards is the reverse, or ends elsewhere."""
+    """Find out how sorting is requested: ascending changes the default order, and descending reverses it."""
     member = names.get(_SORTED_BY, _SORTED_BY)
     if member == _SORTED_BY:
         member = rules_of(care).name_of(ConsentForm, _SORTED_BY)
@@ -253,7 +253,7 @@ def _ask_sorting(
 def _first(
     care: Care, there: _List, ours: str, value: str | int, narrowed: list[dict[str, Any]]
 ) -> str | None:
-    """The first name of a parameter by which an answer is narrowed as it should be."""
+    """The first candidate name whose parameter filters the response as expected."""
     names = _names(care, ours, _LIKELY[ours])
     return next((name for name in names if there.rows(**{name: value}) == narrowed), None)
 
@@ -266,7 +266,7 @@ def _set(learned: Learned, ours: str, theirs: str | None) -> None:
 
 
 def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
-    """What a parameter may be called: as the dialect says, in each style, then what others call it."""
+    """Candidate names for a parameter: the dialect's, then each naming style, then other likely words."""
     usual = [rules_of(care).parameter(ours), ours]
     styled = [spell(ours) for name, spell in STYLES.items() if name != "UPPER_CASE"]
     other = [spell(one) for one in likely for spell in (STYLES["snake_case"], STYLES["camelCase"])]
@@ -282,7 +282,7 @@ def _value(record: Mapping[str, object], ours: str, names: Mapping[str, str]) ->
 
 
 def ask_refusal(care: Care, learned: Learned) -> None:
-    """Ask for a record that doesn't exist, and see how that is said."""
+    """Request a record that doesn't exist, and learn the status and form of the error."""
     refused = call(care, endpoints.READ_CONSENT, ConsentForm, ids={"id": str(uuid.uuid4())})
     learned.calls += 1
     rules = rules_of(care)
@@ -310,7 +310,7 @@ def _leaves(value: Mapping[str, object], path: tuple[str, ...]) -> Iterable[tupl
 
 
 def _is_code(path: tuple[str, ...], value: object) -> bool:
-    """Whether a code may stand there: by its name, and because it is no sentence."""
+    """Whether this may be an error code: by the member's name, and because the value isn't a sentence."""
     is_short = isinstance(value, str | int) and not isinstance(value, bool) and " " not in str(value)
     named = {word for name in path for word in words(name)}
     return is_short and bool(named & {"code", "number", "reason", "rule", "key"})

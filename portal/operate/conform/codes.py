@@ -1,7 +1,7 @@
-"""Values of enumerations that an API calls otherwise: what is beyond doubt is chosen, the rest is asked.
+"""Enumeration values that an API names differently: unambiguous ones are matched, the rest become questions.
 
-A code is taken for a value of ours when it has the same words, be it with the enumeration's own name before them or in
-another form of the same word ("CANCELED", "STATUS_SIGNED"). Likeness alone isn't enough: "Unsigned" is much like "Signed".
+A code matches a portal value when it consists of the same words, possibly prefixed with the enumeration's name or in
+another spelling ("CANCELED", "STATUS_SIGNED"). Similarity alone isn't enough: "Unsigned" is very similar to "Signed".
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from portal.services.dialects.reading import UNLISTED, codes_read
 from portal.services.dialects.rules import Code, Rules
 
 _CODE = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
-"""What a code looks like: anything else may be somebody's words, and isn't written down."""
+"""The form of a code. Anything else may be personal data and isn't recorded."""
 
 _SAME_WORD = 0.85
 
 
 @dataclass(slots=True)
 class Codes:
-    """What was seen of each enumeration, by its name; `chosen` and `asked` are made of that by `decide`.
+    """The values seen of each enumeration, by its name; `decide` derives `chosen` and `asked` from them.
 
-    `asked` has the values of ours that a code may be; `numbered` what came of enumerations that are numbers alone.
+    `asked` holds the portal's values that a code may mean; `numbered` the values of purely numeric enumerations.
     """
 
     seen: dict[str, set[Code]] = field(default_factory=dict[str, set[Code]])
@@ -39,7 +39,7 @@ class Codes:
     asked: dict[str, dict[Code, list[str]]] = field(default_factory=dict[str, dict[Code, list[str]]])
 
     def see(self, member: Member, value: object) -> None:
-        """Take down a member's value, or values."""
+        """Record a member's value or values."""
         choice = choice_of(member.type)
         if choice is None:
             return
@@ -52,7 +52,7 @@ class Codes:
                 )
 
     def decide(self, rules: Rules) -> None:
-        """Choose for each code that `rules` don't list the value that it must be, or ask; for numbers always ask."""
+        """Match each code that `rules` don't list, or ask; numbers are always asked about."""
         for name, seen in self.seen.items():
             choice = self.choices[name]
             listed = codes_read(rules, choice, [])
@@ -79,7 +79,7 @@ class Codes:
                     self.asked.setdefault(name, {})[code] = left or [value.value for value in choice]
 
     def style(self) -> str | None:
-        """The style that values are written in, where it isn't ours."""
+        """The naming style of the values, if it isn't the portal's."""
         pairs = [
             (self.choices[name](code).value, code)
             for name, codes in self.seen.items()
@@ -95,7 +95,7 @@ class Codes:
         return fitting[0] if len(fitting) == 1 else None
 
     def tables(self) -> list[str]:
-        """Tables to fill in for enumerations that are numbers, as comments."""
+        """Tables to fill in for numeric enumerations, as comments."""
         return [
             f"# [enumerations.{name}]  # {', '.join(map(str, codes))} came, "
             f"of {', '.join(value.value for value in self.choices[name])}"
@@ -104,7 +104,7 @@ class Codes:
 
 
 def _meant(code: Code, choice: type[Choice]) -> str | None:
-    """The one value of ours that has the code's words; None where there is none, or more than one."""
+    """The only portal value with the code's words; None if there is none or more than one."""
     if not isinstance(code, str):
         return None
     own = set(words(choice.__name__))
@@ -126,7 +126,7 @@ def _is_same_word(ours: str, theirs: str) -> bool:
 
 
 def questions(asked: Mapping[str, Mapping[Code, Iterable[str]]]) -> list[tuple[str, str]]:
-    """The questions about codes: the enumeration, and the question itself."""
+    """The questions about codes, as pairs of the enumeration's name and the question."""
     return [
         (name, f"enumerations.{name}: {code!r} is one of {', '.join(values)}, or of another meaning?")
         for name, codes in sorted(asked.items())

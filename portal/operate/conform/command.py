@@ -1,4 +1,4 @@
-"""The command: sign in, walk, judge, report, propose; what was learned seeds what the portal knows of the API."""
+"""The command: sign in, walk, judge, report, propose; the portal then remembers which members the API sends."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _SECONDS = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for. `acts` is the host of a sandbox whose records may be changed, None for reads alone.
+    """The command's options. `acts` is the host of a sandbox whose records may be changed, None for reads only.
 
-    `bases` are paths that addresses may begin with, to be tried where the API answers the specification's own by 404.
+    `bases` are base paths to try if the API answers the specification's addresses with 404.
     """
 
     clinic: str
@@ -60,7 +60,7 @@ def run(
     say: Callable[[str], None] = print,
     paste: Callable[[], str] = input,
 ) -> int:
-    """Run the command; return 0 when nothing is missing, 1 when something is, 2 when a person must decide or act first."""
+    """Run the command; return 0 if nothing is missing, 1 if something is, 2 if a person must decide or act first."""
     tenant = settings.tenants.by_key.get(options.clinic)
     if tenant is None:
         return _stop(f"There is no clinic {options.clinic}: {', '.join(settings.tenants.by_key)}.")
@@ -105,7 +105,7 @@ def run(
 
 
 def _origin(tenant: Tenant) -> str:
-    """Where the clinic's portal is; on the machine of the demo without TLS."""
+    """The origin of the clinic's portal; without TLS on the demo's machine."""
     host = tenant.hosts[0]
     is_local = host.partition(":")[0].endswith("localhost")
     return f"{'http' if is_local else 'https'}://{host}"
@@ -131,9 +131,9 @@ def _care(settings: Settings, tenant: Tenant, finished: Finished) -> Care:
 
 
 def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visit], Proposal]:
-    """All calls, and the dialect that they speak of.
+    """All calls, and the dialect inferred from them.
 
-    Where ids are called otherwise, the walk is made once more by the names that the first one taught.
+    If ids have other names, the walk is repeated with the names learned from the first one.
     """
     rules = rules_of(care)
     care, learned = find_addresses(care, options.bases)
@@ -149,7 +149,7 @@ def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visi
 
 
 def _remember(settings: Settings, tenant: Tenant, visits: Iterable[Visit]) -> None:
-    """Let the portal know from the first page on which members come."""
+    """Tell the portal which members the API sends, so that it knows from the first page on."""
     try:
         vault = Vault(open_store(settings.store_url, time.time), settings.secret_keys)
         answers = Answers(vault, time.time).of(tenant.key)

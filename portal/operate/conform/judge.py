@@ -1,4 +1,4 @@
-"""Answers held against the portal's records: decoded or not, what is missing, unknown or of another type."""
+"""Compares responses with the portal's records: decoded or not; missing or unknown members; wrong types."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SOMETIMES = frozenset(
         *("PgtResult.sex", "PgtResult.comment", "PgtResult.condition"),
     }
 )
-"""Members that an API leaves out where there is none, or while the sex of an embryo isn't disclosed (docs/assumptions.md)."""
+"""Members that an API omits if they have no value, or if an embryo's sex isn't disclosed (docs/assumptions.md)."""
 
 _LISTS = frozenset(f"{endpoint.method} {endpoint.template}" for endpoint, _into, _query in LISTS)
 
 TEXT = frozenset({"ConsentForm.body", "ConsentForm.statements"})
 LIST_OF_FORMS = f"{LIST_CONSENTS.method} {LIST_CONSENTS.template}"
-"""A form's text must be in the answer of that form alone: lists may leave it out."""
+"""A form's text is required only when the form is read individually: lists may omit it."""
 
 STAFF_ONLY = frozenset(
     {
@@ -40,15 +40,15 @@ STAFF_ONLY = frozenset(
         *("EmbryoStorage.pgtResultId", "Patient.userId"),
     }
 )
-"""Members that patients aren't given."""
+"""Members that aren't sent to patients."""
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What one endpoint's answers are worth. Members are called "Episode.alerts"; counters say in how many records.
+    """The result for one endpoint. Members are named like "Episode.alerts"; counters hold numbers of records.
 
-    `not_tried` says why it wasn't called; `without_text` counts consent forms that nobody can sign, because they have neither
-    text nor file; `examples` are values that are unknown or don't fit, kept for who asks.
+    `not_tried` says why it wasn't called; `without_text` counts consent forms that can't be signed because they have
+    neither text nor file; `examples` are unknown or invalid values, shown only on request.
     """
 
     endpoint: str
@@ -68,24 +68,24 @@ class Verdict:
 
     @property
     def is_reached(self) -> bool:
-        """Whether an answer could be looked at."""
+        """Whether there was a response to examine."""
         return bool(self.strictly or self.forgivingly or self.unreadable)
 
     @property
     def is_nowhere(self) -> bool:
-        """Whether a list isn't there: it has no id that could be wrong, so its address is."""
+        """Whether a list wasn't found: it takes no id, so the address must be wrong."""
         return self.endpoint in _LISTS and "404" in self.statuses
 
     @property
     def has_gap(self) -> bool:
-        """Whether somebody at the portal loses something by it."""
+        """Whether it costs the portal's users anything."""
         bad_status = any(not name.startswith(("2", "404", "403")) for name in self.statuses)
         is_short = self.missing or self.without_text or self.is_nowhere
         return bool(bad_status or self.unreadable or is_short or self.other_type or self.values)
 
 
 def judge(visits: Iterable[Visit], *, as_patient: bool) -> list[Verdict]:
-    """One verdict for each endpoint, in the specification's order."""
+    """Return a verdict for each endpoint, in the specification's order."""
     by_endpoint: dict[str, Verdict] = {}
     looks: dict[str, Look] = {}
     kinds: dict[str, dict[str, type[object]]] = {}
@@ -139,7 +139,7 @@ def _why_not(name: str) -> str:
 
 
 def _decode(visit: Visit, verdict: Verdict) -> object:
-    """What the answer says to the portal, None where that can't be read; counts how it was read."""
+    """The decoded response, or None if it can't be decoded; counts how it was decoded."""
     body = visit.body.lstrip()
     if get_origin(visit.into) is Page and body.startswith(b"["):
         body = b'{"items":' + body + b"}"
@@ -172,7 +172,7 @@ def _keep(examples: dict[str, list[str]], name: str, value: object) -> None:
 
 
 def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
-    """Each single value that stands where a record has a member: its name, itself, and how it fits."""
+    """Yield each value of a record's member: the member's name, the value, and how it fits."""
     if get_origin(into) is Page:
         (record,) = get_args(into)
         items = cast("dict[str, object]", answer).get("items") if isinstance(answer, dict) else answer
@@ -195,7 +195,7 @@ def _values(answer: object, into: Any) -> Iterator[tuple[str, object, str]]:
 
 
 def fit(value: object, member: Member) -> str:
-    """How a value fits its member: "strict", "forgiven" where its meaning is beyond doubt, "unknown" for one outside an
+    """How a value fits its member: "strict", "forgiven" if its meaning is unambiguous, "unknown" if it is outside an
     enumeration, "unfit"."""
     choice = choice_of(member.type)
     if choice is not None:
@@ -216,7 +216,7 @@ def fit(value: object, member: Member) -> str:
 
 
 def choice_of(shape: inspect.Type) -> type[decoding.Choice] | None:
-    """The enumeration that a member holds."""
+    """The member's enumeration, or None."""
     if isinstance(shape, inspect.UnionType):
         return next((choice for one in shape.types if (choice := choice_of(one))), None)
     is_choice = isinstance(shape, inspect.EnumType) and issubclass(shape.cls, decoding.Choice)
@@ -227,7 +227,7 @@ _HOLDERS: dict[Any, Any] = {}
 
 
 def _holder(annotation: Any) -> Any:
-    """A record with one member of this type, to decode a single value as answers are decoded."""
+    """A record with one member of this type, to decode a single value like a response."""
     if annotation not in _HOLDERS:
         _HOLDERS[annotation] = msgspec.defstruct("Holder", [("value", annotation)])
     return _HOLDERS[annotation]

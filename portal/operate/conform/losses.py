@@ -1,4 +1,4 @@
-"""What people lose on the portal's pages where a member doesn't come: by what the portal reads it for, and where."""
+"""What the portal's pages lack when a member is missing: what the portal uses it for, and where."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from portal.services.uses import use_of
 
 
 def loss_of(member: str) -> str | None:
-    """What is lost without a member ("Episode.alerts"), and on which pages; None where the portal has no use for it."""
+    """What is lost without a member ("Episode.alerts"), and on which pages; None if the portal doesn't use it."""
     kind, _, name = member.partition(".")
     use = use_of(kind, name)
     if use is None:

@@ -1,6 +1,6 @@
-"""Which member of an API's record is which of ours: by style, by likeness of names, by the shape of what they hold.
+"""Matches the members of an API's records with the portal's: by naming style, similar names, and shape of the values.
 
-What could be two things is never chosen: it is left to a person.
+Ambiguous matches are never chosen: they are left to a person.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from portal.services.dialects.naming import folded, words
 from portal.services.uses import use_of
 
 _ALIKE = 0.75
-"""From here on two names are taken for the same, unless another is nearly as like."""
+"""The similarity from which two names count as the same, unless another is nearly as similar."""
 _MARGIN = 0.12
 _PERHAPS = 0.5
 _MOST_CANDIDATES = 4
@@ -32,9 +32,9 @@ _SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?:
 
 @dataclass(slots=True)
 class Matches:
-    """Of one kind of record: what ours are called there and why, what may be one of several, and what is nowhere.
+    """The matches for one kind of record: the API's name of each member and why, ambiguous ones, and missing ones.
 
-    `unread` has, for each that is nowhere, what nobody reads and is of a fitting type.
+    `unread` lists, for each missing member, unused members of a fitting type.
     """
 
     names: dict[str, str] = field(default_factory=dict[str, str])
@@ -45,7 +45,7 @@ class Matches:
 
 
 def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matches:
-    """Match the members of a kind of record with those that came in some records of it."""
+    """Match the members of a kind of record with those in the given records."""
     values = _values_of(given)
     found = Matches()
     open_, left = _same_names(members_of(record), values, found)
@@ -101,7 +101,7 @@ def _same_names(
 def _alike_names(
     open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
 ) -> None:
-    """Names that are much like one another and like nothing else, whose values fit."""
+    """Match names that are similar to each other and to nothing else, and whose values fit."""
     like = {(m.name, u): likeness(m.name, u) for m in open_ for u in left if fits(m, values[u]) is not False}
     for (ours, theirs), score in sorted(like.items(), key=lambda one: -one[1]):
         rivals = [
@@ -117,7 +117,7 @@ def _alike_names(
 def _same_shape(
     open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
 ) -> None:
-    """Records, lists of records and enumerations, whose values tell what they are, where one alone fits."""
+    """Match records, lists of records and enumerations by their values, if only one fits."""
     telling = [member for member in open_ if _is_telling(member)]
     fitting = {
         m.name: [u for u in left if fits(m, values[u]) and not any(map(_is_whole, values[u]))]
@@ -130,7 +130,7 @@ def _same_shape(
 
 
 def _candidates(member: Member, left: list[str], values: Mapping[str, list[object]]) -> list[str]:
-    """Members that it may be: of a fitting type, and alike in name or of a type that few have."""
+    """Possible matches: of a fitting type, and with a similar name or a rare type."""
     fitting = [u for u in left if fits(member, values[u])]
     is_rare = is_date(member) or 1 <= len(fitting) <= 2
     known = [u for u in fitting if is_rare or likeness(member.name, u) >= _PERHAPS]
@@ -158,19 +158,19 @@ def _is_record(value: object) -> bool:
 
 
 def likeness(ours: str, theirs: str) -> float:
-    """How like two names are, from 0 to 1: by letters, or by the words that they share."""
+    """The similarity of two names, from 0 to 1: by letters, or by shared words."""
     letters = SequenceMatcher(None, folded(ours), folded(theirs)).ratio()
     mine, other = set(words(ours)) - _SMALL_WORDS, set(words(theirs)) - _SMALL_WORDS
     return max(letters, len(mine & other) / max(1, len(mine | other)))
 
 
 def is_date(member: Member) -> bool:
-    """Whether it holds a day or an instant."""
+    """Whether it holds a date or an instant."""
     return _holds(member.type, inspect.DateTimeType, inspect.DateType)
 
 
 def fits(member: Member, values: list[object]) -> bool | None:
-    """Whether all values may be this member's; None where there are none to tell by."""
+    """Whether all values are valid for this member; None if there are none."""
     told = [one for one in values if one not in ("", [], {})]
     if not told:
         wants_list = _holds(member.type, inspect.VarTupleType)
@@ -206,7 +206,7 @@ def _fits(member: Member, value: object) -> bool:
 
 
 def _is_like(value: object, record: type[object]) -> bool:
-    """Whether a value has what makes a record of this kind: half of its members by name, or more."""
+    """Whether a value resembles a record of this kind: it has at least half of its members by name."""
     if not isinstance(value, dict):
         return False
     there = {folded(name.removeprefix(UNREAD)) for name in cast("dict[str, object]", value)}
@@ -214,7 +214,7 @@ def _is_like(value: object, record: type[object]) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    """Whether it may be a number that stands for a value of an enumeration."""
+    """Whether it may be the number of an enumeration's value."""
     return not isinstance(value, bool) and str(value).isdecimal() and len(str(value)) < 5
 
 
@@ -229,7 +229,7 @@ def _holds(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:
 
 
 def date_form(value: object) -> str | None:
-    """How a day or an instant is written: iso, epoch_s, epoch_ms, or a pattern whose day and month may be told or not."""
+    """The format of a date or instant: iso, epoch_s, epoch_ms, "dd MM", "MM dd", or "either" if that is ambiguous."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return "epoch_ms" if 1e11 <= value < 1e13 else "epoch_s" if 1e8 <= value < 1e11 else None
     if not isinstance(value, str):

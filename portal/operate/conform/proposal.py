@@ -1,4 +1,4 @@
-"""What a dialect file would say, and its text: what is certain is written, the rest is asked (docs/conformance.md)."""
+"""The content of a proposed dialect file and its text: certain rules, and questions (docs/conformance.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMS_OF_DAYS = {"dd MM", "MM dd"}
 
 @dataclass(slots=True)
 class Proposal:
-    """What a dialect file would say, and what a person must decide first. `rules` are those that the clinic has already."""
+    """The content of a dialect file, and what a person must decide first. `rules` are the clinic's existing ones."""
 
     envelopes: list[str] = field(default_factory=list[str])
     items: str | None = None
@@ -43,12 +43,12 @@ class Proposal:
 
     @property
     def undecided(self) -> list[str]:
-        """The questions, each in a line."""
+        """The questions, one per line."""
         codes = [question for _name, question in code_questions(self.codes.asked)]
         return [*self._other_questions(), *self._numbers(), *codes]
 
     def _numbers(self) -> list[str]:
-        """Enumerations that are numbers and not in the dialect's tables yet."""
+        """Questions about numeric enumerations that aren't in the dialect's tables yet."""
         if not self.rules.enumerations:
             return []
         return [
@@ -58,7 +58,7 @@ class Proposal:
 
     @property
     def undecided_without_values(self) -> list[str]:
-        """The same for a report that holds no value: codes are counted."""
+        """The same for a report without values: codes are only counted."""
         asked = self.codes.asked.items()
         return [
             *self._other_questions(),
@@ -95,7 +95,7 @@ class Proposal:
         return asked
 
     def _member_questions(self) -> list[str]:
-        """One question for a member that may be the same in several kinds of record."""
+        """Questions about members; one for a member that occurs in several kinds of record."""
         kinds: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for kind, one in sorted(self.matches.items()):
             for ours, theirs in sorted(one.undecided.items()):
@@ -110,7 +110,7 @@ class Proposal:
         ]
 
     def _form(self, what: str) -> str | None:
-        """The form of days or instants; None where it can't be told."""
+        """The format of dates or instants; None if it is ambiguous."""
         forms = self.forms.get(what, set()) - {"iso"}
         if not forms:
             return "iso"
@@ -127,7 +127,7 @@ class Proposal:
         return form.replace(" ", by) + f"{by}yyyy" + (" HH:mm:ss" if what == "instants" else "")
 
     def renamed(self) -> dict[str, dict[str, str]]:
-        """Members whose name isn't ours in the style, by kind of record."""
+        """Members whose name isn't the portal's in the API's naming style, by kind of record."""
         spelled = STYLES[self.style]
         return {
             kind: {
@@ -141,11 +141,11 @@ class Proposal:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the API speaks as the portal expects, or as the clinic's dialect says."""
+        """Whether the API behaves as the portal expects, or as the clinic's dialect says."""
         return not any(line and not line.startswith("#") for line in self.toml().splitlines())
 
     def names(self) -> dict[str, str]:
-        """What members are called there, of all kinds of record: to find ids by."""
+        """The API's member names in all kinds of record, used to find ids."""
         return {ours: theirs for one in self.matches.values() for ours, theirs in one.names.items()}
 
     def toml(self) -> str:
@@ -240,7 +240,7 @@ class Proposal:
         return found
 
     def _parameters(self) -> dict[str, str]:
-        """Parameters that are called neither in the style nor as the dialect says."""
+        """Parameters whose name follows neither the naming style nor the dialect."""
         spell = STYLES[self._query_style()]
         return {
             ours: theirs

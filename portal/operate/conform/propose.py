@@ -1,6 +1,6 @@
-"""A dialect file to begin with (docs/conformance.md): what can be told for certain is written, the rest is asked.
+"""Drafts a dialect file (docs/conformance.md): certain rules are written, the rest become questions.
 
-A line that begins with "# decide:" is a question that a person answers; the portal reads the file without it.
+A line that begins with "# decide:" is a question for a person; the portal ignores it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from portal.services.uses import use_of
 
 _PASSES = 3
 _STYLES = {name: spell for name, spell in STYLES.items() if name != "UPPER_CASE"}
-"""The styles that members are spelt in."""
+"""The naming styles of members."""
 
 
 def propose(
@@ -35,7 +35,7 @@ def propose(
     learned: Learned | None = None,
     rules: Rules | None = None,
 ) -> Proposal:
-    """Find out how these answers differ from what the portal expects, or from what the clinic's dialect (`rules`) says."""
+    """Find out how these responses differ from what the portal expects, or from the clinic's dialect (`rules`)."""
     made = Proposal(learned=learned or Learned(), rules=rules or Rules())
     visits = list(visits)
     given: dict[str, list[Mapping[str, object]]] = {}
@@ -75,7 +75,7 @@ def propose(
 
 
 def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
-    """Whether records that are read by themselves come with an entity tag and without any stamp."""
+    """Whether records that are read individually have an ETag but no concurrency stamp."""
     if made.rules.concurrency == "etag":
         return False
     found: set[bool] = set()
@@ -90,7 +90,7 @@ def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
 
 
 def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[str, object]]]:
-    """The records of an answer, out of their envelopes."""
+    """The records of a response, without their envelopes."""
     answer, is_page = _plain(json_of(visit.body)), get_origin(visit.into) is Page
     record = cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
     path: list[str] = []
@@ -119,7 +119,7 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
 
 
 def _plain(value: object) -> object:
-    """An answer with the API's own names of what a dialect left unread."""
+    """A response in which members that a dialect left unread have the API's own names."""
     if isinstance(value, list):
         return [_plain(one) for one in cast("list[object]", value)]
     if not isinstance(value, dict):
@@ -133,7 +133,7 @@ def _plain(value: object) -> object:
 def _learn_counts(
     answer: Mapping[str, object], path: list[str], rows: int, record: type[object], made: Proposal
 ) -> None:
-    """Where a list's counts stand, from the outside."""
+    """Learn where a list's counts are, as paths from the top level."""
     counts = list(_numbers(answer, ()))
 
     def is_usual(where: tuple[str, ...], ours: str) -> bool:
@@ -156,7 +156,7 @@ def _learn_counts(
 
 
 def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
-    """The numbers in an answer outside of its list, also those that are given as text."""
+    """The numbers in a response outside its list, including numeric strings."""
     for name, one in value.items():
         if isinstance(one, dict):
             yield from _numbers(cast("dict[str, object]", one), (*path, name))
@@ -185,7 +185,7 @@ def _envelope_in(outer: Mapping[str, object], record: type[object], is_page: boo
 def _with_embedded(
     kinds: dict[str, type[object]], given: Mapping[str, list[Mapping[str, object]]], made: Proposal
 ) -> dict[str, list[Mapping[str, object]]]:
-    """The records of the answers and, by the names found so far, those that are embedded in them."""
+    """The responses' records and those embedded in them, found by the names known so far."""
     found = {kind: list(records) for kind, records in given.items() if kind in _MAIN}
     ahead = [(kinds[kind], one) for kind, records in found.items() for one in records]
     while ahead:
@@ -212,7 +212,7 @@ _MAIN = frozenset(
 
 
 def _in_every_kind(given: Mapping[str, list[Mapping[str, object]]]) -> set[str]:
-    """Members that nearly every kind of record has, and always with the same value: links, the clinic's own number."""
+    """Members that nearly every kind of record has, always with the same value: links, the clinic's number."""
     kinds = [records for records in given.values() if records]
     if len(kinds) < _FEW_KINDS:
         return set()

@@ -1,4 +1,4 @@
-"""What was found, as text, JSON or HTML. No value from an answer stands in it unless that is asked for."""
+"""The results as text, JSON or HTML. They contain no values from responses unless requested."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from portal.operate.conform.proposal import Proposal
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The verdicts on one clinic's API, seen as a person of one side; `with_values` lets examples stand in it."""
+    """The verdicts on one clinic's API, as seen by a person of one side; `with_values` includes examples."""
 
     clinic: str
     base_url: str
@@ -26,13 +26,13 @@ class Report:
 
     @property
     def status(self) -> int:
-        """The command's exit status: 2 while a person must decide something, 1 where something is missing, else 0."""
+        """The command's exit status: 2 if a person must decide something, 1 if something is missing, else 0."""
         if self.proposal.undecided:
             return 2
         return int(any(one.has_gap for one in self.verdicts) or not self.proposal.is_empty)
 
     def text(self) -> str:
-        """For the terminal."""
+        """The report for the terminal."""
         lines = [f"{self.clinic}: {self.base_url}, as {self.side}", ""]
         for one in self.verdicts:
             lines.append(f"{_word(one):5} {one.endpoint}: {_summary(one)}")
@@ -41,7 +41,7 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def json(self) -> bytes:
-        """For programs: the same, by endpoint."""
+        """The report for programs, by endpoint."""
         endpoints = [
             {
                 "endpoint": one.endpoint,
@@ -72,7 +72,7 @@ class Report:
         return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
 
     def html(self) -> str:
-        """For people who weren't there: one page that needs nothing else."""
+        """The report as a self-contained page, to pass on."""
         rows = Markup().join(
             Markup(
                 "<tr data-verdict='{}'><th scope='row'><code>{}</code></th><td>{}</td><td>{}</td></tr>"
@@ -98,7 +98,7 @@ class Report:
 
     def _details(self, one: Verdict) -> Iterator[str]:
         if one.is_nowhere:
-            yield "nothing is at this address: see --base"
+            yield "nothing was found at this address: see --base"
         if one.unreadable:
             yield f"can't be read: {_counted(one.unreadable)}"
         if one.missing:
@@ -128,8 +128,8 @@ class Report:
                 "This API speaks a dialect: write its file with --propose, read it, and run this again with it."
             ]
         if self.status:
-            return ["Something is missing: what is lost by it stands above."]
-        return ["Nothing is missing of what this person can reach."]
+            return ["Something is missing: see above for what is lost without it."]
+        return ["Nothing that this person can reach is missing."]
 
 
 def _word(one: Verdict) -> str:
@@ -148,7 +148,7 @@ def _summary(one: Verdict) -> str:
 
 
 def _by_kind(members: Iterable[str]) -> list[str]:
-    """Members by their kind of record; those of many kinds by their name and how many have it."""
+    """Members by kind of record; those in many kinds by name, with the number of kinds."""
     names = Counter(member.partition(".")[2] for member in members)
     often = {name: times for name, times in names.items() if times >= _MANY_KINDS}
     single = sorted(member for member in members if member.partition(".")[2] not in often)
@@ -174,6 +174,6 @@ tr[data-verdict=gap] th {{ border-inline-start: .3rem solid #b3261e }} p {{ marg
 <p>{base_url}, as {side}</p>
 <table><thead><tr><th scope="col">Endpoint</th><th scope="col">Answers</th><th scope="col">What differs</th></tr></thead>
 <tbody>{rows}</tbody></table>
-<section><h2>In all</h2>{ending}</section>
+<section><h2>Overall</h2>{ending}</section>
 </html>
 """

@@ -1,7 +1,7 @@
-"""Signing a person in from the command line, by the clinic's real identity server.
+"""Signs a person in from the command line, through the clinic's own identity server.
 
-The browser is the operator's own. Its answer comes back to a loopback port (RFC 8252 §7.3), or is pasted from the
-address bar. State and verifier lie in a folder that is removed; tokens are in this process's memory alone.
+The operator uses their own browser. The response returns to a loopback port (RFC 8252 §7.3), or is pasted from the
+address bar. State and verifier are kept in a temporary folder; tokens only in this process's memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from portal.store import open_store
 from portal.store.vault import Vault
 
 CALLBACK = "/sign-in/callback"
-"""Where the portal's own sign-in comes back to: registered with every identity server."""
+"""The path of the portal's redirect URI, registered with every identity server."""
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _WAITED_FOR = 600.0
@@ -33,7 +33,7 @@ class NoSignIn(Exception):
 
 
 class HeldToken:
-    """An access token for as long as it is good; it isn't renewed."""
+    """An access token, used until it expires and never refreshed."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -55,7 +55,7 @@ def sign_in(
     say: Callable[[str], None],
     paste: Callable[[], str],
 ) -> Finished:
-    """Print the address to open, wait for the answer and return who signed in, with tokens. Raises NoSignIn."""
+    """Print the address to open, wait for the response, and return the person and tokens. Raises NoSignIn."""
     with tempfile.TemporaryDirectory(prefix="portal-conform-") as folder:
         vault = Vault(open_store(f"sqlite:///{folder}/sign-in.db", time.time), settings.secret_keys)
         providers = Providers(settings.timeouts, time.time, settings.breaker)
@@ -74,7 +74,7 @@ def sign_in(
         except Unavailable as error:
             raise NoSignIn(f"the identity server doesn't answer ({error})") from error
     if finished is None:
-        raise NoSignIn("that isn't the answer to the address above: its state is another")
+        raise NoSignIn("that isn't the response to the address above: its state is different")
     return finished
 
 
@@ -84,18 +84,16 @@ def _answer(redirect_uri: str, say: Callable[[str], None], paste: Callable[[], s
         say(f"Waiting at {redirect_uri} …")
         address = _wait(parts.port)
     else:
-        say(
-            "Afterwards the browser ends at an address that the portal can't use. Paste that whole address here:"
-        )
+        say("Afterwards the browser shows an address that doesn't load. Paste that whole address here:")
         address = paste()
     answer = dict(parse_qsl(urlsplit(address.strip()).query))
     if "state" not in answer:
-        raise NoSignIn("the address holds no answer (no state in it)")
+        raise NoSignIn("the address contains no response (no state)")
     return answer
 
 
 def _wait(port: int) -> str:
-    """Return the path and query that the browser brings back to this machine."""
+    """Return the path and query that the browser requests on this port."""
     brought: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -110,12 +108,12 @@ def _wait(port: int) -> str:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """The address holds the code: it is written nowhere."""
+            """Log nothing: the address contains the code."""
 
     try:
         server = HTTPServer(("127.0.0.1", port), Handler)
     except OSError as error:
-        raise NoSignIn(f"port {port} can't be listened at ({error.strerror})") from error
+        raise NoSignIn(f"can't listen on port {port} ({error.strerror})") from error
     ends_at = time.monotonic() + _WAITED_FOR
     with server:
         server.timeout = 1.0

@@ -1,4 +1,4 @@
-"""Reading all that one person can reach: lists first, then what they name, each address a few times."""
+"""Reads everything one person can reach: lists first, then what they refer to, a few records of each kind."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _ANY_STATUS = tuple(range(200, 600))
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One call: which, the status or why there is none, the body where it is JSON that the portal reads as `into`.
+    """One call: its endpoint, the status or why there is none, and the body if it is JSON, read as `into`.
 
-    Where the clinic has a dialect, the body is what it makes of the answer; members that it leaves unread are named "? name".
-    `etag` is the answer's entity tag; `has_bom` says that the answer began with a byte order mark.
+    If the clinic has a dialect, the body is the translated response, in which unread members are named "? name". `etag`
+    is the response's entity tag; `has_bom` says that it began with a byte order mark.
     """
 
     endpoint: Endpoint
@@ -52,12 +52,12 @@ class Visit:
 
     @property
     def name(self) -> str:
-        """The endpoint as the specification writes it."""
+        """The endpoint in the specification's notation."""
         return f"{self.endpoint.method} {self.endpoint.template}"
 
     @property
     def is_good(self) -> bool:
-        """Whether there is an answer to look at."""
+        """Whether there is a response to examine."""
         return self.status is not None and 200 <= self.status < 300
 
 
@@ -73,12 +73,12 @@ LISTS: tuple[tuple[Endpoint, Any, Query | None], ...] = (
 
 
 def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
-    """Read the lists and what they name. `names` are what the API calls members that are ours ("episodeId")."""
+    """Read the lists and what they refer to. `names` maps the portal's member names ("episodeId") to the API's."""
     ids = _Ids(names or {})
     for endpoint, into, query in LISTS:
         visit = call(care, endpoint, into, query=query)
         if visit.status == 400 and query:
-            visit = call(care, endpoint, into)  # its paging may be called otherwise
+            visit = call(care, endpoint, into)  # its paging parameters may have other names
         ids.learn(visit)
         yield visit
     for endpoint, into, wanted in (
@@ -96,8 +96,8 @@ def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
 
 
 def act(care: Care) -> Iterator[Visit]:
-    """Acts that leave things as they were: the settings saved as they are, a notification read and unread, a message put
-    away and brought back."""
+    """Perform acts that undo themselves: save the settings unchanged, mark a notification read and unread, archive a
+    message and restore it."""
     settings = call(care, endpoints.READ_NOTIFICATION_SETTINGS, NotificationSettings)
     body = json_of(settings.body) if settings.is_good else None
     if isinstance(body, dict):
@@ -118,14 +118,14 @@ def act(care: Care) -> Iterator[Visit]:
 
 
 class _Ids:
-    """The ids that answers name, by what they are of."""
+    """The ids found in responses, by kind."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = {folded(ours): folded(theirs) for ours, theirs in names.items()}
         self._found: dict[str, dict[str, None]] = {}
 
     def of(self, kind: str) -> list[str]:
-        """The first ids of a kind, in the order that they were met."""
+        """The first ids of a kind, in the order in which they were found."""
         return list(self._found.get(kind, {}))[:_MOST_OF_A_KIND]
 
     def learn(self, visit: Visit) -> None:
@@ -158,7 +158,7 @@ class _Ids:
 
 
 def json_of(body: bytes) -> object:
-    """What a body holds, None where it isn't JSON."""
+    """The body's JSON value, or None if it isn't JSON."""
     try:
         return decoding.decode(body, object)
     except BadResponse:
@@ -166,7 +166,7 @@ def json_of(body: bytes) -> object:
 
 
 def records(visit: Visit) -> list[dict[str, Any]]:
-    """The records of a list, wherever the list stands in the answer."""
+    """The records of a list, wherever the list is in the response."""
     answer = json_of(visit.body) if visit.is_good else None
     return _records_in(cast("object", answer) if isinstance(answer, list) else _longest_list(answer))
 
@@ -205,7 +205,7 @@ def call(
     ids: Mapping[str, str] | None = None,
     sent: object = None,
 ) -> Visit:
-    """Make one call and take down what came of it; nothing is raised."""
+    """Make one call and return the result; raises nothing."""
     started = time.perf_counter()
     status, why, body, media_type, etag, has_bom = None, "", b"", "", "", False
     try:
@@ -227,12 +227,12 @@ def call(
 
 
 def rules_of(care: Care) -> Rules:
-    """What the clinic's dialect says; without one, what changes nothing."""
+    """The clinic's dialect rules; without a dialect, rules that change nothing."""
     return care.dialect.rules if isinstance(care.dialect, Dialect) else Rules()
 
 
 def _stamped(answer: object, into: Any, etag: str, rules: Rules) -> object:
-    """A record with its entity tag as stamp, where the dialect says that stamps travel so."""
+    """A record with its entity tag as its stamp, if the dialect says that stamps are sent as entity tags."""
     is_record = isinstance(answer, dict) and get_origin(into) is not Page
     if etag and is_record and rules.concurrency == "etag" and has_stamp(into):
         return {STAMP: etag, **cast("dict[str, object]", answer)}

@@ -83,7 +83,7 @@ def visits(operator: Operator) -> list[Visit]:
         )
         found = operator.conform("elif")
     assert found.status == 0, found.text
-    assert "Nothing is missing" in found.text
+    assert "Nothing that this person can reach is missing" in found.text
     assert tomllib.loads(found.proposal) == {}
     reads = [one for one in found.report["endpoints"] if one["endpoint"].startswith("GET ")]
     assert {one["verdict"] for one in reads} == {"ok"}
@@ -353,7 +353,7 @@ def test_the_sign_in_response_is_received_on_a_loopback_port(
     assert run(operator.settings, Options("riverside", redirect_uri=there), say=say) == 2
     assert began[0]["redirect_uri"] == there
     assert began[1] == {"code": "c", "state": "s"}
-    assert "its state is another" in capsys.readouterr().err
+    assert "its state is different" in capsys.readouterr().err
 
 
 def test_a_proposed_dialect_closes_all_gaps(operator: Operator) -> None:
