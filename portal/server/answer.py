@@ -1,4 +1,4 @@
-"""An application's answer, from WSGI to the wire (PEP 3333, RFC 9110, RFC 9112), and those that the server makes itself."""
+"""Responses, from WSGI to the wire (PEP 3333, RFC 9110, RFC 9112): the application's and the server's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HOP_BY_HOP = frozenset(
         *("transfer-encoding", "upgrade", "date", "server"),
     }
 )
-"""What is between two servers alone, and what this one says by itself."""
+"""Hop-by-hop headers, and those that this server sets itself."""
 
 _SAID = {
     400: "This request can't be understood.",
@@ -31,16 +31,16 @@ _SAID = {
 
 
 class BadAnswer(Exception):
-    """The application did what PEP 3333 forbids. The text says what, and holds nothing of the answer itself."""
+    """The application violated PEP 3333. The message says how, without quoting the response."""
 
 
 class Answer:
-    """What an application answers: `start` is its `start_response`, `head` what goes before the body on the wire."""
+    """An application's response: `start` is its `start_response`, `head` the bytes sent before the body."""
 
     __slots__ = ("_fields", "_request", "_status", "code", "is_chunked", "is_last", "length", "pieces")
 
     def __init__(self, request: Request, *, is_last: bool) -> None:
-        """`is_last`: the connection is closed after it."""
+        """`is_last`: the connection is closed afterwards."""
         self._request = request
         self._status = ""
         self._fields: list[str] = []
@@ -72,7 +72,7 @@ class Answer:
         return self._request.method != "HEAD" and self.code >= 200 and self.code not in (204, 304)
 
     def whole(self) -> list[bytes]:
-        """Return head and body for the wire, where all of the body is there."""
+        """Return head and body for the wire, if the whole body is available."""
         body = self.pieces
         if not self.has_body:
             return [self.head()]
@@ -82,11 +82,11 @@ class Answer:
         elif size > self.length:
             raise BadAnswer("the body is longer than its Content-Length")
         elif size < self.length:
-            self.is_last = True  # whoever waits for the rest learns that it doesn't come
+            self.is_last = True  # closing tells the client that the rest won't come
         return [self.head(), *body]
 
     def head(self) -> bytes:
-        """Return the status line and all fields; decide how the body's end will be told."""
+        """Return the status line and all fields; decide how the body is framed."""
         if not self._status:
             raise BadAnswer("start_response was never called")
         lines = [f"HTTP/1.1 {self._status}", f"Date: {_date()}", *self._fields]
@@ -111,7 +111,7 @@ class Answer:
 
 
 def framed(piece: bytes) -> bytes:
-    """Return a piece as one chunk (RFC 9112 §7.1)."""
+    """Return the piece in chunked encoding (RFC 9112 §7.1)."""
     return b"%x\r\n%b\r\n" % (len(piece), piece)
 
 
@@ -119,7 +119,7 @@ LAST_CHUNK = b"0\r\n\r\n"
 
 
 def own_answer(status: int, *, over_tls: bool = False) -> bytes:
-    """Return the server's own answer in a few words, after which it closes the connection."""
+    """Return a short response by the server itself, which then closes the connection."""
     phrase = HTTPStatus(status).phrase
     body = f"{phrase}\n\n{_SAID.get(status, _SAID[400])}\n".encode()
     fields = {
@@ -139,7 +139,7 @@ _second, _text = 0, ""
 
 
 def _date() -> str:
-    """Now, as RFC 9110 §5.6.7 writes it; made once a second."""
+    """The current time as an HTTP date (RFC 9110 §5.6.7), formatted once a second."""
     global _second, _text
     now = int(time.time())
     if now != _second:

@@ -1,4 +1,4 @@
-"""The threads that run the application, each with one request at a time, whole before they see it."""
+"""The threads that run the application; each handles one complete request at a time."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from portal.server.connection import Connection
 
 _SOON = 0.05
-"""How long a thread waits for all of a body before it leaves the rest to a pump, in seconds."""
+"""How long a thread waits for the whole response body before it leaves the rest to a pump, in seconds."""
 
 _BLOCK = 65536
 
 
 class TooLarge(OSError):
-    """The body is larger than this server takes, and wasn't read."""
+    """The request body is larger than this server accepts, and wasn't read."""
 
 
 class _NotTaken:
-    """Stands for a body that is too large: an application that looks at Content-Length first answers in its own words."""
+    """Replaces a body that is too large, so that an application that checks Content-Length can send its own error page."""
 
     def read(self, *_: object) -> bytes:
         raise TooLarge("the body is too large")
@@ -38,7 +38,7 @@ class _NotTaken:
 
 
 class FileWrapper:
-    """A file as pieces (PEP 3333, `wsgi.file_wrapper`)."""
+    """Yields a file in blocks (PEP 3333, `wsgi.file_wrapper`)."""
 
     def __init__(self, file: IO[bytes], block: int = _BLOCK) -> None:
         self._file = file
@@ -58,10 +58,9 @@ _Job = tuple["Connection", Request, bytes | None]
 
 
 class Threads:
-    """As many threads as needed, up to `most`; `is_alive` tells whether a connection may be kept after an answer.
+    """As many threads as needed, up to `most`; `is_alive` says whether a connection may be kept after a response.
 
-    The one that has been idle for the shortest time goes first: what it keeps is still at hand, such as its connections
-    to the API.
+    The most recently used idle thread goes first, because its caches and connections to the API are still fresh.
     """
 
     def __init__(
@@ -83,11 +82,11 @@ class Threads:
 
     @property
     def in_hand(self) -> int:
-        """How many threads answer a request, or are about to."""
+        """The number of requests being handled or waiting for a thread."""
         return len(self._threads) - len(self._idle)
 
     def put(self, connection: Connection, request: Request, body: bytes | None) -> None:
-        """Let a thread answer this request."""
+        """Hand this request to a thread."""
         self._jobs.append((connection, request, body))
         if not self._wake() and len(self._threads) < self._most:
             thread = _Thread(self._jobs, self._idle, self._serve, f"request-{len(self._threads)}")
@@ -95,7 +94,7 @@ class Threads:
             thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Let the threads end."""
+        """Stop the threads, waiting at most this many seconds."""
         until = time.monotonic() + seconds
         self._jobs.extend([None] * len(self._threads))
         while self._wake():
@@ -115,7 +114,7 @@ class Threads:
         environ["wsgi.file_wrapper"] = FileWrapper
         if body is None:
             environ["wsgi.input"] = _NotTaken()
-            if request.length is None:  # as much as came until it was too much
+            if request.length is None:  # the part received before it exceeded the limit
                 environ["CONTENT_LENGTH"] = str(len(request.body))
         is_last = connection.closes or not request.is_kept or not self._is_alive()
         answer = Answer(request, is_last=is_last)
@@ -135,7 +134,7 @@ class Threads:
             finally:
                 if close is not None:
                     close()
-        except BaseException as error:  # noqa: BLE001 (an application's, of whatever kind)
+        except BaseException as error:  # noqa: BLE001 (the application may raise anything)
             self._failed(connection, environ, error)
             return
         connection.answered(wire, closes=answer.is_last)
@@ -144,7 +143,7 @@ class Threads:
         if isinstance(error, TooLarge):
             connection.answered([own_answer(413)], closes=True)
             return
-        # Neither the address nor the exception's own text: they may hold what a person typed.
+        # Neither the address nor the exception's message, which may contain what a person typed.
         what = str(error) if isinstance(error, BadAnswer) else type(error).__name__
         self._log.error("A request failed: %s at %s", what, where(error))
         own = own_answer(500, over_tls=environ["wsgi.url_scheme"] == "https")
@@ -152,7 +151,7 @@ class Threads:
 
 
 class _Thread(Thread):
-    """One of them. It looks for a job until there is none, and then waits for whoever takes it off `idle` to `wake` it."""
+    """One of the threads. It takes jobs until there are none, then waits until it is taken off `idle` and woken."""
 
     def __init__(
         self, jobs: deque[_Job | None], idle: deque[_Thread], serve: Callable[..., None], name: str
@@ -178,18 +177,18 @@ class _Thread(Thread):
 
     def _wait(self) -> None:
         self._idle.append(self)
-        if self._jobs:  # one came between the last look and this
+        if self._jobs:  # a job arrived in the meantime
             try:
                 self._idle.remove(self)
             except ValueError:
-                pass  # it is being woken already
+                pass  # it is already being woken
             else:
                 return
         self.wake.acquire()
 
 
 def _collect(answer: Answer, body: Iterator[bytes]) -> Iterator[bytes] | None:
-    """Take the body's pieces; return the rest of one that is large or slow."""
+    """Collect the body's pieces; return the rest if it is large or slow."""
     size = 0
     until = 0.0
     for piece in body:
@@ -205,7 +204,7 @@ def _collect(answer: Answer, body: Iterator[bytes]) -> Iterator[bytes] | None:
 
 
 def where(error: BaseException) -> str:
-    """Where an exception was raised, without its text."""
+    """Where an exception was raised, without its message."""
     frames: list[str] = []
     trace = error.__traceback__
     while trace is not None:

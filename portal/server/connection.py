@@ -1,7 +1,7 @@
-"""One client's connection: reads requests whole, lets a thread answer them, writes what the client is slow to take.
+"""A client's connection: reads complete requests, hands them to a thread, and writes responses to slow clients.
 
-All of it runs in the worker's loop, but for `answered` and `streams`, which the thread calls that has the request in hand.
-Whose turn it is, is told by `state`: while it is `BUSY` the loop only collects what comes, and the thread may write.
+Everything runs in the worker's event loop, except `answered` and `streams`, which are called by the thread that handles
+the request. `state` says whose turn it is: while it is `BUSY`, the thread may write, and the loop only buffers input.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 _PIECE = 65536
 _MOST_AHEAD = 65536
-"""How many bytes of further requests are read while one is in hand."""
+"""How many bytes of further requests are read while one is being handled."""
 
 _UNSENT = 128 * 1024
-"""How many bytes the kernel takes for a slow client beyond those that are on their way (tcp(7), TCP_NOTSENT_LOWAT)."""
+"""How many unsent bytes the kernel buffers for a slow client (tcp(7), TCP_NOTSENT_LOWAT)."""
 
 _NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a client may take, in seconds.
+    """Timeouts for a client, in seconds.
 
-    `head` for all of a request's head; `body` for its body, and a second more for each `rate` bytes that came; `stall`
-    without taking a byte of its answer; `linger` to read the answer after which the connection is cut; `last` to send a
-    further request on a kept connection while the worker ends.
+    `head` for a request's complete head; `body` for its body, plus one second per `rate` bytes received; `stall` without
+    accepting a byte of the response; `linger` to read the last response before the connection is cut; `last` to send
+    another request on a kept connection while the worker shuts down.
     """
 
     head: float = 10.0
@@ -57,14 +57,14 @@ class State(IntEnum):
 
     HEAD = 0  # a request, or the rest of its head
     BODY = 1  # the rest of a body
-    BUSY = 2  # the thread that has the request in hand
-    WRITING = 3  # the client, to take the answer
-    LINGERING = 4  # the client, to see the answer before the connection is cut
+    BUSY = 2  # the thread that handles the request
+    WRITING = 3  # the client, to accept the response
+    LINGERING = 4  # the client, to read the response before the connection is cut
     CLOSED = 5
 
 
 class Connection:
-    """A client's connection; `deadline` is when it is given up, on `time.monotonic`'s scale."""
+    """A client's connection; `deadline` (`time.monotonic`) is when it is dropped."""
 
     __slots__ = (
         "_data",
@@ -88,7 +88,7 @@ class Connection:
     )  # fmt: skip
 
     def __init__(self, worker: Worker, sock: socket.socket, base: dict[str, Any], *, trusted: bool) -> None:
-        """`base` is what all environs of this connection begin with; `trusted`: a proxy that may name the scheme."""
+        """`base` is the common part of this connection's environs; `trusted`: a proxy whose scheme is believed."""
         self._worker = worker
         self._sock = sock
         self.base = base
@@ -101,9 +101,9 @@ class Connection:
         self._unsent = 0
         self._mask = 0
         self.state = State.HEAD
-        self.is_new = True  # not one request so far
-        self.is_over = False  # the client sends nothing more
-        self.is_broken = False  # nothing can be sent to it any more
+        self.is_new = True  # no request so far
+        self.is_over = False  # the client has closed its sending side
+        self.is_broken = False  # nothing more can be sent
         self.closes = False
         self.since = time.monotonic()
         self.deadline = self.since + worker.patience.head
@@ -111,25 +111,25 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is kept between two requests."""
+        """Whether it is kept alive between two requests."""
         return self.state is State.HEAD and not self._data and not self.is_new
 
     @property
     def is_arriving(self) -> bool:
-        """Whether a request is on its way, or none ever came."""
+        """Whether a request is being received, or the first one is expected."""
         return self.state is State.BODY or (self.state is State.HEAD and (bool(self._data) or self.is_new))
 
-    # What the loop calls
+    # Called by the loop
 
     def on_event(self, mask: int) -> None:
-        """Read or write, as far as that is possible now."""
+        """Read or write as far as possible without blocking."""
         if mask & EVENT_WRITE:
             self._flush()
         if mask & EVENT_READ and self.state is not State.CLOSED:
             self._read()
 
     def go_on(self) -> None:
-        """Go on where a thread left it, or a pump."""
+        """Continue where a thread or a pump left off."""
         if self.is_broken:
             self.drop()
         elif self.state is State.WRITING:
@@ -144,7 +144,7 @@ class Connection:
                 self.drop()
 
     def expire(self) -> None:
-        """Its time is over: say so to who sends slowly, and cut off who reads nothing."""
+        """Handle a timeout: answer 408 to a client that sends too slowly, drop one that doesn't read."""
         is_in_time = self._stream is None or time.monotonic() < self._stream.until
         if self.state is State.WRITING and is_in_time and self._moves():
             return
@@ -154,7 +154,7 @@ class Connection:
             self.drop()
 
     def drop(self) -> None:
-        """Close it, whatever was under way."""
+        """Close it, whatever is in progress."""
         if self.state is State.CLOSED:
             return
         self._forget_body()
@@ -169,14 +169,14 @@ class Connection:
         self._worker.forget(self)
 
     def stop_soon(self) -> None:
-        """The worker ends: wait no longer for a further request than for one that is on its way."""
+        """Shorten the wait for another request, because the worker is shutting down."""
         if self.state is State.HEAD and not self._data:
             self.deadline = min(self.deadline, time.monotonic() + self._worker.patience.last)
 
-    # What the thread calls that has the request in hand
+    # Called by the thread that handles the request
 
     def answered(self, pieces: list[bytes], *, closes: bool) -> None:
-        """Send an answer that is whole; leave to the loop what the client doesn't take at once."""
+        """Send a complete response; leave to the loop what the client doesn't accept at once."""
         self.closes = closes
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         try:
@@ -196,14 +196,14 @@ class Connection:
             self._worker.post(self)
 
     def streams(self, head: list[bytes], stream: Stream, *, closes: bool) -> None:
-        """Send an answer whose body comes bit by bit."""
+        """Send a response whose body is streamed."""
         self.closes = closes
         self._out.append(memoryview(b"".join(head)))
         self._stream = stream
         self._begin_to_write()
 
     def moved(self) -> None:
-        """There is news of its body."""
+        """Notify the loop that the body has made progress."""
         self._worker.post(self)
 
     def _begin_to_write(self) -> None:
@@ -213,7 +213,7 @@ class Connection:
         self._worker.post(self)
 
     def _end_answer(self) -> None:
-        # The deadline before the state: from then on the loop may have the next request in hand.
+        # Set the deadline before the state: after that, the loop may already be handling the next request.
         self.is_new = False
         worker = self._worker
         self.deadline = time.monotonic() + (worker.cfg.keepalive if worker.alive else worker.patience.last)
@@ -232,14 +232,14 @@ class Connection:
         if not data:
             self.is_over = True
             self._want(self._mask & ~EVENT_READ)
-            # Who still waits for an answer may have closed one direction alone.
+            # A client that still waits for a response may have closed only its sending side.
             if self.state not in (State.BUSY, State.WRITING) or (
                 self.is_broken and self.state is not State.BUSY
             ):
                 self.drop()
             return
         if self.closes and self.state is not State.BODY:
-            return  # nothing more is answered here
+            return  # no more requests are accepted on this connection
         if self.state is State.BODY:
             self._take_body(data)
             return
@@ -253,7 +253,7 @@ class Connection:
             self._want(self._mask & ~EVENT_READ)
 
     def _advance(self) -> None:
-        """Answer the request whose head is here, if all of it is."""
+        """Handle the next request, if its head is complete."""
         data = self._data
         while data.startswith(b"\r\n"):  # RFC 9112 §2.2
             del data[:2]
@@ -308,7 +308,7 @@ class Connection:
         body = request.body
         before = len(body)
         if request.length is None:
-            self.closes = True  # what follows the last chunk is left aside
+            self.closes = True  # data after the last chunk are ignored
             try:
                 request.feed(data)
             except Refused as refused:
@@ -319,7 +319,7 @@ class Connection:
         else:
             body += data
             is_whole = len(body) >= request.length
-            if len(body) > request.length:  # the next request, or its beginning
+            if len(body) > request.length:  # the rest belongs to the next request
                 self._data += body[request.length :]
                 del body[request.length :]
         self._worker.hold(len(body) - before)
@@ -342,7 +342,7 @@ class Connection:
     # Writing
 
     def _flush(self) -> None:
-        """Send what the client takes now; go on to the next request when that was all."""
+        """Send as much as the client accepts now; continue with the next request when everything is sent."""
         out, stream = self._out, self._stream
         if stream is not None and time.monotonic() > stream.until:
             self.drop()
@@ -379,7 +379,7 @@ class Connection:
         self.go_on()
 
     def _moves(self) -> bool:
-        """Whether the client still reads: what it hasn't acknowledged yet has become less since this was asked last."""
+        """Whether the client still reads: fewer bytes are unacknowledged than at the last call."""
         try:
             (unsent,) = struct.unpack("i", fcntl.ioctl(self._sock, termios.TIOCOUTQ, b"\0\0\0\0"))
         except OSError:
@@ -390,10 +390,10 @@ class Connection:
             self.deadline = time.monotonic() + self._worker.patience.stall
         return moves
 
-    # The end
+    # Closing
 
     def _refuse(self, status: int) -> None:
-        """Answer in the application's place, and close."""
+        """Respond on behalf of the application, and close."""
         self._forget_body()
         self.closes = True
         self._worker.log.debug("refused: %d", status)
@@ -405,7 +405,7 @@ class Connection:
         self._hang_up()
 
     def _hang_up(self) -> None:
-        """Close it so that the client still reads its answer: a close with something unread would take it away."""
+        """Close it so that the client can read its response: closing with unread input would reset the connection."""
         if self.is_over:
             self.drop()
             return
@@ -424,7 +424,7 @@ class Connection:
             self._want(self._mask | EVENT_READ)
 
     def _want(self, mask: int) -> None:
-        """Be told of these events from now on."""
+        """Subscribe to these events."""
         if mask == self._mask:
             return
         poller = self._worker.poller
@@ -439,6 +439,6 @@ class Connection:
         self._mask = mask
 
     def busy(self) -> None:
-        """A thread has the request in hand."""
+        """Mark the request as being handled by a thread."""
         self.state = State.BUSY
         self.deadline = math.inf

@@ -1,4 +1,4 @@
-"""Headers that every answer carries, whoever makes it: a page, or the server itself (OWASP ASVS 5.0 V3)."""
+"""Headers of every response, from a page or from the server itself (OWASP ASVS 5.0 V3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIXED = {
     "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-"""What an answer has that doesn't say otherwise itself."""
+"""Defaults, which a response may override."""
 
 OVER_TLS = {"Strict-Transport-Security": "max-age=63072000; includeSubDomains"}
-"""And what it has besides over https (RFC 6797)."""
+"""Added over HTTPS (RFC 6797)."""

@@ -1,7 +1,7 @@
 """A request's head, from the wire to a WSGI environ (RFC 9112, PEP 3333).
 
-llhttp parses it, with nothing lenient. What may still be read in two ways by two servers in a row is refused before or
-after that: line ends other than CRLF, folded lines, a length said twice or beside a transfer coding.
+llhttp parses it in strict mode. Anything else that a proxy and this server could interpret differently (request
+smuggling) is refused too: line ends other than CRLF, folded lines, a repeated length, a length with a transfer coding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _keys: dict[bytes, str] = {}
 
 
 class Refused(Exception):
-    """A request that the server answers by itself, with this status, and then closes the connection."""
+    """A request that the server itself answers with this status before it closes the connection."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -30,7 +30,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a head may be: the request line and each field in bytes, the number of fields, all in bytes."""
+    """Limits on a head: the request line and each field in bytes, the number of fields, the whole head in bytes."""
 
     line: int = 8190
     fields: int = 100
@@ -39,9 +39,9 @@ class Limits:
 
 
 class Request:
-    """A request whose head is complete; what llhttp calls back while it parses has names that begin with `on_`.
+    """A request whose head is complete; the methods named `on_…` are llhttp's callbacks.
 
-    `length` is what the head says of the body, in bytes; None when it comes in chunks.
+    `length` is the body's length in bytes according to the head; None if it is chunked.
     """
 
     __slots__ = (
@@ -60,7 +60,7 @@ class Request:
     )
 
     def __init__(self, head: bytes, base: Mapping[str, Any], limits: Limits) -> None:
-        """Parse a head with its empty line, which `check` let pass; raise Refused."""
+        """Parse a head, including its empty line, that has passed `check`; raise Refused."""
         self._fields: list[tuple[bytes, bytes]] = []
         self._target = b""
         self.body = bytearray()
@@ -72,7 +72,7 @@ class Request:
         try:
             self._parser.feed_data(head)
         except httptools.HttpParserUpgrade:
-            self.has_upgrade = True  # offered, and not taken up
+            self.has_upgrade = True  # offered by the client, not accepted
         except httptools.HttpParserError:
             raise Refused(400) from None
         version: str = self._parser.get_http_version()
@@ -106,7 +106,7 @@ class Request:
         self.is_complete = True
 
     def feed(self, data: bytes) -> None:
-        """Take more of a body in chunks; raise Refused. What follows the last chunk is left aside."""
+        """Parse more of a chunked body; raise Refused. Data after the last chunk are ignored."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
@@ -114,7 +114,7 @@ class Request:
                 raise Refused(400) from None
 
     def input(self, data: bytes) -> dict[str, Any]:
-        """Return the environ with the body."""
+        """Return the WSGI environ with the body."""
         environ = self.environ
         environ["wsgi.input"] = io.BytesIO(data)
         if self.length is None:
@@ -179,10 +179,10 @@ class Request:
 
 
 def check(data: bytearray, *, start: int, end: int, limits: Limits) -> None:
-    """Raise Refused where the head that is here by now, or the part of it from `start` to `end`, can't be good."""
+    """Raise Refused if the head received so far, or the part of it from `start` to `end`, is invalid."""
     if data.count(b"\n", start, end) != data.count(b"\r\n", max(0, start - 1), end):
         raise Refused(400)
-    # A CR that ends what is here may be half of a CRLF.
+    # A trailing CR may be the first half of a CRLF.
     last = end - 1 if data.endswith(b"\r", 0, end) else end
     if data.count(b"\r", start, last) != data.count(b"\r\n", start, end):
         raise Refused(400)
@@ -196,7 +196,7 @@ def check(data: bytearray, *, start: int, end: int, limits: Limits) -> None:
 
 
 def _key(name: bytes) -> str:
-    """The field's name in the environ; none where two fields would share it (RFC 9110 §17.10)."""
+    """The field's name in the environ; empty if two fields could share it (RFC 9110 §17.10)."""
     if b"_" in name:
         key = ""
     else:
@@ -208,7 +208,7 @@ def _key(name: bytes) -> str:
 
 
 def _path_of(target: bytes) -> bytes:
-    """The path of a target in absolute form (RFC 9112 §3.2.2)."""
+    """The path of a request target in absolute form (RFC 9112 §3.2.2)."""
     try:
         url: Any = httptools.parse_url(target)
     except httptools.HttpParserInvalidURLError:

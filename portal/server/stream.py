@@ -1,7 +1,7 @@
-"""An answer's body that comes bit by bit, read ahead by as much as a slow client may keep waiting in memory.
+"""Streamed response bodies, read ahead up to a limit for slow clients.
 
-Threads of their own read it (`Pumps`), so that none of those that make pages waits for a client or for a file. A body
-that has nothing yet gives an empty piece (PEP 3333) and is asked again later: the pumps go round.
+Separate threads (`Pumps`) read them, so that no thread that makes pages waits for a client or a file. A body that has no
+data yet yields an empty piece (PEP 3333) and is asked again on the pumps' next round.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from threading import Lock, Thread
 from portal.server.answer import LAST_CHUNK, Answer, framed
 
 AHEAD = 128 * 1024
-"""How many bytes of a body are held for one client at the most, and a piece more."""
+"""How many bytes of a body are buffered for one client, not counting the last piece."""
 
 _TURN = 0.05
 _PAUSE = 0.005
 _log = logging.getLogger("gunicorn.error")
 LONGEST = 3600.0
-"""After so many seconds a transfer ends, however it stands."""
+"""After this many seconds a transfer is ended, finished or not."""
 
 
 class Stream:
-    """The rest of a body. `take` is the loop's, `read` a pump's, one at a time; `moved` tells the loop of news."""
+    """The rest of a body. The loop calls `take`, one pump at a time `read`; `moved` notifies the loop of progress."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Stream:
         self._is_chunked = answer.is_chunked
         self._left = answer.length
         self._ready: deque[bytes] = deque()
-        # Each is written by one side alone.
+        # Each is written by one side only.
         self._put = self._taken = 0
         self._is_read = False
         self._is_abandoned = False
@@ -54,15 +54,15 @@ class Stream:
 
     @property
     def is_over(self) -> bool:
-        """Whether all of the body was taken."""
+        """Whether the whole body has been taken."""
         return self._is_done and not self._ready
 
     def begin(self, pieces: list[bytes]) -> list[bytes]:
-        """Return the first pieces as they go over the wire."""
+        """Return the first pieces, framed for the wire."""
         return [framed for piece in pieces for framed in self._frame(piece)]
 
     def take(self) -> list[bytes]:
-        """Take what is ready, and have more read."""
+        """Return what is ready, and have more read."""
         taken: list[bytes] = []
         while self._ready:
             taken.append(self._ready.popleft())
@@ -71,7 +71,7 @@ class Stream:
         return taken
 
     def abandon(self) -> None:
-        """Let go of the body: a pump closes it."""
+        """Abandon the body: a pump closes it."""
         self._is_abandoned = True
         self._ask()
 
@@ -83,7 +83,7 @@ class Stream:
         self._pumps.put(self)
 
     def read(self) -> None:
-        """Read ahead, for a moment at the most."""
+        """Read ahead for a limited time."""
         try:
             goes_on = self._read_ahead()
         except Exception as error:  # noqa: BLE001 (an application's)
@@ -99,7 +99,7 @@ class Stream:
         self._moved()
 
     def _read_ahead(self) -> bool | None:
-        """Return whether there was more to read, and room for it; None at the end."""
+        """Read ahead; return whether there was more to read and room for it, None at the end."""
         over = time.monotonic() + _TURN
         while self._put - self._taken < AHEAD:
             if self._is_abandoned or time.monotonic() > self.until:
@@ -142,7 +142,7 @@ class Stream:
 
 
 class Pumps:
-    """A few threads that read bodies ahead, each in turn."""
+    """A few threads that read bodies ahead, in turn."""
 
     def __init__(self, most: int) -> None:
         self._most = most
