@@ -1,4 +1,4 @@
-"""Who somebody is, by what the identity server says: the claims of the ID token, and of UserInfo where it names no roles."""
+"""The signed-in person, from the claims of the ID token, and of UserInfo if the ID token contains no roles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portal.state.sessions import Person
 
 
 def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:
-    """Return who the claims are of; raise SignInFailed when they have no role at this clinic."""
+    """Return the person that the claims describe; raise SignInFailed if they have no role at this clinic."""
     held = claims.get(tenant.roles.claim)
     values = cast("list[object]", held) if isinstance(held, list) else [held]
     roles = frozenset(value for value in values if isinstance(value, str))
@@ -37,7 +37,7 @@ def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:
         given_name=text("given_name", "name", "preferred_username"),
         side=side,
         roles=roles & (tenant.roles.staff | tenant.roles.patient),
-        # Without auth_time nothing is known of the password: then signing always asks for it.
+        # Without auth_time it isn't known when the password was entered; signing then always asks for it.
         auth_time=float(auth_time) if isinstance(auth_time, int | float) else 0.0,
         sid=text("sid") or None,
         locale=text("locale") or None,
@@ -45,9 +45,9 @@ def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:
 
 
 def userinfo(metadata: Metadata, answer: Mapping[str, Any], sub: str, timeouts: Timeouts) -> dict[str, Any]:
-    """Return the claims of the UserInfo endpoint, for the access token of a token response (Core §5.3.2).
+    """Return the claims from the UserInfo endpoint for the access token in a token response (Core §5.3.2).
 
-    Raises SignInFailed when they are of another person, Unavailable when the endpoint fails.
+    Raises SignInFailed if they belong to another person, Unavailable if the endpoint fails.
     """
     headers = [("Authorization", f"Bearer {answer.get('access_token')}"), ("Accept", "application/json")]
     call = Call(

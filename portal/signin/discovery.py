@@ -1,8 +1,8 @@
-"""The identity server of a clinic: its metadata and its keys.
+"""A clinic's identity server: its metadata and signing keys.
 
-Found by discovery alone (OpenID Connect Discovery 1.0). Both documents are kept for an hour, read again at an
-unknown key id (at most every ten seconds), and the last good copy serves for a day when the server is down.
-Authlib would keep both for the life of the process.
+Both are found by discovery (OpenID Connect Discovery 1.0). The documents are cached for an hour; keys are fetched again
+for an unknown key id (at most every ten seconds). While the server is down, the last good copy is used for up to a day.
+Authlib would cache both for the life of the process.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _FRESH_SECONDS = 3600.0
 _STALE_SECONDS = 24 * 3600.0
 _AGAIN_SECONDS = 10.0
 _AGAIN_SECONDS_WITHOUT = 1.0
-"""How soon a document is asked for again, when there is a copy and when there is none."""
+"""How soon a document is requested again, with and without a cached copy."""
 
 _GROUP = "identity"
-"""What its calls are counted under."""
+"""The group of its calls in metrics."""
 
 _CLIENT_FAULTS = ("invalid_client", "unauthorized_client")
 _NEVER = float("-inf")
@@ -50,19 +50,19 @@ _MAX_BYTES = 512 * 1024
 
 
 class ProviderDown(Exception):
-    """The identity server doesn't answer, or not in a usable way; `args[0]` is a word for logs."""
+    """The identity server doesn't respond, or its response is unusable; `args[0]` says why, for logs."""
 
 
 class ClientRefused(ProviderDown):
-    """The identity server doesn't accept this portal's own client: a wrong secret or key, or none there."""
+    """The identity server rejects the portal's client: wrong secret or key, or not registered."""
 
 
 class ProviderRefused(Exception):
-    """What the identity server says must not be trusted; `args[0]` says what, for logs."""
+    """A response of the identity server must not be trusted; `args[0]` says why, for logs."""
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True):
-    """The members of the discovery document that the portal knows; others are dropped here."""
+    """The members of the discovery document that the portal uses."""
 
     issuer: str
     authorization_endpoint: str
@@ -87,14 +87,14 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def client_auth(self) -> str:
-        """How the portal shows its client secret: Basic where offered, else in the form."""
+        """How the portal sends its client secret: with HTTP Basic if supported, else in the form."""
         offered = self.token_endpoint_auth_methods_supported
         if "client_secret_basic" in offered or "client_secret_post" not in offered:
             return "client_secret_basic"
         return "client_secret_post"
 
     def auth_method(self, client: Client) -> str:
-        """How this client proves who it is: by its key, unless the server takes only the secret that it has, too."""
+        """The client's authentication method: its key, unless it also has a secret and the server doesn't support keys."""
         takes_keys = PRIVATE_KEY_JWT in self.token_endpoint_auth_methods_supported
         return (
             PRIVATE_KEY_JWT if client.key and (takes_keys or not client.client_secret) else self.client_auth
@@ -102,7 +102,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Document(Generic[T]):
-    """A document of the identity server: read once by many at a time, and kept."""
+    """A cached document of the identity server, fetched by one thread while the others wait."""
 
     def __init__(self, read: Callable[[], T], clock: Clock) -> None:
         self._read = read
@@ -114,7 +114,7 @@ class _Document(Generic[T]):
         self._fault: ProviderDown | ProviderRefused | None = None
 
     def get(self, *, again: bool = False) -> T:
-        """Return the document; with `again` a newer one, unless it was read just now."""
+        """Return the document; with `again`, fetch it anew unless that was done just now."""
         value = self._value
         if value is not None and not again and self._age() < _FRESH_SECONDS:
             return value
@@ -127,7 +127,7 @@ class _Document(Generic[T]):
 
     @property
     def is_failing(self) -> bool:
-        """Whether it couldn't be read when that was tried last."""
+        """Whether the last attempt to fetch it failed."""
         return self._fault is not None
 
     def _try(self) -> None:
@@ -137,7 +137,7 @@ class _Document(Generic[T]):
         except ProviderDown as fault:
             self._fault = fault
         except ProviderRefused as fault:
-            # Who says such things now isn't believed what was said before either.
+            # A server that gives untrustworthy responses loses trust in its earlier ones too.
             self._value, self._fault = None, fault
 
     def _age(self) -> float:
@@ -149,7 +149,7 @@ class _Document(Generic[T]):
 
 
 class Provider:
-    """One identity server, as one clinic's tenants entry names it."""
+    """One identity server, as configured for a clinic."""
 
     def __init__(
         self, auth_url: str, extra_origins: tuple[str, ...], timeouts: Timeouts, clock: Clock, failures: int
@@ -163,20 +163,20 @@ class Provider:
         self._keys = _Document(self._read_keys, clock)
 
     def metadata(self) -> Metadata:
-        """Return the checked discovery document; raise ProviderDown or ProviderRefused."""
+        """Return the validated discovery document; raise ProviderDown or ProviderRefused."""
         return self._metadata.get()
 
     def keys(self, *, unknown_key: bool = False) -> KeySet:
-        """Return the signing keys; with `unknown_key` read them again, unless that was done just now."""
+        """Return the signing keys; with `unknown_key`, fetch them anew unless that was done just now."""
         return self._keys.get(again=unknown_key)
 
     @property
     def has_old_keys(self) -> bool:
-        """Whether there may be newer keys, which couldn't be read."""
+        """Whether the keys may be outdated because newer ones couldn't be fetched."""
         return self._keys.is_failing
 
     def client_refused(self, client_id: str, seconds: float) -> ClientRefused:
-        """Take down that the server doesn't accept this client, which nobody but an operator can mend."""
+        """Record and log that the server rejects this client, which only an operator can fix."""
         log.error("the identity server refuses the portal's client", extra={"client": client_id})
         metrics.upstream(_GROUP, "client-refused", seconds)
         self._breaker.good()
@@ -184,12 +184,12 @@ class Provider:
 
     @contextmanager
     def token_call(self, client_id: str = "") -> Generator[None]:
-        """Around a call of the token endpoint: raise ProviderDown while that is known to fail, and note how it goes.
+        """Context for a call to the token endpoint: raise ProviderDown if it is known to fail, and record the outcome.
 
-        Raises ClientRefused when it doesn't accept the client (RFC 6749 §5.2).
+        Raises ClientRefused if it rejects the client (RFC 6749 §5.2).
 
-        It is never the breaker's probe, since it may use up what works once. So after a pause the metadata are read,
-        and only when that goes well is it made.
+        The call is never the circuit breaker's probe, because it may use up a one-time code or refresh token. After a
+        pause the metadata are fetched first, and the call is made only if that succeeds.
         """
         try:
             if not self._breaker.is_closed:
@@ -275,7 +275,7 @@ class Providers:
         self._made: dict[tuple[str, tuple[str, ...]], Provider] = {}
 
     def of(self, auth_url: str, extra_origins: tuple[str, ...] = ()) -> Provider:
-        """Return the provider at this address, with its kept metadata and keys."""
+        """Return the provider at this address, with its cached metadata and keys."""
         key = (auth_url, extra_origins)
         provider = self._made.get(key)
         if provider is None:
@@ -285,12 +285,12 @@ class Providers:
         return provider
 
     def of_all(self, tenants: Tenants) -> list[Provider]:
-        """Return the identity servers of these clinics, each once."""
+        """Return the identity servers of these clinics, without duplicates."""
         return list({self.of(one.auth_url, one.identity_origins): None for one in tenants.by_key.values()})
 
 
 def with_query(address: str, query: Mapping[str, str]) -> str:
-    """Add to an endpoint's address, which may have a query of its own (RFC 6749 §3.1)."""
+    """Add a query to an endpoint's address, which may already have one (RFC 6749 §3.1)."""
     return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
 
@@ -299,7 +299,7 @@ class _KeysNamed(msgspec.Struct):
 
 
 def _signing_key(named: dict[str, Any]) -> Key | None:
-    """Return the key if it may sign an ID token here; symmetric ones never do, nor those that can't be read."""
+    """Return the key if it may sign ID tokens; None for symmetric keys and keys that can't be parsed."""
     if named.get("kty") not in ("RSA", "EC") or named.get("use", "sig") != "sig":
         return None
     try:

@@ -1,7 +1,7 @@
 """Signing in: Authorization Code with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9126, RFC 9207).
 
-`start` sends the browser to the identity server; `finish` takes what it brings back. In between, state, nonce and
-verifier wait in one record for each browser, bound to it by a short-lived cookie and holding five sign-ins at most.
+`start` sends the browser to the identity server; `finish` handles the response that it brings back. In between, state,
+nonce and verifier are stored in one record per browser, bound to it by a short-lived cookie, for at most five sign-ins.
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ _LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
 
 class Loop(Exception):
-    """The browser came back from the identity server three times in a minute and is still not signed in."""
+    """The browser has returned from the identity server three times in a minute without being signed in."""
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
-    """One sign-in under way; times in seconds since 1970. `whose` page `next` is: issuer and `sub`, where that is known."""
+    """One pending sign-in; times in seconds since 1970. `whose` is the owner of the page `next`, if known: issuer and
+    `sub`."""
 
     state: str
     nonce: str
@@ -67,7 +68,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Browser(msgspec.Struct, frozen=True, kw_only=True):
-    """What is under way in one browser, and when it last came back."""
+    """The pending sign-ins of one browser, and when it last returned."""
 
     under_way: list[Transaction]
     returns: list[float]
@@ -87,7 +88,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A sign-in that held: who, with which tokens, and where to go: the page that was left, if it was this person's."""
+    """A successful sign-in: the person, the tokens, and where to go: back to the page left, if it was this person's."""
 
     person: Person
     tokens: Tokens
@@ -96,7 +97,7 @@ class Finished:
 
 
 def local_path(address: str | None) -> str:
-    """Return the address if it is a path of this portal, else `/`; never an address elsewhere."""
+    """Return the address if it is a path on this portal, else `/`; prevents open redirects."""
     return address if address and len(address) < 2000 and _LOCAL_PATH.fullmatch(address) else "/"
 
 
@@ -121,9 +122,9 @@ class SignIn:
         login_hint: str | None = None,
         whose: tuple[str, str] | None = None,
     ) -> Started:
-        """Begin a sign-in; `fresh` asks for the password again. Raises Loop, ProviderDown or ProviderRefused.
+        """Start a sign-in; `fresh` requires the password again. Raises Loop, ProviderDown or ProviderRefused.
 
-        `whose` (issuer and `sub`) the page is that it leads back to: another person ends at the home page.
+        `whose` (issuer and `sub`) is the owner of the page `next_path`: anyone else is sent to the home page.
         """
         provider = self.provider(tenant)
         metadata = provider.metadata()
@@ -179,7 +180,7 @@ class SignIn:
             raise Unavailable(f"identity server: {error}") from error
 
     def forget(self, cookie: str | None) -> None:
-        """Drop what is under way in this browser: it signed out, or asked to begin anew."""
+        """Drop this browser's pending sign-ins, after a sign-out or to start over."""
         if cookie:
             self._vault.delete(_browser_name(cookie))
 
@@ -243,7 +244,7 @@ class SignIn:
             raise Unavailable(f"token endpoint: {type(error).__name__}") from error
 
     def _push(self, client: Any, tenant: Tenant, provider: Provider, location: str) -> str:
-        """Send the request's parameters ahead (RFC 9126), so that none travels through the browser."""
+        """Push the request's parameters (RFC 9126), so that they don't pass through the browser."""
         metadata, started = provider.metadata(), time.perf_counter()
         try:
             response: requests.Response = client.post(
@@ -279,7 +280,7 @@ class SignIn:
             raise
 
     def _take(self, cookie: str | None, state: str) -> Transaction | None:
-        """Take the sign-in of this state out of those under way in the browser, so that one answer alone finds it."""
+        """Remove and return the browser's pending sign-in with this state, so that only one response can use it."""
         held = self._vault.get(_browser_name(cookie), Browser) if cookie else None
         transaction = _of_state(held.value.under_way, state) if held else None
         if not cookie or transaction is None:

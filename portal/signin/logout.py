@@ -27,9 +27,9 @@ _RECENT = 10 * 60
 
 
 def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: Timeouts) -> bool:
-    """Ask the identity server to forget the refresh token (RFC 7009); return whether it can be reached.
+    """Revoke the refresh token at the identity server (RFC 7009); return whether the server can be reached.
 
-    Signing out here is done already: a server that is down must not keep anyone from it.
+    The person is already signed out here: a server that is down must not prevent that.
     """
     if tokens is None or tokens.refresh_token is None:
         return True
@@ -50,7 +50,7 @@ def revoke(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: 
 
 
 def revoke_soon(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeouts: Timeouts) -> None:
-    """The same for tokens that others took the place of, without keeping anyone waiting; nothing depends on it."""
+    """Revoke replaced tokens in the background; nothing depends on the outcome."""
     if tokens is not None and tokens.refresh_token is not None:
         threading.Thread(target=revoke, args=(tenant, provider, tokens, timeouts), daemon=True).start()
 
@@ -58,7 +58,7 @@ def revoke_soon(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeo
 def end_session_address(
     tenant: Tenant, provider: Provider, person: Person, tokens: Tokens | None, *, origin: str
 ) -> str | None:
-    """Return where the browser goes to sign out of the identity server too, or None when there is no such place."""
+    """Return the address where the browser also signs out of the identity server, or None if there is none."""
     try:
         endpoint = provider.metadata().end_session_endpoint
     except (ProviderDown, ProviderRefused):
@@ -99,7 +99,7 @@ def _checked_claims(claims: dict[str, Any]) -> _LogoutClaims:
 
 @dataclass(frozen=True, slots=True)
 class BackChannel:
-    """Ends sessions on the identity server's word."""
+    """Ends sessions on request of the identity server."""
 
     vault: Vault
     sessions: Sessions
@@ -107,9 +107,9 @@ class BackChannel:
     clock: Clock
 
     def end(self, tenant: Tenant, logout_token: str) -> int:
-        """Check the logout token (Back-Channel Logout §2.6) and end what it names; return how many sessions.
+        """Validate the logout token (Back-Channel Logout §2.6) and end its sessions; return how many.
 
-        Raises SignInFailed when the token must not be believed.
+        Raises SignInFailed if the token is invalid.
         """
         provider = self.providers.of(tenant.auth_url, tenant.identity_origins)
         claims = _checked_claims(decode(logout_token, provider))

@@ -1,7 +1,7 @@
-"""Access tokens that hold on: renewed before they run out, once for all who need one at the same time.
+"""Refreshes access tokens before they expire, once for all requests that need it at the same time.
 
-A person's pages wait for a renewal no longer than they may take, and once: what failed is known for some seconds to all
-their calls and tabs. A new ID token that comes with it must be of the same person (OpenID Connect Core §12.2).
+A page waits for a refresh only once and within its deadline: a failure is remembered for some seconds for all the
+person's calls and tabs. An ID token that comes with it must be for the same person (OpenID Connect Core §12.2).
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ log = logging.getLogger("portal")
 
 _POLL = 0.03
 _REMEMBERED_SECONDS = 5.0
-"""How long a failure is known to all calls and tabs of a session."""
+"""How long a failure is remembered for all calls and tabs of a session."""
 
 
 class Refresher:
-    """Gets one new access token where many requests need it at once (RFC 6749 §6, with one-time refresh tokens)."""
+    """Gets one new access token when many requests need it at once (RFC 6749 §6, with one-time refresh tokens)."""
 
     def __init__(self, sessions: Sessions, store: Store, timeouts: Timeouts, clock: Clock) -> None:
         self._sessions = sessions
@@ -55,10 +55,10 @@ class Refresher:
     def refresh(
         self, session: str, seen: Tokens, tenant: Tenant, provider: Provider, *, refused: bool
     ) -> Tokens:
-        """Return tokens newer than `seen` for the session of this record name.
+        """Return tokens newer than `seen` for the session with this record name.
 
-        `refused` says that the API refused the old token, so that it is of no more use while another process
-        refreshes. Raises NotSignedIn when the session is over, Unavailable when it goes on but no token came.
+        `refused` says that the API rejected the old token, so that it can't be used while another process refreshes.
+        Raises NotSignedIn if the session has ended, Unavailable if it continues but there is no token.
         """
         is_usable = not refused and seen.expires_at > self._clock()
         stripe = self._stripes[hash(session) % len(self._stripes)]
@@ -112,8 +112,8 @@ class Refresher:
             try:
                 newest = self._newest(person, answer, tenant, provider)
             except ProviderDown:
-                # Nothing of it is believed without the keys; but the old refresh token is used up (RFC 9700 §4.14.2), and
-                # the next renewal is checked like this one.
+                # Without the keys nothing in the response is trusted except the new refresh token, because the old one
+                # is used up (RFC 9700 §4.14.2); the next refresh is verified like this one.
                 kept = msgspec.structs.replace(before, refresh_token=tokens.refresh_token)
                 self._sessions.replace_tokens(session, before, kept)
                 raise
@@ -139,7 +139,7 @@ class Refresher:
         return tokens
 
     def _newest(self, person: Person, answer: Any, tenant: Tenant, provider: Provider) -> Person:
-        """Return the person with the roles that they have now, where the identity server tells them."""
+        """Return the person with their current roles, if the identity server provides them."""
         metadata, claims = provider.metadata(), {}
         if answer.get("id_token") is not None:
             expected = Expected(tenant.client.client_id, None, answer.get("access_token"))
@@ -156,7 +156,7 @@ class Refresher:
                 claims = {**userinfo(metadata, answer, person.sub, self._timeouts), **claims}
             except (
                 Unavailable
-            ):  # the tokens are good and their refresh token is new: the next renewal asks again
+            ):  # the tokens are valid and the refresh token is new: the next refresh asks again
                 log.warning("roles not read at a refresh")
         if tenant.roles.claim not in claims:
             return person
@@ -176,14 +176,14 @@ class Refresher:
     def _failed(
         self, session: str, seen: Tokens, reason: str, *, refused: bool, outcome: str = "postponed"
     ) -> Tokens:
-        """Remember the failure for some seconds, for all calls and tabs of the session."""
+        """Remember the failure for some seconds for all calls and tabs of the session."""
         self._store.insert(
             _failed(session), reason.encode()[:100], expires_at=self._clock() + _REMEMBERED_SECONDS
         )
         return self._later(seen, reason, refused=refused, outcome=outcome)
 
     def _later(self, seen: Tokens, reason: str, *, refused: bool, outcome: str = "postponed") -> Tokens:
-        """The identity server has a bad moment: the session stays, and so does the old token while it is valid."""
+        """Return the old tokens while they are usable, else raise Unavailable; the session continues either way."""
         metrics.refreshed(outcome)
         if not refused and seen.expires_at > self._clock():
             return seen
@@ -191,7 +191,7 @@ class Refresher:
 
 
 class _RolesGone(Exception):
-    """The person may not use the portal, or this side of it, any more."""
+    """The person may no longer use the portal, or this side of it."""
 
 
 def _failed(session: str) -> str:
@@ -199,7 +199,7 @@ def _failed(session: str) -> str:
 
 
 class SessionBearer:
-    """The signed-in person's access token, renewed before it runs out; for one page, which tries to renew it once."""
+    """The signed-in person's access token for one page, which tries to refresh it at most once."""
 
     def __init__(
         self, session: Session, refresher: Refresher, tenant: Tenant, provider: Provider, clock: Clock

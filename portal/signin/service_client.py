@@ -1,8 +1,9 @@
-"""The care API as the clinic's own client, for the one page that has no signed-in person: the booking page.
+"""Calls to the care API with client credentials, for the one page without a signed-in person: the booking page.
 
-Client Credentials exactly as the care API specification §5 shows them (RFC 6749 §4.4): four form fields (or a signed
-assertion instead of the secret, where the client has a key), and an `access_token` in the answer. The token belongs to the process and to one clinic's client, is fetched by one
-request while the others wait, and is renewed before it runs out and once after a 401.
+The Client Credentials grant is used as in the care API specification §5 (RFC 6749 §4.4): four form fields (or a signed
+assertion in place of the secret, if the client has a key), and an `access_token` in the response. Each process keeps one
+token per clinic's client. One request fetches it while the others wait; it is renewed before it expires and once after
+a 401.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _SCOPE = "ClientelePortal"
 
 
 class ServiceBearer:
-    """The access token of one clinic's own client (a `portal.services.client.Bearer`)."""
+    """The access token of a clinic's service client (a `portal.services.client.Bearer`)."""
 
     def __init__(self, client: Client, provider: Provider, timeouts: Timeouts, clock: Clock) -> None:
         self._client = client
@@ -46,21 +47,21 @@ class ServiceBearer:
         self._tokens: Tokens | None = None
 
     def token(self) -> str:
-        """Return the token, fetched or renewed if need be; raise Unavailable when there is none to be had."""
+        """Return the token, fetched or renewed if necessary; raise Unavailable if there is none."""
         kept = self._tokens
         if kept is None or kept.refresh_at <= self._clock():
             kept = self._renewed(kept)
         return kept.access_token
 
     def renew(self, refused: str) -> str:
-        """Return another token than the refused one; raise Unavailable when there is none to be had."""
+        """Return a token other than the refused one; raise Unavailable if there is none."""
         kept = self._tokens
         if kept is None or kept.access_token == refused:
             kept = self._renewed(kept, is_refused=True)
         return kept.access_token
 
     def _renewed(self, seen: Tokens | None, *, is_refused: bool = False) -> Tokens:
-        """One token newer than `seen` for all who ask at once; the old one while it is good and no other comes."""
+        """Fetch one token newer than `seen` for all waiting requests; if that fails, return the old one while valid."""
         with self._alone():
             if self._tokens is not None and self._tokens is not seen:
                 return self._tokens
@@ -105,7 +106,7 @@ class ServiceBearer:
 
 
 class ServiceBearers:
-    """The bearers of this process, one for each clinic that has a client of its own."""
+    """The bearers of this process, one for each clinic with a service client."""
 
     def __init__(self, timeouts: Timeouts, clock: Clock) -> None:
         self._timeouts = timeouts
@@ -113,7 +114,7 @@ class ServiceBearers:
         self._made: dict[str, ServiceBearer] = {}
 
     def of(self, tenant: Tenant, client: Client, provider: Provider) -> ServiceBearer:
-        """Return the clinic's bearer, with the token that it holds."""
+        """Return the clinic's bearer, with its cached token."""
         bearer = self._made.get(tenant.key)
         if bearer is None:
             made = ServiceBearer(client, provider, self._timeouts, self._clock)
@@ -123,10 +124,10 @@ class ServiceBearers:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceCare(Care):
-    """The care API as a clinic's own client: every call names the clinic, because such a token names none.
+    """The care API called as a clinic's service client. Every call names the clinic, because such a token doesn't.
 
-    A token that is refused twice is a fault between the servers, not of the person in front of the page: it is
-    `Unavailable` instead of `NotSignedIn`.
+    A token refused twice is a problem between the servers, not the visitor's: it raises `Unavailable` instead of
+    `NotSignedIn`.
     """
 
     clinic: str

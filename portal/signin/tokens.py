@@ -1,6 +1,6 @@
-"""Tokens: from a code, from a refresh token, and what an ID token must hold to be believed.
+"""Token responses, and validation of ID tokens.
 
-Authlib speaks the protocol (RFC 6749, RFC 7636, RFC 7009); the checks that it leaves off by default are made here.
+Authlib implements the protocol (RFC 6749, RFC 7636, RFC 7009); the checks that it skips by default are made here.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from portal.signin.discovery import (
 from portal.state.sessions import Tokens
 
 LEEWAY = 30
-"""Seconds that the two clocks may differ."""
+"""Allowed clock skew, in seconds."""
 
 _LONGEST_ISSUED_AGO = 600
-"""Seconds since an ID token that comes with a refresh was made, at most."""
+"""The maximum age of an ID token that comes with a refresh, in seconds."""
 
 _EARLY = 60.0
 _JITTER = 15.0
@@ -53,19 +53,19 @@ _B64TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
-"""Seconds since 1970 in a JWT: a number that is neither infinite nor NaN, which compares with nothing."""
+"""Seconds since 1970 in a JWT; the bounds exclude infinity and NaN."""
 
 
 class SignInFailed(Exception):
-    """The sign-in must not be accepted; `args[0]` says why, for the audit record and the log alone."""
+    """The sign-in must not be accepted; `args[0]` says why, only for the audit trail and the log."""
 
 
 class AnotherPerson(SignInFailed):
-    """A refresh was answered with somebody else's ID token."""
+    """A refresh returned another person's ID token."""
 
 
 def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **settings: Any) -> OAuth2Session:
-    """Return Authlib's client for this registration, sending through the portal's own HTTP client."""
+    """Return Authlib's client for this registration, using the portal's own HTTP client."""
     method = metadata.auth_method(client)
     session = OAuth2Session(
         client.client_id,
@@ -85,7 +85,7 @@ def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **sett
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByKey:
-    """Authlib's way to add `private_key_jwt` to a form (RFC 7523 §2.2); Authlib's own forgets the form's new length."""
+    """Adds `private_key_jwt` to a form (RFC 7523 §2.2); Authlib's own doesn't update Content-Length."""
 
     key: ClientKey
     issuer: str
@@ -109,9 +109,9 @@ class ByKey:
 
 
 def readable(response: requests.Response) -> requests.Response:
-    """Let Authlib see a token answer only if it is a JSON object; raise InvalidJSONError otherwise.
+    """Pass a token response to Authlib only if it is a JSON object; raise InvalidJSONError otherwise.
 
-    `expires_in` is advice (RFC 6749 §5.1) that Authlib adds up unseen, so it stays only if it is a sensible number.
+    `expires_in` is optional (RFC 6749 §5.1) and Authlib doesn't validate it, so it is kept only if it is a sane number.
     """
     if response.status_code >= 500:
         return response
@@ -132,7 +132,7 @@ def readable(response: requests.Response) -> requests.Response:
 def read_tokens(
     answer: Mapping[str, Any], now: float, *, keep_id_token: bool, before: Tokens | None = None
 ) -> Tokens:
-    """Turn a token response (RFC 6749 §5.1) into a record; what it doesn't name stays as it was."""
+    """Turn a token response (RFC 6749 §5.1) into a record; members it lacks are kept from `before`."""
     access_token = answer.get("access_token")
     if not isinstance(access_token, str) or not _B64TOKEN.fullmatch(access_token):
         raise SignInFailed("no access token")
@@ -160,7 +160,7 @@ def read_tokens(
 
 
 def _whole_seconds(lifetime: object) -> int | None:
-    """A number of seconds, also as text, as some servers write it; None when it is none."""
+    """Return a number of seconds, which some servers send as a string; None if it isn't one."""
     if isinstance(lifetime, str):
         lifetime = parse.whole_number(lifetime, most=parse.LARGEST)
     if not isinstance(lifetime, int | float) or (isinstance(lifetime, float) and math.isnan(lifetime)):
@@ -170,7 +170,7 @@ def _whole_seconds(lifetime: object) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What this sign-in must find in its ID token."""
+    """What the ID token of this sign-in must contain."""
 
     client_id: str
     nonce: str | None
@@ -179,7 +179,7 @@ class Expected:
 
 
 def verify_id_token(token: object, provider: Provider, expected: Expected, now: float) -> dict[str, Any]:
-    """Return the claims of an ID token that holds (OpenID Connect Core §3.1.3.7); raise SignInFailed otherwise."""
+    """Validate an ID token (OpenID Connect Core §3.1.3.7) and return its claims; raise SignInFailed."""
     if not isinstance(token, str) or not token:
         raise SignInFailed("no ID token")
     claims = decode(token, provider)
@@ -209,10 +209,10 @@ def verify_id_token(token: object, provider: Provider, expected: Expected, now: 
 def verify_refreshed_id_token(
     token: object, provider: Provider, expected: Expected, now: float, *, sub: str, auth_time: float
 ) -> dict[str, Any]:
-    """Return the claims of an ID token that came with a refresh (OpenID Connect Core §12.2).
+    """Validate an ID token that came with a refresh (OpenID Connect Core §12.2) and return its claims.
 
-    Raises AnotherPerson when it isn't of `sub`, and SignInFailed when it doesn't hold: an older one sent once more, or
-    one that tells of another sign-in than that of `auth_time`.
+    Raises AnotherPerson if it isn't for `sub`, and SignInFailed if it is invalid, replayed, or from another sign-in than
+    that at `auth_time`.
     """
     claims = verify_id_token(token, provider, expected, now)
     held = _checked_claims(claims)
@@ -226,13 +226,13 @@ def verify_refreshed_id_token(
 
 
 def _is_hash(at_hash: str, access_token: object) -> bool:
-    """Whether it is the token's `at_hash` (OpenID Connect Core §3.1.3.6); every algorithm here hashes by SHA-256."""
+    """Whether `at_hash` matches the token (OpenID Connect Core §3.1.3.6); all supported algorithms use SHA-256."""
     half = hashlib.sha256(str(access_token).encode()).digest()[:16]
     return secrets.compare_digest(at_hash.encode(), base64.urlsafe_b64encode(half).rstrip(b"="))
 
 
 class _IdClaims(msgspec.Struct, frozen=True):
-    """The claims that are checked, as Core §2 types them; `sub` has 255 characters at most."""
+    """The claims that are validated, typed as in Core §2; `sub` has at most 255 characters."""
 
     iss: str
     sub: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
@@ -254,9 +254,9 @@ def _checked_claims(claims: Mapping[str, Any]) -> _IdClaims:
 
 
 def decode(token: str, provider: Provider) -> dict[str, Any]:
-    """Return the claims of a JWT that the identity server signed; keys are read again at an unknown key id.
+    """Verify a JWT signed by the identity server and return its claims; an unknown key id makes it fetch the keys anew.
 
-    Raises SignInFailed when it doesn't hold, ProviderDown when that can't be told without keys.
+    Raises SignInFailed if it is invalid, ProviderDown if that can't be verified without newer keys.
     """
     for again in (False, True):
         try:
