@@ -20,13 +20,13 @@ _HOP_BY_HOP = frozenset(
 """Hop-by-hop headers, and those that this server sets itself."""
 
 _SAID = {
-    400: "This request can't be understood.",
-    408: "The request didn't come in time. Please try again.",
-    413: "That is more than can be sent at once. Nothing was changed.",
+    400: "The server couldn't understand this request.",
+    408: "The request took too long to arrive. Please try again.",
+    413: "The request is too large. Nothing was changed.",
     414: "This address is too long.",
     431: "The request's header fields are too large. Deleting this site's cookies may help.",
     500: "Something went wrong on our side. Please try again in a few minutes.",
-    503: "Too many are here at once. Please try again in a minute.",
+    503: "The server is too busy right now. Please try again in a minute.",
 }
 
 

@@ -164,10 +164,10 @@ class SignIn:
         return Started(location, cookie)
 
     def finish(self, tenant: Tenant, *, cookie: str | None, answer: Mapping[str, str]) -> Finished | None:
-        """Complete the sign-in that this answer belongs to; None when the browser has none such.
+        """Complete the sign-in that this authorization response belongs to; None if the browser has none.
 
-        Raises SignInFailed when the answer must not be accepted, Unavailable when the identity server fails,
-        ClientRefused when it doesn't accept the portal.
+        Raises SignInFailed if the response must not be accepted, Unavailable if the identity server fails,
+        ClientRefused if it rejects the portal's client.
         """
         transaction = self._take(cookie, answer.get("state", ""))
         if transaction is None or transaction.tenant != tenant.key:
