@@ -1,4 +1,4 @@
-"""The addresses of calls: an endpoint's path with ids, and its query, as text."""
+"""Builds the addresses of calls: an endpoint's path with ids, and its query string."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from portal.services.errors import NotFound
 
 
 def path_text(endpoint: Endpoint, ids: Mapping[str, str], template: str | None = None) -> str:
-    """Return the path (of another `template`, if given) with the ids in their places; raise NotFound for one that would
-    change its meaning.
+    """Return the path (from another `template`, if given) with the ids filled in; raise NotFound for an id that would
+    change the path's structure.
     """
     path = endpoint.template if template is None else template
     for name, value in ids.items():
-        if value in ("", ".", ".."):  # a server would take it for another address (RFC 3986 §5.2.4)
+        if value in ("", ".", ".."):  # resolved to another path (RFC 3986 §5.2.4)
             raise NotFound
         path = path.replace(f"{{{name}}}", quote(value, safe=""))
     return path
 
 
 def query_text(query: Query | None) -> str:
-    """Return the query string with its question mark, or nothing."""
+    """Return the query string with its question mark, or an empty string."""
     pairs: list[tuple[str, str]] = []
     for name, value in (query or {}).items():
         if value is None:

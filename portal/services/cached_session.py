@@ -1,10 +1,11 @@
-"""requests-cache for one reader at a time (for `portal.services.reference_cache` alone).
+"""requests-cache with a separate cache for each reader (used only by `portal.services.reference_cache`).
 
-Its defaults would serve one person's answer to another, keep tokens and pickle. So each read has a session of its own,
-whose keys begin with who reads; copies are JSON, and outside of this process sealed and bound to their key.
+By default it would serve one person's response to another, store tokens, and use pickle. So each read has its own
+session, whose keys start with the reader; copies are JSON, and outside this process they are sealed and bound to their
+key.
 """
 
-# requests-cache leaves parts of its interface without types.
+# Parts of requests-cache's interface have no types.
 # pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _MEMORY = 32 * 1024 * 1024
 def open_session(
     copies: Copies, partition: tuple[str, ...], fresh: timedelta, adapter: BaseAdapter
 ) -> CachedSession:
-    """Return a session that finds the copies of this reader alone, and sends what it doesn't find by `adapter`."""
+    """Return a session that only finds this reader's copies, and sends other requests through `adapter`."""
 
     def key(request: Any, **_: object) -> str:
-        """Everything that the answer may depend on; requests-cache asks for it also with older requests (Vary)."""
+        """Everything that the response may depend on; requests-cache also calls this with older requests (Vary)."""
         accepted = (request.headers.get("Accept", ""), request.headers.get("Accept-Language", ""))
         named = "\0".join((*partition, request.method or "", request.url or "", *accepted))
         return hashlib.sha256(named.encode()).hexdigest()
@@ -60,14 +61,14 @@ def open_session(
 
 
 def _may_be_kept(response: requests.Response) -> bool:
-    """Whether a copy may stay. Other statuses than 200 are never kept, and mustn't remove the copy that is."""
+    """Whether to keep a copy. True for statuses other than 200, which are never stored: False would delete the copy."""
     control = response.headers.get("Cache-Control", "").lower()
     is_forbidden = "no-store" in control or "no-cache" in control or "Set-Cookie" in response.headers
     return response.status_code != 200 or not (is_forbidden or len(response.content) > _LARGEST_COPY)
 
 
 class Copies(BaseStorage[str, CachedResponse]):
-    """Copies as bytes, so that no two readers share one: in this process (`memory:`), or sealed in a Redis."""
+    """Copies as bytes, so that readers share no objects: in this process (`memory:`), or sealed in Redis."""
 
     def __init__(self, url: str, secret_keys: tuple[str, ...], stale: timedelta) -> None:
         json = Stage(dumps=msgspec.json.encode, loads=msgspec.json.decode)
@@ -94,14 +95,14 @@ class Copies(BaseStorage[str, CachedResponse]):
         _answer(lambda: self.kept.delete(f"reference:{key}"))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(())  # nobody lists them
+        return iter(())  # keys are never listed
 
     def __len__(self) -> int:
         return 0
 
 
 def _answer(ask: Callable[[], Any]) -> Any:
-    """A Redis that doesn't answer is a cache that holds nothing."""
+    """Treat a Redis that doesn't respond as an empty cache."""
     try:
         return ask()
     except RedisError as error:
@@ -110,7 +111,7 @@ def _answer(ask: Callable[[], Any]) -> Any:
 
 
 class Memory:
-    """Bytes by their names, as in a Redis; those not used for longest go first."""
+    """An in-memory stand-in for Redis: bytes by key, with LRU eviction."""
 
     def __init__(self) -> None:
         self.held: OrderedDict[str, bytes] = OrderedDict()

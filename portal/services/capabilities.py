@@ -1,7 +1,7 @@
-"""Which lists a clinic doesn't offer, remembered for some minutes.
+"""Which lists a clinic doesn't offer, remembered for a few minutes.
 
-The API answers 501 from an address without an id where a clinic doesn't use a module (docs/assumptions.md).
-Kept in the store, so that all of a portal's processes leave the same sections out.
+The API answers 501 at an address without an id if the clinic doesn't use that module (docs/assumptions.md). Kept in the
+store, so that all processes omit the same sections.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from portal.store import StoreDown
 from portal.store.vault import Vault
 
 SECONDS = 600
-"""How long a list counts as not offered after the API said so."""
+"""How long a list counts as not offered after a 501, in seconds."""
 
 _READ_AGAIN = 5
-"""After how many seconds a process looks again what others learned."""
+"""How often a process reads what the others learned, in seconds."""
 
 log = logging.getLogger("portal")
 
@@ -31,7 +31,7 @@ class _Missing(msgspec.Struct, frozen=True):
 
 
 class Capabilities:
-    """What the clinics' API is known not to offer."""
+    """The lists that clinics are known not to offer."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
@@ -39,7 +39,7 @@ class Capabilities:
         self._read: dict[str, tuple[float, frozenset[str]]] = {}
 
     def note_missing(self, clinic: str, endpoint: Endpoint) -> None:
-        """Remember that `clinic` doesn't offer this list; without the store it is not remembered."""
+        """Remember that `clinic` doesn't offer this list; while the store is down, do nothing."""
         if endpoint.names_record or endpoint.id_in_query:
             return
         until = self._clock() + SECONDS
@@ -56,7 +56,7 @@ class Capabilities:
             log.warning("not remembered: %s is not offered", endpoint.template)
 
     def missing(self, clinic: str) -> frozenset[str]:
-        """The addresses of the lists that `clinic` doesn't offer, as far as is known; read every few seconds."""
+        """The addresses of the lists that `clinic` is known not to offer; read from the store every few seconds."""
         now = self._clock()
         read_at, known = self._read.get(clinic, (float("-inf"), frozenset[str]()))
         if not 0 <= now - read_at < _READ_AGAIN:

@@ -20,10 +20,10 @@ def update_case(
     notes: str | None = None,
     closed_reason: str | None = None,
 ) -> Case | None:
-    """The case as it is now, with a new stamp; None when the API tells nothing: read its episode again.
+    """Update the case and return it with a new stamp; None if the API returns no body: read its episode again.
 
-    PUT /api/care/cases/{id} (care API specification §4). All of these fields are written, None empties one.
-    Raises `Refused` for a status that isn't among the case's `next_statuses`, `Conflict` when it was changed
+    PUT /api/care/cases/{id} (care API specification §4). All of these fields are written; None clears one.
+    Raises `Refused` for a status not in the case's `next_statuses`, `Conflict` if it was changed
     meanwhile.
     """
     body = {

@@ -1,8 +1,8 @@
-"""The care API, as one person.
+"""The client for the care API, on behalf of one person.
 
-The one place that knows HTTP: it adds the person's token, keeps the time limits, turns answers into records
-(`portal.services.decoding`) and everything else into a `CareError`. Only the 29 endpoints of the care API
-specification §4 that are the portal's to call can be called, because only an `Endpoint` can be.
+Only this module deals with HTTP: it adds the person's token, enforces the time limits, turns responses into records
+(`portal.services.decoding`) and failures into a `CareError`. It only calls the 29 endpoints of the care API
+specification §4 that are meant for the portal, because it only accepts an `Endpoint`.
 """
 
 from __future__ import annotations
@@ -43,81 +43,81 @@ _PASSED_ON = ("content-range", "accept-ranges", "etag", "last-modified")
 
 
 class Bearer(Protocol):
-    """Where the access token comes from: a person's session, or the clinic's own client."""
+    """The source of the access token: a person's session, or the clinic's service client."""
 
     def token(self) -> str:
         """Return a token to send."""
         ...
 
     def renew(self, refused: str) -> str:
-        """Return another token after the API refused this one; raise NotSignedIn when there is none."""
+        """Return a new token after the API refused this one; raise NotSignedIn if there is none."""
         ...
 
 
 class Translator(FailureForms, Protocol):
-    """An API of another dialect (portal.services.dialects)."""
+    """Translates to and from an API's dialect (portal.services.dialects)."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What every call says besides."""
+        """Additional headers of every call."""
         ...
 
     def template(self, endpoint: Endpoint) -> str:
-        """Return the endpoint's path there."""
+        """Return the endpoint's path in the dialect."""
         ...
 
     def query(self, endpoint: Endpoint, query: Query | None) -> Query:
-        """Return the query as it is put there."""
+        """Return the query in the dialect."""
         ...
 
     def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
-        """Return the body as it is written there, with the headers that go with it."""
+        """Return the body in the dialect, and its additional headers."""
         ...
 
     def read(self, answer: object, into: type[T]) -> object:
-        """Return an answer's JSON in the portal's names and forms."""
+        """Return a response's JSON with the portal's names and formats."""
         ...
 
     def look(self, answer: object, into: type[object]) -> object:
-        """Return the same with each member that the portal doesn't read, as it came, named "? name"."""
+        """Return the same, with members that the portal doesn't read unchanged and named "? name"."""
         ...
 
     def is_nothing(self, answer: object) -> bool:
-        """Return whether an answer holds an empty envelope."""
+        """Return whether the response's envelope is empty."""
         ...
 
     def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
-        """Return the record with the stamp that its headers give."""
+        """Return the record with the stamp from the response headers."""
         ...
 
 
 class References(Protocol):
-    """Where reference data come from (portal.services.reference_cache)."""
+    """The source of reference data (portal.services.reference_cache)."""
 
     def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
-        """Return the data, from the cache where it may be."""
+        """Return the data, from the cache if possible."""
         ...
 
     def move_on(self, care: Care) -> None:
-        """Leave behind what was kept before a write of this caller."""
+        """Invalidate copies that a write by this caller may have changed."""
         ...
 
 
 class Observer(Protocol):
-    """Who takes down how the clinic's API answers (portal.services.answers)."""
+    """Records how the clinic's API responds (portal.services.answers)."""
 
-    def called(self, endpoint: Endpoint, seconds: float, *, in_vain: bool) -> None:
-        """Count a call that took so many seconds; `in_vain` where the API failed or didn't answer."""
+    def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
+        """Count a call and its duration; `failed`: with a server error, or no response."""
         ...
 
     def decoded(
         self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
     ) -> None:
-        """Look at an answer that could be read, if need be at its JSON (`answer()`); `has_unknown` where a value in it is in no enumeration."""
+        """Examine a decoded response, if needed its JSON (`answer()`); `has_unknown`: a value is in no enumeration."""
         ...
 
     def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
-        """Count records that couldn't be read, each by the field that doesn't fit."""
+        """Count records that couldn't be decoded, by the offending field."""
         ...
 
 
@@ -125,16 +125,19 @@ class Observer(Protocol):
 class Care:
     """Calls on behalf of one person at one clinic, during one request.
 
-    `deadline` is on `time.monotonic`'s scale: no call is waited for beyond it. `partition` is issuer, clinic, person
-    and epoch of the session; `by_patient` says that writes concern one patient's records, not the clinic's.
-    `is_fresh` says whether the person signed in at most so many seconds ago. `on_not_offered` is told what can't be read
-    because the clinic doesn't offer it, `on_unreadable` how many records of a list were left out, and `on_read` of each
-    record or list that was read, and of each file (None) that is opened. `before_act` is asked before an act is sent, and
-    raises Unavailable where that must not happen. `idempotency` says that this API
-    promises to honour `Idempotency-Key`: then alone an act whose answer was lost is sent once more. `breakers` are the
-    process's own: what fails again and again is not called for a moment. Without `references` reference data are
-    read anew each time. `observer` is told of every answer. `dialect` stands between the portal and an API that differs
-    from what it expects.
+    - `deadline` (`time.monotonic`): calls aren't waited for beyond it.
+    - `partition`: issuer, clinic, person and epoch of the session; the key of the reference cache.
+    - `by_patient`: writes concern one patient's records, not the whole clinic's.
+    - `is_fresh`: whether the person signed in at most the given number of seconds ago.
+    - `on_not_offered`: called with what can't be read because the clinic doesn't offer it.
+    - `on_unreadable`: called with the number of records left out of a list.
+    - `on_read`: called with each record or list read, and for each file opened (with None).
+    - `before_act`: called before an act is sent; raises Unavailable if it must not be.
+    - `idempotency`: this API honours `Idempotency-Key`; only then is an act whose response was lost sent again.
+    - `breakers`: the process's circuit breakers.
+    - `references`: the cache of reference data; without it they are fetched each time.
+    - `observer`: told of every response.
+    - `dialect`: translates for an API that differs from what the portal expects.
     """
 
     base_url: str
@@ -157,7 +160,7 @@ class Care:
     dialect: Translator | None = None
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
-        """GET a record or a list. Raises CareError; an empty answer is a BadResponse."""
+        """GET a record or a list. Raises CareError; an empty response is a BadResponse."""
         try:
             answer = self.send(endpoint, query=query, ids=ids)
         except NotOffered:
@@ -180,13 +183,13 @@ class Care:
         max_age: int | None = None,
         **ids: str,
     ) -> T | None:
-        """POST, PUT or DELETE; return the record answered, or None where the API answered with an empty body.
+        """POST, PUT or DELETE; return the record in the response, or None if the body is empty.
 
-        A sign-in older than `max_age` seconds (the endpoint's own, if none is given) raises StepUpNeeded; nothing is sent.
+        If the sign-in is older than `max_age` seconds (by default the endpoint's), raises StepUpNeeded and sends nothing.
 
-        `operation` travels as `Idempotency-Key`. Never sent twice by itself, unless the first try cannot have
-        reached the API or the API promises to honour the key. Raises CareError; `Unavailable.outcome_known` says whether
-        the act may have happened, `is_undone` that it hasn't.
+        `operation` is sent as `Idempotency-Key`. The call is only retried if the first attempt can't have reached the API
+        or the API honours the key. Raises CareError; if `Unavailable.outcome_known` is False the act may have happened,
+        `is_undone` says that it hasn't.
         """
         oldest = endpoint.max_age if max_age is None else max_age
         if oldest is not None and not self.is_fresh(oldest):
@@ -205,7 +208,7 @@ class Care:
         return self._decoded(endpoint, answer, into)
 
     def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
-        """GET reference data, through the cache if there is one."""
+        """GET reference data, through the cache if configured."""
         if self.references is None:
             return Reference(self.read(endpoint, into, query=query))
         try:
@@ -222,7 +225,7 @@ class Care:
         range_header: str | None = None,
         if_none_match: str | None = None,
     ) -> Content:
-        """GET a file's bytes as they come; never the whole file in memory. Raises CareError."""
+        """GET a file as a stream, never the whole file in memory. Raises CareError."""
         conditions = [("Range", range_header), ("If-None-Match", if_none_match)]
         extra = [(name, value) for name, value in conditions if value and _is_header_text(value)]
         token = self.bearer.token()
@@ -238,9 +241,9 @@ class Care:
         raise self.error(Answer(begun.status, begun.headers, body), endpoint)
 
     def send_read(self, endpoint: Endpoint, call: Call) -> Answer:
-        """Send a read that was made elsewhere, in the way of all reads; raise CircuitOpen or TransportError.
+        """Send a read prepared by the reference cache, like any other read; raise CircuitOpen or TransportError.
 
-        It runs alone in its thread.
+        No other task of this thread runs meanwhile, because the cache holds a lock.
         """
         breaker = self._admitted(endpoint)
 
@@ -261,7 +264,7 @@ class Care:
         headers: list[tuple[str, str]] | None = None,
         accepted: tuple[int, ...] = (200, 201, 202, 204),
     ) -> Answer:
-        """Send one call, renewing the token once if it is refused; return the answer or raise CareError."""
+        """Send one call, renewing the token once if it is refused; return the response or raise CareError."""
         payload = None
         if body is not None:
             payload, conditions = self._payload(endpoint, body)
@@ -308,18 +311,18 @@ class Care:
             raise Unavailable(error.reason, outcome_known=endpoint.is_safe or not error.sent) from error
 
     def _sent_act(self, send: Callable[[], Answer], breaker: Breaker, *, may_repeat: bool) -> Answer:
-        """Send a person's act; once more where it cannot have arrived, or where that does no harm (`may_repeat`).
+        """Send an act; retry once if it can't have arrived, or if repeating is harmless (`may_repeat`).
 
-        An TransportError is `sent` if either try was. PUT and DELETE aren't repeated either: though idempotent, an
-        act that did arrive would be told to the person as someone else's change (its stamp is old) or as not found.
+        A TransportError is `sent` if either attempt was. PUT and DELETE aren't retried either: although idempotent, a
+        retry of one that did arrive would be reported as a conflict (its stamp is outdated) or as not found.
         """
         try:
             return send()
         except TransportError as error:
-            in_vain = not error.sent and (error.reason == "timed out" or self._left_to_connect() < 0)
+            is_pointless = not error.sent and (error.reason == "timed out" or self._left_to_connect() < 0)
             if (
                 error.reason == "too large"
-                or in_vain
+                or is_pointless
                 or not breaker.is_closed
                 or (error.sent and not may_repeat)
             ):
@@ -331,7 +334,7 @@ class Care:
             raise TransportError(error.reason, sent=first.sent or error.sent) from error
 
     def _begin(self, endpoint: Endpoint, query: Query, headers: list[tuple[str, str]], token: str) -> _Begun:
-        """Begin to read a file; once more where the API fails in passing."""
+        """Start reading a file; retry once after a transient failure."""
         call = self._call(endpoint, query, {}, None, [*headers, *self._headers(token, None)], _MAX_FILE)
         breaker = self._admitted(endpoint)
 
@@ -353,24 +356,24 @@ class Care:
             raise Unavailable(error.reason) from error
 
     def _timed(self, endpoint: Endpoint, send: Callable[[], A]) -> Callable[[], A]:
-        """Return what sends a call and tells the observer how long that took."""
+        """Wrap `send` so that the observer learns how long each call takes."""
         observer = self.observer
         if observer is None:
             return send
 
         def timed() -> A:
-            started, in_vain = time.perf_counter(), True
+            started, failed = time.perf_counter(), True
             try:
                 answer = send()
-                in_vain = answer.status in retry.FAILURES
+                failed = answer.status in retry.FAILURES
                 return answer
             finally:
-                observer.called(endpoint, time.perf_counter() - started, in_vain=in_vain)
+                observer.called(endpoint, time.perf_counter() - started, failed=failed)
 
         return timed
 
     def _admitted(self, endpoint: Endpoint) -> Breaker:
-        """Return the breaker, which lets this call through; raise CircuitOpen where it doesn't."""
+        """Return the circuit breaker, which has admitted this call; raise CircuitOpen if it doesn't."""
         breaker = self.breakers.of(self.base_url, endpoint.group) if endpoint.group in _READ else NEVER
         try:
             breaker.admit(is_read=endpoint.is_safe)
@@ -405,7 +408,7 @@ class Care:
         )
 
     def address(self, endpoint: Endpoint, query: Query | None, ids: Mapping[str, str]) -> str:
-        """Return where a call goes to, in the API's own dialect."""
+        """Return a call's address, in the API's dialect."""
         if self.dialect is None:
             return self.base_url + path_text(endpoint, ids) + query_text(query)
         path = path_text(endpoint, ids, self.dialect.template(endpoint))
@@ -417,7 +420,7 @@ class Care:
         return self.dialect.sent(endpoint, body)
 
     def limits(self) -> Timeouts:
-        """Return the time limits of a call that begins now; raise Unavailable when the page's time is over."""
+        """Return the timeouts of a call that starts now; raise Unavailable if the page's deadline has passed."""
         left = self._left()
         if left <= 0.01:
             raise Unavailable("page deadline")
@@ -439,11 +442,11 @@ class Care:
         return self.deadline - time.monotonic()
 
     def _left_to_connect(self) -> float:
-        """How many seconds a further try may wait before it begins."""
+        """How many seconds a retry may be delayed."""
         return self._left() - self.timeouts.connect
 
     def error(self, answer: Answer, endpoint: Endpoint) -> CareError:
-        """Log an unsuccessful answer and return what it stands for."""
+        """Log an unsuccessful response and return the error that it stands for."""
         retry.log_failure(endpoint.group, f"status {answer.status}", answer.headers, ours=self.correlation_id)
         return from_answer(
             answer.status,
@@ -456,7 +459,7 @@ class Care:
         )
 
     def decode(self, body: bytes, into: type[T]) -> T:
-        """Return what a body holds, read in the API's own dialect; raise BadResponse."""
+        """Decode a body in the API's dialect; raise BadResponse."""
         dialect = self.dialect
         if dialect is None:
             return decoding.decode(body, into)
@@ -473,7 +476,7 @@ class Care:
         return self.dialect.with_stamp(record, answer.headers) if self.dialect else record
 
     def decode_observed(self, endpoint: Endpoint, body: bytes, into: type[T]) -> T:
-        """Read an answer, and let the observer look at it. Raises BadResponse."""
+        """Decode a response and show it to the observer. Raises BadResponse."""
         observer = self.observer
         if observer is None:
             return self.decode(body, into)
@@ -490,21 +493,21 @@ class Care:
         return record
 
     def json(self, body: bytes, into: type[object]) -> object:
-        """Return an answer's JSON in the portal's names and forms, members that nobody reads with it; raise BadResponse."""
+        """Return a response's JSON with the portal's names and formats, including unread members; raise BadResponse."""
         dialect = self.dialect
         if dialect is None:
             return decoding.decode(body, object)
         return decoding.decode_translated(body, object, lambda answer: dialect.look(answer, into))
 
     def _log_unreadable(self, endpoint: Endpoint, answer: Answer, field: str) -> None:
-        """Say which member of which endpoint's answer can't be read; never what stood there."""
+        """Log which member of which endpoint's response can't be decoded; never its value."""
         reason = f"{endpoint.method} {endpoint.template}: {field}"
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A file whose head is here."""
+    """A file response whose headers have arrived."""
 
     status: int
     headers: Mapping[str, str]
@@ -513,11 +516,11 @@ class _Begun:
 
 _ALLOWED = frozenset(ALL)
 _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
-"""The groups that a read can tell to be well again. Only they have a breaker: a person's act isn't a probe."""
+"""The groups with a read that can serve as a probe. Only they have a circuit breaker: an act must not be a probe."""
 
 
 def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the headers with those that the API always wants, which stand instead of the portal's own."""
+    """Return the headers overridden by those that the API always requires."""
     replaced = {name.lower() for name in fixed}
     return [*((name, value) for name, value in headers if name.lower() not in replaced), *fixed.items()]
 
@@ -542,7 +545,7 @@ def _content(begun: _Begun) -> Content:
 
 
 def _file_name(disposition: str) -> str | None:
-    """Return the file name of a Content-Disposition header (RFC 6266), the extended form first."""
+    """Return the file name in a Content-Disposition header (RFC 6266), preferring the extended form."""
     message = Message()
     message["Content-Disposition"] = disposition
     for part in disposition.split(";"):

@@ -1,7 +1,7 @@
 """Consent forms (care API specification §4, group ConsentForm).
 
-After a lost answer nothing is sent again: the form is read, and `signed_by`, `is_revoked` or
-`find_created` say whether the act took place.
+If a response is lost, the act isn't sent again: the form is read, and `signed_by`, `is_revoked` or `find_created` say
+whether the act took place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from portal.services.records.consents import (
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
 OPEN_STATUSES = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
-"""Where a form stands that waits for signatures."""
+"""The statuses of a form that is waiting for signatures."""
 
 
 def list_consents(
@@ -71,7 +71,7 @@ def list_consents(
 def all_consents(
     care: Care, *, patient_id: str | None = None, episode_id: str | None = None, status: str | None = None
 ) -> tuple[ConsentForm, ...]:
-    """Every form in reach, at most 1000, without their text: for pages that group the whole.
+    """All forms that the person may see, at most 1000, without their text: for pages that group them.
 
     GET /api/care/consent-forms, page by page (care API specification §4).
     """
@@ -85,7 +85,7 @@ def all_consents(
 
 
 def list_open_consents(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
-    """The forms of one of `OPEN_STATUSES`, at most 1000, those needed first at the top; without their text.
+    """The forms with one of `OPEN_STATUSES`, at most 1000, soonest needed first; without their text.
 
     GET /api/care/consent-forms (care API specification §4).
     """
@@ -93,10 +93,10 @@ def list_open_consents(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
 
 
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:
-    """The new form, pending; None when the API tells nothing and no such form is to be found.
+    """Create a form and return it, pending; None if the API returns no body and the form can't be found.
 
-    POST /api/care/consent-forms (care API specification §4). `operation` makes a repeat harmless where the
-    API honours it.
+    POST /api/care/consent-forms (care API specification §4). `operation` makes a repeat harmless if the API honours
+    it.
     """
     form = care.act(CREATE_CONSENT, ConsentForm, body=draft, operation=operation)
     return form or read_back(lambda: find_created(all_consents(care, patient_id=draft.patient_id), draft))
@@ -122,11 +122,11 @@ def sign_consent(
     language: str | None = None,
     operation: str | None = None,
 ) -> ConsentForm:
-    """The form with the signature on it; `acknowledged` holds the ids of all its statements.
+    """Sign the form and return it; `acknowledged` holds the ids of all its statements.
 
-    POST /api/care/consent-forms/{id}/sign (care API specification §4). `content_hash` is the API's own, as
-    it came with the form that was shown; `signature` is the name as typed. Raises `Refused`, e.g. out of
-    order, signed already, or not of this version; `Conflict` when the form changed meanwhile.
+    POST /api/care/consent-forms/{id}/sign (care API specification §4). `content_hash` is the API's, as received with
+    the form that was shown; `signature` is the name as typed. Raises `Refused`, e.g. out of order, already signed, or
+    another version; `Conflict` if the form changed meanwhile.
     """
     body = {
         "signerRole": role,
@@ -149,17 +149,17 @@ def sign_consent(
 
 
 def signing_max_age(role: SignerRole) -> int:
-    """How many seconds ago a person may have signed in at most to sign in this role."""
+    """The maximum age of a sign-in, in seconds, for signing in this role."""
     return FRESH_AT_WORK if role in (SignerRole.CLINICIAN, SignerRole.WITNESS) else FRESH
 
 
 def revoke_consent(
     care: Care, consent_id: str, *, reason: str, stamp: str | None, operation: str | None = None
 ) -> ConsentForm:
-    """The form, revoked; embryos stored under it go on hold and its signers are told.
+    """Revoke the form and return it; embryos stored under it are put on hold and its signers are notified.
 
-    POST /api/care/consent-forms/{id}/revoke (care API specification §4). Raises `Refused` when it has been
-    acted upon already.
+    POST /api/care/consent-forms/{id}/revoke (care API specification §4). Raises `Refused` if it has already been acted
+    upon.
     """
     body = {"reason": reason, "concurrencyStamp": stamp}
     form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
@@ -167,18 +167,18 @@ def revoke_consent(
 
 
 def content_hash(form: ConsentForm | ConsentDraft) -> str:
-    """The portal's own hash of what is signed of a form: SHA-256, lower-case hex, of its canonical JSON (RFC 8785).
+    """The portal's hash of a form's signed content: SHA-256, lower-case hex, of its canonical JSON (RFC 8785).
 
-    Compare it only between forms read whole, since lists leave the text out.
+    Compare it only between forms read individually, since lists omit the text.
     """
     return hashlib.sha256(signed_text(form)).hexdigest()
 
 
 def signed_text(form: ConsentForm | ConsentDraft) -> bytes:
-    """What is signed of a form, as canonical JSON (RFC 8785).
+    """A form's signed content as canonical JSON (RFC 8785).
 
-    Holds title, kind, version, body and statements, and embryoStorageIds and disposition where the form has them;
-    members without a value are left out.
+    Contains title, kind, version, body and statements, and embryoStorageIds and disposition if the form has them;
+    members without a value are omitted.
     """
     content: dict[str, object] = {
         "title": form.title,
@@ -193,15 +193,15 @@ def signed_text(form: ConsentForm | ConsentDraft) -> bytes:
 
 
 def is_known_empty(form: ConsentForm) -> bool:
-    """Whether a form from a list, which leaves the body out, has no clauses by the API's own hash of it."""
+    """Whether a form from a list, which omits the body, has no clauses according to the API's hash of it."""
     return form.body is None and form.content_hash == content_hash(msgspec.structs.replace(form, body=()))
 
 
 def seal(form: ConsentForm) -> str:
-    """The portal's own seal of a form that everyone has signed: SHA-256, lower-case hex, of canonical JSON (RFC 8785).
+    """The portal's seal of a fully signed form: SHA-256, lower-case hex, of canonical JSON (RFC 8785).
 
-    Holds id, version, patientId and contentHash, and of each signature role, personId, name, signedAt and method. It
-    tells whether two records say the same, not where they come from.
+    Covers id, version, patientId and contentHash, and for each signature role, personId, name, signedAt and method. It
+    shows whether two records are the same, not where they come from.
     """
     signatures = [
         {
@@ -224,20 +224,20 @@ def seal(form: ConsentForm) -> str:
 
 
 def signed_by(form: ConsentForm, sub: str, role: SignerRole | None = None) -> bool:
-    """Whether `sub` has signed the form (in that role, if given): tells how a lost signing ended."""
+    """Whether `sub` has signed the form (in that role, if given), to find out if a signing with a lost response worked."""
     return any(s.person_id == sub and role in (None, s.role) for s in form.signatures)
 
 
 def is_revoked(form: ConsentForm) -> bool:
-    """Whether the form is revoked: tells how a lost revoking ended."""
+    """Whether the form is revoked, to find out if a revocation with a lost response worked."""
     return form.is_revoked
 
 
 def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentForm | None:
-    """The newest live form that `draft` may have become: tells how a lost creating ended.
+    """The newest active form that may have been made from `draft`, to find out if a creation with a lost response worked.
 
-    Compares patient, title, kind, version, day of procedure, episode and signers, since lists leave the
-    text out. A form that was there before looks the same: leave out those known already.
+    Compares patient, title, kind, version, procedure date, episode and signers, since lists omit the text. Older forms
+    may look the same: exclude those already known.
     """
     alike = [form for form in forms if not form.is_ended and _likeness(form) == _likeness(draft)]
     return max(
@@ -246,9 +246,9 @@ def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentFo
 
 
 def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[ConsentForm, ...]:
-    """The live forms that `draft` would stand beside as another of the same, which the API refuses.
+    """The active forms that `draft` would duplicate, which the API refuses.
 
-    Compares kind and title without case and spaces, patient, episode (or case) and embryos.
+    Compares kind and title (ignoring case and spaces), patient, episode (or case) and embryos.
     """
     live = (form for form in forms if form.is_open or form.is_signed)
     return tuple(form for form in live if _matter(form) == _matter(draft))

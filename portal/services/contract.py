@@ -1,7 +1,7 @@
 """What the portal needs of a clinic's API, as an OpenAPI 3.1 document and as a page to read.
 
-Made from the types that the portal itself works with (portal.services.exchanges), so it says what is so. Members that the
-portal ignores aren't left out: an API may give them or not.
+Generated from the types that the portal itself uses (portal.services.exchanges), so it can't be out of date. It includes
+members that the portal ignores: an API may send them or not.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _choice(name: str) -> Json:
 
 
 def page() -> str:
-    """The same as a page to read (docs/api-needs.md)."""
+    """The same as a Markdown page (docs/api-needs.md)."""
     lines = [
         "# What the portal needs of a care API",
         "",

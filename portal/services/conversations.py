@@ -1,6 +1,6 @@
 """Conversations and their messages (care API specification §4, group Messaging).
 
-No endpoint reads one conversation, sends a message or marks one read.
+There is no endpoint to read a single conversation, send a message or mark one as read.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from portal.services.paging import CAP, page_query, requested_page
 from portal.services.records.conversations import ArchivedCount, Conversation, Message
 
 _PIECE = 50
-# How many conversations are read at a time: each brings up to 50 messages along.
+# How many conversations are read at a time; each comes with up to 50 messages.
 
 
 def restore_message(care: Care, message_id: str) -> Message | None:
-    """The message, back among the others; None when the API tells nothing: it is restored all the same.
+    """Restore a message and return it; None if the API returns no body, although it is restored.
 
-    POST /api/app/messaging/restore-message/{messageId} (care API specification §4). For this person alone;
+    POST /api/app/messaging/restore-message/{messageId} (care API specification §4). Only for this person;
     a repeat does no harm.
     """
     return care.act(RESTORE_MESSAGE, Message, messageId=message_id)
 
 
 def archive_message(care: Care, message_id: str) -> Message | None:
-    """The message, put away; None when the API tells nothing: it is archived all the same.
+    """Archive a message and return it; None if the API returns no body, although it is archived.
 
-    POST /api/app/messaging/archive-message/{messageId} (care API specification §4). For this person alone;
+    POST /api/app/messaging/archive-message/{messageId} (care API specification §4). Only for this person;
     a repeat does no harm.
     """
     return care.act(ARCHIVE_MESSAGE, Message, messageId=message_id)
@@ -59,7 +59,7 @@ def list_conversations(
 
 
 def get_conversation(care: Care, conversation_id: str) -> Conversation:
-    """One conversation, archived or not, found by going through the list (its first 1000).
+    """One conversation, archived or not, found by searching the first 1000 of the list.
 
     GET /api/messaging/getconversations, page by page (care API specification §4). Raises `NotFound`.
     """
@@ -69,7 +69,7 @@ def get_conversation(care: Care, conversation_id: str) -> Conversation:
 def get_conversation_and_others(
     care: Care, conversation_id: str
 ) -> tuple[Conversation, tuple[Conversation, ...]]:
-    """The same, with all conversations that were read to find it (itself among them), the newest first."""
+    """The same, with all conversations that were read, including this one, newest first."""
     seen: tuple[Conversation, ...] = ()
     while len(seen) < CAP:
         page = list_conversations(care, skip=len(seen), limit=_PIECE, include_archived=True)
@@ -83,7 +83,7 @@ def get_conversation_and_others(
 
 
 def archive_conversations(care: Care, conversation_ids: Sequence[str]) -> int | None:
-    """How many were archived; None when the API doesn't say: they are archived all the same.
+    """Archive conversations and return how many; None if the API doesn't say, although they are archived.
 
     POST /api/messaging/archive (care API specification §4). A repeat does no harm.
     """

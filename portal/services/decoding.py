@@ -1,9 +1,9 @@
-"""Reading and writing the care API's JSON: quick when an answer is as expected, forgiving when it isn't.
+"""Decoding and encoding the care API's JSON: fast if a response is as expected, lenient if it isn't.
 
-An answer is first decoded strictly and in one go. Only when that fails is it read once more and each value
-brought into the expected form where its meaning is beyond doubt: an id given as a number, an enumeration as
-its place in the list, a null for an empty list, a date without a zone. What then still doesn't fit is a
-`BadResponse` that names the field; of a list it is left out, and counted. See docs/assumptions.md.
+A response is first decoded strictly in one pass. Only if that fails is it read again, and each value converted to the
+expected form if its meaning is unambiguous: an id sent as a number, an enumeration as its index, null for an empty list,
+a date without a zone. What is still invalid then raises a `BadResponse` that names the field; in a list, the record is
+left out and counted. See docs/assumptions.md.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ T = TypeVar("T")
 
 
 class _Noticed(threading.local):
-    """What this thread met while it read an answer."""
+    """What this thread noticed while decoding a response."""
 
     unknown_value = False
 
 
 noticed = _Noticed()
-"""`unknown_value` turns True where a value is in no enumeration: the caller sets it back before it reads an answer."""
+"""`unknown_value` becomes True if a value is in no enumeration; callers reset it before they decode a response."""
 
 
 Id: TypeAlias = str
@@ -43,10 +43,10 @@ Id: TypeAlias = str
 
 
 class Choice(StrEnum):
-    """One name of an enumeration, listed in the API's integer order; a name not listed stays as it came.
+    """A value of an enumeration, listed in the API's integer order; values not listed are kept as received.
 
     `Choice("in_lab")`, `Choice("InLab")`, `Choice("1")` and `Choice(1)` are the same member. A value that isn't listed
-    becomes a passing member with `known` False, so that pages can show it as text.
+    becomes an unregistered member with `known` False, so that pages can show it as text.
     """
 
     @property
@@ -82,24 +82,24 @@ def _members_by_folded_name(choice: type[Choice]) -> dict[str, Choice]:
 
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
-"""A count or a size, within what JSON's numbers hold exactly (RFC 8259 §6)."""
+"""A count or a size, within the range that JSON numbers represent exactly (RFC 8259 §6)."""
 
 Day = Annotated[int, msgspec.Meta(ge=-10_000, le=10_000)]
-"""A day of a treatment or a plan, counted from one that is named beside it."""
+"""A day of a treatment or plan, relative to a date in the same record."""
 
 Measure = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
-"""What was measured or is given; no laboratory's number is further from nought."""
+"""A measurement or a dose; the bounds are beyond any laboratory value."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """A value of the care API: camelCase outside, snake_case inside, unknown members ignored.
 
-    Frozen values hold no cycles, so the garbage collector needn't look at them.
+    Frozen values contain no cycles, so the garbage collector needn't track them.
     """
 
 
 class Timed(Record, frozen=True, kw_only=True):
-    """A record with instants: whatever zone they came in, they are aware and in UTC here."""
+    """A record with instants, which are converted to aware datetimes in UTC."""
 
     def __post_init__(self) -> None:
         for name in _instants(type(self)):
@@ -119,11 +119,10 @@ def in_utc(at: datetime) -> datetime:
 
 
 class Page(Record, Generic[T], frozen=True, kw_only=True):
-    """One page of a list, with the counts that the API gave; `unread_count` comes with notifications alone.
+    """One page of a list, with the API's counts; only notifications have an `unread_count`.
 
-    Where `is_counted` is False the total is only what was seen so far, and one more if the list may go on.
-    `unreadable` names the first field that doesn't fit of each record that is left out of `items` therefore. Both are the
-    portal's own: what an API calls so is another member.
+    If `is_counted` is False, the total is the number seen so far, plus one if the list may continue. `unreadable` names
+    the first invalid field of each record left out of `items`. Both are set by the portal, never by the API.
     """
 
     items: tuple[T, ...]
@@ -134,24 +133,24 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
 
     @property
     def received(self) -> int:
-        """How many records came, whether they can be read or not."""
+        """The number of records received, decodable or not."""
         return len(self.items) + len(self.unreadable)
 
     @property
     def total(self) -> int:
-        """How long the whole list is; what is here, when the API doesn't say."""
+        """The length of the whole list; if the API doesn't say, of this page."""
         return self.received if self.total_count is None else self.total_count
 
     @property
     def unread(self) -> int | None:
-        """How many in the whole list are unread, or None when the API doesn't say."""
+        """The number of unread records in the whole list, or None if the API doesn't say."""
         return self.unread_count
 
 
 def decode(body: bytes, into: type[T]) -> T:
-    """`body` as a record, a `Page` of them (also from a bare array), or `object` for whatever it holds.
+    """Decode `body` as a record, a `Page` of records (also from a bare array), or, with `object`, any JSON.
 
-    A record of a `Page` that doesn't fit is left out, unless none fits. Raises `BadResponse` naming the field
+    An invalid record is left out of a `Page`, unless all are invalid. Raises `BadResponse` naming the field
     ("$.items[3].id", or "$" for broken JSON), never its value.
     """
     body = body.removeprefix(codecs.BOM_UTF8)
@@ -165,7 +164,7 @@ def decode(body: bytes, into: type[T]) -> T:
 
 
 def decode_translated(body: bytes, into: type[T], translate: Callable[[object], object]) -> T:
-    """The same for an API with a dialect: `translate` brings what the body holds into the portal's names and forms."""
+    """The same for an API with a dialect: `translate` converts the body to the portal's names and formats."""
     try:
         answer = translate(_json(body.removeprefix(codecs.BOM_UTF8)))
     except (ValueError, OverflowError, RecursionError):
@@ -180,12 +179,12 @@ def decode_translated(body: bytes, into: type[T], translate: Callable[[object], 
 
 
 def encode(value: object) -> bytes:
-    """`value` as JSON in UTF-8: records with camelCase members, instants as ISO 8601 ("Z" for UTC)."""
+    """Encode `value` as JSON in UTF-8: records with camelCase members, instants as ISO 8601 ("Z" for UTC)."""
     return msgspec.json.encode(value)
 
 
 def fields_of(record: Record, *, without: frozenset[str] = frozenset()) -> dict[str, object]:
-    """The members of `record` as JSON would have them, but for those named in `without` (in camelCase)."""
+    """The members of `record` as JSON values, except those named in `without` (in camelCase)."""
     members = cast("dict[str, object]", msgspec.to_builtins(record))
     return {name: value for name, value in members.items() if name not in without}
 
@@ -217,10 +216,10 @@ def _forgiven(answer: object, into: type[T]) -> T:
 
 
 def _json(body: bytes) -> object:
-    """Whatever is JSON, with numbers of any size; those that Python's own limits refuse stay text."""
+    """Decode any JSON, with numbers of any size; those beyond Python's limits stay strings."""
     try:
         return cast("object", msgspec.json.decode(body))
-    except msgspec.ValidationError:  # a number that is out of range
+    except msgspec.ValidationError:  # a number out of range
         return cast("object", json.loads(body, parse_int=_integer, parse_constant=_no_number))
 
 
@@ -236,7 +235,7 @@ _MOST_DIGITS = 100
 
 
 def _page(answer: dict[str, object], into: type[T]) -> T:
-    """The list without the records that don't fit; where none fits, it is the list that doesn't."""
+    """The list without invalid records; if all are invalid, the list itself is."""
     (item,) = get_args(into)
     mend, given = _mender(item), answer.get("items")
     if "items" not in answer:
@@ -260,7 +259,7 @@ def _page(answer: dict[str, object], into: type[T]) -> T:
 
 
 def _field_named_by(fault: msgspec.ValidationError) -> str:
-    """The path in msgspec's message; the rest may quote what stood there."""
+    """The path in msgspec's message; the rest may quote the value."""
     message = str(fault)
     at = re.search(r" - at `(\$[^`]*)`$", message)
     path = at[1] if at else "$"
@@ -269,7 +268,7 @@ def _field_named_by(fault: msgspec.ValidationError) -> str:
 
 
 Mender: TypeAlias = Callable[[object], object]
-"""Brings a JSON value into the form that its place expects, where its meaning is beyond doubt; else leaves it."""
+"""Converts a JSON value to the expected form if its meaning is unambiguous; otherwise returns it unchanged."""
 
 
 @cache
@@ -336,12 +335,12 @@ def _whole(value: object) -> object:
 
 
 def _instant(value: object) -> object:
-    """ISO 8601 in any of its spellings, with 0 to 7 digits of a second; a bare day is its midnight."""
+    """Any ISO 8601 notation, with 0 to 7 fractional digits; a bare date is its midnight."""
     return in_utc(_iso(value)) if isinstance(value, str) else value
 
 
 def _day(value: object) -> object:
-    """A day, also when it is given as an instant: the day that is written there."""
+    """A date, also if sent as an instant: its date part."""
     return _iso(value).date() if isinstance(value, str) else value
 
 
@@ -350,7 +349,7 @@ def _iso(text: str) -> datetime:
 
 
 def _date_mender(mend: Mender) -> Mender:
-    """An empty text is "not given"; one that can't be read stays, so that the check after names its field."""
+    """An empty string counts as not given; an invalid one is kept, so that validation names its field."""
 
     def mend_date(value: object) -> object:
         if value == "":

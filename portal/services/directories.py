@@ -10,10 +10,10 @@ from portal.services.records.documents import Directory
 def move_directory(
     care: Care, directory_id: str, *, new_parent_id: str | None, stamp: str | None
 ) -> Directory | None:
-    """The folder in its new place (None: the root); None when the API tells nothing: read its episode again.
+    """Move a folder (to the root if None) and return it; None if the API returns no body: read its episode again.
 
     POST /api/document-management/directory-descriptor/move (care API specification §4). Raises `Refused` for
-    a place inside itself or a name that is taken there, `Conflict` when it was changed meanwhile.
+    a destination inside itself or a name that is taken there, `Conflict` if it was changed meanwhile.
     """
     body = {"id": directory_id, "newParentId": new_parent_id, "concurrencyStamp": stamp}
     return care.act(MOVE_DIRECTORY, Directory, body=body)

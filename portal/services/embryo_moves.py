@@ -1,7 +1,7 @@
-"""Whether a move of an embryo would be allowed, judged from what the API sent, and what is missing if not.
+"""Whether an embryo's status change would be allowed, based on the API's records, and what is missing if not.
 
-The API decides. Judging first means that pages offer no move that its own records show to be refused. What didn't come
-allows nothing: a form that doesn't say which embryos it is about allows no move.
+The API decides; this keeps pages from offering moves that its records show would be refused. Missing data allow nothing:
+a form that doesn't say which embryos it is about allows no move.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WISHES_OF: Mapping[EmbryoStatus, tuple[Disposition, ...]] = {
     EmbryoStatus.DONATED: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
     EmbryoStatus.SHIPPED_OUT: (Disposition.TRANSPORT,),
 }
-"""The wishes that each end carries out."""
+"""The dispositions that each final status carries out."""
 
 _TREATS = (EmbryoStatus.THAWED, EmbryoStatus.TRANSFERRED)
 _DECIDES = (ConsentKind.DISPOSITION, ConsentKind.DONATION)
@@ -30,7 +30,7 @@ _SECOND_PERSON = (SignerRole.WITNESS, SignerRole.CLINICIAN)
 
 
 class Gap(StrEnum):
-    """What a move can lack."""
+    """What may be missing for a move."""
 
     HELD_BY_PATIENT = "held by patient"
     HELD_BY_CLINIC = "held by clinic"
@@ -46,7 +46,7 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """One thing that a move lacks, the form concerned, and the names of those who haven't signed it."""
+    """One missing requirement, the form concerned, and the names of those who haven't signed it."""
 
     gap: Gap
     form: ConsentForm | None = None
@@ -55,7 +55,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What moves are judged by: the patient's forms (None where they can't be read), and the episodes they are for."""
+    """The basis of the decision: the patient's forms (None if they can't be read), and the episodes they are for."""
 
     forms: tuple[ConsentForm, ...] | None
     episodes: Mapping[str, Episode]
@@ -63,7 +63,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move from the embryo's status to another: the form that allows it, if it needs one, or what is missing."""
+    """A change of the embryo's status: the form that allows it, if it needs one, or what is missing."""
 
     status: EmbryoStatus
     form: ConsentForm | None = None
@@ -76,17 +76,17 @@ class Move:
 
 
 def moves_of(embryo: EmbryoStorage, episode: Episode, evidence: Evidence, sub: str) -> tuple[Move, ...]:
-    """Every move that the embryo's status allows, for the person `sub` to make, with what each of them lacks."""
+    """Every move that the embryo's status allows if made by `sub`, with what is missing for each."""
     return tuple(_judge(embryo, episode, evidence, sub, status) for status in embryo.next_statuses)
 
 
 def names_embryo(form: ConsentForm, embryo_id: str) -> bool:
-    """Whether the form says that it is about this embryo."""
+    """Whether the form names this embryo."""
     return embryo_id in (form.embryo_storage_ids or ())
 
 
 def second_signatures(form: ConsentForm, sub: str) -> tuple[Signature, ...]:
-    """The signatures of a Witness or Clinician other than the person `sub`."""
+    """The signatures of witnesses and clinicians other than `sub`."""
     return tuple(s for s in form.signatures if s.role in _SECOND_PERSON and s.person_id != sub)
 
 
@@ -128,7 +128,7 @@ def _judge(
 
 
 def _decided(embryo: EmbryoStorage, status: EmbryoStatus) -> tuple[Disposition, ...]:
-    """The decision that a form has to hold for this end: the wish itself, where it is one that the end carries out."""
+    """The disposition that a form must contain for this final status: the recorded wish, if the status carries it out."""
     wishes = WISHES_OF[status]
     return (embryo.disposition,) if embryo.disposition in wishes else wishes
 
@@ -136,7 +136,7 @@ def _decided(embryo: EmbryoStorage, status: EmbryoStatus) -> tuple[Disposition, 
 def _allowing(
     embryo: EmbryoStorage, episode: Episode, fitting: Iterable[ConsentForm]
 ) -> list[ConsentForm] | Missing:
-    """The forms that everybody signed and that name the embryo, else the nearest thing to one."""
+    """The fully signed forms that name the embryo, else the closest candidates."""
     of_patient = [form for form in fitting if form.patient_id == embryo.patient_id]
     named = [form for form in of_patient if names_embryo(form, embryo.id)]
     signed = [form for form in named if form.is_signed]
@@ -155,7 +155,7 @@ def _allowing(
 
 
 def _unsigned(form: ConsentForm, episode: Episode) -> tuple[str, ...]:
-    """The names of those of the embryo's couple who aren't among the form's signatures."""
+    """The names of the embryo's patient and partner who haven't signed the form."""
     signed = {s.person_id for s in form.signatures if s.role not in CLINIC_ROLES}
     couple = (one for one in (episode.patient, episode.partner) if one is not None)
     return tuple(one.full_name for one in couple if signed.isdisjoint({one.id, one.user_id or one.id}))

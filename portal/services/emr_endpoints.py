@@ -7,7 +7,7 @@ from portal.services.endpoints import DELETE_EMR_ENDPOINT
 
 
 def delete_emr_endpoint(care: Care, emr_endpoint_id: str) -> None:
-    """Removes the connection.
+    """Remove the connection.
 
     DELETE /api/emr-integration/endpoints/{id} (care API specification §4). Raises `Refused` while a
     synchronisation runs, `NotFound` when it is gone already.

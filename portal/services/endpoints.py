@@ -1,7 +1,7 @@
-"""The care API's addresses: one constant per endpoint that the portal calls, and the client's small shapes.
+"""The care API's addresses: one constant per endpoint that the portal calls, and small types of the client.
 
-Method and path of every row of the care API specification §4 stand here and nowhere else. The webhooks are
-listed apart, because they are called *by* others and never by the portal.
+The methods and paths of the care API specification §4 are defined only here. The webhooks are listed separately, because
+others call them, never the portal.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from portal.services.sign_in_age import FRESH
 T = TypeVar("T")
 
 Query: TypeAlias = Mapping[str, str | int | bool | Sequence[str] | None]
-"""Query parameters by name; a None is left out, a sequence repeats its name."""
+"""Query parameters by name; None is omitted, a sequence repeats the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One row of the care API specification §4: method, path template below {base_url}, group.
+    """One endpoint of the care API specification §4: method, path template below {base_url}, group.
 
-    `id_in_query` marks the one address that names its record in the query instead of the path. `max_age` is how many
-    seconds ago the person may have signed in at most, for acts that somebody with a borrowed device must not do.
+    `id_in_query` marks the one endpoint with its record's id in the query instead of the path. `max_age` is the maximum
+    age of the sign-in, in seconds, for acts that someone with another person's device must not carry out.
     """
 
     method: str
@@ -41,18 +41,18 @@ class Endpoint:
 
     @property
     def names_record(self) -> bool:
-        """Whether one record's id stands in the path."""
+        """Whether the path contains a record's id."""
         return "{" in self.template
 
     @property
     def is_safe(self) -> bool:
-        """Whether a call changes nothing (RFC 9110 §9.2.1)."""
+        """Whether the method is safe (RFC 9110 §9.2.1)."""
         return self.method == "GET"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference(Generic[T]):
-    """Reference data as the cache has it; `as_of` is when it was read if it is stale, else None."""
+    """Reference data from the cache; `as_of` is when they were read if they are stale, else None."""
 
     value: T
     as_of: datetime | None = None
@@ -60,10 +60,10 @@ class Reference(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file on its way through: status (200, 206, 304 or 416), what it is, and its bytes piece by piece.
+    """A file being streamed: status (200, 206, 304 or 416), metadata, and its bytes in chunks.
 
-    `size` is in bytes and None when the API doesn't say; `name` is the file's own name, if given;
-    `headers` holds the few that may be passed on. Close `chunks` if you stop before its end.
+    `size` is in bytes, None if the API doesn't say; `name` is the file's name, if given; `headers` holds the few that may
+    be passed on. Close `chunks` if you stop before its end.
     """
 
     status: int
@@ -147,11 +147,11 @@ ALL: tuple[Endpoint, ...] = (
     MERGE_PROSPECTS,
     BOOK_WINDOW,
 )
-"""Everything the portal may call, in the specification's order: the client's allow-list."""
+"""All endpoints that the portal may call, in the specification's order: the client's allow-list."""
 
 WEBHOOKS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/smsinbound", "Webhook"),
     Endpoint("POST", "/emailinbound", "Webhook"),
     Endpoint("POST", "/api/payment/webhook/payment-provider", "Webhook"),
 )
-"""Addresses of the specification that others call; never the portal."""
+"""Endpoints of the specification that others call, never the portal."""

@@ -1,6 +1,6 @@
 """Episodes of treatment (care API specification §4, group PatientPortal).
 
-No endpoint lists them: an episode is reached by an id that another record mentions.
+No endpoint lists them: an episode is found by an id in another record.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from portal.services.records.notifications import Notification
 
 
 def get_episode(care: Care, episode_id: str) -> Episode:
-    """One episode with everything in it.
+    """One episode with all its embedded records.
 
     GET /api/patient-portal/episodes/{episodeId} (care API specification §4).
     """
@@ -35,7 +35,7 @@ def episode_ids(
     notifications: Iterable[Notification] = (),
     claimed: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """The distinct ids of all episodes that are mentioned, in order: those claimed at sign-in first."""
+    """The distinct ids of all episodes mentioned, those from the sign-in's claims first."""
     mentioned = (
         *claimed,
         *(form.episode_id for form in consents),

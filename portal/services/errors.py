@@ -1,7 +1,7 @@
-"""What can go wrong with a call of the care API, as plain exceptions.
+"""Exceptions for failed calls to the care API.
 
-The API's own message text stops here: it may be in another language, name internals or repeat what a person
-typed, so no error carries it. Pages say what happened in their own words.
+They don't contain the API's error message: it may be in another language, expose internals or repeat what a person
+typed. Pages explain errors in their own words.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from portal.services.endpoints import Endpoint
 
 
 class CareError(Exception):
-    """Any failure of a call; each subclass is one thing that a page can say about it."""
+    """Any failed call; pages explain each subclass differently."""
 
 
 class NotSignedIn(CareError):
-    """There is no token to send: nobody is signed in, or the session is over."""
+    """There is no token to send: nobody is signed in, or the session has ended."""
 
 
 class TokenRefused(CareError):
-    """401 for a token that was renewed just now: signing in once more gives no better one, so nobody is sent there."""
+    """401 for a token that was just renewed: signing in again wouldn't give a better one, so nobody is asked to."""
 
 
 class StepUpNeeded(CareError):
-    """The person has to sign in anew for this act: the sign-in is older than `max_age` seconds (RFC 9470).
+    """The person must sign in again for this act: the sign-in is older than `max_age` seconds (RFC 9470).
 
-    Asked for by the portal before it sends, or by the API's 401 with `insufficient_user_authentication`. The token is
-    as good as before, and nothing was done.
+    Raised by the portal before it sends, or for the API's 401 with `insufficient_user_authentication`. The token is
+    still valid, and nothing was done.
     """
 
     def __init__(self, max_age: int) -> None:
@@ -42,11 +42,11 @@ class StepUpNeeded(CareError):
 
 
 class NotAllowed(CareError):
-    """403 without a rule's code: the person lacks the permission."""
+    """403 without a rule's code: the person lacks permission."""
 
 
 class Refused(CareError):
-    """403 with a code: a rule of the clinic forbids it now; `code` is the rule's name, e.g. "OutOfOrder"."""
+    """403 with a code: one of the clinic's rules forbids it now; `code` is the rule's name, e.g. "OutOfOrder"."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -54,7 +54,7 @@ class Refused(CareError):
 
 
 class NotFound(CareError):
-    """404, 410, or 400 about an id: absent, someone else's or not released yet; never said which."""
+    """404, 410, or 400 about an id: absent, someone else's, or not released yet; deliberately not distinguished."""
 
 
 class Conflict(CareError):
@@ -64,8 +64,8 @@ class Conflict(CareError):
 class Invalid(CareError):
     """400 or 422: the API doesn't accept what was sent.
 
-    `fields` has a key for each field it named, in our spelling ("address.postal_code"; empty when it named
-    none). The values are reasons, always the word "invalid" so far, and not for display.
+    `fields` has a key for each field that it named, in the portal's spelling ("address.postal_code"); empty if none. The
+    values are reasons, currently always "invalid", and not for display.
     """
 
     def __init__(self, fields: Mapping[str, list[str]] | None = None) -> None:
@@ -74,7 +74,7 @@ class Invalid(CareError):
 
 
 class NotOffered(CareError):
-    """501: the clinic doesn't have this module, or (`about_record`) keeps this one record elsewhere."""
+    """501: the clinic doesn't use this module, or (`about_record`) keeps this record in another system."""
 
     def __init__(self, *, about_record: bool) -> None:
         super().__init__("record" if about_record else "module")
@@ -82,10 +82,10 @@ class NotOffered(CareError):
 
 
 class Unavailable(CareError):
-    """408, 425, 429, any 5xx but 501, no connection, or no time left: the API can't answer now.
+    """408, 425, 429, any 5xx except 501, no connection, or no time left: the API can't respond now.
 
-    `reason` is a word for logs; `retry_after` is in seconds, when it is known; `outcome_known` is False
-    when a change may have been carried out all the same; `is_undone` says of a change that it wasn't.
+    `reason` is a phrase for logs; `retry_after` is in seconds, if known; `outcome_known` is False if a change may have
+    been carried out nevertheless; `is_undone` says that it certainly wasn't.
     """
 
     def __init__(self, reason: str, retry_after: float | None = None, outcome_known: bool = True) -> None:
@@ -97,16 +97,16 @@ class Unavailable(CareError):
 
 
 class CircuitOpen(Unavailable):
-    """Not sent at all, because calls like it failed again and again just now (portal.http.circuit_breaker)."""
+    """Not sent, because the circuit breaker is open (portal.http.circuit_breaker)."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__("held back", retry_after)
 
 
 class BadResponse(CareError):
-    """An answer that the portal can't read: a redirect, an unexpected status, broken or incomplete JSON.
+    """A response that can't be decoded: a redirect, an unexpected status, broken or incomplete JSON.
 
-    `field` says where ("$.items[3].id", "status 302"), never what stood there.
+    `field` says where ("$.items[3].id", "status 302"), never the value.
     """
 
     def __init__(self, field: str) -> None:
@@ -115,26 +115,26 @@ class BadResponse(CareError):
 
 
 class FailureForms(Protocol):
-    """Where an API of another dialect says what is wrong (portal.services.dialects)."""
+    """The form of error responses in an API's dialect (portal.services.dialects)."""
 
     def status(self, status: int) -> int:
-        """Return what a status means here."""
+        """Translate a status."""
         ...
 
     def code_of(self, answer: object) -> str | None:
-        """Return the code by the rule's name, None where it isn't known where one stands."""
+        """Return the code as the rule's name; None if the dialect doesn't say where it is."""
         ...
 
     def rule_of(self, code: str) -> str:
-        """Return the rule that the API calls `code`."""
+        """Return the rule that the API's `code` stands for."""
         ...
 
     def is_rule(self, answer: object) -> bool:
-        """Return whether the answer's code is a rule's, whatever its status says."""
+        """Return whether the response's code stands for a rule, which takes precedence over its status."""
         ...
 
     def fields_of(self, answer: object) -> list[str] | None:
-        """Return the members found fault with, None where it isn't known where they stand."""
+        """Return the invalid members; None if the dialect doesn't say where they are."""
         ...
 
     def our_name(self, endpoint: Endpoint, theirs: str) -> str:
@@ -152,11 +152,11 @@ def from_answer(
     challenge: str | None = None,
     forms: FailureForms | None = None,
 ) -> CareError:
-    """The error that an unsuccessful answer stands for, whichever dialect its body is in.
+    """The error that an unsuccessful response stands for, in any supported error format.
 
-    Reads the bodies of ABP, problem details (RFC 9457) and OAuth (RFC 6750 §3.1); HTML, empty or broken ones
-    count as no body. `retry_after` and `challenge` (WWW-Authenticate) are headers as they came. See docs/assumptions.md.
-    `forms` says where an API of another dialect puts them; what it doesn't say is looked for as in any answer.
+    Understands ABP errors, problem details (RFC 9457) and OAuth errors (RFC 6750 §3.1); HTML, empty or broken bodies
+    count as no body. `retry_after` and `challenge` (WWW-Authenticate) are raw headers. See docs/assumptions.md. `forms` is
+    the dialect's error format; what it doesn't specify is looked for in the usual places.
     """
     answer = _json(body, media_type)
     status = forms.status(status) if forms else status
@@ -184,7 +184,7 @@ def from_answer(
 
 
 def retry_seconds(header: str | None, now: datetime | None = None) -> float | None:
-    """Seconds to wait by a Retry-After header, which holds seconds or a date (RFC 9110 §10.2.3), else None."""
+    """The delay in seconds from a Retry-After header, in seconds or as a date (RFC 9110 §10.2.3), else None."""
     seconds = parse.whole_number(header, most=parse.LARGEST)
     if seconds is not None:
         return float(seconds)
@@ -193,7 +193,7 @@ def retry_seconds(header: str | None, now: datetime | None = None) -> float | No
 
 
 def step_up_age(challenge: str | None) -> int | None:
-    """Seconds that a sign-in may be old, where a WWW-Authenticate header asks for a newer one (RFC 9470 §3), else None."""
+    """The `max_age` in seconds if a WWW-Authenticate header asks for a newer sign-in (RFC 9470 §3), else None."""
     if not challenge or not _STEP_UP.search(challenge):
         return None
     age = _MAX_AGE.search(challenge)
@@ -203,8 +203,8 @@ def step_up_age(challenge: str | None) -> int | None:
 _STEP_UP = re.compile(r'(?:^|[\s,])error\s*=\s*"?insufficient_user_authentication(?=["\s,]|$)', re.I)
 _MAX_AGE = re.compile(r'(?:^|[\s,])max_age\s*=\s*"?([0-9]{1,9})(?=["\s,]|$)', re.I)
 
-# OAuth's own codes speak of the token and ABP's "Volo.Authorization:…" of a policy that wasn't granted:
-# neither is a rule of the clinic.
+# OAuth's codes are about the token, and ABP's "Volo.Authorization:…" about a policy that wasn't granted; neither is a rule
+# of the clinic.
 _PERMISSION_CODES = re.compile(r"insufficient_scope|access_denied|invalid_token|Volo\.Authorization:.*", re.I)
 
 
@@ -251,7 +251,7 @@ def _code(answer: object) -> str | None:
 
 
 def _named(answer: object) -> list[str]:
-    """The fields that the answer finds fault with, as it spells them."""
+    """The invalid fields that the response names, in its own spelling."""
     names: list[object] = []
     for fault in _list(_member(_member(answer, "error"), "validationErrors")):
         names.extend(_list(_member(fault, "members")))
@@ -262,7 +262,7 @@ def _named(answer: object) -> list[str]:
 
 
 def _snake(name: str) -> str:
-    """A field's name in our spelling: `RequiredSigners[0].personId`, `#/requiredSigners/0/personId` alike."""
+    """A field's name in the portal's spelling, from `RequiredSigners[0].personId` or `#/requiredSigners/0/personId`."""
     path = re.sub(r"[^0-9A-Za-z_]+", ".", name[:200]).strip(".")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", path).lower()
 

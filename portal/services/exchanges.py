@@ -1,7 +1,7 @@
-"""What the portal sends to each endpoint, and what it reads of the answer, as types.
+"""The types of each endpoint's request and response.
 
-The services are written against the same types; tests/services/test_exchanges.py calls each of them and compares. The
-published contract (portal.services.contract) and a clinic's dialect (portal.services.dialects) are made from these.
+The services use the same types; tests/services/test_exchanges.py calls each service and compares. The published contract
+(portal.services.contract) and clinics' dialects (portal.services.dialects) are derived from these.
 """
 
 from __future__ import annotations
@@ -180,9 +180,9 @@ class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One endpoint's part: the body that is sent, less the members `without`, the query, and the answer.
+    """One endpoint's types: the request body, except the members `without`, the query, and the response.
 
-    `answer` is a record, a `Page` of them, `bytes` for a file, or `object` where nothing is read of it.
+    `answer` is a record, a `Page` of records, `bytes` for a file, or `object` if the response is ignored.
     """
 
     answer: Any
@@ -222,7 +222,7 @@ EXCHANGES: Mapping[Endpoint, Exchange] = {
     endpoints.MERGE_PROSPECTS: Exchange(Prospect, MergeChoices),
     endpoints.BOOK_WINDOW: Exchange(Booking, BookingRequest),
 }
-"""Each endpoint of `endpoints.ALL` with what goes there and back."""
+"""The types of each endpoint in `endpoints.ALL`."""
 
 PART_OF: Mapping[type, type[Record]] = {
     ConsentDraft: ConsentForm,
@@ -236,4 +236,4 @@ PART_OF: Mapping[type, type[Record]] = {
     DirectoryMove: Directory,
     BookingRequest: Booking,
 }
-"""Shapes that hold members of another record: what is said of that one's members holds for theirs too."""
+"""Types with members of another record; what is documented for that record's members also applies to theirs."""

@@ -16,21 +16,21 @@ from portal.services.endpoints import READ_FILE_CONTENT, Content
 from portal.services.errors import BadResponse, Unavailable
 
 LARGEST_WRAPPED = 64 * 1024 * 1024
-"""Bytes of base64 in a JSON string that are read at once; files in any other form are streamed."""
+"""The maximum size in bytes of base64 in a JSON string, which is read at once; other files are streamed."""
 
 
 _LONGEST_WRAPPED = 30.0
-"""Seconds in which that has to come: a thread waits for all of it."""
+"""The time limit for reading it, in seconds: a thread waits for all of it."""
 
 
 def open_file(
     care: Care, file_id: str, *, range_header: str | None = None, if_none_match: str | None = None
 ) -> Content:
-    """The file's bytes as a stream, with what is known about it.
+    """The file as a stream, with its metadata.
 
-    GET /api/file-management/file-descriptor/content (care API specification §4). Both headers are the
-    browser's own (RFC 9110 §14.2, §13.1.2), so the status may be 200, 206, 304 or 416. Base64 in a JSON
-    string is unwrapped; its media type is then unknown.
+    GET /api/file-management/file-descriptor/content (care API specification §4). Both headers are passed on from the
+    browser (RFC 9110 §14.2, §13.1.2), so the status may be 200, 206, 304 or 416. Base64 in a JSON string is decoded; the
+    media type is then unknown.
     """
     content = care.open(
         READ_FILE_CONTENT,
@@ -44,7 +44,7 @@ def open_file(
 
 
 def _unwrapped(content: Content) -> Content:
-    """The content of a JSON answer: a string holding base64 is the file, anything else is a JSON file."""
+    """The content of a JSON response: a base64 string is the file, anything else is a JSON file."""
     first = next(content.chunks, b"")
     if first[:64].lstrip()[:1] != b'"':
         return replace(content, chunks=_closing(chain([first], content.chunks), content.chunks))
@@ -63,7 +63,7 @@ _OF_THE_WRAPPING = ("content-length", "content-type", "content-encoding", "accep
 
 
 def _closing(chunks: Iterator[bytes], source: Iterator[bytes]) -> Iterator[bytes]:
-    """`chunks`, and `source` let go of when they aren't read to their end."""
+    """Yield `chunks`, and close `source` if they aren't read to the end."""
     try:
         yield from chunks
     finally:
@@ -90,5 +90,5 @@ def _from_base64(wrapped: bytes) -> bytes:
         if isinstance(text, str):
             return base64.b64decode(text, validate=True)
     except (ValueError, RecursionError, binascii.Error):
-        pass  # neither JSON nor base64: said below
+        pass  # neither JSON nor base64: handled below
     raise BadResponse("$")

@@ -1,4 +1,4 @@
-"""Several calls for one page, side by side, each failing alone."""
+"""Concurrent calls for one page; each may fail independently."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def gather(
     a: Callable[[], A], b: Callable[[], B], c: Callable[[], C], d: Callable[[], D], /
 ) -> tuple[A | CareError, B | CareError, C | CareError, D | CareError]: ...
 def gather(*calls: Callable[[], object]) -> tuple[object, ...]:
-    """Make the calls at the same time; return each one's value, or the CareError that its region shows.
+    """Make the calls concurrently; return each one's value, or the CareError that its part of the page shows.
 
-    NotSignedIn concerns the whole page, and what is no CareError is a fault of ours: both are raised.
+    NotSignedIn, which concerns the whole page, and exceptions other than CareError are raised.
     """
     return tuple(_value_or_error(outcome) for outcome in side_by_side(calls))
 
@@ -41,7 +41,7 @@ def gather_all(calls: list[Callable[[], T]]) -> list[T | CareError]:
 
 
 def known(value: T | CareError) -> T | None:
-    """Return the value, or None where the call failed."""
+    """Return the value, or None if the call failed."""
     return None if isinstance(value, CareError) else value
 
 

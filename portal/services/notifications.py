@@ -26,7 +26,7 @@ def list_notifications(
     type: str | None = None,
     text: str | None = None,
 ) -> Page[Notification]:
-    """One page of notifications, and in `unread` how many are unread in all.
+    """One page of notifications, with the total of unread ones.
 
     GET /api/app/notification (care API specification §4).
     """
@@ -35,7 +35,7 @@ def list_notifications(
 
 
 def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = True) -> NotificationCounts:
-    """Marks those read or unread; the counts are None where the API doesn't say.
+    """Mark these notifications read or unread; the counts are None if the API doesn't say.
 
     PUT /api/app/notification (care API specification §4).
     """
@@ -43,7 +43,7 @@ def set_read(care: Care, notification_ids: Sequence[str], *, is_read: bool = Tru
 
 
 def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
-    """Marks all of this person's notifications; the counts are None where the API doesn't say.
+    """Mark all of this person's notifications; the counts are None if the API doesn't say.
 
     PUT /api/app/notification (care API specification §4).
     """
@@ -51,14 +51,14 @@ def set_all_read(care: Care, *, is_read: bool = True) -> NotificationCounts:
 
 
 def unread_among(page: Page[Notification]) -> int | None:
-    """How many are unread in all, by a page of unread ones; None where neither it nor the API tells."""
+    """The total of unread ones, from a page of unread ones; None if it can't be determined."""
     if page.unread is not None:
         return page.unread
     return page.total if page.is_counted else None
 
 
 def count_unread(care: Care) -> int:
-    """How many are unread; where the API doesn't count them, those among its first 100.
+    """The number of unread ones; if the API doesn't count them, those among the first 100.
 
     GET /api/app/notification (care API specification §4), twice from an API that doesn't count.
     """
@@ -70,12 +70,12 @@ def count_unread(care: Care) -> int:
 
 
 def ids_announcing(notifications: Iterable[Notification], conversation_id: str) -> tuple[str, ...]:
-    """The ids of the unread notifications that announce a conversation: set read, its messages are read too."""
+    """The ids of the unread notifications about a conversation; marking them read marks its messages read."""
     return tuple(n.id for n in notifications if not n.is_read and n.is_about("Conversation", conversation_id))
 
 
 def get_settings(care: Care) -> NotificationSettings:
-    """How this person wants to be told of what.
+    """This person's notification settings.
 
     GET /api/app/notification/settings (care API specification §4).
     """
@@ -83,10 +83,10 @@ def get_settings(care: Care) -> NotificationSettings:
 
 
 def update_settings(care: Care, settings: NotificationSettings) -> NotificationSettings:
-    """The settings as they are now, with a new stamp.
+    """Save the settings and return them with a new stamp.
 
-    PUT /api/app/notification/settings (care API specification §4). Raises `Invalid` for an unknown type or a
-    change to a locked one, `Conflict` when they were changed meanwhile.
+    PUT /api/app/notification/settings (care API specification §4). Raises `Invalid` for an unknown type or a change to
+    a locked one, `Conflict` if they were changed meanwhile.
     """
     done = care.act(UPDATE_NOTIFICATION_SETTINGS, NotificationSettings, body=settings)
     return done or read_back(lambda: get_settings(care))

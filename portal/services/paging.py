@@ -1,4 +1,4 @@
-"""Lists a page at a time: the query that asks for one, and a walk through all of them."""
+"""Paging: the query for one page of a list, and reading all pages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from portal.services.endpoints import Query
 T = TypeVar("T")
 
 CAP = 1000
-"""The most records that a walk reads; nobody has more than that in view."""
+"""The most records that `read_every_page` returns; nobody needs more at once."""
 CHUNK = 200
-"""How many records a walk asks for at a time."""
+"""The page size when reading all pages."""
 
 
 def page_query(skip: int, limit: int, **others: str | int | bool | datetime | None) -> Query:
-    """The query for `limit` records after the first `skip`; `others` by their names at the API.
+    """The query for `limit` records after the first `skip`; `others` are further parameters, by the API's names.
 
     Instants become ISO 8601 in UTC. See docs/assumptions.md.
     """
@@ -30,14 +30,15 @@ def page_query(skip: int, limit: int, **others: str | int | bool | datetime | No
 
 
 def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
-    """The page that was asked for, also from an API that doesn't count or doesn't page.
+    """The requested page, also from an API that doesn't count or page.
 
-    An uncounted full page counts one record more than was seen, so that "next" is offered, and says so.
+    The total of a full page without a count is one more than the records seen, so that "next" is offered;
+    `is_counted` is then False.
     """
     if page.total_count is not None:
         return page
     here = page.received
-    if here > limit:  # the whole list came
+    if here > limit:  # the API sent the whole list
         items = page.items[skip : skip + limit]
         return structs.replace(page, items=items, total_count=here)
     may_go_on = here == limit
@@ -49,7 +50,7 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
 
 
 def read_every_page(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:
-    """All records of a list, at most `CAP`, by calls of `read(skip, limit)`."""
+    """All records of a list, at most `CAP`, read by `read(skip, limit)`."""
     found: list[T] = []
     received = 0
     while received < CAP:

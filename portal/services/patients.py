@@ -10,11 +10,11 @@ from portal.services.records.patients import Patient
 
 
 def update_patient(care: Care, patient_id: str, *, patient: Patient) -> Patient | None:
-    """The record as it is now, with a new stamp; None when the API tells nothing: read its episode again.
+    """Update the record and return it with a new stamp; None if the API returns no body: read its episode again.
 
-    PUT /api/care/patients/{id} (care API specification §4). `patient` is the record that was read, with what
-    is changed: patients change their contact fields alone, else `NotAllowed`. Raises `Conflict` when it was
-    changed meanwhile, `NotOffered` when the clinic's own system keeps it.
+    PUT /api/care/patients/{id} (care API specification §4). `patient` is the record that was read, with the changes;
+    patients may only change their contact fields, else `NotAllowed`. Raises `Conflict` if it was changed meanwhile,
+    `NotOffered` if the clinic keeps it in another system.
     """
     body = fields_of(patient, without=AUDIT_MEMBERS)
     return care.act(UPDATE_PATIENT, Patient, body=body, id=patient_id)

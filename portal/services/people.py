@@ -1,7 +1,7 @@
-"""People found by what mentions them: no endpoint searches patients, so those that filter are asked side by side.
+"""Finds people by the records that mention them, because no endpoint searches patients.
 
 GET /api/care/consent-forms, /api/messaging/getconversations, /api/care/fertility-protocols and /api/app/notification,
-each with `Filter` (care API specification §4). What they answer is grouped by patient, or by enquiry.
+are called concurrently with `Filter` (care API specification §4). The records are grouped by patient or enquiry.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from portal.services.records.protocols import Protocol
 T = TypeVar("T")
 
 _READ = 100
-"""How many records of each kind are looked through, the newest first."""
+"""How many records of each kind are searched, newest first."""
 _TALKS = 20
-"""How many conversations: each brings up to 50 messages along."""
+"""How many conversations are searched; each comes with up to 50 messages."""
 _MOST = 8
 _MOST_EPISODES = 4
-"""Of how many people the treatment is read, for the record number and the date of birth."""
+"""For how many people the episode is read, for the record number and date of birth."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
 class FoundPerson:
-    """A patient, or somebody who enquired, with the records that mention them, the newest first.
+    """A patient or enquirer, with the records that mention them, newest first.
 
-    `episode` is the treatment that is opened for them, once it was read.
+    `episode` is their treatment, if it was read.
     """
 
     patient_id: str | None
@@ -60,28 +60,28 @@ class FoundPerson:
 
     @property
     def record(self) -> Patient | None:
-        """The person's own record, as the treatment that was read gives it."""
+        """The person's patient record, from the episode that was read."""
         both = (self.episode.patient, self.episode.partner) if self.episode else ()
         return next((one for one in both if one and one.id == self.patient_id), None)
 
     @property
     def latest(self) -> ConsentForm | Conversation | Protocol | Notification:
-        """The record that something happened to last."""
+        """The most recently changed record."""
         return max((*self.forms, *self.talks, *self.protocols, *self.news), key=happened_at)
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who was found, those whose name it is first; `is_partial` when not everything could be asked or looked through."""
+    """The people found, matches by name first; `is_partial` if a list couldn't be read or not completely searched."""
 
     people: tuple[FoundPerson, ...]
     is_partial: bool
 
 
 def find_people(care: Care, text: str) -> People:
-    """Find people by a part of a name, a record number, or words of what was written to them.
+    """Find people by part of a name, a record number, or words in their messages.
 
-    Raises CareError when nothing could be asked.
+    Raises CareError if no list could be read.
     """
     answers = gather(
         lambda: list_consents(care, limit=_READ, sorting="sentAt desc", text=text),
@@ -107,7 +107,7 @@ def group_people(
     protocols: Iterable[Protocol],
     news: Iterable[Notification],
 ) -> list[FoundPerson]:
-    """Group records by the patient, else the enquiry, that they are about; those about nobody are left out."""
+    """Group records by patient, else by enquiry; records about neither are left out."""
     found: dict[tuple[str | None, str | None], FoundPerson] = {}
 
     def of(patient_id: str | None, prospect_id: str | None = None) -> FoundPerson | None:
@@ -136,7 +136,7 @@ def group_people(
 
 
 def happened_at(record: ConsentForm | Conversation | Protocol | Notification) -> datetime:
-    """When something happened to a record last, as far as it tells; long ago where it doesn't."""
+    """When a record last changed, as far as it says; otherwise `_NEVER`."""
     match record:
         case ConsentForm():
             times = [record.revoked_at, record.sent_at, *(one.signed_at for one in record.signatures)]
@@ -150,7 +150,7 @@ def happened_at(record: ConsentForm | Conversation | Protocol | Notification) ->
 
 
 def _rank(name: str, text: str) -> int:
-    """0 where each word of `text` begins a word of the name, 1 where the name holds them, 2 where it doesn't."""
+    """The rank of a match: 0 if each word of `text` starts a word of the name, 1 if the name contains them, else 2."""
     whole, wanted = folded(name), folded(text).split()
     words = whole.replace("-", " ").replace("'", " ").replace("’", " ").split()
     if all(any(word.startswith(one) for word in (*words, *whole.split())) for one in wanted):
@@ -159,7 +159,7 @@ def _rank(name: str, text: str) -> int:
 
 
 def _read_episodes(care: Care, people: list[FoundPerson]) -> None:
-    """Read the treatment of the first people; where that can't be done, they stay as they are."""
+    """Read the episodes of the first few people; failures are ignored."""
     with_episode = [one for one in people if one.episode_id][:_MOST_EPISODES]
     reads = gather_all([partial(get_episode, care, one.episode_id or "") for one in with_episode])
     for person, episode in zip(with_episode, reads, strict=True):
@@ -171,7 +171,7 @@ def _read_episodes(care: Care, people: list[FoundPerson]) -> None:
 
 
 def _name_in(talk: Conversation) -> str:
-    """Whose conversation it is: who has an account of a patient's, else who wrote in."""
+    """Whose conversation it is: the participant with a patient's account, else the person who wrote."""
     for participant in talk.participants:
         if participant.role.casefold() == "patient" and participant.name:
             return participant.name

@@ -1,8 +1,7 @@
 """Genetic test results of embryos (care API specification §4, group PGTResult).
 
-The API leaves out an embryo's sex unless the clinic discloses it, but a laboratory's words give it away in many
-languages and notations. So while it isn't disclosed, only structured members are let through: nothing is looked for in
-free text, because no free text passes.
+The API omits an embryo's sex unless the clinic discloses it, but a laboratory's comments may reveal it in many languages
+and notations. While it isn't disclosed, therefore, only structured members are passed on and no free text at all.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from portal.services.records.episodes import PgtBrief
 from portal.services.records.pgt_results import Abnormality, PgtResult, PgtStatus, WithheldResult
 
 AUTOSOMES = range(1, 23)
-"""The chromosomes whose changes say nothing about a sex."""
+"""The chromosomes whose changes reveal nothing about the sex."""
 
 
 def get_pgt_result(care: Care, result_id: str) -> PgtResult:
-    """The result, without any sex unless it is disclosed.
+    """The result; anything that could reveal the sex is withheld unless it is disclosed.
 
     GET /api/care/pgt-results/{id} (care API specification §4). Raises `NotFound` for a patient before release.
     """
@@ -31,10 +30,9 @@ def get_pgt_result(care: Care, result_id: str) -> PgtResult:
 
 
 def without_sex(result: PgtResult) -> WithheldResult:
-    """What of a result can't tell a sex: ids, times and numbers, known choices, and changes of chromosomes 1 to 22.
+    """The parts of a result that can't reveal the sex: ids, times, numbers, known choices, changes in chromosomes 1 to 22.
 
-    `withheld` names the texts that the laboratory gave and that are held back. That a sex chromosome is changed is
-    told by nothing: such a change isn't there.
+    `withheld` names the laboratory's texts that are held back. Changes in sex chromosomes are removed without a trace.
     """
     texts = {"condition": result.condition, "comment": result.comment}
     return WithheldResult(
@@ -57,7 +55,7 @@ def without_sex(result: PgtResult) -> WithheldResult:
 
 
 def known_only(brief: PgtBrief) -> PgtBrief:
-    """The same as an episode lists it, without a call or a status that isn't a known choice: it may be any text."""
+    """The same for a test in an episode's list: drops a call or status that isn't a known choice, as it may be any text."""
     return replace(
         brief,
         call=brief.call if brief.call and brief.call.known else None,
@@ -74,7 +72,7 @@ def _on_autosomes(abnormalities: tuple[Abnormality, ...]) -> Iterator[Abnormalit
 
 
 def _is_of_known_words(change: str) -> bool:
-    """Whether a change is written in words and bands of cytogenetics alone, none of which names a chromosome."""
+    """Whether a change consists only of cytogenetic terms and bands that don't name a chromosome."""
     text = change.casefold()
     return not (_SEX_CHROMOSOME.search(text) or _BETWEEN.sub("", _WORD.sub("", text)))
 
@@ -84,13 +82,13 @@ def _reference(id_: str | None) -> str | None:
 
 
 _CODE = re.compile(r"(?:(?!O?[XY][XYO]*(?![A-Z]))[A-Z]{1,3}[-. ]?)?[0-9]{1,6}(?:[-./][0-9]{1,6})*")
-"""An embryo's code: initials and numbers; X and Y alone are none."""
+"""An embryo's code: initials and numbers, but not X and Y alone."""
 
 _ID = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[^0-9]*[0-9])[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,18}",
     re.IGNORECASE,
 )
-"""An id that isn't a word: a UUID (RFC 9562), a ULID or a number."""
+"""An id that can't be a word: a UUID (RFC 9562), a ULID or a number."""
 
 _CHROMOSOME = re.compile(r"\s*(?:chr(?:omosome)?[. ]*)?([0-9]{1,2})\s*", re.IGNORECASE)
 
@@ -100,6 +98,6 @@ _WORD = re.compile(
     r"[pq](?:ter)?(?:[0-9]{1,2}(?:\.[0-9]{1,3})?)?(?:[pq](?:ter)?(?:[0-9]{1,2}(?:\.[0-9]{1,3})?)?)?)(?![^\W\d_])"
 )
 _SEX_CHROMOSOME = re.compile(r"(?<![0-9.])2[34](?![0-9.]|\s*%)")
-"""X and Y by their numbers; 23 % is a share of cells."""
+"""The numbers 23 and 24, which stand for X and Y, unless they are percentages."""
 
 _BETWEEN = re.compile(r"[0-9\s.,;%()+\-–~≈/]+")

@@ -21,10 +21,10 @@ def list_physicians(
     end: datetime | None = None,
     location_id: str | None = None,
 ) -> Reference[Page[Physician]]:
-    """Physicians with their working hours, and their busy times between `start` and `end`.
+    """Physicians with their working hours and their busy times between `start` and `end`.
 
-    GET /api/calendar/resources/physicians (care API specification §4). Cached for minutes: `as_of` says when
-    it was read if the API can't be reached now. Ask for whole days, so that people share a copy.
+    GET /api/calendar/resources/physicians (care API specification §4). Cached for minutes; `as_of` says when they were
+    read if the API can't be reached now. Request whole days, so that the cached copy is reused.
     """
     query = page_query(skip, limit, Filter=text, From=start, To=end, LocationId=location_id)
     return care.reference(LIST_PHYSICIANS, Page[Physician], query=query)

@@ -1,6 +1,6 @@
-"""Prospects, people who asked about treatment (care API specification §4, group Prospect).
+"""Prospects: people who enquired about treatment (care API specification §4, group Prospect).
 
-No endpoint reads one: after a lost answer to either act nobody can tell, so it is never sent again blindly.
+No endpoint reads one: if the response to either act is lost, its outcome can't be determined, so it is never retried.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def merge_prospects(
     field_choices: Mapping[str, str] | None = None,
     operation: str | None = None,
 ) -> Prospect | None:
-    """The surviving record; `merge_id` is merged into it. None when the API tells nothing: done all the same.
+    """Merge `merge_id` into a record and return that; None if the API returns no body, although it was done.
 
     POST /api/prospect/records/{id}/merge/{mergeId} (care API specification §4). Raises `Refused` for a record
     with itself, or one that is merged already.
@@ -49,7 +49,7 @@ def book_window(
     location_id: str | None = None,
     operation: str | None = None,
 ) -> Booking | None:
-    """The booking; None when the API tells nothing: booked all the same.
+    """Book a window; None if the API returns no body, although it was booked.
 
     POST /api/prospect/records/{id}/book-window (care API specification §4). `start` and `end` are aware;
     `time_zone` is an IANA name. Raises `Refused` when the slot is taken, outside hours or past.

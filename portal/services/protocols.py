@@ -20,7 +20,7 @@ def list_protocols(
     text: str | None = None,
     status: ProtocolStatus | None = None,
 ) -> Page[Protocol]:
-    """One page of protocols; patients are given their own.
+    """One page of protocols; patients get their own.
 
     GET /api/care/fertility-protocols (care API specification §4).
     """
@@ -29,7 +29,7 @@ def list_protocols(
 
 
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:
-    """The new protocol; None when the API tells nothing (then it is the newest of its name in the list).
+    """Create a protocol; None if the API returns no body (then it is the newest of its name in the list).
 
     POST /api/care/fertility-protocols (care API specification §4).
     """
@@ -45,7 +45,7 @@ def get_protocol(care: Care, protocol_id: str) -> Protocol:
 
 
 def update_protocol(care: Care, protocol_id: str, *, protocol: Protocol) -> Protocol:
-    """The protocol as it is now, with a new stamp; `protocol` is the one that was read, with what is changed.
+    """Update the protocol and return it with a new stamp; `protocol` is the one that was read, with the changes.
 
     PUT /api/care/fertility-protocols/{id} (care API specification §4). Raises `Conflict` when it was changed
     meanwhile, `Refused` when it is completed or cancelled, or the move isn't allowed.

@@ -1,4 +1,4 @@
-"""How a record is read after an act that the API answered without it."""
+"""Reads a record after an act whose response didn't include it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 def read_back(read: Callable[[], T]) -> T:
-    """Return what `read` returns; raise `Unavailable`, its outcome unknown, whatever CareError it raises.
+    """Return what `read` returns; turn any CareError into `Unavailable` with an unknown outcome.
 
-    The act was done by then: a read that is refused, times out or finds nobody signed in must not look like a refusal
-    of the act.
+    The act has been carried out, so a read that is refused, times out or isn't signed in must not look like a refusal of
+    the act.
     """
     try:
         return read()

@@ -1,12 +1,12 @@
-"""Reference data (the clinic's physicians), kept for some minutes by requests-cache (`portal.services.cached_session`).
+"""Reference data (the clinic's physicians), cached for minutes by requests-cache (`portal.services.cached_session`).
 
-Nothing else is ever cached. Each copy belongs to one person in one session, so signing out or in again (which is how a
-role changes) leaves it behind; and to a generation, which the store has for each person and each clinic and every
-write renews, so that nobody sees the calendar as it was before their own act. If the store can't be told of a write,
-copies end by their age; five minutes is what the API itself allows.
+Nothing else is ever cached. The key of a copy contains the person and session, so that it isn't used after signing out or
+in again (which is when roles change), and a generation number. The store holds one for each person and each clinic, and
+every write renews it, so that nobody sees an outdated calendar after their own act. If the store is down at a write,
+copies expire by age; the API itself allows five minutes.
 """
 
-# requests-cache leaves parts of its interface without types.
+# Parts of requests-cache's interface have no types.
 # pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ T = TypeVar("T")
 
 KEPT = frozenset({LIST_PHYSICIANS})
 FRESH, STALE = timedelta(minutes=5), timedelta(hours=24)
-"""How long a copy is served as it is, and how long at most in place of an API that fails."""
+"""How long a copy is fresh, and how long it may be used if the API fails."""
 _GENERATION = (STALE + timedelta(hours=1)).total_seconds()
-"""How long one is kept: until the copies made before it are gone, since none is a generation too."""
+"""How long a generation is kept: until older copies have expired, because "no generation" is a valid key too."""
 _LARGEST_ANSWER = 4 * 1024 * 1024
 
 
 @dataclass
 class ReferenceCache:
-    """The cache of one process; with a Redis address as `url` it is shared by all, sealed with the secret keys."""
+    """The cache of one process; if `url` is a Redis address, it is shared by all, sealed with the secret keys."""
 
     vault: Vault
     secret_keys: tuple[str, ...] = field(repr=False)
@@ -57,10 +57,10 @@ class ReferenceCache:
     url: str = "memory:"
 
     def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
-        """Return the data, fresh from the cache or the API; an older copy, dated, when the API fails.
+        """Return the data, fresh from the cache or the API; if the API fails, an older copy with its time.
 
-        Raises CareError. Only a server's failure (500, 502, 503, 504), no answer at all, or a call that is held back
-        after such (CircuitOpen) lets an older copy be shown; a refusal never does.
+        Raises CareError. An older copy is used only after a server error (500, 502, 503, 504), no response, or an open
+        circuit breaker, never after a refusal.
         """
         if endpoint not in KEPT:
             raise ValueError(f"{endpoint.method} {endpoint.template} is not reference data")
@@ -97,7 +97,7 @@ class ReferenceCache:
         return older
 
     def move_on(self, care: Care) -> None:
-        """Leave all copies behind that this write may have changed: the person's, and for staff the whole clinic's."""
+        """Invalidate the copies that this write may have changed: the person's, and for staff the whole clinic's."""
         until = self.clock() + _GENERATION
         try:
             for name in self._generations(care)[care.by_patient :]:
@@ -109,13 +109,13 @@ class ReferenceCache:
 
     @cached_property
     def copies(self) -> Copies:
-        """All copies. requests-cache takes a third of a portal's start and 25 MB, so it waits for a page that needs it."""
+        """The storage of copies. Created on first use, because requests-cache takes a third of the startup time and 25 MB."""
         from portal.services.cached_session import Copies
 
         return Copies(self.url, self.secret_keys, STALE)
 
     def _session(self, care: Care, endpoint: Endpoint, token: str) -> CachedSession:
-        """Return a session for this reader; the token is put on below the cache, where no copy can hold it."""
+        """Return a session for this reader; the token is added below the cache, so that no copy contains it."""
         from portal.services.cached_session import open_session
 
         def send(call: Call) -> Answer:
@@ -129,7 +129,7 @@ class ReferenceCache:
         return open_session(self.copies, (*care.partition, *generations), FRESH, adapter)
 
     def _generations(self, care: Care) -> tuple[str, str]:
-        """Return the names of the clinic's and the person's generation."""
+        """Return the names of the clinic's and the person's generations."""
         _issuer, tenant, sub, _epoch = care.partition
         return self.vault.name("generation", tenant), self.vault.name("generation", tenant, sub)
 
@@ -137,7 +137,7 @@ class ReferenceCache:
 def _reference(
     care: Care, endpoint: Endpoint, response: requests.Response, into: type[T], session: CachedSession
 ) -> Reference[T]:
-    """Decode the answer; one that can't be read isn't kept for the next reader."""
+    """Decode the response; drop the copy if it can't be decoded."""
     is_copy = getattr(response, "from_cache", False)
     metrics.reference("hit" if is_copy else "miss")
     try:
@@ -150,7 +150,7 @@ def _reference(
 
 
 def _older(care: Care, copy: CachedResponse | None, into: type[T]) -> Reference[T] | None:
-    """Return what the copy holds, with when it was read or last found unchanged; None if that is too long ago."""
+    """Return the copy's content and when it was read or revalidated; None if that is too long ago."""
     as_of = copy.expires - FRESH if copy and copy.expires else None
     if copy is None or as_of is None or as_of < datetime.now(UTC) - STALE:
         return None

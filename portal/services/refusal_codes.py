@@ -1,4 +1,4 @@
-"""The rules of a clinic that the portal has words for (`portal.web.refusals`), by the code of a refusal."""
+"""The clinic's rules that the portal can explain (`portal.web.refusals`), by the code of a refusal."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from portal.services.endpoints import DELETE_RELATIONSHIP
 
 
 def delete_relationship(care: Care, relationship_id: str) -> None:
-    """Ends it, and what is shared with it, at once; read its episode again afterwards.
+    """End the relationship and all sharing at once; read its episode again afterwards.
 
-    DELETE /api/care/relationships/{id} (care API specification §4). The record stays, with the day that it ended,
-    while a form or a stored embryo names both people. Raises `NotFound` when it has ended or is gone already.
+    DELETE /api/care/relationships/{id} (care API specification §4). The record stays, with its end date, while a form or a
+    stored embryo names both people. Raises `NotFound` if it has already ended or been removed.
     """
     care.act(DELETE_RELATIONSHIP, object, id=relationship_id)

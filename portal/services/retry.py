@@ -1,4 +1,4 @@
-"""One call of the care API as it goes over the line: through its breaker, measured, and when to send it once more."""
+"""Sends a call to the care API through its circuit breaker, measures it, and decides on retries."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from portal.services.errors import retry_seconds
 log = logging.getLogger("portal")
 
 FAILURES = frozenset({500, 502, 503, 504})
-"""The statuses of a server that can't answer now."""
+"""Statuses of a server that can't respond now."""
 _RETRIED = frozenset({502, 503, 504})
 _JITTER = (0.02, 0.1)
 _LONGEST_PAUSE = 1.0
 _SHORT = 0.5
-"""A time-out says something of the API only if it had this part of the usual time, not the rest of a page's."""
+"""A timeout counts against the API only if the call had at least this fraction of the usual time."""
 
 _NUMBER = re.compile(r"[A-Za-z0-9._:-]{1,100}")
 
 
 class Answered(Protocol):
-    """What decides on another try: the status, and headers by their names in lower case."""
+    """What decides on a retry: the status, and headers by lower-case name."""
 
     @property
     def status(self) -> int: ...
@@ -42,7 +42,7 @@ T = TypeVar("T", bound=Answered)
 
 
 def once(call: Call, group: str, breaker: Breaker, *, usual: float, alone: bool = False) -> Answer:
-    """Send the call, which `breaker` has admitted; `usual` is the time-out of a call that has all its time, in seconds."""
+    """Send the call, which `breaker` has admitted; `usual` is the full timeout of a call, in seconds."""
     started = time.perf_counter()
     try:
         answer = transport.send(call, alone=alone)
@@ -54,7 +54,7 @@ def once(call: Call, group: str, breaker: Breaker, *, usual: float, alone: bool 
 
 
 def answered(status: int, group: str, breaker: Breaker, started: float) -> None:
-    """Count an answer. Refusals (4xx) and what isn't offered (501) are answers of an API that is well."""
+    """Count a response. Refusals (4xx) and 501 are responses of a healthy API."""
     metrics.answered(group, status, time.perf_counter() - started)
     if status in FAILURES:
         breaker.bad()
@@ -65,14 +65,14 @@ def answered(status: int, group: str, breaker: Breaker, started: float) -> None:
 def unanswered(
     error: TransportError, group: str, breaker: Breaker, started: float, *, is_fair: bool = True
 ) -> None:
-    """Count a call without an answer, unless it is for a reason of our own."""
+    """Count a call without a response, unless the portal itself is the reason."""
     metrics.upstream(group, error.reason, time.perf_counter() - started)
     if error.reason != "too large" and (is_fair or error.reason != "timed out"):
         breaker.bad()
 
 
 def read(send: Callable[[], T], group: str, breaker: Breaker, *, seconds: Callable[[], float]) -> T:
-    """Return what a read is answered; once more where it failed in passing and `seconds()` are left to wait for that."""
+    """Send a read; retry once after a transient failure if `seconds()` leaves enough time."""
     outcome: T | TransportError
     try:
         outcome = send()
@@ -91,7 +91,7 @@ def read(send: Callable[[], T], group: str, breaker: Breaker, *, seconds: Callab
 def log_failure(
     group: str, reason: str, headers: Mapping[str, str] | None = None, *, ours: str | None = None
 ) -> None:
-    """Write one line about a call that failed, with the API's own number of it where that isn't `ours`."""
+    """Log a failed call, with the API's correlation id if it isn't `ours`."""
     extra = {"group": group, "reason": reason}
     for name in ("x-correlation-id", "x-request-id"):
         number = (headers or {}).get(name, "")
@@ -102,7 +102,7 @@ def log_failure(
 
 
 def _pause(outcome: Answered | TransportError) -> float | None:
-    """In how many seconds a read may be sent once more, by jitter and Retry-After; None where that wouldn't help."""
+    """The delay in seconds before a retry, from jitter and Retry-After; None if a retry wouldn't help."""
     if isinstance(outcome, TransportError):
         if outcome.reason in ("timed out", "too large"):
             return None

@@ -22,11 +22,11 @@ def update_embryo_storage(
     stamp: str | None,
     is_move: bool = True,
 ) -> EmbryoStorage | None:
-    """What staff change; the record as it is now, or None when the API tells nothing: read its episode again.
+    """Save staff's changes and return the record; None if the API returns no body: read its episode again.
 
-    PUT /api/care/embryo-storage/{id} (care API specification §4). `is_move` says that status or wish change, which
-    needs a fresh sign-in. Raises `Refused` for a status that isn't among the embryo's `next_statuses`, on hold, or
-    without the consent that it needs; `Conflict` when it was changed meanwhile.
+    PUT /api/care/embryo-storage/{id} (care API specification §4). `is_move` says that status or disposition change, which
+    needs a fresh sign-in. Raises `Refused` for a status not in the embryo's `next_statuses`, on hold, or without the
+    required consent; `Conflict` if it was changed meanwhile.
     """
     body = {
         "status": status,
@@ -44,10 +44,10 @@ def update_embryo_storage(
 def choose_disposition(
     care: Care, embryo_id: str, *, disposition: Disposition, stamp: str | None
 ) -> EmbryoStorage | None:
-    """What patients decide (`ContinueStorage` renews); nothing else of the record is sent.
+    """Save a patient's decision (`ContinueStorage` renews); nothing else of the record is sent.
 
-    PUT /api/care/embryo-storage/{id} (care API specification §4). The record as it is now, or None when the
-    API tells nothing: read its episode again. Raises `Refused` without the signed consent that it needs.
+    PUT /api/care/embryo-storage/{id} (care API specification §4). Returns the record, or None if the API returns no body:
+    read its episode again. Raises `Refused` without the required signed consent.
     """
     body = {"disposition": disposition, "concurrencyStamp": stamp}
     return care.act(UPDATE_EMBRYO_STORAGE, EmbryoStorage, body=body, max_age=FRESH, id=embryo_id)

@@ -1,1 +1,1 @@
-"""What a clinic's API answers, seen from outside: which members come, what can't be understood, how long it takes."""
+"""Observations of a clinic's API: which members it sends, what can't be decoded, how long it takes."""

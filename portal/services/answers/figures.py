@@ -1,6 +1,6 @@
-"""How a clinic's API answers this process: how fast, how often in vain, and what in it can't be understood.
+"""Statistics of a clinic's API in this process: latency, failures, and data that can't be decoded.
 
-Kept in memory alone and bounded; `/metrics` has the same of all clinics and processes together.
+Kept in memory only, with bounded size; `/metrics` has the totals of all clinics and processes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from portal.clock import Clock
 from portal.operate import metrics
 
 CALLS = 200
-"""How many calls of an endpoint count, the newest."""
+"""How many of the latest calls to an endpoint are counted."""
 
 _MOST_CLINICS = 100
 _MOST_NAMES = 30
@@ -29,7 +29,7 @@ log = logging.getLogger("portal")
 
 @dataclass(slots=True)
 class _Endpoint:
-    """The last calls of an endpoint (seconds, whether in vain), and what stood in the answers."""
+    """The latest calls to an endpoint (seconds, whether it failed), and what its responses contained."""
 
     calls: deque[tuple[float, bool]] = field(default_factory=lambda: deque(maxlen=CALLS))
     left_out: Counter[str] = field(default_factory=Counter[str])
@@ -39,10 +39,10 @@ class _Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one endpoint answered: of the last `calls` so many `failures`; median and 95th percentile in seconds.
+    """One endpoint's statistics: failures among the latest `calls`; median and 95th percentile in seconds.
 
-    `left_out` counts records that couldn't be read, `values` those outside their enumeration, by member;
-    `unknown` are members that the portal has no use for, "*.name" where four kinds of record or more have one.
+    `left_out` counts records that couldn't be decoded, `values` those outside their enumeration, by member; `unknown`
+    lists members that the portal doesn't use, as "*.name" if four or more kinds of record have one.
     """
 
     endpoint: str
@@ -56,7 +56,7 @@ class Row:
 
 
 class Figures:
-    """What this process saw of the clinics' APIs since `since` (seconds since 1970)."""
+    """This process's statistics of the clinics' APIs since `since` (seconds since 1970)."""
 
     def __init__(self, clock: Clock) -> None:
         self.since = clock()
@@ -64,12 +64,12 @@ class Figures:
         self._lock = threading.Lock()
         self._said: set[tuple[str, str, str]] = set()
 
-    def called(self, clinic: str, endpoint: str, seconds: float, *, in_vain: bool) -> None:
+    def called(self, clinic: str, endpoint: str, seconds: float, *, failed: bool) -> None:
         """Count a call."""
-        self._of(clinic, endpoint).calls.append((seconds, in_vain))
+        self._of(clinic, endpoint).calls.append((seconds, failed))
 
     def left_out(self, clinic: str, endpoint: str, fields: Iterable[str]) -> None:
-        """Count records that can't be read, each by the member that doesn't fit ("$.items[3].id")."""
+        """Count records that can't be decoded, by the offending member ("$.items[3].id")."""
         here = self._of(clinic, endpoint)
         for path in fields:
             member = member_of(path)
@@ -88,7 +88,7 @@ class Figures:
             self._say_once("unknown value", clinic, endpoint, member)
 
     def unknown_members(self, clinic: str, endpoint: str, members: Iterable[str]) -> None:
-        """Take down members that the portal has no use for; names alone, and none that doesn't look like one."""
+        """Record the names of members that the portal doesn't use, if they look like names."""
         here = self._of(clinic, endpoint)
         with self._lock:
             for name in members:
@@ -100,7 +100,7 @@ class Figures:
                         kinds.add(kind)
 
     def rows(self, clinic: str) -> dict[str, Row]:
-        """How the endpoints that were called at this clinic answered."""
+        """The statistics of the endpoints called at this clinic."""
         with self._lock:
             here = dict(self._clinics.get(clinic, {}))
             return {name: _row(name, one) for name, one in here.items()}
@@ -119,7 +119,7 @@ class Figures:
     def _say_once(
         self, what: str, clinic: str, endpoint: str, member: str, *, by_member: bool = True
     ) -> None:
-        """Write one line a process about a member, or about an endpoint; never what stood there."""
+        """Log once per process about a member or an endpoint; never the value."""
         key = (what, endpoint, member if by_member else "")
         if key not in self._said and len(self._said) < 1000:
             self._said.add(key)
@@ -127,7 +127,7 @@ class Figures:
 
 
 def member_of(path: str) -> str:
-    """The member that a path in an answer names, without places in lists: "embryos.status" for "$.embryos[2].status"."""
+    """The member that a path in a response names, without list indexes: "embryos.status" for "$.embryos[2].status"."""
     name = re.sub(r"\[[^\]]*\]", "", path).removeprefix("$").removeprefix(".items").strip(".")
     return name or "the whole"
 
@@ -139,11 +139,11 @@ def _count(counter: Counter[str], member: str, times: int) -> None:
 
 def _row(name: str, one: _Endpoint) -> Row:
     calls = list(one.calls)
-    seconds = sorted(took for took, in_vain in calls if not in_vain)
+    seconds = sorted(took for took, failed in calls if not failed)
     return Row(
         endpoint=name,
         calls=len(calls),
-        failures=sum(in_vain for _took, in_vain in calls),
+        failures=sum(failed for _took, failed in calls),
         median=_quantile(seconds, 0.5),
         slow=_quantile(seconds, 0.95),
         left_out=tuple(sorted(one.left_out.items())),
@@ -153,7 +153,7 @@ def _row(name: str, one: _Endpoint) -> Row:
 
 
 def _of_kinds(unknown: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Each member by its kind of record; what many kinds have, such as links, once: "*._links"."""
+    """Members by kind of record; one that many kinds have, such as links, only once: "*._links"."""
     for member, kinds in unknown.items():
         names = [f"{kind}.{member}" if kind else member for kind in kinds]
         yield from names if len(names) < _MANY_KINDS else [f"*.{member}"]

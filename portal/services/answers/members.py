@@ -1,8 +1,7 @@
-"""Which members of its records a clinic's API gives: an empty one is said to be none, one that never came isn't.
+"""Which members a clinic's API sends, so that pages can tell an empty member from one that is never sent.
 
-Counted over the last records of each endpoint that were looked at, and kept in the store, so that all of a portal's
-processes say the same. Names of members alone are kept, never what stood there. A read that teaches nothing new writes
-nothing.
+Counted over the latest records examined at each endpoint, and kept in the store, so that all processes agree. Only
+member names are kept, never values. A response without news causes no write.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from portal.store import StoreDown
 from portal.store.vault import Vault
 
 RECORDS = 200
-"""How many records of a kind count, the newest."""
+"""How many of the latest records of a kind are counted."""
 
 _FIRST = 50
-"""So many records of an endpoint are looked at one after the other; then one answer now and then."""
+"""How many of an endpoint's records are examined without pause; afterwards, one response from time to time."""
 _SECONDS_BETWEEN = 10
 _READ_AGAIN = 60
-"""After how many seconds a process looks again what others learned."""
+"""How often a process reads what the others learned, in seconds."""
 _LIFETIME = 400 * 24 * 3600
 _ALL = (1 << RECORDS) - 1
 
@@ -34,32 +33,32 @@ log = logging.getLogger("portal")
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """The members of a kind of record that came at least once, and those that never did."""
+    """The members of a kind of record that were sent at least once, and those that never were."""
 
     came: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
 
     def with_other(self, other: Kept, gone: frozenset[str] = frozenset()) -> Kept:
-        """What both know together, less the members of this one that are known to come no more."""
+        """The knowledge of both, less the members that this one knows are no longer sent."""
         came = (self.came - gone) | other.came
         return Kept(came, (self.missing | other.missing | gone) - came)
 
 
 class KeptClinic(msgspec.Struct, frozen=True):
-    """What is known of a clinic's API: kinds of record ("Episode") by endpoint ("GET /api/…")."""
+    """The knowledge about a clinic's API: kinds of record ("Episode") by endpoint ("GET /api/…")."""
 
     endpoints: dict[str, dict[str, Kept]]
 
 
 @dataclass(slots=True)
 class _Kind:
-    """The last records of a kind that this process looked at: for each member one bit a record, 1 where it came."""
+    """The latest records of a kind that this process examined: one bit per record for each member, 1 if it was sent."""
 
     members: frozenset[str]
     records: int = 0
     bits: dict[str, int] = field(default_factory=dict[str, int])
     told: set[str] = field(default_factory=set[str])
-    """Members of which this process said already that they come no more: others may know better."""
+    """Members that this process has already reported as no longer sent; other processes may know better."""
 
     def add(self, came: frozenset[str]) -> None:
         self.records = min(self.records + 1, RECORDS)
@@ -72,13 +71,13 @@ class _Kind:
         return Kept(came, self.members - came)
 
     def gone(self) -> frozenset[str]:
-        """Members that came in none of so many records that it can't be by chance."""
+        """Members missing from so many records that it can't be chance."""
         return self.kept().missing - self.told if self.records >= RECORDS else frozenset()
 
 
 @dataclass(slots=True)
 class _Window:
-    """What this process looked at of an endpoint's answers."""
+    """What this process examined of an endpoint's responses."""
 
     kinds: dict[str, _Kind] = field(default_factory=dict[str, _Kind])
     records: int = 0
@@ -87,7 +86,7 @@ class _Window:
 
 @dataclass(slots=True)
 class _Clinic:
-    """What this process knows of a clinic: by itself, and from the store."""
+    """What this process knows about a clinic: its own observations and those from the store."""
 
     windows: dict[str, _Window] = field(default_factory=dict[str, _Window])
     stored: dict[str, dict[str, Kept]] = field(default_factory=dict[str, dict[str, Kept]])
@@ -97,10 +96,10 @@ class _Clinic:
 
 
 class Members:
-    """Which members each clinic's API gives.
+    """Which members each clinic's API sends.
 
-    `declared` returns the members of a clinic ("Episode.alerts") that its API leaves out where they are empty: their
-    absence means that there is none.
+    `declared` returns the members of a clinic ("Episode.alerts") that its API omits when they are empty: their absence
+    means that there is no value.
     """
 
     def __init__(
@@ -116,7 +115,7 @@ class Members:
         self._lock = threading.Lock()
 
     def is_due(self, clinic: str, endpoint: str) -> bool:
-        """Whether the next answer of this endpoint should be looked at."""
+        """Whether the next response of this endpoint should be examined."""
         here = self._clinics.get(clinic)
         window = here.windows.get(endpoint) if here else None
         return (
@@ -126,7 +125,7 @@ class Members:
         )
 
     def learn(self, clinic: str, endpoint: str, look: Look, kinds: Mapping[str, frozenset[str]]) -> None:
-        """Take down what came in an answer; `kinds` are the members that each kind of its records has."""
+        """Record which members a response contained; `kinds` are the members of each kind of record in it."""
         self._refresh(clinic)
         with self._lock:
             here = self._clinics[clinic]
@@ -149,12 +148,12 @@ class Members:
             self._keep(clinic, endpoint, news)
 
     def is_not_given(self, clinic: str, member: str) -> bool:
-        """Whether no record had this member ("Episode.alerts") though there were some, and nothing says that none is meant."""
+        """Whether records came but never this member ("Episode.alerts"), and absence isn't declared to mean none."""
         self._refresh(clinic)
         return member in self._clinics[clinic].not_given and member not in self._declared(clinic)
 
     def missing(self, clinic: str) -> dict[str, list[str]]:
-        """The members that didn't come, by endpoint, in order; those that are declared to mean none are left out."""
+        """The members never sent, by endpoint, in order; without those whose absence is declared to mean none."""
         self._refresh(clinic)
         declared = self._declared(clinic)
         with self._lock:
@@ -165,7 +164,7 @@ class Members:
         }
 
     def _refresh(self, clinic: str) -> None:
-        """Read what the processes learned together, where that was long ago."""
+        """Read the shared knowledge from the store, if the last read was long enough ago."""
         here = self._clinics.setdefault(clinic, _Clinic())
         now = self._clock()
         if 0 <= now - here.read_at < _READ_AGAIN:
@@ -180,7 +179,7 @@ class Members:
                 self._set(here, held.value.endpoints)
 
     def _keep(self, clinic: str, endpoint: str, news: Mapping[str, tuple[Kept, frozenset[str]]]) -> None:
-        """Put together with what others learned; without the store it counts in this process alone."""
+        """Merge with what other processes learned; while the store is down, keep it in this process only."""
 
         def merged(clinic_kept: KeptClinic) -> KeptClinic:
             kinds = dict(clinic_kept.endpoints.get(endpoint, {}))
@@ -224,7 +223,7 @@ def _named(kinds: Mapping[str, Kept], which: str) -> Iterable[str]:
 
 
 def _count_of_main(look: Look) -> int:
-    """How many records the answer itself has, without those embedded in them."""
+    """The number of records in a response, not counting embedded ones."""
     if not look.records:
         return 0
     main = look.records[0][0]

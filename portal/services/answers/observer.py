@@ -1,4 +1,4 @@
-"""Where the client tells what a clinic's API answered."""
+"""Receives the client's observations of a clinic's API."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from portal.store.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class ClinicObserver:
-    """One clinic's part of `Answers`, for the client (`portal.services.client.Observer`)."""
+    """Records one clinic's observations in `Answers` (a `portal.services.client.Observer`)."""
 
     clinic: str
     members: Members
     figures: Figures
 
-    def called(self, endpoint: Endpoint, seconds: float, *, in_vain: bool) -> None:
-        """Count a call that was answered in so many seconds; `in_vain` by a server's failure, or not at all."""
-        self.figures.called(self.clinic, _name(endpoint), seconds, in_vain=in_vain)
+    def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
+        """Count a call and its duration; `failed`: with a server error, or no response."""
+        self.figures.called(self.clinic, _name(endpoint), seconds, failed=failed)
 
     def decoded(
         self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
     ) -> None:
-        """Look at an answer that was read: now and then, and whenever it `has_unknown` values. `answer` gives its JSON."""
+        """Examine a decoded response: from time to time, and whenever it `has_unknown` values. `answer` returns its JSON."""
         name = _name(endpoint)
         is_due = self.members.is_due(self.clinic, name)
         if not is_due and not has_unknown:
@@ -45,12 +45,12 @@ class ClinicObserver:
             self.members.learn(self.clinic, name, found, _kinds(into))
 
     def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
-        """Count records that couldn't be read, by the member that doesn't fit."""
+        """Count records that couldn't be decoded, by the offending member."""
         self.figures.left_out(self.clinic, _name(endpoint), fields)
 
 
 class Answers:
-    """What is known of how each clinic's API answers."""
+    """The observations of each clinic's API."""
 
     def __init__(
         self,
@@ -62,13 +62,13 @@ class Answers:
         self.figures = Figures(clock)
 
     def of(self, clinic: str) -> ClinicObserver:
-        """Return what watches the calls at a clinic."""
+        """Return the observer of the calls at a clinic."""
         return ClinicObserver(clinic, self.members, self.figures)
 
 
 @cache
 def _kinds(into: type[object]) -> dict[str, frozenset[str]]:
-    """The members of each kind of record in an answer."""
+    """The members of each kind of record in a response."""
     return {
         kind: frozenset(member.name for member in members_of(record))
         for kind, record in kinds_within(into).items()

@@ -1,6 +1,6 @@
-"""An answer held against the record that it is decoded into: which members came, which are unknown, which values.
+"""Compares a response with the record that it is decoded into: which members were sent, unknown members and values.
 
-Decoding tells none of this, because a missing member and an empty one make the same record.
+Decoded records don't show this, because a missing member and an empty one give the same record.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from msgspec import inspect, structs
 from portal.services.decoding import Choice, Page
 
 UNREAD = "? "
-"""How names begin of members that an API's dialect leaves unread (`portal.services.dialects.Dialect.look`)."""
+"""Prefix of members that an API's dialect leaves unread (`portal.services.dialects.Dialect.look`)."""
 
 _OWN = "(portal) "
-"""How names begin that no API sends (`portal.services.decoding.Page`)."""
+"""Prefix of members that only the portal sets (`portal.services.decoding.Page`)."""
 
 
 @dataclass(slots=True)
 class Look:
-    """What stands in some answers.
+    """The contents of some responses.
 
-    `records` has, for each record that came, its kind ("Episode", its class) and the members of it that came,
-    null or empty ones too. Members are called "Episode.stage": `unknown` those that the portal has no use for, `values`
-    those whose value isn't in its enumeration; each with how often.
+    `records` holds, for each record, its kind ("Episode", the class name) and the members it contained, including null and
+    empty ones. Members are named like "Episode.stage": `unknown` counts those that the portal doesn't use, `values` those
+    whose value isn't in its enumeration.
     """
 
     records: list[tuple[str, frozenset[str]]] = field(default_factory=list[tuple[str, frozenset[str]]])
@@ -41,7 +41,7 @@ _Walk: TypeAlias = Callable[[object, Look], None]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a kind of record: its name in JSON, whether decoding needs it, and what it holds."""
+    """A member of a kind of record: its name in JSON, whether it is required, and its type."""
 
     name: str
     is_required: bool
@@ -50,7 +50,7 @@ class Member:
 
 
 def look(answer: object, into: type[object], found: Look | None = None) -> Look:
-    """Hold decoded JSON against the record, or the `Page` of records, that it is for; adds to `found`."""
+    """Compare JSON with the record, or `Page` of records, that it is for; adds to `found`."""
     found = Look() if found is None else found
     is_page = get_origin(into) is Page
     if is_page and isinstance(answer, list):
@@ -60,13 +60,13 @@ def look(answer: object, into: type[object], found: Look | None = None) -> Look:
 
 
 def kind_of(record: type[object]) -> str:
-    """What a kind of record is called: by its class, "Page" for a list of any kind."""
+    """The name of a kind of record: its class name, or "Page" for a list of any kind."""
     return (get_origin(record) or record).__name__
 
 
 @cache
 def members_of(record: type[object]) -> tuple[Member, ...]:
-    """The members of a kind of record that an API may send, in the record's order."""
+    """The members of a kind of record that an API may send, in declaration order."""
     shape = inspect.type_info(record)
     if not isinstance(shape, inspect.StructType):
         raise TypeError(f"{record} isn't a record")
@@ -79,7 +79,7 @@ def members_of(record: type[object]) -> tuple[Member, ...]:
 
 
 def kinds_within(record: type[object]) -> dict[str, type[object]]:
-    """The kinds of record that stand in an answer, itself first; a `Page` isn't a kind, what it lists is."""
+    """The kinds of record in a response, outermost first; for a `Page`, those of its items."""
     found: dict[str, type[object]] = {}
     _collect(get_args(record)[0] if get_origin(record) is Page else record, found)
     return found
@@ -95,7 +95,7 @@ def _collect(record: type[object], found: dict[str, type[object]]) -> None:
 
 
 def records_in(shape: inspect.Type) -> Iterator[type[object]]:
-    """The record that a member holds, be it optional or in a list."""
+    """The record type that a member holds, possibly optional or in a list."""
     match shape:
         case inspect.StructType(cls=record):
             yield record
@@ -114,7 +114,7 @@ def _walk(into: type[object]) -> _Walk:
 
 
 def _walk_of(shape: inspect.Type) -> _Walk | None:
-    """How to look at a value of this type; None where there is nothing to see in it."""
+    """A function that examines values of this type; None if there is nothing to examine."""
     match shape:
         case inspect.StructType():
             return _record_walk(shape)

@@ -1,5 +1,5 @@
-"""An API's dialect by configuration: docs/dialects.md says how one is written.
+"""API dialects, defined by configuration files (docs/dialects.md).
 
-`file` reads and checks, `rules` is what a file says, `reading` and `writing` are made from it once, `dialect` is what the
-client works with. Without a dialect file none of this is used.
+`file` reads and validates a dialect file, `rules` holds its content, `reading` and `writing` are built from that once, and
+`dialect` is what the client uses. Without a dialect file none of this is used.
 """

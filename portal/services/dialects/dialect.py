@@ -1,4 +1,4 @@
-"""One API's dialect at work: what the client asks on its way out and on its way in."""
+"""An API's dialect as the client uses it, for requests and responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STAMP = "concurrencyStamp"
 
 
 class Dialect:
-    """How one API differs from what the portal expects, made ready once at start."""
+    """How one API differs from what the portal expects, prepared once at startup."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -39,24 +39,24 @@ class Dialect:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What every call says besides, by the header's name."""
+        """Additional headers of every call, by name."""
         return self.rules.headers
 
     @property
     def absent_means_none(self) -> frozenset[str]:
-        """Members ("Episode.alerts") that this API leaves out where there is nothing."""
+        """Members ("Episode.alerts") that this API omits when they are empty."""
         return self.rules.absent_means_none
 
     def template(self, endpoint: Endpoint) -> str:
-        """The endpoint's path at this API, its parameters in place."""
+        """The endpoint's path template in this API."""
         return self._templates[endpoint]
 
     def query(self, endpoint: Endpoint, query: Query | None) -> Query:
-        """A query in the dialect."""
+        """Translate a query."""
         return self._writing.query(endpoint, query)
 
     def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
-        """A body in the dialect, and the headers that go with it: `If-Match` where a stamp travels as an ETag."""
+        """Translate a body, and return its additional headers: `If-Match` if stamps are sent as ETags."""
         headers: list[tuple[str, str]] = []
         plain = cast("object", msgspec.to_builtins(body))
         if self.rules.concurrency == "etag" and plain.__class__ is dict:
@@ -67,12 +67,12 @@ class Dialect:
         return (codecs.BOM_UTF8 + written if self.rules.bom else written), headers
 
     def read(self, answer: object, into: type[T]) -> object:
-        """An answer's JSON as the portal's records expect it."""
+        """Translate a response's JSON to what the portal's records expect."""
         convert = self._readers.get(into) or self._reading.of(into)
         return convert(answer)
 
     def look(self, answer: object, into: Any) -> object:
-        """The same with each member that the portal doesn't read, as it came, named "? name"."""
+        """The same, with members that the portal doesn't read unchanged and named "? name"."""
         return self._looking.of(into)(answer)
 
     def is_nothing(self, answer: object) -> bool:
@@ -80,28 +80,28 @@ class Dialect:
         return self._reading.opened(answer) is None
 
     def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
-        """The record with its ETag as stamp, where stamps travel so and it has none of its own."""
+        """The record with its ETag as its stamp, if stamps are sent as ETags and it has none."""
         etag = headers.get("etag") if self.rules.concurrency == "etag" else None
         if not etag or getattr(record, "concurrency_stamp", "") is not None:
             return record
         return cast("T", structs.replace(cast("Any", record), concurrency_stamp=etag))
 
     def status(self, status: int) -> int:
-        """What a failure's status means here."""
+        """Translate an error status."""
         return self.rules.errors.statuses.get(status, status)
 
     def code_of(self, answer: object) -> str | None:
-        """The code of a failure's answer, by the rule's name; None where the dialect doesn't say where it stands."""
+        """The code in an error response, as the rule's name; None if the dialect doesn't say where it is."""
         path = self.rules.errors.code
         code = at_path(answer, path.split(".")) if path else None
         return self.rule_of(str(code)) if isinstance(code, str | int) else None
 
     def rule_of(self, code: str) -> str:
-        """The rule that the API calls `code`."""
+        """The rule that the API's `code` stands for."""
         return self.rules.errors.codes.get(code, code)
 
     def is_rule(self, answer: object) -> bool:
-        """Whether a failure's code is one of a rule, which holds whatever its status is."""
+        """Whether an error's code stands for a rule, which takes precedence over its status."""
         path = self.rules.errors.code
         code = at_path(answer, path.split(".")) if path else None
         return isinstance(code, str | int) and (
@@ -109,7 +109,7 @@ class Dialect:
         )
 
     def fields_of(self, answer: object) -> list[str] | None:
-        """The members that a failure's answer finds fault with; None where it isn't said, or none are there."""
+        """The invalid members that an error response names; None if the dialect doesn't say where, or there are none."""
         path = self.rules.errors.fields
         found = at_path(answer, path.split(".")) if path else None
         if found is None:
@@ -122,7 +122,7 @@ class Dialect:
         return [one for one in named if isinstance(one, str)]
 
     def our_name(self, endpoint: Endpoint, theirs: str) -> str:
-        """A member of what was sent, by the portal's name: `required_signers[0].person_id` is requiredSigners.0.personId."""
+        """The portal's name of a member that was sent: `required_signers[0].person_id` is requiredSigners.0.personId."""
         shape: type | None = EXCHANGES[endpoint].sent
         rest = [word for word in re.split(r"[^\w-]+", theirs) if word]
         ours: list[str] = []
@@ -135,7 +135,7 @@ class Dialect:
         return ".".join(ours)
 
     def _named(self, shape: type, path: list[str]) -> tuple[Member | None, int]:
-        """The member whose name a path begins with, and how many words of the path that name is."""
+        """The member whose name a path starts with, and the number of words in that name."""
         for member in members_of(shape):
             name = self.rules.name_of(shape, member.name).split(".")
             if list(map(folded, path[: len(name)])) == list(map(folded, name)):
@@ -150,5 +150,5 @@ class Dialect:
 
 
 def _quoted(stamp: str) -> str:
-    """An entity tag (RFC 9110 §8.8.3): one that came as a member has no quotes."""
+    """An entity tag (RFC 9110 §8.8.3); quotes are added if it came from a member."""
     return stamp if stamp.startswith(('"', 'W/"')) else f'"{stamp}"'

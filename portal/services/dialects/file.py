@@ -1,4 +1,4 @@
-"""Reading a dialect file (docs/dialects.md): every fault in it is named at once, each with its line."""
+"""Reads dialect files (docs/dialects.md); all faults are reported at once, each with its line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from portal.services.endpoints import ALL
 from portal.services.refusal_codes import RULES
 
 FREE_MEMBERS = "Notification.data"
-"""A table of members whose names no record lists."""
+"""A table of members whose names aren't declared in a record."""
 
 _OURS = {
     *("authorization", "host", "content-length", "transfer-encoding", "connection", "cookie", "if-match"),
@@ -34,7 +34,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class DialectError(Exception):
-    """A dialect file can't be used; `faults` holds one line for each thing to mend."""
+    """A dialect file can't be used; `faults` holds one line for each error."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -42,7 +42,7 @@ class DialectError(Exception):
 
 
 def read_dialect(path: Path, environ: Mapping[str, str]) -> Rules:
-    """Read a dialect file; raise DialectError naming every fault with its line."""
+    """Read a dialect file; raise DialectError with every fault and its line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -53,7 +53,7 @@ def read_dialect(path: Path, environ: Mapping[str, str]) -> Rules:
 
 
 def parse_dialect(text: str, environ: Mapping[str, str] | None = None, *, name: str = "dialect") -> Rules:
-    """Read a dialect from text; raise DialectError. `environ` holds what headers take from the environment."""
+    """Read a dialect from text; raise DialectError. `environ` provides values for headers."""
     try:
         document = cast("Table", tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -66,7 +66,7 @@ def parse_dialect(text: str, environ: Mapping[str, str] | None = None, *, name: 
 
 
 class _Reader(TableReader):
-    """Turns a dialect file's tables into rules, and collects what is wrong with them."""
+    """Turns a dialect file's tables into rules and collects their faults."""
 
     def read(self, document: Table) -> Rules:
         self._known("", document)

@@ -1,6 +1,6 @@
-"""Forms of single values: times, days, numbers and truth, from the API's form to JSON's usual one and back.
+"""Formats of single values: instants, dates, numbers and booleans, from the API's format to the portal's and back.
 
-What can't be read stays as it came, so that the check after names its member.
+Values that can't be converted stay unchanged, so that validation names their member.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from portal import parse
 from portal.dates import in_zone
 
 Convert: TypeAlias = Callable[[object], object]
-"""Brings a JSON value from one form into another; what it doesn't know stays as it came."""
+"""Converts a JSON value from one format to another; returns unknown values unchanged."""
 
 EPOCH = {"epoch_s": 1, "epoch_ms": 1000}
-"""Instants as a number since 1970-01-01T00:00Z, by how many make a second."""
+"""Formats of instants as numbers since 1970-01-01T00:00Z, with their units per second."""
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _PARTS = {
@@ -37,7 +37,7 @@ _LONGEST = 40
 
 
 class Pattern:
-    """A pattern of `yyyy MM dd HH mm ss` and what stands between, such as `dd/MM/yyyy`; raises ValueError if it is none."""
+    """A pattern of `yyyy MM dd HH mm ss` and separators, such as `dd/MM/yyyy`; raises ValueError if invalid."""
 
     def __init__(self, text: str, *, has_time: bool) -> None:
         tokens = _TOKEN.findall(text)
@@ -59,7 +59,7 @@ class Pattern:
         )
 
     def read(self, text: str) -> datetime:
-        """The time that is written there, without a zone; raises ValueError."""
+        """Parse a text to a naive datetime; raises ValueError."""
         found = self._regex.fullmatch(text.strip())
         if found is None:
             raise ValueError(text)
@@ -68,12 +68,12 @@ class Pattern:
         return datetime(part["year"], part["month"], part["day"], hour, minute, second)
 
     def write(self, at: date) -> str:
-        """That time, or day, as text."""
+        """Format a datetime or date."""
         return self._written.format(at)
 
 
 def read_instant(form: str, zone: ZoneInfo) -> Convert | None:
-    """From the API's form to an aware time in UTC; None where nothing is to be done. A time without a zone is `zone`'s."""
+    """A converter from the API's format to aware UTC; None if none is needed. Times without a zone are in `zone`."""
     if form in EPOCH:
         return _reader_of_epoch(EPOCH[form])
     if form == "iso" and zone.key == "UTC":
@@ -93,7 +93,7 @@ def read_instant(form: str, zone: ZoneInfo) -> Convert | None:
 
 
 def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
-    """From ISO 8601 to the API's form."""
+    """A converter from ISO 8601 to the API's format."""
     if form in EPOCH:
         second = EPOCH[form]
         return _forgiving(lambda text: round((_written(text) - _START).total_seconds() * second))
@@ -104,7 +104,7 @@ def write_instant(form: str, zone: ZoneInfo) -> Convert | None:
 
 
 def read_day(form: str, zone: ZoneInfo) -> Convert | None:
-    """From the API's form to a day; one that is given as an instant is the day that it is in `zone`."""
+    """A converter from the API's format to a date; an instant is converted to the date in `zone`."""
     if form in EPOCH:
         instant = _reader_of_epoch(EPOCH[form])
 
@@ -125,7 +125,7 @@ def read_day(form: str, zone: ZoneInfo) -> Convert | None:
 
 
 def write_day(form: str, zone: ZoneInfo) -> Convert | None:
-    """From `YYYY-MM-DD` to the API's form."""
+    """A converter from `YYYY-MM-DD` to the API's format."""
     if form in EPOCH:
         second = EPOCH[form]
 
@@ -141,7 +141,7 @@ def write_day(form: str, zone: ZoneInfo) -> Convert | None:
 
 
 def _written(text: str) -> datetime:
-    """A time or a day as the portal writes it; raises ValueError."""
+    """Parse an instant or date in the portal's format; raises ValueError."""
     at = parse.instant(text)
     if at is None:
         raise ValueError(text)
@@ -149,25 +149,25 @@ def _written(text: str) -> datetime:
 
 
 def number_from_text(value: object) -> object:
-    """A number that is given as text."""
+    """Convert a numeric string to a number."""
     if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
     return float(value) if set(value) & set(".eE") else int(value)
 
 
 def number_as_text(value: object) -> object:
-    """A number as text."""
+    """Convert a number to a string."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def read_truth(true: str | int, false: str | int) -> Convert:
-    """True and false from the API's two words, in any case, or its two numbers."""
+    """A converter to booleans from the API's two words, in any case, or its two numbers."""
     table = {**_spellings(true, True), **_spellings(false, False)}
     return lambda value: table.get(_folded(value), value) if isinstance(value, str | int) else value
 
 
 def write_truth(true: str | int, false: str | int) -> Convert:
-    """The API's two words, or numbers, for true and false."""
+    """A converter from booleans to the API's two words or numbers."""
     return lambda value: (true if value else false) if isinstance(value, bool) else value
 
 

@@ -1,4 +1,4 @@
-"""On which line of a TOML file each table and key stands, because the parser doesn't say: faults are named with it."""
+"""The line numbers of tables and keys in a TOML file, for fault messages; the parser doesn't provide them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEY = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
 def lines_of(text: str) -> dict[tuple[str, ...], int]:
-    """The line of each table and key; those within an inline table have its own."""
+    """The line of each table and key; keys inside an inline table have the table's line."""
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):

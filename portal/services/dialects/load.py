@@ -1,4 +1,4 @@
-"""The dialects of all clinics, read once at start."""
+"""Loads the dialects of all clinics, once at startup."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from portal.services.dialects.file import DialectError, read_dialect
 
 
 def load_dialects(tenants: Tenants, environ: Mapping[str, str]) -> Mapping[str, Dialect]:
-    """Return the dialect of each clinic that has one, by its key; raise DialectError naming every fault of every file.
+    """Return the dialect of each clinic that has one, by its key; raise DialectError with every fault in every file.
 
-    Clinics that name the same file share it.
+    Clinics that name the same file share one dialect.
     """
     made: dict[Path, Dialect] = {}
     faults: list[str] = []

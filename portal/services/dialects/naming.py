@@ -1,4 +1,4 @@
-"""Styles of names: how an API spells `concurrencyStamp` or `PartiallySigned`."""
+"""Naming styles: how an API spells `concurrencyStamp` or `PartiallySigned`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def words(name: str) -> list[str]:
-    """The words of a name in lower case: `line2` is one, so is `e2`."""
+    """The words of a name in lower case; `line2` and `e2` are single words."""
     found: list[str] = []
     for word in _WORD.findall(name):
         if word.isdigit() and found:
@@ -31,9 +31,9 @@ STYLES: Mapping[str, Callable[[str], str]] = {
     "kebab-case": lambda name: "-".join(words(name)),
     "UPPER_CASE": lambda name: "_".join(words(name)).upper(),
 }
-"""A name in each style, from a name in any."""
+"""Functions that convert a name from any style to each style."""
 
 
 def folded(name: str) -> str:
-    """A name without case, hyphens and underscores: alike in every style."""
+    """A name without case, hyphens and underscores, which is the same in every style."""
     return re.sub(r"[\s_-]", "", name).casefold()

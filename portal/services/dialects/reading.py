@@ -1,6 +1,6 @@
-"""From an API's answer, in its dialect, to the JSON values that the portal's records are made from.
+"""Translates an API's responses from its dialect to the JSON values that the portal's records are decoded from.
 
-Each record gets a function of its own, made once. What doesn't fit is left as it came: decoding names it.
+A function is built once for each record. Invalid values stay unchanged, so that decoding names them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from portal.services.dialects.shapes import Member, family, members_of
 
 
 class Reading:
-    """Reads answers by a dialect's rules; `keeps_unknown` lets members that nobody reads stand as they came, as "? name"."""
+    """Translates responses by a dialect's rules; `keeps_unknown` keeps unread members unchanged, as "? name"."""
 
     def __init__(self, rules: Rules, *, keeps_unknown: bool = False) -> None:
         self.rules = rules
@@ -30,7 +30,7 @@ class Reading:
         self._made: dict[type, Convert] = {}
 
     def of(self, answer: Any) -> Convert:
-        """The function for answers of a type: a record, or a `Page` of them."""
+        """The function for responses of a type: a record, or a `Page` of records."""
         if getattr(answer, "__origin__", None) is Page:
             return self._page(self.record(answer.__args__[0]))
         if not isinstance(answer, type) or answer in (object, bytes):
@@ -39,14 +39,14 @@ class Reading:
         return lambda value: record(self.opened(value))
 
     def opened(self, value: object) -> object:
-        """What lies in the envelopes."""
+        """The value inside the envelopes."""
         for name in self.rules.envelopes:
             if value.__class__ is dict:
                 value = cast("dict[str, object]", value).get(name, value)
         return value
 
     def record(self, shape: type) -> Convert:
-        """The function for one record; a record within itself isn't among them."""
+        """The function for a kind of record; recursive records aren't supported."""
         if shape not in self._made:
             self._made[shape] = self._record(shape)
         return self._made[shape]
@@ -94,7 +94,7 @@ class Reading:
         return read
 
     def convert(self, shape: type, member: Member) -> Convert | None:
-        """The function for a member's value, None where it is the same in this dialect."""
+        """The function for a member's value; None if this dialect doesn't change it."""
         return self._of_type(member.type, [f"{one}.{member.name}" for one in family(shape)])
 
     def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
@@ -140,7 +140,7 @@ class Reading:
         return read
 
     def _free_members(self, names: Mapping[str, str]) -> Convert | None:
-        """Members that no record lists, such as those of a notification's `data`: by name, the others in camelCase."""
+        """The function for undeclared members, such as a notification's `data`: renamed, or converted to camelCase."""
         if not names and self.rules.member_style == "camelCase":
             return None
         camel = STYLES["camelCase"]
@@ -176,7 +176,7 @@ class Reading:
             if not isinstance(given, list):
                 if given is None and keeps_unknown and inner.__class__ is dict:
                     return {f"? {name}": one for name, one in cast("dict[str, object]", inner).items()}
-                # Without a list there is nothing to tell apart: the check after names the member.
+                # Without a list there is nothing to separate; validation names the member.
                 return {} if given is None else {"items": given}
             page: dict[str, object] = {
                 "items": [None if one is None else record(one) for one in cast("list[object]", given)]
@@ -195,7 +195,7 @@ class Reading:
 
 
 def codes_read(rules: Rules, choice: type[Choice], names: list[str]) -> dict[Code, str]:
-    """What each of the API's codes for an enumeration means; also such as are spelt in the dialect's style."""
+    """The meaning of each of the API's codes for an enumeration, including the dialect's spelling of unlisted values."""
     table = rules.table_of(*names, choice.__name__)
     found: dict[Code, str] = {}
     for place, member in enumerate(choice):
@@ -206,14 +206,14 @@ def codes_read(rules: Rules, choice: type[Choice], names: list[str]) -> dict[Cod
 
 
 def usual_codes(rules: Rules, name: str, place: int) -> tuple[Code, ...]:
-    """How the API writes a value that isn't listed: what is sent comes first."""
+    """The API's codes for a value that isn't listed; the first is the one to send."""
     if rules.enumeration_style == "integers":
         return (place + rules.first_integer, name)
     return (STYLES[rules.enumeration_style](name), name)
 
 
 def at_path(value: object, path: list[str]) -> object:
-    """What lies at a path of members, None where there is nothing. In a list, a number is a place in it."""
+    """The value at a path of members, or None. In a list, a number is an index."""
     for name in path:
         if value.__class__ is dict:
             value = cast("dict[str, object]", value).get(name)
@@ -226,7 +226,8 @@ def at_path(value: object, path: list[str]) -> object:
 
 
 def _by_table(table: dict[Code, str]) -> Convert:
-    """By the codes, in any case, be a number given as text or not. Where some are numbers, others aren't ours by place."""
+    """A converter by code, ignoring case and whether numbers are strings. If some codes are numbers, others that aren't
+    listed don't stand for a place in the portal's order."""
     loose = {folded(str(code)): ours for code, ours in table.items()}
     has_numbers = any(code.isdecimal() for code in loose)
 
@@ -244,4 +245,4 @@ def _by_table(table: dict[Code, str]) -> Convert:
 
 
 UNLISTED = "#"
-"""How a number reads that a dialect doesn't list: the portal would take a bare one for a place in its own order."""
+"""Prefix of numbers that a dialect doesn't list: a bare one would be taken for an index in the portal's order."""

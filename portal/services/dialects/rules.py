@@ -1,4 +1,4 @@
-"""What a dialect file says, checked: how one API differs from what the portal expects."""
+"""The validated content of a dialect file: how an API differs from what the portal expects."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from portal.services.dialects.naming import STYLES
 from portal.services.dialects.shapes import family
 
 Code = str | int
-"""A value of an enumeration as the API writes it."""
+"""The API's code for an enumeration value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorRules:
-    """Where a failure's answer says what is wrong: paths of members, and what its codes and statuses mean here."""
+    """The form of error responses: paths to code and fields, and the meaning of codes and statuses."""
 
     code: str | None = None
     fields: str | None = None
@@ -26,7 +26,7 @@ class ErrorRules:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """One dialect. As it stands here, it changes nothing."""
+    """A dialect's rules. The defaults change nothing."""
 
     base_path: str = ""
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -61,14 +61,14 @@ class Rules:
     absent_means_none: frozenset[str] = frozenset()
 
     def table_of(self, *names: str) -> Mapping[str, tuple[Code, ...]]:
-        """The codes of the first of these enumerations, or members of records, that has any."""
+        """The codes of the first of these enumerations or members that has any."""
         for name in names:
             if name in self.enumerations:
                 return self.enumerations[name]
         return {}
 
     def name_of(self, shape: type, member: str) -> str:
-        """What the API calls a record's member; a path with dots where it lies in others."""
+        """The API's name of a record's member; a dotted path if it is nested."""
         for record in family(shape):
             if member in self.members.get(record, {}):
                 return self.members[record][member]
@@ -77,7 +77,7 @@ class Rules:
         return member if self.member_style == "camelCase" else STYLES[self.member_style](member)
 
     def parameter(self, name: str) -> str:
-        """What the API calls a parameter of a query."""
+        """The API's name of a query parameter."""
         if name in self.query or self.query_style == "PascalCase":
             return self.query.get(name, name)
         return STYLES[self.query_style](name)

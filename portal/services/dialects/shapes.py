@@ -1,4 +1,4 @@
-"""The records that dialects speak of, by name, and their members."""
+"""The records that dialects refer to by name, and their members."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from portal.services.exchanges import EXCHANGES, PART_OF
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a record: its name in JSON as the portal has it, its type, and whether it may be missing or null."""
+    """A member of a record: the portal's JSON name, the type, and whether it may be missing or null."""
 
     record: str
     name: str
@@ -26,24 +26,24 @@ class Member:
 
     @property
     def nested(self) -> type | None:
-        """The record, or the record of the list, that it holds."""
+        """The record that it holds, directly or in a list."""
         shape = self.type.item_type if isinstance(self.type, inspect.VarTupleType) else self.type
         return shape.cls if isinstance(shape, inspect.StructType) else None
 
     @property
     def choice(self) -> type[Choice] | None:
-        """The enumeration that it holds, also as a list's items."""
+        """The enumeration that it holds, directly or in a list."""
         return self.type.cls if isinstance(self.type, inspect.EnumType) else None  # pyright: ignore[reportReturnType]
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds any text."""
+        """Whether it holds free text."""
         return isinstance(self.type, inspect.StrType)
 
 
 @cache
 def members_of(shape: type) -> tuple[Member, ...]:
-    """The members of a record, those that are the portal's own left out."""
+    """The members of a record, except those that only the portal sets."""
     info = inspect.type_info(shape)
     assert isinstance(info, inspect.StructType)
     found: list[Member] = []
@@ -66,14 +66,14 @@ def members_of(shape: type) -> tuple[Member, ...]:
 
 
 def record_of(answer: Any) -> type | None:
-    """The record that an answer holds, alone or as a page of them; None for files and where nothing is read."""
+    """The record that a response holds, alone or as a page; None for files and ignored responses."""
     shape = answer.__args__[0] if getattr(answer, "__origin__", None) is Page else answer
     return None if shape in (bytes, object) else shape
 
 
 @cache
 def records() -> dict[str, type]:
-    """Every record that is sent or read, by its name."""
+    """Every record that is sent or read, by name."""
     found: dict[str, type] = {}
     for exchange in EXCHANGES.values():
         for shape in (record_of(exchange.answer), exchange.sent):
@@ -93,7 +93,7 @@ def _within(shape: type, passed: frozenset[type]) -> Iterator[type]:
 
 @cache
 def choices() -> dict[str, type[Choice]]:
-    """Every enumeration, by its name."""
+    """Every enumeration, by name."""
     shapes = [*records().values(), *(one.query for one in EXCHANGES.values() if one.query)]
     found = {member.choice for shape in shapes for member in members_of(shape) if member.choice}
     return {choice.__name__: choice for choice in sorted(found, key=lambda one: one.__name__)}
@@ -101,12 +101,12 @@ def choices() -> dict[str, type[Choice]]:
 
 @cache
 def query_names() -> dict[str, Member]:
-    """Every parameter of a query, by the portal's name for it."""
+    """Every query parameter, by the portal's name."""
     shapes = [exchange.query for exchange in EXCHANGES.values() if exchange.query]
     return {member.name: member for shape in shapes for member in members_of(shape)}
 
 
 def family(shape: type) -> tuple[str, ...]:
-    """Under which names a record's members may be spoken of: its own, then that of the record that it is part of."""
+    """The names under which a record's members may be configured: its own, then the record that it is part of."""
     whole = PART_OF.get(shape)
     return (shape.__name__, *((whole.__name__,) if whole else ()))

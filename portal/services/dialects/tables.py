@@ -1,4 +1,4 @@
-"""Tables of a dialect file, read value by value: what is wrong with one is taken down, with its line, and the usual stands."""
+"""Reads the tables of a dialect file; an invalid value is recorded with its line, and the default is used."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "values": ("numbers", "booleans"),
     "errors": ("code", "fields", "name", "codes", "statuses"),
 }
-"""Every key of a dialect file, by its table."""
+"""Every key of a dialect file, by table."""
 
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+")
 
 
 class TableReader:
-    """Reads tables, and collects in `faults` what is wrong with them: each with the number of its line."""
+    """Reads tables and collects `faults`, each with its line number."""
 
     def __init__(self, lines: Mapping[tuple[str, ...], int], name: str, environ: Mapping[str, str]) -> None:
         self.lines = lines
@@ -111,7 +111,7 @@ class TableReader:
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """Which of the known words may be meant, as the end of a fault's sentence."""
+    """The known word that may be meant, as the end of a fault message."""
     folded_names = {folded(one): one for one in known}
     found = get_close_matches(folded(word), folded_names, 1, 0.7)
     return f": is {folded_names[found[0]]} meant?" if found else ""

@@ -1,7 +1,7 @@
-"""Members of records that no page shows a patient, or not always: a dialect must not show them under another name.
+"""Members that pages never or not always show to patients: a dialect must not expose them under another name.
 
-tests/services/dialects/test_visibility.py holds the list against what the pages may show (security of the contract: the
-API leaves these out for patients, and the portal shows them to staff alone).
+The API omits them for patients, and the portal shows them only to staff. tests/services/dialects/test_visibility.py
+compares the list with what the pages may show.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ STAFF_ONLY: Mapping[str, frozenset[str]] = {
     "Medication": frozenset({"drugClass"}),
     "StorageLocation": frozenset({"cane", "canister", "facility", "position", "tank"}),
 }
-"""By record: what staff alone are shown."""
+"""Members shown only to staff, by record."""
 
 WITHHELD: Mapping[str, frozenset[str]] = {"PgtResult": frozenset({"comment", "condition", "sex"})}
-"""By record: what is held back while an embryo's sex isn't disclosed (portal.services.pgt_results)."""
+"""Members withheld while an embryo's sex isn't disclosed, by record (portal.services.pgt_results)."""
 
 Where = tuple[str, ...]
-"""The keys that lead to a place in a dialect file."""
+"""A path of keys in a dialect file."""
 
 
 def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
-    """Two members of one record that the API calls alike, with where the file says so."""
+    """Yield pairs of members of a record that have the same name in the API, with the file's key."""
     for record, shape in records().items():
         taken: dict[str, str] = {}
         for member in members_of(shape):
@@ -39,7 +39,7 @@ def name_clashes(rules: Rules) -> Iterator[tuple[Where, str]]:
 
 
 def disclosures(rules: Rules) -> Iterator[tuple[Where, str]]:
-    """Members that patients see and that would be read from one that they mustn't, with where the file says so."""
+    """Yield members visible to patients that would be read from one that isn't, with the file's key."""
     for record, shape in records().items():
         for member in members_of(shape):
             where = next(_whence(rules, shape, (member.name,)), None)
@@ -48,12 +48,12 @@ def disclosures(rules: Rules) -> Iterator[tuple[Where, str]]:
             path = rules.name_of(shape, member.name).split(".")
             if closed := _closed_at(rules, shape, path):
                 staffs = closed.split(".")[0] in STAFF_ONLY
-                why = "staff's alone" if staffs else "withheld while the sex isn't disclosed"
+                why = "only for staff" if staffs else "withheld while the sex isn't disclosed"
                 yield where, f"{record}.{member.name} would show {closed}, which is {why}"
 
 
 def _whence(rules: Rules, shape: type, names: tuple[str, ...]) -> Iterator[Where]:
-    """Where in the file a member got its name."""
+    """The keys in the file that give a member its name."""
     for name in names:
         for record in family(shape):
             if name in rules.members.get(record, {}):
@@ -67,7 +67,7 @@ def _closed(record: str) -> frozenset[str]:
 
 
 def _closed_at(rules: Rules, shape: type, path: list[str]) -> str | None:
-    """The closed member that a path leads to or through, be it by the API's name of it or by the portal's."""
+    """The restricted member that a path leads to or through, by the API's or the portal's name."""
     for record in family(shape):
         for member in members_of(records()[record]):
             theirs = rules.name_of(shape, member.name).split(".")

@@ -1,4 +1,4 @@
-"""From what the portal sends to an API's dialect: bodies, and queries."""
+"""Translates request bodies and queries to an API's dialect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from portal.services.records.prospects import Prospect
 
 
 class Writing:
-    """Writes by a dialect's rules."""
+    """Translates requests by a dialect's rules."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -39,14 +39,14 @@ class Writing:
         }
 
     def body(self, endpoint: Endpoint, body: object) -> object:
-        """A body as JSON values in the dialect, in its envelope."""
+        """A body as JSON values in the dialect, with its envelope."""
         shape = EXCHANGES[endpoint].sent
         plain = cast("object", msgspec.to_builtins(body))
         written = self.record(shape)(plain) if shape else plain
         return {self.rules.sent_envelope: written} if self.rules.sent_envelope else written
 
     def record(self, shape: type) -> Convert:
-        """The function for one record."""
+        """The function for a kind of record."""
         if shape not in self._made:
             self._made[shape] = self._record(shape)
         return self._made[shape]
@@ -73,7 +73,7 @@ class Writing:
         return write
 
     def convert(self, member: Member, shape: type | None = None) -> Convert | None:
-        """The function for a member's value, None where it is the same in this dialect."""
+        """The function for a member's value; None if this dialect doesn't change it."""
         records = family(shape) if shape else (member.record,)
         return self._of_type(member.type, [f"{one}.{member.name}" for one in records])
 
@@ -103,7 +103,7 @@ class Writing:
                 return None
 
     def _choices_by_member(self, value: object) -> object:
-        """What is chosen for each member of an enquiry, by the API's names of them."""
+        """The choice for each member of an enquiry, by the API's member names."""
         chosen = cast("dict[str, object]", value) if isinstance(value, dict) else {}
         return {self.rules.name_of(Prospect, name): choice for name, choice in chosen.items()}
 
@@ -113,7 +113,7 @@ class Writing:
         return _by_table({**codes, **{ours: written[0] for ours, written in table.items()}})
 
     def query(self, endpoint: Endpoint, query: Query | None) -> dict[str, Any]:
-        """A query in the dialect: names, values, paging and sorting."""
+        """Translate a query: names, values, paging and sorting."""
         exchange = EXCHANGES[endpoint]
         shape, parameters = record_of(exchange.answer), self._parameters.get(cast("type", exchange.query), {})
         written: dict[str, Any] = {}
@@ -147,7 +147,7 @@ SORTING = {
     "field,desc": ("{},asc", "{},desc"),
     "-field": ("{}", "-{}"),
 }
-"""How an order is asked for, upwards and downwards."""
+"""The forms of a sort parameter, ascending and descending."""
 
 
 def _each(convert: Convert) -> Convert:

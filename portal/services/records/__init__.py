@@ -1,5 +1,5 @@
-"""The care API's records and enumerations by resource, and what follows from a record alone.
+"""The care API's records and enumerations by resource, and properties derived from a single record.
 
-Only what a record is meaningless without is required; the rest is None, empty or "" when not given.
-Members, enumerations and moves: docs/assumptions.md.
+Only members that a record is meaningless without are required; the others are None, empty or "" if not given. For
+members, enumerations and status changes see docs/assumptions.md.
 """

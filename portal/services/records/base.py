@@ -1,4 +1,4 @@
-"""What every editable record carries."""
+"""Members of every editable record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from portal.services.decoding import Id, Timed
 
 
 class Audited(Timed, frozen=True, kw_only=True):
-    """Who made and changed a record, and the stamp that an update must send back."""
+    """Who created and changed a record, and the stamp that an update must send back."""
 
     creation_time: datetime | None = None
     creator_id: Id | None = None
@@ -18,4 +18,4 @@ class Audited(Timed, frozen=True, kw_only=True):
 
 
 AUDIT_MEMBERS = frozenset({"id", "creationTime", "creatorId", "lastModificationTime", "lastModifierId"})
-"""Members of a record that the API alone sets: left out when the record is sent back."""
+"""Members that only the API sets; omitted when the record is sent back."""

@@ -1,4 +1,4 @@
-"""Care cases, and the legal moves of a case or an episode."""
+"""Care cases, and the allowed status changes of cases and episodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from portal.services.records.base import Audited
 
 
 class CareStatus(Choice):
-    """Where a case or an episode stands."""
+    """The status of a case or an episode."""
 
     PLANNED = "Planned"
     WAITLIST = "Waitlist"
@@ -48,7 +48,7 @@ CARE_MOVES: Mapping[CareStatus, tuple[CareStatus, ...]] = {
 
 
 class Case(Audited, frozen=True, kw_only=True):
-    """A course of care: what one or more episodes belong to."""
+    """A course of care with one or more episodes."""
 
     id: Id
     status: CareStatus
@@ -67,5 +67,5 @@ class Case(Audited, frozen=True, kw_only=True):
 
     @property
     def next_statuses(self) -> tuple[CareStatus, ...]:
-        """The statuses that it may be moved to."""
+        """The statuses that it may change to."""
         return CARE_MOVES.get(self.status, ())

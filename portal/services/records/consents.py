@@ -1,4 +1,4 @@
-"""Consent forms: their states, their text, who signs them and who has."""
+"""Consent forms: their status, text, signers and signatures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portal.services.records.storage import Disposition
 
 
 class ConsentStatus(Choice):
-    """Where a consent form stands; Revoked, Expired and Superseded are its ends."""
+    """The status of a consent form; Revoked, Expired and Superseded are final."""
 
     DRAFT = "Draft"
     PENDING = "Pending"
@@ -25,7 +25,7 @@ class ConsentStatus(Choice):
 
 
 class ConsentKind(Choice):
-    """What a consent form is about; a clinic may have kinds of its own."""
+    """What a consent form is about; clinics may add their own kinds."""
 
     TREATMENT = "Treatment"
     STORAGE = "Storage"
@@ -54,7 +54,7 @@ class SignerRole(Choice):
 
 
 CLINIC_ROLES = frozenset({SignerRole.WITNESS, SignerRole.INTERPRETER, SignerRole.CLINICIAN})
-"""Roles in which the clinic's staff sign, and nobody else; all others are of the patient's side."""
+"""Roles in which only the clinic's staff sign; all others are on the patient's side."""
 
 PATIENT_ROLES = frozenset(
     {
@@ -65,7 +65,7 @@ PATIENT_ROLES = frozenset(
         SignerRole.INTENDED_PARENT,
     }
 )
-"""Roles in which the patient of a form signs it."""
+"""Roles in which a form's patient signs."""
 
 COUPLE_KINDS = frozenset(
     {
@@ -78,16 +78,16 @@ COUPLE_KINDS = frozenset(
         ConsentKind.SURROGACY,
     }
 )
-"""Kinds of form that the patient's partner signs too, where there is one."""
+"""Kinds of form that the patient's partner also signs, if there is one."""
 
 EMBRYO_KINDS = frozenset(
     {ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL, ConsentKind.DISPOSITION, ConsentKind.DONATION}
 )
-"""Kinds of form that name the embryos that they are about."""
+"""Kinds of form that name embryos."""
 
 
 class SigningOrder(Choice):
-    """Whether signers wait for one another."""
+    """Whether signers sign in sequence or in any order."""
 
     ANY = "Any"
     SEQUENTIAL = "Sequential"
@@ -102,17 +102,17 @@ class SigningMethod(Choice):
 
 
 class TextGap(StrEnum):
-    """Why a form's text can't have been read as a whole, so that nobody signs it."""
+    """Why a form's text is incomplete, so that nobody can sign it."""
 
     NOT_SENT = "not sent"
     EMPTY = "empty"
     PART_EMPTY = "part empty"
     ON_FILE = "on file"
-    """There are no clauses, but a file: it is signed on paper."""
+    """There is a file instead of clauses: it is signed on paper."""
 
 
 class Clause(Record, frozen=True, kw_only=True):
-    """One part of a consent form's text, with a plain summary where the clinic wrote one."""
+    """One clause of a consent form's text, with a plain summary if the clinic wrote one."""
 
     id: Id
     heading: str = ""
@@ -121,14 +121,14 @@ class Clause(Record, frozen=True, kw_only=True):
 
 
 class Statement(Record, frozen=True, kw_only=True):
-    """A sentence that every signer acknowledges by itself."""
+    """A sentence that every signer acknowledges individually."""
 
     id: Id
     text: str
 
 
 class Signer(Record, frozen=True, kw_only=True):
-    """A person whose signature a form needs; `person_id` is their `sub`, None where not yet known."""
+    """A person whose signature a form needs; `person_id` is their `sub`, None if not yet known."""
 
     role: SignerRole
     person_id: Id | None = None
@@ -137,7 +137,7 @@ class Signer(Record, frozen=True, kw_only=True):
 
 
 class Signature(Timed, frozen=True, kw_only=True):
-    """A signature that was given, with the hash of the text that it was given to."""
+    """A signature, with the hash of the text that was signed."""
 
     role: SignerRole
     person_id: Id | None = None
@@ -154,15 +154,15 @@ class Signature(Timed, frozen=True, kw_only=True):
 
     @property
     def is_for_clinic(self) -> bool:
-        """Whether it was given for the clinic, by someone who acknowledges none of the patient's statements."""
+        """Whether it was given for the clinic, by someone who doesn't acknowledge the patient's statements."""
         return self.role in CLINIC_ROLES
 
 
 class ConsentForm(Audited, frozen=True, kw_only=True):
-    """A consent form. `content_hash` and `seal` are the API's own; the first is sent back as it came.
+    """A consent form. `content_hash` and `seal` are computed by the API; the first is sent back unchanged.
 
-    `body` and `statements` are None where they didn't come: lists leave the body out. `embryo_storage_ids` are the
-    embryos that it is about, `disposition` what it decides about them; both are signed with the text.
+    `body` and `statements` are None if they weren't sent: lists omit the body. `embryo_storage_ids` are the embryos that
+    it is about, `disposition` what it decides about them; both are signed with the text.
     """
 
     id: Id
@@ -197,52 +197,52 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
     @property
     def is_draft(self) -> bool:
-        """The clinic hasn't sent it to its signers yet."""
+        """Whether the clinic hasn't sent it to its signers yet."""
         return self.status == ConsentStatus.DRAFT
 
     @property
     def is_revoked(self) -> bool:
-        """A signer withdrew it, or declined to sign."""
+        """Whether a signer withdrew it or declined to sign."""
         return self.status == ConsentStatus.REVOKED
 
     @property
     def is_expired(self) -> bool:
-        """The time to sign ended before everyone had signed."""
+        """Whether the time to sign ended before everyone had signed."""
         return self.status == ConsentStatus.EXPIRED
 
     @property
     def is_superseded(self) -> bool:
-        """A newer form has taken its place."""
+        """Whether a newer form has replaced it."""
         return self.status == ConsentStatus.SUPERSEDED
 
     @property
     def is_ended(self) -> bool:
-        """Revoked, expired or superseded: nothing more happens to it."""
+        """Whether it is revoked, expired or superseded, which is final."""
         return self.is_revoked or self.is_expired or self.is_superseded
 
     @property
     def is_signed(self) -> bool:
-        """Everyone has signed."""
+        """Whether everyone has signed."""
         return self.status == ConsentStatus.SIGNED
 
     @property
     def is_open(self) -> bool:
-        """Signatures are still being given."""
+        """Whether it is waiting for signatures."""
         return self.status in (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
 
     @property
     def is_sequential(self) -> bool:
-        """Whether its signers sign in order, each waiting for the one before."""
+        """Whether its signers sign in sequence."""
         return self.signing_order == SigningOrder.SEQUENTIAL
 
     @property
     def is_revocable(self) -> bool:
-        """Whether its state allows to revoke it; the API may still refuse, e.g. after a transfer."""
+        """Whether its status allows revoking it; the API may still refuse, e.g. after a transfer."""
         return self.is_open or self.is_signed
 
     @property
     def declined_by(self) -> Signer | None:
-        """Who ended it, asked to sign and without having signed; None for one that was withdrawn, or isn't revoked."""
+        """The signer who declined to sign it; None if it was withdrawn after signing, or isn't revoked."""
         sub = self.revoked_by_id
         if not self.is_revoked or sub is None or self.signature_of(sub):
             return None
@@ -250,7 +250,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
     @property
     def text_gap(self) -> TextGap | None:
-        """What its text lacks, None when it is whole. For a form that was read by itself: lists leave the body out."""
+        """What is missing from its text, or None. Only for forms read individually: lists omit the body."""
         if self.body is None or self.statements is None:
             return TextGap.NOT_SENT
         if not self.body:
@@ -265,7 +265,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return tuple(sorted(missing, key=lambda signer: signer.order))
 
     def whose_turn(self) -> tuple[Signer, ...]:
-        """Those who can sign now: the first missing in a sequential form, all missing in another."""
+        """Those who can sign now: in a sequential form the first who hasn't signed, otherwise all who haven't."""
         if not self.is_open:
             return ()
         missing = self.missing_signers
@@ -274,22 +274,22 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return tuple(signer for signer in missing if signer.order == missing[0].order)
 
     def waiting_for(self, sub: str) -> tuple[Signer, ...]:
-        """Those who must sign before `sub` can; empty when it is their turn, or never will be."""
+        """Those who must sign before `sub` can; empty if it is their turn, or never will be."""
         mine = next((s for s in self.missing_signers if s.person_id == sub), None)
         if mine is None or not self.is_open or not self.is_sequential:
             return ()
         return tuple(s for s in self.missing_signers if s.order < mine.order)
 
     def is_signer(self, sub: str) -> bool:
-        """Whether `sub` is asked to sign, or has."""
+        """Whether `sub` is a signer, or has signed."""
         return any(s.person_id == sub for s in (*self.required_signers, *self.signatures))
 
     def signature_of(self, sub: str) -> Signature | None:
-        """What `sub` has signed, or None."""
+        """The signature of `sub`, or None."""
         return next((s for s in self.signatures if s.person_id == sub), None)
 
     def signature_for(self, signer: Signer) -> Signature | None:
-        """What `signer` has signed in that role, or None; a role left open, whoever signed in it."""
+        """The signature of `signer` in that role, or None; for a signer without a person, anyone's in that role."""
         return next(
             (s for s in self.signatures if s.role == signer.role and signer.person_id in (None, s.person_id)),
             None,
@@ -300,9 +300,9 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 
 
 class ConsentDraft(Timed, frozen=True, kw_only=True):
-    """What a new consent form is made from (care API specification §4, POST /api/care/consent-forms).
+    """A new consent form (care API specification §4, POST /api/care/consent-forms).
 
-    A form that names no embryo, or decides nothing about any, leaves the member out.
+    A form that names no embryos, or has no disposition, omits the member.
     """
 
     patient_id: Id

@@ -8,14 +8,14 @@ from portal.services.decoding import Choice, Id, Record, Timed, Whole
 
 
 class MessageSide(Choice):
-    """Inbound is towards the clinic, Outbound from it."""
+    """Inbound is to the clinic, Outbound from it."""
 
     INBOUND = "Inbound"
     OUTBOUND = "Outbound"
 
 
 class Channel(Choice):
-    """By what way words travel."""
+    """The channel of a message."""
 
     PORTAL = "Portal"
     EMAIL = "Email"
@@ -24,7 +24,7 @@ class Channel(Choice):
 
 
 class Participant(Record, frozen=True, kw_only=True):
-    """Someone in a conversation; `id` is their `sub`."""
+    """A participant in a conversation; `id` is their `sub`."""
 
     id: Id | None = None
     name: str = ""
@@ -32,14 +32,14 @@ class Participant(Record, frozen=True, kw_only=True):
 
 
 class ReplyAddress(Record, frozen=True, kw_only=True):
-    """Where an answer is sent, since the API takes none."""
+    """Where to reply by e-mail or text, because the API accepts no messages."""
 
     email: str | None = None
     sms: str | None = None
 
 
 class Attachment(Record, frozen=True, kw_only=True):
-    """A file that came with a message."""
+    """A file attached to a message."""
 
     file_id: Id
     name: str = ""
@@ -50,7 +50,7 @@ class Attachment(Record, frozen=True, kw_only=True):
 class Message(Timed, frozen=True, kw_only=True):
     """One message; `is_archived` is each person's own choice.
 
-    `sender_verified` is False where an e-mail may not be from whom it says, None where the API doesn't tell.
+    `sender_verified` is False if an e-mail's sender may be forged, None if the API doesn't say.
     """
 
     id: Id
@@ -85,12 +85,12 @@ class Conversation(Timed, frozen=True, kw_only=True):
 
     @property
     def in_order(self) -> tuple[Message, ...]:
-        """The messages, the oldest first; those without a time at the start."""
+        """The messages, oldest first; those without a time come first."""
         return tuple(sorted(self.messages, key=lambda message: _seconds(message.sent_at)))
 
     @property
     def newest_id(self) -> str:
-        """The newest message's id, archived or not; empty where there is none."""
+        """The newest message's id, archived or not; empty if there is none."""
         return self.in_order[-1].id if self.messages else ""
 
     @property

@@ -7,11 +7,11 @@ from datetime import datetime
 from portal.services.decoding import Id, Record, Timed, Whole
 
 DEEPEST = 20
-"""How many folders may lie in each other; deeper ones are shown at the root."""
+"""The maximum depth of nested folders; deeper ones are shown at the root."""
 
 
 class Directory(Record, frozen=True, kw_only=True):
-    """A folder; `parent_id` None is the root's."""
+    """A folder; a `parent_id` of None means the root."""
 
     id: Id
     name: str = ""
@@ -20,7 +20,7 @@ class Directory(Record, frozen=True, kw_only=True):
 
 
 class File(Timed, frozen=True, kw_only=True):
-    """A document's name, media type and size in bytes; its bytes are read by its id."""
+    """A document's name, media type and size in bytes; its content is read by its id."""
 
     id: Id
     name: str = ""
@@ -31,22 +31,23 @@ class File(Timed, frozen=True, kw_only=True):
 
 
 class Documents(Record, frozen=True, kw_only=True):
-    """The folders and files of an episode, flat; the tree follows from the parents."""
+    """The folders and files of an episode as flat lists; parents define the tree."""
 
     directories: tuple[Directory, ...] = ()
     files: tuple[File, ...] = ()
 
     def directories_in(self, parent_id: Id | None) -> tuple[Directory, ...]:
-        """The folders right below one, by name.
+        """The direct subfolders of a folder, by name.
 
-        At the root (None) are also those whose parent isn't there, that lie in a ring, or more than `DEEPEST` deep.
+        The root (None) also shows folders whose parent is missing, that form a cycle, or are nested more than `DEEPEST`
+        deep.
         """
         parents = self._parents()
         below = (directory for directory in self.directories if parents[directory.id] == parent_id)
         return tuple(sorted(below, key=lambda directory: directory.name.casefold()))
 
     def _parents(self) -> dict[Id, Id | None]:
-        """Where each folder is shown, so that following it upwards always ends at the root."""
+        """The parent under which each folder is shown, so that following parents always ends at the root."""
         told = {directory.id: directory.parent_id for directory in self.directories}
         shown: dict[Id, Id | None] = {}
         for directory, parent in told.items():
@@ -59,7 +60,7 @@ class Documents(Record, frozen=True, kw_only=True):
         return shown
 
     def files_in(self, directory_id: Id | None) -> tuple[File, ...]:
-        """The files right in a folder, by name; a file whose folder isn't there counts as at the root."""
+        """The files directly in a folder, by name; files whose folder is missing are at the root."""
         known = {directory.id for directory in self.directories}
         here = (
             f for f in self.files if (f.directory_id if f.directory_id in known else None) == directory_id
@@ -67,7 +68,7 @@ class Documents(Record, frozen=True, kw_only=True):
         return tuple(sorted(here, key=lambda file: file.name.casefold()))
 
     def within(self, directory_id: Id) -> frozenset[Id]:
-        """The ids of a folder and all below it: where it can't be moved to."""
+        """The ids of a folder and all folders below it, which are invalid destinations for it."""
         inside = {directory_id}
         while found := {d.id for d in self.directories if d.parent_id in inside} - inside:
             inside |= found

@@ -1,4 +1,4 @@
-"""Episodes of treatment, with all that is embedded in one."""
+"""Episodes of treatment and the records embedded in them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Outcome(Choice):
 
 
 class PgtBrief(Record, frozen=True, kw_only=True):
-    """A genetic test as an episode lists it."""
+    """A genetic test in an episode's list."""
 
     id: Id
     embryo_code: str = ""
@@ -61,7 +61,7 @@ class PgtBrief(Record, frozen=True, kw_only=True):
 
 
 class ConsentBrief(Record, frozen=True, kw_only=True):
-    """A consent form as an episode lists it."""
+    """A consent form in an episode's list."""
 
     id: Id
     title: str = ""
@@ -77,7 +77,7 @@ class Follicles(Record, frozen=True, kw_only=True):
 
 
 class MonitoringDay(Record, frozen=True, kw_only=True):
-    """A day of monitoring: follicles and lining in millimetres; hormones, `unit` being oestradiol's."""
+    """A day of monitoring: follicles and lining in millimetres; hormones, where `unit` is oestradiol's."""
 
     date: date
     cycle_day: Day | None = None
@@ -97,22 +97,22 @@ class MonitoringDay(Record, frozen=True, kw_only=True):
 
     @property
     def largest(self) -> float | None:
-        """The leading follicle, or None when there was none."""
+        """The leading follicle, or None."""
         return next(iter(self.sizes), None)
 
     @property
     def cohorts(self) -> tuple[int, int, int, int]:
-        """How many follicles measure under 10 mm, from 10, from 14, and 17 mm or more; a half counts for the one below."""
+        """The numbers of follicles under 10 mm, from 10, from 14, and from 17 mm; halves are rounded down."""
         from_10, from_14, from_17 = (self.count_from(edge) for edge in (10, 14, 17))
         return len(self.sizes) - from_10, from_10 - from_14, from_14 - from_17, from_17
 
     def count_from(self, millimetres: float) -> int:
-        """How many follicles have reached that size."""
+        """The number of follicles of at least that size."""
         return sum(size >= millimetres for size in self.sizes)
 
 
 class TimelineEvent(Timed, frozen=True, kw_only=True):
-    """Something that happened in an episode; only verified ones are certain."""
+    """An event in an episode; only verified ones are certain."""
 
     id: Id
     kind: str = ""
@@ -124,7 +124,7 @@ class TimelineEvent(Timed, frozen=True, kw_only=True):
 
 
 class Appointment(Timed, frozen=True, kw_only=True):
-    """A visit; `time_zone` is the place's, by its IANA name."""
+    """An appointment; `time_zone` is the location's IANA name."""
 
     id: Id
     start: datetime
@@ -137,7 +137,7 @@ class Appointment(Timed, frozen=True, kw_only=True):
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether it won't take place."""
+        """Whether it was cancelled."""
         return self.status.casefold() in ("cancelled", "canceled", "noshow", "enteredinerror")
 
     @property
@@ -147,7 +147,7 @@ class Appointment(Timed, frozen=True, kw_only=True):
 
 
 class CareTeamMember(Record, frozen=True, kw_only=True):
-    """Someone who looks after the patient in an episode."""
+    """A member of an episode's care team."""
 
     physician_id: Id | None = None
     name: str = ""
@@ -155,7 +155,7 @@ class CareTeamMember(Record, frozen=True, kw_only=True):
 
 
 class Alert(Timed, frozen=True, kw_only=True):
-    """Something to know now, until then."""
+    """A warning, shown until the given time."""
 
     severity: Severity = Severity.INFO
     text: str = ""
@@ -163,7 +163,7 @@ class Alert(Timed, frozen=True, kw_only=True):
 
 
 class Episode(Timed, frozen=True, kw_only=True):
-    """One treatment cycle and everything in it: the hub from which other records are reached."""
+    """One treatment cycle and everything in it; most other records are found through it."""
 
     id: Id
     status: CareStatus
@@ -191,19 +191,19 @@ class Episode(Timed, frozen=True, kw_only=True):
 
     @property
     def is_ended(self) -> bool:
-        """Finished, cancelled or entered in error."""
+        """Whether it is completed, cancelled or entered in error."""
         return self.status in (CareStatus.FINISHED, CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR)
 
     def patient_of(self, sub: str) -> Patient | None:
-        """The record of the person `sub` in this episode, be it as patient or as partner; else None."""
+        """The record of `sub` in this episode, as patient or partner, or None."""
         people = (p for p in (self.patient, self.partner) if p is not None)
         return next((p for p in people if p.is_me(sub)), None)
 
     def upcoming(self, now: datetime) -> tuple[Appointment, ...]:
-        """The appointments not over and not cancelled, the next first."""
+        """Appointments that aren't over or cancelled, the next one first."""
         ahead = (a for a in self.appointments if (a.end or a.start) > now and not a.is_cancelled)
         return tuple(sorted(ahead, key=lambda appointment: appointment.start))
 
     def alerts_at(self, now: datetime) -> tuple[Alert, ...]:
-        """The alerts that still hold."""
+        """The alerts that still apply."""
         return tuple(a for a in self.alerts if a.until is None or a.until > now)

@@ -10,7 +10,7 @@ from portal.services.decoding import Choice, Id, Record, Timed, Whole
 
 
 class Severity(Choice):
-    """How much a notice or an alert presses."""
+    """The severity of a notification or an alert."""
 
     INFO = "Info"
     SUCCESS = "Success"
@@ -19,7 +19,7 @@ class Severity(Choice):
 
 
 class Notification(Timed, frozen=True, kw_only=True):
-    """A notice, and the record that it is about (`entity_type`, `entity_id`)."""
+    """A notification, and the record that it is about (`entity_type`, `entity_id`)."""
 
     id: Id
     type: str = ""
@@ -34,18 +34,18 @@ class Notification(Timed, frozen=True, kw_only=True):
     creation_time: datetime | None = None
 
     def is_about(self, entity_type: str, entity_id: Id | None = None) -> bool:
-        """Whether it is about a record of that type (in any case), and about that one if it is given."""
+        """Whether it is about a record of that type (ignoring case), and with that id if given."""
         same_type = (self.entity_type or "").casefold() == entity_type.casefold()
         return same_type and (entity_id is None or self.entity_id == entity_id)
 
     def datum(self, name: str) -> str | None:
-        """A text or number of `data`, as text; None if it isn't there."""
+        """A string or number in `data`, as a string; None if missing."""
         value = self.data.get(name)
         return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 class NotificationChoice(Record, frozen=True, kw_only=True):
-    """By which ways one type of notice comes; a `locked` one can't be switched off."""
+    """The channels of one type of notification; a `locked` one can't be switched off."""
 
     type: str
     email: bool = False
@@ -56,7 +56,7 @@ class NotificationChoice(Record, frozen=True, kw_only=True):
 
 
 class QuietHours(Record, frozen=True, kw_only=True):
-    """From when to when (HH:MM in `time_zone`) nothing is sent that can wait."""
+    """The times (HH:MM in `time_zone`) between which nothing is sent that can wait."""
 
     start: str = ""
     end: str = ""
@@ -64,7 +64,7 @@ class QuietHours(Record, frozen=True, kw_only=True):
 
 
 class NotificationSettings(Record, frozen=True, kw_only=True):
-    """A person's choices: type by way, quiet hours, language."""
+    """A person's choices: channels by type, quiet hours, language."""
 
     items: tuple[NotificationChoice, ...] = ()
     quiet_hours: QuietHours | None = None
@@ -73,7 +73,7 @@ class NotificationSettings(Record, frozen=True, kw_only=True):
 
 
 class NotificationCounts(Record, frozen=True, kw_only=True):
-    """What an update of notifications did: how many changed, how many are unread now."""
+    """The result of marking notifications: how many changed, how many are unread now."""
 
     updated_count: Whole | None = None
     unread_count: Whole | None = None

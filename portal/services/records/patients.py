@@ -10,7 +10,7 @@ from portal.services.records.conversations import Channel
 
 
 class Address(Record, frozen=True, kw_only=True):
-    """Where a patient lives."""
+    """A patient's postal address."""
 
     line1: str = ""
     line2: str | None = None
@@ -21,7 +21,7 @@ class Address(Record, frozen=True, kw_only=True):
 
 
 class EmergencyContact(Record, frozen=True, kw_only=True):
-    """Whom to call for a patient."""
+    """A patient's emergency contact."""
 
     name: str = ""
     phone_number: str = ""
@@ -29,7 +29,7 @@ class EmergencyContact(Record, frozen=True, kw_only=True):
 
 
 class Patient(Audited, frozen=True, kw_only=True):
-    """A patient's record; whose it is tells `is_me`."""
+    """A patient's record."""
 
     id: Id
     user_id: Id | None = None
@@ -48,7 +48,7 @@ class Patient(Audited, frozen=True, kw_only=True):
 
     @property
     def full_name(self) -> str:
-        """First and last name, as far as given."""
+        """First and last name, as far as known."""
         return f"{self.first_name} {self.last_name}".strip()
 
     @property
@@ -57,5 +57,5 @@ class Patient(Audited, frozen=True, kw_only=True):
         return self.preferred_name or self.first_name or self.last_name
 
     def is_me(self, sub: str) -> bool:
-        """Whether this is the record of the person `sub`: by `user_id`, or without one by `id`."""
+        """Whether this is the record of `sub`: by `user_id`, or by `id` if there is none."""
         return (self.user_id or self.id) == sub

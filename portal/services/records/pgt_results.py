@@ -8,7 +8,7 @@ from portal.services.decoding import Choice, Id, Measure, Record, Timed
 
 
 class PgtType(Choice):
-    """What a genetic test of an embryo looks for."""
+    """The kind of a genetic test of an embryo."""
 
     PGT_A = "PgtA"
     PGT_M = "PgtM"
@@ -17,7 +17,7 @@ class PgtType(Choice):
 
 
 class PgtStatus(Choice):
-    """How far a genetic test has come; patients see it from Released on."""
+    """The status of a genetic test; patients see it from Released on."""
 
     ORDERED = "Ordered"
     IN_LAB = "InLab"
@@ -31,7 +31,7 @@ RELEASED = frozenset({PgtStatus.RELEASED, PgtStatus.AMENDED})
 
 
 class PgtCall(Choice):
-    """What the laboratory made of a genetic test."""
+    """The laboratory's result of a genetic test."""
 
     EUPLOID = "Euploid"
     LOW_MOSAIC = "LowMosaic"
@@ -48,14 +48,14 @@ class PgtCall(Choice):
 
 
 class Thresholds(Record, frozen=True, kw_only=True):
-    """The laboratory's own cut-offs, in percent of abnormal cells."""
+    """The laboratory's cut-offs, in percent of abnormal cells."""
 
     euploid_below: Measure | None = None
     aneuploid_above: Measure | None = None
 
 
 class Abnormality(Record, frozen=True, kw_only=True):
-    """What differs on a chromosome."""
+    """An abnormality of a chromosome."""
 
     chromosome: str = ""
     change: str = ""
@@ -96,21 +96,21 @@ class PgtResult(Timed, frozen=True, kw_only=True):
 
     @property
     def is_mosaic(self) -> bool:
-        """Whether the laboratory calls it a mosaic."""
+        """Whether the laboratory classified it as mosaic."""
         return self.call in (PgtCall.LOW_MOSAIC, PgtCall.HIGH_MOSAIC)
 
     @property
     def withholds(self) -> frozenset[str]:
-        """The texts that were given and are held back, by member: none, as the API gives it."""
+        """The withheld texts, by member: none in a result as sent by the API."""
         return frozenset()
 
 
 class WithheldResult(PgtResult, frozen=True, kw_only=True):
-    """A result whose sex isn't disclosed, as the portal lets it through (portal.services.pgt_results)."""
+    """A result whose sex isn't disclosed, as filtered by the portal (portal.services.pgt_results)."""
 
     withheld: frozenset[str] = frozenset()
 
     @property
     def withholds(self) -> frozenset[str]:
-        """The texts that were given and are held back, by member."""
+        """The withheld texts, by member."""
         return self.withheld

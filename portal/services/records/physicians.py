@@ -1,4 +1,4 @@
-"""Physicians as resources of the calendar."""
+"""Physicians as calendar resources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "satu
 
 
 class WorkingHours(Record, frozen=True, kw_only=True):
-    """From `start` to `end` (HH:MM, physician's zone) each week; `day_of_week` is a name or 0 for Sunday."""
+    """Weekly hours from `start` to `end` (HH:MM, physician's zone); `day_of_week` is a name or 0 for Sunday."""
 
     day_of_week: Whole | str
     start: str
@@ -19,7 +19,7 @@ class WorkingHours(Record, frozen=True, kw_only=True):
 
     @property
     def weekday(self) -> int | None:
-        """The day as Python counts it, Monday being 0; None if it isn't a day."""
+        """The weekday as in Python (Monday is 0); None if it is invalid."""
         day = self.day_of_week
         if isinstance(day, str):
             day = _DAYS.index(day.casefold()) if day.casefold() in _DAYS else -1
@@ -27,24 +27,24 @@ class WorkingHours(Record, frozen=True, kw_only=True):
 
     @property
     def opens(self) -> time | None:
-        """`start` as a time of day, or None if it is none."""
+        """`start` as a time of day, or None if it is invalid."""
         return time_of_day(self.start)
 
     @property
     def closes(self) -> time | None:
-        """`end` as a time of day, or None if it is none."""
+        """`end` as a time of day, or None if it is invalid."""
         return time_of_day(self.end)
 
 
 class Busy(Timed, frozen=True, kw_only=True):
-    """A stretch of time that is taken."""
+    """A busy period."""
 
     start: datetime
     end: datetime
 
 
 class Physician(Record, frozen=True, kw_only=True):
-    """A physician as a resource of the calendar; `time_zone` is an IANA name."""
+    """A physician as a calendar resource; `time_zone` is an IANA name."""
 
     id: Id
     name: str

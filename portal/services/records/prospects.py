@@ -1,4 +1,4 @@
-"""People who asked about treatment, and what they booked."""
+"""People who enquired about treatment, and their bookings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from portal.services.records.base import Audited
 
 
 class ProspectStatus(Choice):
-    """How far a person who asked about treatment has come."""
+    """The status of an enquiry."""
 
     NEW = "New"
     CONTACTED = "Contacted"
@@ -21,7 +21,7 @@ class ProspectStatus(Choice):
 
 
 class Prospect(Audited, frozen=True, kw_only=True):
-    """A person who asked about treatment."""
+    """A person who enquired about treatment."""
 
     id: Id
     first_name: str = ""
@@ -36,12 +36,12 @@ class Prospect(Audited, frozen=True, kw_only=True):
 
     @property
     def full_name(self) -> str:
-        """First and last name, as far as given."""
+        """First and last name, as far as known."""
         return f"{self.first_name} {self.last_name}".strip()
 
 
 class Booking(Timed, frozen=True, kw_only=True):
-    """A window that was booked for a prospect."""
+    """A prospect's booking."""
 
     booking_id: Id
     prospect_id: Id | None = None

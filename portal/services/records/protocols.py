@@ -1,4 +1,4 @@
-"""Fertility protocols: medicines by day, monitoring, and the legal moves of their status."""
+"""Fertility protocols: medicines by day, monitoring, and allowed status changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProtocolType(Choice):
 
 
 class ProtocolStatus(Choice):
-    """Where a protocol stands; Completed and Cancelled are its ends."""
+    """The status of a protocol; Completed and Cancelled are final."""
 
     DRAFT = "Draft"
     ACTIVE = "Active"
@@ -44,7 +44,7 @@ PROTOCOL_MOVES: Mapping[ProtocolStatus, tuple[ProtocolStatus, ...]] = {
 
 
 class Medication(Record, frozen=True, kw_only=True):
-    """A medicine from `start_day` to `end_day`, both included, or until `stop_rule` holds; `time` is HH:MM."""
+    """A medicine from `start_day` to `end_day` (inclusive), or until `stop_rule` applies; `time` is HH:MM."""
 
     drug: str
     start_day: Day
@@ -59,12 +59,12 @@ class Medication(Record, frozen=True, kw_only=True):
     instructions: str | None = None
 
     def is_due_on(self, day: int) -> bool:
-        """Whether it is taken on that day of the protocol, as far as the days alone tell."""
+        """Whether it is taken on that day of the protocol, going by the days only."""
         return self.start_day <= day and (self.end_day is None or day <= self.end_day)
 
 
 class Check(Record, frozen=True, kw_only=True):
-    """Something that is looked at on a day of the protocol, such as a scan."""
+    """A monitoring check on a day of the protocol, such as a scan."""
 
     day: Day
     kind: str = ""
@@ -72,7 +72,7 @@ class Check(Record, frozen=True, kw_only=True):
 
 
 class ProtocolDraft(Timed, frozen=True, kw_only=True):
-    """What a new protocol is made from: a plan for a patient, or a clinic's own without one."""
+    """A new protocol: a plan for a patient, or without one a template of the clinic."""
 
     name: str
     status: ProtocolStatus
@@ -87,12 +87,12 @@ class ProtocolDraft(Timed, frozen=True, kw_only=True):
 
     @property
     def is_active(self) -> bool:
-        """Whether the patient follows it now."""
+        """Whether the patient is following it now."""
         return self.status == ProtocolStatus.ACTIVE
 
 
 class Protocol(ProtocolDraft, frozen=True, kw_only=True):
-    """A plan of treatment; its day 1 is `start_date`."""
+    """A treatment plan; its day 1 is `start_date`."""
 
     id: Id
     creation_time: datetime | None = None
@@ -103,25 +103,25 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
 
     @property
     def is_ended(self) -> bool:
-        """Completed or cancelled: it can't be changed any more."""
+        """Whether it is completed or cancelled, and can no longer be changed."""
         return self.status in (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
 
     @property
     def is_followed(self) -> bool:
-        """Whether its days are dates on which somebody takes something now."""
+        """Whether it is active with medicines and a start date, so that its days are calendar dates."""
         return bool(self.is_active and self.start_date and self.medications)
 
     @property
     def next_statuses(self) -> tuple[ProtocolStatus, ...]:
-        """The statuses that it may be moved to."""
+        """The statuses that it may change to."""
         return PROTOCOL_MOVES.get(self.status, ())
 
     def day_on(self, today: date) -> int | None:
-        """Which day of the protocol `today` is (0 and below before it starts); None without a start."""
+        """The day of the protocol on `today` (0 or less before it starts); None without a start date."""
         return None if self.start_date is None else (today - self.start_date).days + 1
 
     def medications_on(self, today: date) -> tuple[Medication, ...]:
-        """What is taken on that date while the protocol is active, by time of day."""
+        """The medicines taken on that date while the protocol is active, by time of day."""
         day = self.day_on(today)
         if day is None or not self.is_active:
             return ()
@@ -129,7 +129,7 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
         return tuple(sorted(due, key=lambda medication: medication.time or "~"))
 
     def planned_on(self, later: date) -> tuple[Medication, ...]:
-        """What is planned for a day to come: the same, but what only a rule ends is taken to end with the trigger."""
+        """The medicines planned for a future date: those ended only by a rule are assumed to end with the trigger."""
         day = self.day_on(later) or 0
         triggers = [m.start_day for m in self.medications if "trigger" in m.drug_class.casefold()]
         return tuple(

@@ -1,4 +1,4 @@
-"""What one person is to a patient."""
+"""Relationships between a patient and other people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from portal.services.decoding import Choice, Id, Record
 
 
 class RelationshipType(Choice):
-    """What another person is to a patient."""
+    """The type of a relationship to a patient."""
 
     PARTNER = "Partner"
     SPOUSE = "Spouse"
@@ -22,7 +22,7 @@ class RelationshipType(Choice):
 
 
 class Relationship(Record, frozen=True, kw_only=True):
-    """Another person in a patient's care, and what they share."""
+    """Another person in a patient's care, and whether the treatment is shared with them."""
 
     id: Id
     patient_id: Id | None = None
@@ -34,5 +34,5 @@ class Relationship(Record, frozen=True, kw_only=True):
     end_date: date | None = None
 
     def is_ended(self, today: date) -> bool:
-        """Whether it is over: nothing is shared any more, and only what was signed still names the person."""
+        """Whether it has ended: nothing is shared any more, and only signed records still name the person."""
         return self.end_date is not None and self.end_date <= today

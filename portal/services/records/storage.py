@@ -1,4 +1,4 @@
-"""Embryos in storage, and the legal moves of their status."""
+"""Embryos in storage, and their allowed status changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from portal.services.records.base import Audited
 
 
 class EmbryoStatus(Choice):
-    """Where an embryo is; Transferred, Discarded, Donated and ShippedOut are final."""
+    """The status of an embryo; Transferred, Discarded, Donated and ShippedOut are final."""
 
     STORED = "Stored"
     RESERVED = "Reserved"
@@ -23,7 +23,7 @@ class EmbryoStatus(Choice):
 
 
 class Disposition(Choice):
-    """What the people whose embryo it is want done with it."""
+    """What the patient and partner have decided for their embryo."""
 
     UNDECIDED = "Undecided"
     CONTINUE_STORAGE = "ContinueStorage"
@@ -39,10 +39,10 @@ FINAL_WISHES = (
     Disposition.DONATE_PATIENT,
     Disposition.TRANSPORT,
 )
-"""Wishes that end an embryo's storage: only a signed form makes one of them."""
+"""Dispositions that end an embryo's storage; only a signed form can set them."""
 
 _BY_THE_PATIENT = ("Consent withdrawn", "Decision taken back")
-"""The reasons that the API gives for a hold that only a new signed form ends; staff can't write one (docs/assumptions.md)."""
+"""The API's reasons for a hold that only a new signed form ends; staff can't enter them (docs/assumptions.md)."""
 
 _LEAVING_STORAGE = (
     EmbryoStatus.THAWED,
@@ -65,7 +65,7 @@ EMBRYO_MOVES: Mapping[EmbryoStatus, tuple[EmbryoStatus, ...]] = {
 
 
 class StorageLocation(Record, frozen=True, kw_only=True):
-    """Where an embryo lies; shown to staff alone."""
+    """An embryo's storage location; shown only to staff."""
 
     facility: str = ""
     tank: str = ""
@@ -75,7 +75,7 @@ class StorageLocation(Record, frozen=True, kw_only=True):
 
 
 class EmbryoStorage(Audited, frozen=True, kw_only=True):
-    """A stored embryo: consented until, paid until (`storage_expires_at`) and the law's limit apart."""
+    """A stored embryo; consent, payment (`storage_expires_at`) and the statutory limit have separate end dates."""
 
     id: Id
     embryo_code: str
@@ -99,42 +99,42 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
 
     @property
     def is_terminal(self) -> bool:
-        """Transferred, discarded, donated or shipped out: it isn't here any more."""
+        """Whether it is transferred, discarded, donated or shipped out, and so no longer at the clinic."""
         return self.status.known and not self.next_statuses
 
     @property
     def is_in_storage(self) -> bool:
-        """Frozen at the clinic, be it reserved or on hold."""
+        """Whether it is frozen at the clinic, including reserved and on hold."""
         return self.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD)
 
     @property
     def is_on_hold(self) -> bool:
-        """Nothing may be done with it until the hold ends."""
+        """Whether it is on hold: nothing may be done with it until the hold ends."""
         return self.status == EmbryoStatus.ON_HOLD
 
     @property
     def is_stopped(self) -> bool:
-        """On hold, or stopped on the patient's side after it was thawed."""
+        """Whether it is on hold, or was stopped by the patient or partner after thawing."""
         return self.is_on_hold or bool(self.hold_reason)
 
     @property
     def is_held_by_patient(self) -> bool:
-        """Whether a withdrawal or a decision taken back stopped it: only a new signed form ends that."""
+        """Whether withdrawn consent or a revoked decision stopped it, which only a new signed form ends."""
         return self.is_stopped and self.hold_reason in _BY_THE_PATIENT
 
     @property
     def has_final_wish(self) -> bool:
-        """Whether a signed form decided that its storage ends."""
+        """Whether a signed form has decided to end its storage."""
         return self.disposition in FINAL_WISHES
 
     @property
     def next_statuses(self) -> tuple[EmbryoStatus, ...]:
-        """The statuses that it may be moved to."""
+        """The statuses that it may change to."""
         return EMBRYO_MOVES.get(self.status, ())
 
     @staticmethod
     def is_irreversible(status: EmbryoStatus) -> bool:
-        """Whether a move to `status` can't be taken back: the final ones, and thawing."""
+        """Whether a change to `status` is irreversible: the final ones, and thawing."""
         return status == EmbryoStatus.THAWED or EmbryoStorage.is_final(status)
 
     @staticmethod

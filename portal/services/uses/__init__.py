@@ -1,7 +1,7 @@
-"""For what the portal reads each member of a record: what is lost on which pages where an API doesn't give it.
+"""What the portal uses each member of a record for, and on which pages: what is lost if an API doesn't send it.
 
-Areas are the modules of `portal.views`. A member that isn't listed is ignored. tests/services/test_contract.py holds the
-list against the code: what is listed is read somewhere, what isn't is read nowhere.
+Areas are the modules of `portal.views`. Members that aren't listed are ignored. tests/services/test_contract.py checks
+the list against the code: listed members are read somewhere, others nowhere.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _USES = {**TREATMENT, **PEOPLE}
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """For what a member is read, and in which areas of the portal."""
+    """What a member is used for, and in which areas of the portal."""
 
     purpose: str
     areas: tuple[str, ...]
 
 
 def use_of(record: str, member: str) -> Use | None:
-    """For what the portal reads a member; None where it ignores it."""
+    """What the portal uses a member for; None if it ignores it."""
     areas, purposes = _USES.get(record, ("", {}))
     purpose = purposes.get(member) or (_EVERYWHERE.get(member) if record in _USES else None)
     return Use(purpose, tuple(areas.split())) if purpose else None

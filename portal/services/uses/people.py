@@ -1,4 +1,4 @@
-"""For what the portal reads records of people, their messages, notices, visits and files."""
+"""What the portal uses the records of people, their messages, notifications, visits and files for."""
 
 from __future__ import annotations
 
@@ -186,4 +186,4 @@ PEOPLE: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {"dayOfWeek": "which day (a name, or 0 for Sunday)", "start": "from when", "end": "until when"},
     ),
 }
-"""By record: the areas that read it, and for what each member."""
+"""By record: the areas that use it, and the purpose of each member."""

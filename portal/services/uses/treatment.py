@@ -1,4 +1,4 @@
-"""For what the portal reads the records of a treatment: episodes, protocols, embryos, tests and consent forms."""
+"""What the portal uses the records of a treatment for: episodes, protocols, embryos, tests and consent forms."""
 
 from __future__ import annotations
 
@@ -264,4 +264,4 @@ TREATMENT: Mapping[str, tuple[str, Mapping[str, str]]] = {
         },
     ),
 }
-"""By record: the areas that read it, and for what each member."""
+"""By record: the areas that use it, and the purpose of each member."""

@@ -42,8 +42,8 @@ def told(name: str, **labels: str) -> float:
 
 def test_figures_have_the_median_and_a_high_percentile(answers: Answers) -> None:
     for hundredths in range(1, 101):
-        answers.figures.called("clinic", LIST, hundredths / 100, in_vain=False)
-    answers.figures.called("clinic", LIST, 30.0, in_vain=True)
+        answers.figures.called("clinic", LIST, hundredths / 100, failed=False)
+    answers.figures.called("clinic", LIST, 30.0, failed=True)
     assert (row(answers, LIST).median, row(answers, LIST).slow) == (0.5, 0.95)
     assert (row(answers, LIST).calls, row(answers, LIST).failures) == (101, 1)
 
