@@ -1,4 +1,4 @@
-"""The pages: one module for each resource, under the same word as in `portal.services` and `templates`."""
+"""The pages: one module for each resource, with the same name as in `portal.services` and `templates`."""
 
 from __future__ import annotations
 

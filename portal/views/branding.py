@@ -1,4 +1,4 @@
-"""Each clinic's own look: its colours as a style sheet, its name as a web-app manifest."""
+"""Each clinic's branding: its colours as a style sheet, its name in a web app manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ bp = Blueprint("branding", __name__)
 
 @bp.get("/static/<version>/styles-<accent>.css")
 def stylesheet(version: str, accent: str) -> Response:
-    """Return the style sheet in the clinic's colours, for ever: all that it is made of stands in its address."""
+    """Return the style sheet with the clinic's colours; it can be cached forever because its address contains them."""
     tenant = g.tenant
     if version != current_app.config["STATIC_VERSION"] or f"#{accent}" != tenant.accent:
         abort(404)
@@ -33,7 +33,7 @@ def stylesheet(version: str, accent: str) -> Response:
 
 @bp.get("/portal.webmanifest")
 def manifest() -> Response:
-    """Return the web-app manifest; nothing is stored offline."""
+    """Return the web app manifest; nothing is stored offline."""
     address = cast("Any", current_app.jinja_env.globals["static"])
     icons = [
         {"src": address(f"brand/icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png"}

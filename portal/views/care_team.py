@@ -1,7 +1,7 @@
-"""The care team: when the clinic's physicians work and when they are taken, a week at a time.
+"""The care team: the clinic's physicians with their working hours and busy times, a week at a time.
 
-Physicians are reference data, read through the cache. The whole week is asked for and filtered here, so that every
-filter and every time zone is served by one copy.
+Physicians are reference data, read through the cache. The whole week is requested and filtered here, so that one cached
+copy serves every filter and time zone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ bp = Blueprint("care_team", __name__, url_prefix="/care-team")
 _MOST = 500
 _DAYS = 7
 _LONGEST_DAY = 8
-"""How many letters of a day find room above its column."""
+"""How many letters of a day's name fit above its column."""
 _MOST_EPISODES = 2
 _FARTHEST = timedelta(weeks=52)
 _USUAL_DAY = (8, 18)
@@ -57,7 +57,7 @@ _ZONES = (
 
 
 class CareTeamPage(Page, template="care_team/show.html"):
-    """The physicians' week that the query asks for; above it, for patients, the people who look after them."""
+    """The physicians' week for the query; above it, for patients, their own care team."""
 
     people: tuple[CareTeamMember, ...] | CareError
     team: Team
@@ -67,9 +67,9 @@ class CareTeamPage(Page, template="care_team/show.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Show the week that the address asks for; with words when it is an older copy."""
+    """Show the requested week, and say so if it is an older copy."""
     query = WeekQuery.of(request.args)
-    # A day more on each side holds the week of every time zone, and makes the same question of all of them.
+    # One more day on each side covers the week in every time zone, so that all share one cached copy.
     begins = datetime.combine(query.first_day, time(), UTC)
     found, people = gather(
         lambda: list_physicians(
@@ -84,7 +84,7 @@ def show(care: Care, person: Person) -> Response:
 
 
 def _people(care: Care) -> tuple[CareTeamMember, ...]:
-    """Who looks after this patient in the treatments opened last, each once."""
+    """The care team of this patient's most recent episodes, without duplicates."""
     found = read_episodes(care, remembered()[:_MOST_EPISODES])
     if found.is_incomplete and not found.episodes:
         raise Unavailable("no episode could be read")
@@ -95,7 +95,7 @@ def _people(care: Care) -> tuple[CareTeamMember, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WeekQuery:
-    """What the address asks for: the week by its first day, whom, where, and in which time zone."""
+    """The query: the week by its first day, a name, a location, and a time zone."""
 
     first_day: date
     text: str
@@ -104,7 +104,7 @@ class WeekQuery:
 
     @classmethod
     def of(cls, arguments: Mapping[str, str]) -> WeekQuery:
-        """Read `week` (2026-W47), `q`, `location` and `zone`. Anything odd falls back to the usual."""
+        """Read `week` (2026-W47), `q`, `location` and `zone`. Invalid values fall back to defaults."""
         zone: ZoneInfo = g.tenant.time_zone
         given = arguments.get("zone", "")
         zone = ZoneInfo(given) if given in time_zones() else zone
@@ -123,34 +123,34 @@ class WeekQuery:
 
     @property
     def week(self) -> str:
-        """The week as ISO 8601 writes it: `2026-W47`."""
+        """The week in ISO 8601: `2026-W47`."""
         monday = self.first_day + timedelta(days=-self.first_day.weekday() % _DAYS)
         year, number, _weekday = monday.isocalendar()
         return f"{year}-W{number:02}"
 
     @property
     def is_clinic_zone(self) -> bool:
-        """Whether times are the clinic's own."""
+        """Whether times are in the clinic's time zone."""
         return self.zone.key == g.tenant.time_zone.key
 
     @property
     def earlier(self) -> str | None:
-        """The address of the week before, as far as one can look."""
+        """The address of the previous week, within `_FARTHEST`."""
         return self._moved(-_DAYS)
 
     @property
     def later(self) -> str | None:
-        """The address of the week after, as far as one can look."""
+        """The address of the next week, within `_FARTHEST`."""
         return self._moved(_DAYS)
 
     @property
     def this_week(self) -> str | None:
-        """The address of the present week, unless it is this one."""
+        """The address of the current week, unless it is this one."""
         first_day = first_day_of("", in_zone(now(), self.zone).date(), self.first_day.weekday())
         return None if first_day == self.first_day else replace(self, first_day=first_day).href()
 
     def href(self, **changed: str) -> str:
-        """The address that shows this."""
+        """The address of this query."""
         arguments = {
             "week": self.week,
             "q": self.text,
@@ -168,14 +168,14 @@ class WeekQuery:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From when to when on one day; instants in the zone that is shown."""
+    """A period on one day; instants in the zone shown."""
 
     start: datetime
     end: datetime
 
     @property
     def words(self) -> str:
-        """`09:00–17:00`, and 24:00 for the end of the day."""
+        """`09:00–17:00`; the end of the day is 24:00."""
         return f"{_clock(self.start)}–{_clock(self.end)}"
 
     @property
@@ -196,14 +196,14 @@ class Workday:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A physician with the week that is shown."""
+    """A physician with the week shown."""
 
     physician: Physician
     days: tuple[Workday, ...]
 
     @property
     def about(self) -> str:
-        """Title, specialty and place in one line."""
+        """Title, specialty and location in one line."""
         one = self.physician
         return in_a_row((part for part in (one.title, one.specialty, one.location_name) if part), " · ")
 
@@ -214,7 +214,7 @@ class Member:
 
 
 class Team:
-    """The physicians that are shown, and what can be chosen."""
+    """The physicians shown, and the filters' choices."""
 
     def __init__(self, query: WeekQuery, physicians: Sequence[Physician], *, as_of: datetime | None) -> None:
         self.query = query
@@ -237,7 +237,7 @@ class Team:
 
     @property
     def zones(self) -> list[tuple[str, str]]:
-        """The time zones to choose from: the clinic's, the one in use, and those that many people live in."""
+        """The time zones to choose from: the clinic's, the current one, and common ones."""
         clinic = g.tenant.time_zone.key
         keys = list(dict.fromkeys((clinic, self.query.zone.key, *_ZONES)))
         return [
@@ -247,12 +247,12 @@ class Team:
 
     @property
     def zone_words(self) -> str:
-        """The zone's name in words."""
+        """The zone's display name."""
         midday = datetime.combine(self.query.first_day, time(12), self.query.zone)
         return get_timezone_name(midday, locale=date_locale())
 
     def drawing(self, member: Member, number: int) -> Markup:
-        """The member's week as a drawing."""
+        """The physician's week as a chart."""
         today = in_zone(now(), self.query.zone).date()
         return week(
             [
@@ -289,7 +289,7 @@ def _day(physician: Physician, day: date, zone: ZoneInfo) -> Workday:
 
 
 def _working(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
-    """The hours worked around this day: they are given in the physician's own zone, by day of the week."""
+    """The working hours around this day, converted from weekdays in the physician's zone."""
     own = _own_zone(physician, zone)
     for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
         for hours in physician.working_hours:
@@ -301,7 +301,7 @@ def _working(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[
 def _within(
     stretches: Iterator[tuple[datetime, datetime]], begins: datetime, ends: datetime, zone: ZoneInfo
 ) -> tuple[Period, ...]:
-    """The parts of the stretches that lie on one day, in order. Compared as instants: clocks may change between."""
+    """The parts of the periods that fall on one day, in order. Compared as instants, because of clock changes."""
     low, high = in_zone(begins, UTC), in_zone(ends, UTC)
     found = [(max(in_zone(start, UTC), low), min(in_zone(end, UTC), high)) for start, end in stretches]
     return tuple(
@@ -317,9 +317,9 @@ def _own_zone(physician: Physician, otherwise: ZoneInfo) -> ZoneInfo:
 
 
 def first_day_of(text: str, today: date, weekday: int) -> date:
-    """The first day of an ISO week within a year of today, else of today's week; weeks begin on `weekday`, 0 for Monday.
+    """The first day of an ISO week within a year of today, else of this week; weeks start on `weekday`, 0 for Monday.
 
-    A week that begins on a Saturday or Sunday is named by the ISO week of its Monday.
+    A week that starts on a Saturday or Sunday has the number of its Monday's ISO week.
     """
     given = week_monday(text)
     if given is None or abs(given - today) > _FARTHEST + timedelta(days=_DAYS):
@@ -328,7 +328,7 @@ def first_day_of(text: str, today: date, weekday: int) -> date:
 
 
 def _first_weekday() -> int:
-    """The weekday on which calendars begin in the clinic's country (CLDR, week data)."""
+    """The first day of the week in the clinic's country (CLDR, week data)."""
     try:
         there = Locale.parse(f"und_{g.tenant.country}", resolve_likely_subtags=True)
     except (UnknownLocaleError, ValueError):
@@ -351,5 +351,5 @@ def _hour_word(hour: int) -> str:
 def _short_day(day: date) -> str:
     noon = datetime.combine(day, time(12))
     written = format_skeleton("Ed", noon, locale=date_locale())
-    # Some languages have no short names of days; there the letter that calendars use finds room.
+    # Some languages have no abbreviated day names; the narrow form fits.
     return written if len(written) <= _LONGEST_DAY else format_datetime(noon, "EEEEE d", locale=date_locale())

@@ -1,4 +1,4 @@
-"""A case: the course of treatment that episodes belong to; staff edit it, along its legal moves alone."""
+"""A case: the course of treatment that episodes belong to; staff edit it, with allowed status changes only."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def edit(care: Care, person: Person, case_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_CASE)
 @typed_text(*EDIT_FORM, *_FIELDS)
 def save(care: Care, person: Person, case_id: str) -> Response:
-    """Save it, or show what someone else made of it meanwhile."""
+    """Save it, or show what someone else changed meanwhile."""
     episode, case = find_embedded(care, person, _of_id(case_id))
     result = save_edit(_editing(care, person, episode, case_id), case)
     if not isinstance(result, Saved):
@@ -59,7 +59,7 @@ def _of_id(case_id: str) -> Callable[[Episode], Case | None]:
 
 
 class EditPage(Page, template="cases/edit.html"):
-    """A case as a form, or two versions of it."""
+    """A case as a form, or two conflicting versions of it."""
 
     episode: Episode
     case: Case
@@ -140,7 +140,7 @@ def _write(care: Care, case: Case, values: Values) -> Case | None:
 
 
 def _physicians(care: Care, episode: Episode) -> Choices:
-    """The clinic's physicians, and those of the care team where the calendar can't be read or isn't offered."""
+    """The clinic's physicians, or the care team's if the calendar can't be read or isn't offered."""
     (listed,) = gather(lambda: list_physicians(care).value)
     team = {m.physician_id: m.name for m in episode.care_team if m.physician_id and _is_physician(m.role)}
     page = known(listed)
@@ -154,7 +154,7 @@ def _is_physician(role: str) -> bool:
 
 
 def _coordinators(case: Case, episode: Episode, person: Person) -> list[tuple[str, str]]:
-    """No endpoint lists staff: nobody, who it is now, and oneself."""
+    """The choices for coordinator: nobody, the current one, and oneself, because no endpoint lists staff."""
     team = {member.physician_id: member.name for member in episode.care_team}
     choices = [("", _("Nobody"))]
     if "coordinator" in person.roles:
@@ -165,7 +165,7 @@ def _coordinators(case: Case, episode: Episode, person: Person) -> list[tuple[st
 def _with(
     choices: list[tuple[str, str]], current: str | None, name: str | None = None
 ) -> list[tuple[str, str]]:
-    """The choices, and who it is now where they are none of them."""
+    """The choices, including the current person if missing."""
     if (current or "") in (value for value, _words in choices):
         return choices
     return [*choices, (current or "", name or _("Someone else, as it is now"))]

@@ -1,4 +1,4 @@
-"""How the clinic's system answers: for administrators, who alone can have its operator mend what is missing."""
+"""The state of the clinic's API: for administrators, who can ask its operator to fix what is missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")
 
 @dataclass(frozen=True, slots=True)
 class EndpointView:
-    """One address of the care API in words; `missing` are members that no record had."""
+    """One endpoint of the care API; `missing` are members that no record had."""
 
     name: str
     calls: int
@@ -37,7 +37,7 @@ class EndpointView:
 
 
 class SystemPage(Page, template="clinic_system/show.html"):
-    """The addresses that were called or are known, and since when this process counts their calls."""
+    """The endpoints called or known, and since when this process has counted their calls."""
 
     rows: list[EndpointView]
     not_called: int
@@ -47,7 +47,7 @@ class SystemPage(Page, template="clinic_system/show.html"):
 @bp.get("")
 @signed_in(Side.STAFF, roles=SEE_SYSTEM)
 def show(care: Care, person: Person) -> Response:
-    """Show latency, failures and what is missing or unknown, by address. No call is made."""
+    """Show latency, failures and what is missing or unknown, by endpoint. Makes no calls."""
     answers = context().answers
     figures = answers.figures.rows(g.tenant.key)
     missing = answers.members.missing(g.tenant.key)

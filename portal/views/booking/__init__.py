@@ -1,7 +1,7 @@
-"""Booking by a link: the one page that needs no sign-in. The portal calls the care API as the clinic's own client.
+"""Booking by a link: the one page that needs no sign-in. The portal calls the care API as the clinic's service client.
 
-A link (`portal.state.booking_links`) says which enquiry it is for, so nobody is ever looked up; it books once, and then
-shows its receipt. Everything here is limited by address (`PORTAL_LIMIT_BOOKING`).
+A link (`portal.state.booking_links`) contains the enquiry's id, so nothing is looked up; it books once, and then shows
+the receipt. All requests here are rate-limited by IP address (`PORTAL_LIMIT_BOOKING`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ bp = Blueprint("booking", __name__, url_prefix="/book")
 
 @dataclass(frozen=True, slots=True)
 class _Booking:
-    """What this page keeps for the life of the process."""
+    """Per-process state of these pages."""
 
     links: BookingLinks
     bearers: ServiceBearers
@@ -52,7 +52,7 @@ def _prepare(setup: BlueprintSetupState) -> None:
 
 
 def links() -> BookingLinks:
-    """Return the maker and reader of booking links."""
+    """Return the application's `BookingLinks`."""
     return _booking().links
 
 
@@ -61,9 +61,9 @@ def _limit() -> str:
 
 
 class WeekPage(Page, template="booking/show.html"):
-    """A week's free times as a form, a day at a time; `note` and `is_missing` say why nothing was booked.
+    """A week's free times as a form, by day; `note` and `is_missing` say why nothing was booked.
 
-    `nearest` are the free times next to one that was asked for and isn't free.
+    `nearest` are the free times closest to the requested one, if that isn't free.
     """
 
     address: str
@@ -74,14 +74,14 @@ class WeekPage(Page, template="booking/show.html"):
 
 
 class ReceiptPage(Page, template="booking/receipt.html"):
-    """What was booked."""
+    """The receipt of a booking."""
 
     signed: str
     visit: Visit
 
 
 class UnconfirmedPage(Page, template="booking/unconfirmed.html"):
-    """Nobody knows whether it was booked; `is_still_free` is what the calendar says of the time now, if it can be read."""
+    """The outcome is unknown; `is_still_free` says whether the calendar still shows the time as free, None if unreadable."""
 
     signed: str
     visit: Visit | None
@@ -89,7 +89,7 @@ class UnconfirmedPage(Page, template="booking/unconfirmed.html"):
 
 
 class ExpiredPage(Page, template="booking/expired.html"):
-    """The link is too old to book by."""
+    """The link has expired."""
 
     link: BookingLink
 
@@ -99,7 +99,7 @@ class ClosedPage(Page, template="booking/closed.html"):
 
 
 class LimitedPage(Page, template="booking/limited.html"):
-    """Too many requests came from here."""
+    """Too many requests from this address."""
 
     again_at: datetime
 
@@ -107,7 +107,7 @@ class LimitedPage(Page, template="booking/limited.html"):
 @bp.get("/<signed>")
 @limiter.limit(_limit)
 def show(signed: str) -> Response:
-    """Show the free times of the clinic's physicians, or what was booked by this link."""
+    """Show the free times of the clinic's physicians, or what was booked with this link."""
     link = _link(signed)
     operation = _used(link)
     if operation and (ended := settled(OWNER, operation)).state is not State.OPEN:
@@ -120,7 +120,7 @@ def show(signed: str) -> Response:
 @bp.post("/<signed>")
 @limiter.limit(_limit)
 def book(signed: str) -> Response:
-    """Book the chosen time, once for each link."""
+    """Book the chosen time; each link books once."""
     link = _link(signed)
     if _used(link) or links().is_expired(link):
         return redirect_to(url_for(".show", signed=signed))
@@ -128,7 +128,7 @@ def book(signed: str) -> Response:
     week = _week(care)
     window = week.window(asked)
     if window is None:
-        if _used(link):  # the post that came first has taken it
+        if _used(link):  # an earlier submission booked it
             return redirect_to(url_for(".show", signed=signed))
         if not asked:
             return _choose(care, signed, status=422, is_missing=True)
@@ -153,7 +153,7 @@ def book(signed: str) -> Response:
 @bp.get("/<signed>/appointment.ics")
 @limiter.limit(_limit)
 def calendar(signed: str) -> Response:
-    """Answer with what was booked as a calendar file (RFC 5545)."""
+    """Return the booking as a calendar file (RFC 5545)."""
     link = _link(signed)
     operation = _used(link)
     visit = visit_of(operation) if operation and operation.state is State.DONE else None
@@ -166,7 +166,7 @@ def calendar(signed: str) -> Response:
 
 @bp.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> Response:
-    """Say when it can be tried again."""
+    """Say when to try again."""
     audit.note(request.endpoint or "-", "too-many")
     seconds = seconds_to_wait()
     response = render(LimitedPage(again_at=now() + timedelta(seconds=seconds)), status=429)
@@ -209,7 +209,7 @@ def _week(care: ServiceCare) -> Week:
 
 
 def _ended(signed: str, operation: Operation, *, status: int = 200) -> Response:
-    """The receipt, or the honest word that the clinic hasn't confirmed it."""
+    """The receipt, or the page that says that the clinic hasn't confirmed the booking."""
     visit = visit_of(operation)
     if visit and operation.state is State.DONE:
         return render(ReceiptPage(signed=signed, visit=visit))
@@ -220,7 +220,7 @@ def _ended(signed: str, operation: Operation, *, status: int = 200) -> Response:
 
 
 def _used(link: BookingLink) -> Operation | None:
-    """What became of the link; None while nothing is booked by it, be it that a try was refused."""
+    """The link's operation; None if nothing has been booked with it, even if an attempt was refused."""
     operation = context().operations.find(OWNER, link.id, link.purpose)
     return operation if operation and operation.state is not State.OPEN else None
 
@@ -233,7 +233,7 @@ def _link(signed: str) -> BookingLink:
 
 
 def _care() -> ServiceCare:
-    """The care API as the clinic's own client, for the time of this request."""
+    """A client for the care API with the clinic's service credentials, for this request."""
     the, tenant = context(), g.tenant
     bearer = _booking().bearers.of(tenant, tenant.service_client, the.sign_in.provider(tenant))
     return ServiceCare(

@@ -1,4 +1,4 @@
-"""The visit that is booked for an enquirer: asked for once, by staff or by a link, and told of afterwards."""
+"""Booking an enquirer's first visit once, by staff or through a link, and its details for the receipt."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from portal.web.act_once import Attempt, Outcome, act_once
 from portal.web.filters import local
 
 ABOUT_THE_TIME = ("SlotTaken", "OutsideWorkingHours", "SlotInThePast", "PhysicianNotAvailable")
-"""The rules whose refusal another time may escape."""
+"""Rules that concern the chosen time: another time may be accepted."""
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """A window that was asked for, by its value in the form; instants in UTC, `what` is the kind of appointment."""
+    """A requested window, by its value in the form; instants in UTC, `what` is the kind of appointment."""
 
     window: str
     start: datetime
@@ -32,19 +32,19 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def physician_id(self) -> str:
-        """Whose window it is."""
+        """The physician's id."""
         return self.window.partition("/")[2]
 
 
 def visit_of(operation: Operation) -> Visit | None:
-    """Return what was asked for; None for an operation that was never sent."""
+    """Return what was requested; None for an operation that was never sent."""
     return msgspec.convert(operation.data, Visit) if "start" in operation.data else None
 
 
 def book_visit(
     care: Care, owner: str, operation: Operation, prospect_id: str, window: Window, *, what: str, event: str
 ) -> Outcome[Booking | None]:
-    """Book the window, once; no record shows afterwards whether it was. `event` names the act in the audit."""
+    """Book the window once; if the response is lost, no record shows whether it was. `event` is the audit event."""
     physician = window.physician
     visit = Visit(
         window=window.value,
@@ -74,7 +74,7 @@ def book_visit(
 
 
 def is_free(care: Care, visit: Visit) -> bool | None:
-    """Whether the physician's calendar still offers the time that was asked for; None when it can't be read."""
+    """Whether the physician's calendar still shows the requested time as free; None if it can't be read."""
     first_day = local(visit.start).date()
     try:
         week = read_week(care, first_day=first_day, physician_id=visit.physician_id, anybody=False)

@@ -1,7 +1,7 @@
-"""Windows that can be booked: what is left of physicians' working hours when their busy times are taken out.
+"""Free windows: physicians' working hours minus their busy times.
 
-The care API lists hours and busy times, never free windows, and doesn't say how long one is: here half an hour from
-the beginning of each stretch of working hours (docs/assumptions.md). Hours are in the physician's own time zone.
+The care API lists hours and busy times, not free windows, and doesn't say how long a window is: here half an hour,
+counted from the start of each working period (docs/assumptions.md). Hours are in the physician's time zone.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from portal.services.records.physicians import Physician
 from portal.web.filters import now, today
 
 LENGTH = timedelta(minutes=30)
-"""How long one window is."""
+"""The length of a window."""
 FIRST_VISIT = "InitialConsultation"
-"""What an enquirer books by a link."""
+"""The kind of appointment booked through a link."""
 _DAYS = 7
 _FARTHEST = 26
-"""How many weeks ahead one can look."""
+"""How many weeks ahead can be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A time with a physician that nobody has taken; instants in UTC."""
+    """A free time with a physician; instants in UTC."""
 
     start: datetime
     end: datetime
@@ -44,18 +44,18 @@ class Window:
 
     @property
     def value(self) -> str:
-        """What the form sends for it: an id holds no slash."""
+        """Its value in the form; the slash separates the parts, as ids contain none."""
         return f"{_written(self.start)}/{self.physician.id}"
 
     @property
     def element_id(self) -> str:
-        """The DOM id of its choice."""
+        """The DOM id of its radio button."""
         return "w" + re.sub(r"[^0-9A-Za-z]", "-", self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A stretch of working hours in which a physician is busy; instants in UTC."""
+    """A period within working hours in which a physician is busy; instants in UTC."""
 
     start: datetime
     end: datetime
@@ -63,22 +63,22 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day of the week that is shown, its windows and busy times in order."""
+    """One day of the week shown, with its windows and busy periods in order."""
 
     date: date
     entries: tuple[Window | Taken, ...]
 
     @property
     def windows(self) -> list[Window]:
-        """The windows alone."""
+        """Only the windows."""
         return [entry for entry in self.entries if isinstance(entry, Window)]
 
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """A week of one physician's time (with busy times) or, with `physician` None, of anybody's.
+    """A week of one physician (with busy times) or, if `physician` is None, of all.
 
-    `asked` is the day that is asked for, None for none.
+    `asked` is the requested day, if any.
     """
 
     first_day: date
@@ -89,19 +89,19 @@ class Week:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no window in it."""
+        """Whether it has no free window."""
         return not any(day.windows for day in self.days)
 
     @property
     def shown(self) -> Day | None:
-        """The day that is asked for, else the first with a window; None where nothing is free."""
+        """The requested day, else the first with a window; None if nothing is free."""
         if self.is_full:
             return None
         asked = (day for day in self.days if day.date == self.asked)
         return next(asked, None) or next(day for day in self.days if day.windows)
 
     def nearest(self, value: str, most: int = 3) -> list[Window]:
-        """The free windows nearest to the one that a form asked for, in order; none where that isn't a time."""
+        """The free windows closest to the one that a form requested, in order; none if that isn't a valid time."""
         asked = _read(value)
         if asked is None:
             return []
@@ -110,18 +110,18 @@ class Week:
 
     @property
     def earlier(self) -> date | None:
-        """The first day of the week before, unless that is over."""
+        """The first day of the previous week, unless that is past."""
         return max(self.first_day - timedelta(days=_DAYS), today()) if self.first_day > today() else None
 
     @property
     def later(self) -> date | None:
-        """The first day of the week after, as far ahead as one can look."""
+        """The first day of the next week, within `_FARTHEST`."""
         following = self.first_day + timedelta(days=_DAYS)
         return following if following <= today() + timedelta(weeks=_FARTHEST) else None
 
     @property
     def last_day(self) -> date:
-        """The last day that is shown."""
+        """The last day shown."""
         return self.first_day + timedelta(days=_DAYS - 1)
 
     def href(
@@ -131,7 +131,7 @@ class Week:
         physician_id: str | None = None,
         day: date | None = None,
     ) -> str:
-        """The address of another week, physician's or day; an empty `physician_id` means anybody."""
+        """The address for another week, physician or day; an empty `physician_id` means any."""
         chosen = self.physician.id if self.physician else ""
         query = {"from": (first_day or self.first_day).isoformat(), "physician": chosen}
         if day is not None:
@@ -141,12 +141,12 @@ class Week:
         return f"{base}?{urlencode({name: value for name, value in query.items() if value})}"
 
     def window(self, value: str) -> Window | None:
-        """Return the window that a form sent, if it is still free."""
+        """Return the window that was submitted, if it is still free."""
         return next((w for day in self.days for w in day.windows if w.value == value), None)
 
 
 def appointment_types() -> list[tuple[str, str]]:
-    """What staff can book for an enquirer; the names are the clinic's data, so these are only suggestions."""
+    """The kinds of appointment that staff can book; only suggestions, because clinics define their own."""
     return [
         (FIRST_VISIT, _("First consultation")),
         ("NurseConsultation", _("Consultation with a nurse")),
@@ -156,10 +156,10 @@ def appointment_types() -> list[tuple[str, str]]:
 
 
 def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) -> Week:
-    """Read the week as it is now. With `anybody` an empty `physician_id` means each time with whoever is free.
+    """Read the current week. With `anybody`, an empty `physician_id` shows each time with any physician who is free.
 
-    GET /api/calendar/resources/physicians (care API specification §4), never from the cache: a copy some
-    minutes old would offer times that are gone.
+    GET /api/calendar/resources/physicians (care API specification §4), never from the cache: a copy a few minutes old
+    might offer times that have been taken.
     """
     zone: ZoneInfo = g.tenant.time_zone
     begins = datetime.combine(first_day, time(), zone)
@@ -183,13 +183,13 @@ def read_week(care: Care, *, first_day: date, physician_id: str, anybody: bool) 
 
 
 def chosen_day() -> date:
-    """The first day to show, from the address (`from`): not before today, and not too far ahead."""
+    """The first day to show, from the query (`from`): not before today, and within `_FARTHEST`."""
     given = calendar_date(request.values.get("from")) or today()
     return min(max(given, today()), today() + timedelta(weeks=_FARTHEST))
 
 
 def _day(day: date, physicians: Sequence[Physician], zone: ZoneInfo, after: datetime) -> Day:
-    """The day's free windows and, of a single physician, the busy stretches; a time that is over is left out."""
+    """The day's free windows and, for a single physician, the busy periods; past times are left out."""
     entries: list[Window | Taken] = []
     offered: set[datetime] = set()
     for physician in physicians:
@@ -204,7 +204,7 @@ def _day(day: date, physicians: Sequence[Physician], zone: ZoneInfo, after: date
 
 
 def _hours(physician: Physician, day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
-    """The stretches that the physician works and that begin on this day of the clinic's, in UTC."""
+    """The physician's working periods that start on this day at the clinic, in UTC."""
     own = _zone(physician, zone)
     for near in (day - timedelta(days=1), day, day + timedelta(days=1)):
         for hours in physician.working_hours:
@@ -245,7 +245,7 @@ def _written(at: datetime) -> str:
 
 
 def _read(value: str) -> datetime | None:
-    """When the window begins that a form sent; None where it sent none."""
+    """The start of the submitted window; None if there is none."""
     day, _, clock = value.partition("/")[0].removesuffix("Z").partition("T")
     on, at = calendar_date(day), time_of_day(clock)
     return datetime.combine(on, at.replace(tzinfo=None), UTC) if on and at else None

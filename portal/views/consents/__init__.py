@@ -1,4 +1,4 @@
-"""Consent forms: lists, reading, the receipt; signing, withdrawing, creating and printing in modules of their own."""
+"""Consent forms: lists, reading, the receipt; signing, withdrawing, creating and printing have their own modules."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TablePage(Page, template="consents/table.html"):
 
 
 class WorkPage(Page, template="consents/worklist.html"):
-    """One page of a work list, with the counts of all of them; `rows` are those of the page."""
+    """One page of a work list, with the counts of all lists; `rows` are the page's."""
 
     work: Work
     chips: list[tuple[Chip, int | None]]
@@ -69,10 +69,10 @@ class WorkPage(Page, template="consents/worklist.html"):
 
 
 class ReceiptPage(Page, template="consents/receipt.html"):
-    """Who signed what; `checks` is None until it is verified, `missing` says who hasn't signed yet.
+    """The receipt: who signed what; `checks` is None until verified, `missing` says who hasn't signed yet.
 
-    `place` is where it stands in the list that it was opened from; `seal_check` is None where there is no seal: not everyone
-    has signed, or the clinic's system makes none. `next_form` is the form that a patient is to sign next.
+    `place` is its position in the list that it was opened from; `seal_check` is None if there is no seal because not
+    everyone has signed or the clinic's system makes none. `next_form` is the next form that a patient has to sign.
     """
 
     form: ConsentForm
@@ -109,12 +109,12 @@ def list_(care: Care, person: Person) -> Response:
 
 
 def _asks_for_all(args: Mapping[str, str]) -> bool:
-    """Whether an address asks for the table of all forms: it names it, or one of its filters and no list."""
+    """Whether the query asks for the table of all forms: by name, or by one of its filters without a list."""
     return args.get("list") == "all" or ("list" not in args and bool({"q", "status", "sort"} & args.keys()))
 
 
 def _show_work(work: Work, person: Person) -> Response:
-    """Answer with a page of the list that was asked for, or of the usual one."""
+    """Show a page of the requested list, or of the default one."""
     which = asked_list() or work.usual()
     rows = work.rows_of(which)
     pages = max(1, -(-len(rows) // PAGE))
@@ -135,7 +135,7 @@ def _show_work(work: Work, person: Person) -> Response:
 @bp.get("/<record:consent_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, consent_id: str) -> Response:
-    """Show the form to read, who signs it, and what this person can do with it."""
+    """Show the form, who signs it, and what this person can do with it."""
     form = get_consent(care, consent_id)
     audit.note("consent.read", "done", kind="consent", id_=form.id)
     return show_form(care, form, person, place_in_list(care, person, form))
@@ -144,7 +144,7 @@ def show(care: Care, person: Person, consent_id: str) -> Response:
 @bp.get("/<record:consent_id>/receipt")
 @signed_in(Side.PATIENT, Side.STAFF)
 def receipt(care: Care, person: Person, consent_id: str) -> Response:
-    """Show who signed what and when; with `verify`, say whether the text is still the one that was signed."""
+    """Show who signed what and when; with `verify`, check that the text is still the one that was signed."""
     read, next_form = gather(lambda: get_consent(care, consent_id), lambda: _next_to_sign(care, person))
     if isinstance(read, CareError):
         raise read
@@ -167,7 +167,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
 
 
 def _next_to_sign(care: Care, person: Person) -> Item | None:
-    """The form that waits most urgently for a patient; the clinic's people have their work list."""
+    """The most urgent form that waits for a patient; None for staff, who have work lists."""
     if person.is_staff or wants("verification"):
         return None
     return next(iter(group(list_consents(care, limit=100).items, person).mine), None)

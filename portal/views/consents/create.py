@@ -1,4 +1,4 @@
-"""A new consent form, by staff: from a template or a copy, filled in, seen as the patient will see it, sent once."""
+"""Creating a consent form, for staff: from a template or a copy, filled in, previewed, and sent once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _FIELDS = {
     "embryo_storage_ids": "embryos",
     "disposition": "disposition",
 }
-"""Members of a new form, and the fields of the page that they come from."""
+"""The API's members of a new form, and the page's fields for them."""
 _drafts = Drafts(
     "consent",
     NewForm,
@@ -66,7 +66,7 @@ _drafts = Drafts(
 
 
 class SourcesPage(Page, template="consents/new.html"):
-    """What a form can be made from; `found` are forms to copy."""
+    """The choice of a template or a form to copy; `found` are forms to copy."""
 
     templates: Templates
     found: decoding.Page[ConsentForm] | errors.CareError
@@ -75,7 +75,7 @@ class SourcesPage(Page, template="consents/new.html"):
 
 
 class EpisodePage(Page, template="consents/new_episode.html"):
-    """Whose form it is; `chosen` is what it is made from, as in the address."""
+    """Asks for the episode; `chosen` is the template or form chosen, as in the query."""
 
     typed: str
     error: str | None
@@ -83,7 +83,7 @@ class EpisodePage(Page, template="consents/new_episode.html"):
 
 
 class FillPage(Page, template="consents/fill.html"):
-    """The form to fill in, with its faults by field."""
+    """The form to fill in, with its errors by field."""
 
     operation: Operation
     new_form: NewForm
@@ -92,7 +92,7 @@ class FillPage(Page, template="consents/fill.html"):
 
 
 class PreviewPage(Page, template="consents/preview.html"):
-    """The form as its signers will see it."""
+    """The preview: the form as its signers will see it."""
 
     operation: Operation
     form: ConsentForm
@@ -103,7 +103,7 @@ class PreviewPage(Page, template="consents/preview.html"):
 
 
 class UnconfirmedPage(Page, template="consents/new_unconfirmed.html"):
-    """No answer came; `is_readable` says that the record was read and doesn't show the form."""
+    """The response was lost; `is_readable` says that the record was read and doesn't contain the form."""
 
     operation: Operation
     new_form: NewForm
@@ -113,7 +113,7 @@ class UnconfirmedPage(Page, template="consents/new_unconfirmed.html"):
 @bp.get("/new")
 @signed_in(Side.STAFF, roles=_ROLES)
 def choose(care: Care, person: Person) -> Response:
-    """Choose a template or a form to copy; with one chosen, fill it in."""
+    """Choose a template or a form to copy; if chosen, fill it in."""
     if not ("template" in request.args or "copy" in request.args):
         return _sources(care)
     template = _templates().by_name.get(request.args.get("template", ""))
@@ -143,7 +143,7 @@ def choose(care: Care, person: Person) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.open_step
 def change(care: Care, draft: Draft[NewForm]) -> Response:
-    """Change what was filled in."""
+    """Edit the draft."""
     return _fill(draft)
 
 
@@ -161,7 +161,7 @@ def change(care: Care, draft: Draft[NewForm]) -> Response:
 )
 @_drafts.open_step
 def fill(care: Care, draft: Draft[NewForm]) -> Response:
-    """Keep what was filled in, and show the form as its signers will see it; warn of one like it."""
+    """Save the draft and show the preview; warn of a similar form."""
     draft = draft.keep(draft.content.posted(request.form))
     if faults := draft.content.faults():
         return _fill(draft, faults, status=422)
@@ -175,7 +175,7 @@ def fill(care: Care, draft: Draft[NewForm]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.open_step
 def preview(care: Care, draft: Draft[NewForm]) -> Response:
-    """Show the form as its signers will see it."""
+    """Show the preview."""
     if faults := draft.content.faults():
         return _fill(draft, faults, status=422)
     form = draft.content.preview()
@@ -195,7 +195,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.open_step
 def create(care: Care, draft: Draft[NewForm]) -> Response:
-    """Put the form to its signers, once."""
+    """Send the form to its signers, once."""
     if faults := draft.content.faults():
         return _fill(draft, faults, status=422)
     outcome = create_once(
@@ -220,7 +220,7 @@ def create(care: Care, draft: Draft[NewForm]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.sent_step
 def look_again(care: Care, draft: Draft[NewForm]) -> Response:
-    """After a lost answer: say whether the form is there by now."""
+    """After a lost response, say whether the form exists now."""
     match search_again(draft, _search(care)):
         case Done(_, id_, is_first):
             return _created(id_, is_first=is_first)
@@ -245,13 +245,13 @@ def _created(id_: str, *, is_first: bool) -> Response:
 
 
 def _alike(forms: Sequence[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
-    """The forms that stand already for the same, apart from the one that this takes the place of."""
+    """The existing forms that this would duplicate, except the one that it replaces."""
     draft = new_form.draft()
     return [form for form in find_alike(forms, draft) if form.id != draft.supersedes_id]
 
 
 def _warn(draft: Draft[NewForm], alike: list[ConsentForm], *, status: int) -> Response:
-    """Say which form is like this one, and offer to replace it."""
+    """Say which form is similar, and offer to replace it."""
     if len(alike) > 1:
         words = _("Several forms like this are open or signed already. Withdraw all of them but one first.")
         return _fill(draft, [("title", words)], status=status)
@@ -277,7 +277,7 @@ def _refused(care: Care, draft: Draft[NewForm], error: errors.CareError) -> Resp
 
 
 def _episode(care: Care, typed: str) -> Episode | str:
-    """The episode of an id or link, or why it can't be had."""
+    """The episode for an id or link, or the reason why it can't be read."""
     id_ = episode_id_of(typed)
     try:
         return get_episode(care, id_) if id_ else _("Paste the treatment’s id, or the address of its page")
@@ -288,7 +288,7 @@ def _episode(care: Care, typed: str) -> Episode | str:
 
 
 def _episode_of(care: Care, form: ConsentForm | None) -> Episode | None:
-    """The episode that a form to be copied belongs to; None where it has none, or it can't be read here."""
+    """The episode of the form to be copied; None if it has none or it can't be read."""
     if form is None or form.episode_id is None:
         return None
     try:
@@ -298,7 +298,7 @@ def _episode_of(care: Care, form: ConsentForm | None) -> Episode | None:
 
 
 def _faults_named_by(error: errors.Invalid, new_form: NewForm) -> list[tuple[str, str]]:
-    """The API's faults as faults of this page; one about something that isn't on it stands at the title."""
+    """The API's errors by field of this page; those about anything else are shown at the title."""
     found: list[tuple[str, str]] = []
     for name in error.fields:
         path = name.split(".")
@@ -334,7 +334,7 @@ def _ask_episode(typed: str, *, error: str | None = None) -> Response:
 def _fill(
     draft: Draft[NewForm], faults: list[tuple[str, str]] | None = None, *, status: int = 200
 ) -> Response:
-    """The form; when it is opened, with what was typed in a session that had ended."""
+    """The form; when it is opened, with unsent input from a session that ended."""
     given = unsent.restored_form(url_for(".fill"))
     new_form = draft.content.posted(given) if given else draft.content
     page = FillPage(

@@ -1,8 +1,8 @@
-"""What the clinic's own people declare when they sign: one sentence for each role, beside the patient's statements.
+"""The sentence that the clinic's staff declare when they sign, one for each role.
 
-The statements of a form are the patient's to acknowledge. A clinician, witness or interpreter acknowledges none of them
-and declares their own sentence instead. The care API doesn't get it; the audit record says which one it was, and in which
-language it was shown.
+The statements of a form are for the patient to acknowledge. A clinician, witness or interpreter declares their own
+sentence instead. It isn't sent to the care API; the audit trail records which one it was, and the language in which it was
+shown.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from portal.services.records.consents import SignerRole
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A sentence, and its name for the audit record: another wording takes another name."""
+    """A sentence, and its name in the audit trail; a new wording needs a new name."""
 
     name: str
     text: str
 
     def shown_in(self, language: str) -> str:
-        """The sentence as it was shown, such as `clinician-1.en`."""
+        """The sentence's name and language, such as `clinician-1.en`."""
         return f"{self.name}.{language}"
 
     def is_among(self, posted: Iterable[str], languages: Iterable[str]) -> str:
-        """Which of the languages it was declared in, as `shown_in` says it; empty where it wasn't declared."""
+        """The language in which it was declared, from `shown_in`; empty if it wasn't declared."""
         given = set(posted)
         return next((mark for one in languages if (mark := self.shown_in(one)) in given), "")
 
 
 def declaration_of(role: SignerRole) -> Declaration | None:
-    """The sentence that someone declares who signs in this role; None for the patient's side."""
+    """The sentence to declare when signing in this role; None on the patient's side."""
     match role:
         case SignerRole.CLINICIAN:
             text = _(

@@ -1,4 +1,4 @@
-"""A new form while staff fill it in: where its text comes from, who may sign it, and what is still wrong with it."""
+"""The draft of a new form: its text, its signers, and validation."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ _DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
     ConsentKind.DONATION: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
 }
 _PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw", re.IGNORECASE)
-"""Kinds of appointment that a consent is needed for, as far as their words tell."""
+"""Recognizes appointments that need consent, by their name."""
 _LONGEST_TYPED = 10_000
-"""Of a field; more than it may hold, so that what is too long can be said and shown."""
+"""The limit on a field's input: more than it may hold, so that text that is too long can be shown again."""
 
 
 class Embryo(msgspec.Struct, frozen=True):
-    """An embryo of the episode that the form may be about."""
+    """An embryo that the form may name."""
 
     id: str
     code: str
 
 
 class Earlier(msgspec.Struct, frozen=True):
-    """A form that the new one can take the place of."""
+    """A form that the new one can replace."""
 
     id: str
     title: str
@@ -76,17 +76,17 @@ class Earlier(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, form: ConsentForm) -> Earlier:
-        """What is told of a form in a list."""
+        """From a form in a list."""
         return cls(form.id, form.title, form.status)
 
     @property
     def is_signed(self) -> bool:
-        """Everyone has signed."""
+        """Whether everyone has signed it."""
         return self.status == ConsentStatus.SIGNED
 
 
 class NewForm(msgspec.Struct, frozen=True, kw_only=True):
-    """A new form as filled in so far; dates as they were typed (YYYY-MM-DD, or something that isn't one)."""
+    """A new form as filled in so far; dates as typed (YYYY-MM-DD, or invalid)."""
 
     title: str
     kind: str
@@ -107,7 +107,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     known_ids: tuple[str, ...] = ()
 
     def posted(self, fields: MultiDict[str, str]) -> NewForm:
-        """The same form with what was typed now; what is fixed stays, whatever is sent."""
+        """A copy with the submitted values; fixed values can't be changed."""
         rows = tuple(
             row
             if row.is_fixed
@@ -128,36 +128,36 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def beside(self, other: ConsentForm) -> NewForm:
-        """The same form, which can take the place of `other`."""
+        """A copy that replaces `other`."""
         return msgspec.structs.replace(self, earlier=Earlier.of(other), replaces=False)
 
     @property
     def is_sequential(self) -> bool:
-        """Whether its signers will sign in order, each waiting for the one before."""
+        """Whether its signers will sign in sequence."""
         return self.order == SigningOrder.SEQUENTIAL
 
     @property
     def decisions(self) -> tuple[Disposition, ...]:
-        """What a form of its kind can decide about embryos."""
+        """The dispositions that a form of its kind can decide."""
         return _DECISIONS.get(ConsentKind(self.kind), ())
 
     def candidates_for(self, row: Row) -> list[Candidate]:
-        """Who could give this signature: staff for the clinic, of the others those who sign nothing else for sure."""
+        """The candidates for a signature: staff for the clinic's roles, otherwise people not fixed in another row."""
         taken = {fixed.person_id for fixed in self.rows if fixed.is_fixed and fixed != row}
         is_clinics = row.role in CLINIC_ROLES
         return [c for c in self.candidates if c.is_staff == is_clinics and c.person_id not in taken]
 
     def name_of(self, row: Row) -> str:
-        """Whose signature it is; empty where nobody is chosen."""
+        """The name of the person chosen for a signature; empty if nobody is chosen."""
         return next((c.name for c in self.candidates if c.person_id == row.person_id), "")
 
     def without_account(self) -> tuple[Signer, ...]:
-        """Those asked to sign who have no account yet."""
+        """The signers who don't have an account yet."""
         waiting = {c.person_id for c in self.candidates if not c.has_account}
         return tuple(signer for signer in self._signers() if signer.person_id in waiting)
 
     def faults(self) -> list[tuple[str, str]]:
-        """What is wrong, as (field id, sentence) pairs in the order of the page."""
+        """The errors as (field id, sentence) pairs, in the order of the page."""
         found: list[tuple[str, str]] = []
         if not self.title or len(self.title) > _LONGEST_TITLE:
             found.append(
@@ -189,7 +189,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         return [("title", text_gap_words(gap))] if gap else found
 
     def draft(self) -> ConsentDraft:
-        """What is sent to the care API; only without faults."""
+        """The form as sent to the care API; call only if there are no errors."""
         last = calendar_date(self.expires_on)
         end = datetime.combine(last, time(23, 59, 59), g.tenant.time_zone) if last else None
         return ConsentDraft(
@@ -212,7 +212,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def preview(self) -> ConsentForm:
-        """The form as its signers will see it."""
+        """The form as a record, for the preview."""
         draft = self.draft()
         return ConsentForm(
             id="preview",
@@ -262,7 +262,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
         return found or self._party_faults()
 
     def _party_faults(self) -> list[tuple[str, str]]:
-        """Whose signature is missing that the form can't go without."""
+        """Errors about required signatures without a signer."""
         missing = missing_party(self.preview())
         signing = {(signer.role, signer.person_id) for signer in self._signers()}
         if self.about.patient and not any((r, self.about.patient) in signing for r in PATIENT_ROLES):
@@ -280,7 +280,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
 def from_template(
     template: Template, episode: Episode, person: Person, forms: Iterable[ConsentForm]
 ) -> NewForm:
-    """A form of a template, for the people of an episode."""
+    """A draft from a template, for the people of an episode."""
     kind, about = ConsentKind(template.kind), about_episode(episode)
     signers = [Signer(role=SignerRole(role), order=order) for order, role in enumerate(template.signers, 1)]
     days = template.expires_after_days
@@ -311,7 +311,7 @@ def from_template(
 def from_form(
     form: ConsentForm, episode: Episode | None, person: Person, forms: Iterable[ConsentForm]
 ) -> NewForm:
-    """A copy of a form for an episode's people; without one, for the people that it was for."""
+    """A draft that copies a form, for the people of an episode; without one, for the original's people."""
     kind = ConsentKind(str(form.kind or ""))
     signers = sorted(form.required_signers, key=lambda signer: signer.order)
     about = about_episode(episode) if episode else about_form(form)
@@ -338,7 +338,7 @@ def from_form(
 
 
 def episode_id_of(text: str) -> str | None:
-    """The id in what someone pasted: an id, or a link to an episode's page; None when it is neither."""
+    """The episode id from a pasted id or link; None if it is neither."""
     path = re.split(r"[?#]", text.strip())[0]
     found = re.search(r"/episodes/([^/]+)", path) or re.fullmatch(r"([^/\s]{1,128})", path)
     id_ = unquote(found[1])[:LONGEST_ID] if found else ""
@@ -346,7 +346,7 @@ def episode_id_of(text: str) -> str | None:
 
 
 def _next_procedure(episode: Episode) -> str:
-    """The day of the next procedure among the appointments, as YYYY-MM-DD; empty without one."""
+    """The date of the next procedure among the appointments, as YYYY-MM-DD; empty if there is none."""
     days = [
         local(visit.start).date()
         for visit in episode.appointments
@@ -357,7 +357,7 @@ def _next_procedure(episode: Episode) -> str:
 
 
 def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:
-    """The patient's embryos that a form of this kind can be about: those that are still here."""
+    """The patient's embryos that a form of this kind can name: those still at the clinic."""
     if kind not in EMBRYO_KINDS:
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""What one person can do with a form now or, in words, why not."""
+"""What a person can do with a form now, or why not."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from portal.views.consents.missing import missing_words
 from portal.web.refusals import refusal_message
 
 CREATORS = frozenset({"nurse", "physician", "coordinator", "admin"})
-"""Who puts forms to people; the API has the last word."""
+"""The roles that create forms; the API decides in the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignerRow:
-    """A line of the list of signers: who, in which role, and whether they have signed or can now."""
+    """A row of the list of signers: name, role, and whether they have signed or can sign now."""
 
     signer: Signer
     signature: Signature | None
@@ -39,7 +39,7 @@ class SignerRow:
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """What one person can do with a form. Exactly one of `role` and `cannot_sign` is given."""
+    """What a person can do with a form. Exactly one of `role` and `cannot_sign` is set."""
 
     role: SignerRole | None
     cannot_sign: str | None
@@ -53,12 +53,12 @@ class Eligibility:
 
     @property
     def is_signed_on_paper(self) -> bool:
-        """Whether its text is in a file, so that nobody signs it in the portal."""
+        """Whether its text is a file, so that it can't be signed in the portal."""
         return self.text_gap is TextGap.ON_FILE
 
     @property
     def can_revoke(self) -> bool:
-        """Whether withdrawing or, before one's signature, declining may be offered."""
+        """Whether withdrawing (or, before signing, declining) may be offered."""
         return self.cannot_revoke is None
 
 
@@ -79,18 +79,18 @@ def eligibility_of(form: ConsentForm, person: Person) -> Eligibility:
 
 
 def open_role(form: ConsentForm, person: Person) -> SignerRole | None:
-    """The role in which `person` can sign now the form that was read whole; None without its whole text."""
+    """The role in which `person` can now sign a form read individually; None if its text is incomplete."""
     return None if form.text_gap else _role_in_turn(form, person)
 
 
 def listed_role(form: ConsentForm, person: Person) -> SignerRole | None:
-    """The same of a form from a list, which leaves the body out: None where it is known all the same to be lacking."""
+    """The same for a form from a list, which omits the body; None if its text is known to be incomplete."""
     role = _role_in_turn(form, person)
     return None if role is None or listed_gap(form) else role
 
 
 def listed_gap(form: ConsentForm) -> TextGap | None:
-    """What the text of a form from a list lacks, as far as it is known without the body."""
+    """What is missing from the text of a form from a list, as far as can be told without the body."""
     if form.body is not None:
         return form.text_gap
     if not is_known_empty(form):
@@ -131,7 +131,7 @@ def why_not_sign(form: ConsentForm, person: Person) -> str:
 
 
 def missing_party(form: ConsentForm) -> str | None:
-    """The rule that the form breaks by whom it asks to sign, as far as it tells: nobody can sign it then."""
+    """The rule that the form's signers violate, as far as can be told; then nobody can sign it."""
     people = [signer for signer in form.required_signers if signer.role not in CLINIC_ROLES]
     if form.required_signers and not any(s.role in PATIENT_ROLES or not s.role.known for s in people):
         return "PatientMustSign"
@@ -141,7 +141,7 @@ def missing_party(form: ConsentForm) -> str | None:
 
 
 def why_not_revoke(form: ConsentForm, person: Person) -> str | None:
-    """Say why `person` can't withdraw this consent, or return None when it may be offered."""
+    """Say why `person` can't withdraw this consent; None if they can."""
     if refusal := _ended(form):
         return refusal
     if not form.is_revocable:
@@ -153,28 +153,28 @@ def why_not_revoke(form: ConsentForm, person: Person) -> str | None:
 
 
 def would_decline(form: ConsentForm, person: Person) -> bool:
-    """Whether ending the form is declining: `person` is asked to sign it and hasn't."""
+    """Whether `person` would decline rather than withdraw, being a signer who hasn't signed."""
     return form.is_signer(person.sub) and form.signature_of(person.sub) is None
 
 
 def may_create(person: Person) -> bool:
-    """Whether the person's role at the clinic includes creating forms."""
+    """Whether the person's role allows creating forms."""
     return person.is_staff and not CREATORS.isdisjoint(person.roles)
 
 
 def expected_name(form: ConsentForm, person: Person, role: SignerRole) -> str:
-    """The name that the form asks `person` to sign with."""
+    """The name of `person` on the form, which they sign with."""
     signer = next((s for s in form.required_signers if s.role == role and s.person_id == person.sub), None)
     return (signer.name if signer else "") or person.name
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names are the same but for case, spaces, accents and punctuation."""
+    """Whether two names are equal, ignoring case, spaces, accents and punctuation."""
     return _folded(one) == _folded(other) != ""
 
 
 def _namesake(form: ConsentForm, person: Person) -> Signer | None:
-    """Who is asked on the patient's side under the person's own name: perhaps the person, by another account."""
+    """The signer on the patient's side with the person's name: possibly the same person's other account."""
     asked = (signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
     return next((signer for signer in asked if same_name(signer.name, person.name)), None)
 
@@ -186,13 +186,13 @@ def _role_in_turn(form: ConsentForm, person: Person) -> SignerRole | None:
 
 
 def _may_sign_as(form: ConsentForm, signer: Signer, person: Person) -> bool:
-    """Staff sign for the clinic alone, nobody else does, and a witness signs nothing else on the form."""
+    """Whether `person` may sign in this role: only staff sign for the clinic, and a witness in no other role."""
     if person.is_staff != (signer.role in CLINIC_ROLES) or form.signature_of(person.sub):
         return False
     others = {s.role for s in form.required_signers if s.person_id == person.sub and s != signer}
     if signer.role == SignerRole.WITNESS and others:
         return False
-    # A role left open is for whoever of the clinic does it.
+    # A signer without a person may be any member of staff.
     return signer.person_id == person.sub if signer.person_id is not None else not form.is_signer(person.sub)
 
 

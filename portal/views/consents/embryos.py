@@ -1,4 +1,4 @@
-"""Which embryos a form is about, as people call them: they are signed with the text, so they are shown with it."""
+"""The codes of the embryos that a form names; they are part of what is signed, so they are shown with the text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from portal.services.records.consents import ConsentForm
 
 
 def embryo_names(care: Care, form: ConsentForm) -> list[str]:
-    """The codes of the form's embryos, from its episode; an id stands for a code that can't be had."""
+    """The codes of the form's embryos, from its episode; the id if the code can't be read."""
     ids = form.embryo_storage_ids or ()
     episode_id = form.episode_id
     if not ids:

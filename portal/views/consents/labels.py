@@ -1,4 +1,4 @@
-"""What consent forms' states, roles and kinds are called on pages; registered as template filters."""
+"""Labels for consent forms' statuses, roles and kinds, registered as template filters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ChoiceT = TypeVar("ChoiceT", bound=Choice)
 
 
 def register(bp: Blueprint) -> None:
-    """Make the words known to every template."""
+    """Register the labels as template filters."""
     bp.add_app_template_filter(status_word, "consent_status")
     bp.add_app_template_filter(state_word, "consent_state")
     bp.add_app_template_filter(status_tone, "consent_tone")
@@ -44,12 +44,12 @@ def register(bp: Blueprint) -> None:
 
 
 def status_word(status: ConsentStatus) -> str:
-    """`Partly signed`; a state that is not known here, as words."""
+    """`Partly signed`; an unknown status is split into words."""
     return _word(_status_words(), status)
 
 
 def state_word(form: ConsentForm) -> str:
-    """Where a form stands; `Declined` where it ended because someone didn't want to sign it."""
+    """The form's status; `Declined` if a signer declined."""
     return _("Declined") if form.declined_by else status_word(form.status)
 
 
@@ -67,7 +67,7 @@ def _status_words() -> dict[ConsentStatus, str]:
 
 
 def status_tone(status: ConsentStatus) -> str:
-    """The tone that goes with the state's word."""
+    """The status's tone."""
     return _STATUS_TONES.get(status, "neutral")
 
 
@@ -80,7 +80,7 @@ _STATUS_TONES = {
 
 
 def role_word(role: SignerRole) -> str:
-    """In what capacity someone signs, such as `Patient`."""
+    """A signer's role, such as `Patient`."""
     words = {
         SignerRole.PATIENT: _("Patient"),
         SignerRole.PARTNER: _("Partner"),
@@ -96,7 +96,7 @@ def role_word(role: SignerRole) -> str:
 
 
 def kind_word(kind: ConsentKind | None) -> str:
-    """What a form is about, such as `Genetic testing`."""
+    """A form's kind, such as `Genetic testing`."""
     words = {
         ConsentKind.TREATMENT: _("Treatment"),
         ConsentKind.STORAGE: _("Storage"),
@@ -123,7 +123,7 @@ def method_word(method: SigningMethod | None) -> str:
 
 
 def language_word(code: str | None) -> str:
-    """`English` for "en", in the reader's language; a code that is no language, as it came."""
+    """`English` for "en", in the reader's language; an unknown code is returned unchanged."""
     if not code:
         return _("Not recorded")
     try:
@@ -133,7 +133,7 @@ def language_word(code: str | None) -> str:
 
 
 def text_gap_words(gap: TextGap) -> str:
-    """Say why a form whose text isn't whole can't be signed in the portal."""
+    """Say why a form with incomplete text can't be signed in the portal."""
     match gap:
         case TextGap.NOT_SENT:
             return _(
@@ -148,7 +148,7 @@ def text_gap_words(gap: TextGap) -> str:
 
 
 def signer_name(signer: Signer) -> str:
-    """A signer's name or, where nobody is named yet, the role."""
+    """A signer's name, or the role if nobody is named yet."""
     return signer.name or role_word(signer.role)
 
 
@@ -158,14 +158,14 @@ def names_of(signers: tuple[Signer, ...]) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Names in a row, the last after "and"."""
+    """Names joined into a list, with "and" before the last."""
     if len(names) < 2:
         return in_a_row(names)
     return _("%(first)s and %(last)s", first=in_a_row(names[:-1]), last=in_a_row(names[-1:]))
 
 
 def text_direction(text: str) -> str:
-    """`rtl` for text whose first letter is written that way, else `ltr`: a form keeps its own direction."""
+    """`rtl` if the first letter is right-to-left, else `ltr`: a form's text keeps its own direction."""
     strong = next((kind for letter in text if (kind := bidirectional(letter)) in ("L", "R", "AL")), "L")
     return "ltr" if strong == "L" else "rtl"
 

@@ -1,4 +1,4 @@
-"""Lists of forms: a patient's by whose turn it is; the staff's as a table whose state is in its address."""
+"""Lists of forms: a patient's by whose turn it is; staff's as a table whose state is in its address."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST_READ = 10
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """By when a form is needed, in words, and the tone that goes with them."""
+    """When a form is needed by, in words, with its tone."""
 
     word: str
     tone: str
@@ -48,7 +48,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One of a patient's forms, and a line about whom it waits for."""
+    """One of a patient's forms, with a line that says who it is waiting for."""
 
     form: ConsentForm
     line: str
@@ -66,7 +66,7 @@ class Groups:
 
 
 def group(forms: Iterable[ConsentForm], person: Person) -> Groups:
-    """Group a patient's forms by whose turn it is; what is needed first comes first."""
+    """Group a patient's forms by whose turn it is, soonest needed first."""
     mine: list[Item] = []
     others: list[Item] = []
     signed: list[Item] = []
@@ -82,9 +82,9 @@ def group(forms: Iterable[ConsentForm], person: Person) -> Groups:
 
 
 def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person) -> tuple[ConsentForm, ...]:
-    """The forms of a list, those that come with a file read whole: only that tells whether `person` can sign them here.
+    """The forms of a list; those with a file are read individually to find out whether `person` can sign them here.
 
-    A form that can't be read stays as the list has it.
+    A form that can't be read stays as listed.
     """
     listed = tuple(forms)
     doubtful = [form for form in listed if form.file_id and form.body is None and listed_role(form, person)]
@@ -96,7 +96,7 @@ def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person)
 
 
 def due(form: ConsentForm) -> Due | None:
-    """By when the form's signatures are needed for the procedure; None without one, or when none are missing."""
+    """When the form's signatures are needed by; None without a procedure date, or if none are missing."""
     if form.procedure_date is None or not form.is_open:
         return None
     days = (form.procedure_date - today()).days
@@ -144,7 +144,7 @@ def _line(form: ConsentForm, person: Person) -> str:
 
 
 def _obstacle(form: ConsentForm) -> str:
-    """Why nobody can sign the form here, as far as a list tells."""
+    """Why nobody can sign the form here, as far as a list shows."""
     if missing := missing_party(form):
         return refusal_message(missing)
     gap = listed_gap(form)
@@ -152,7 +152,7 @@ def _obstacle(form: ConsentForm) -> str:
 
 
 def _history(form: ConsentForm) -> str:
-    """When what happened to a form happened, as far as it is known."""
+    """The time of a form's latest event, as far as known."""
     if form.is_revoked and form.revoked_at:
         on = day(form.revoked_at)
         return _("Declined %(day)s", day=on) if form.declined_by else _("Withdrawn %(day)s", day=on)

@@ -1,4 +1,4 @@
-"""Whose signature a form still lacks, in sentences: who hasn't signed yet, and who can't because they have no account."""
+"""Sentences about missing signatures: who hasn't signed yet, and who can't because they have no account."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def missing_words(form: ConsentForm, person: Person) -> list[str]:
 
 
 def unseen_words(form: ConsentForm, role: SignerRole) -> str:
-    """Say to a witness who of the patient's side hasn't signed; empty to everyone else, and once all of them have."""
+    """Tell a witness who on the patient's side hasn't signed; empty for everyone else, and once all have."""
     waiting = tuple(signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
     if role != SignerRole.WITNESS or not waiting:
         return ""
@@ -39,14 +39,14 @@ def unseen_words(form: ConsentForm, role: SignerRole) -> str:
 
 
 def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
-    """Those whom an open form waits for, and who can't sign before the clinic has given them an account."""
+    """Signers whom an open form is waiting for, but who need an account from the clinic first."""
     if not form.is_open:
         return ()
     return tuple(signer for signer in form.missing_signers if _has_no_account(form, signer, person))
 
 
 def account_words(signers: tuple[Signer, ...]) -> list[str]:
-    """Say that these have no account."""
+    """Say that these signers have no account."""
     words = ngettext(
         "%(names)s has no account yet: the form waits",
         "%(names)s have no account yet: the form waits",
@@ -57,10 +57,9 @@ def account_words(signers: tuple[Signer, ...]) -> list[str]:
 
 
 def _has_no_account(form: ConsentForm, signer: Signer, person: Person) -> bool:
-    """Whether the form names the record itself, as it does until an account is bound to it.
+    """Whether the form names a patient record instead of an account, as it does until one is linked.
 
-    Where a system's accounts and records share their ids, which the reader's own or a signature by account shows, it
-    tells nothing.
+    This can't be told in systems where accounts and records share ids, which the reader's own id or a signature reveals.
     """
     records = {form.patient_id, form.partner_id} - {None}
     typed = (s.person_id for s in form.signatures if s.is_typed)

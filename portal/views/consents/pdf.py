@@ -1,4 +1,4 @@
-"""The signed form as a PDF: its text, who signed it, and a page by which the copy can be checked."""
+"""The signed form as a PDF: its text, the signatures, and an audit page for verifying the copy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ATTACHMENT = "signed-text.json"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a form; `when` is None where the record doesn't tell."""
+    """An event in a form's history; `when` is None if the record doesn't say."""
 
     what: str
     when: datetime | None
@@ -38,7 +38,7 @@ class Event:
 
 
 class ReceiptDocument(Document, template="print/consent.html"):
-    """The signed form with its audit page; `attachment` names the file with the text that the seal is computed from."""
+    """The signed form with its audit page; `attachment` is the name of the file with the signed text."""
 
     form: ConsentForm
     own_hash: str
@@ -53,7 +53,7 @@ class ReceiptDocument(Document, template="print/consent.html"):
 @bp.get("/<record:consent_id>/receipt.pdf")
 @signed_in(Side.PATIENT, Side.STAFF)
 def receipt(care: Care, person: Person, consent_id: str) -> Response:
-    """Answer with the signed form and its audit page as one PDF."""
+    """Return the signed form and its audit page as one PDF."""
     form = get_consent(care, consent_id)
     if not form.signatures:
         return redirect_to(url_for("consents.show", consent_id=form.id))
@@ -78,7 +78,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
 
 
 def stamp(form: ConsentForm) -> str | None:
-    """What every page of the copy says of a form that isn't in force: withdrawn, declined, replaced, or not signed by all."""
+    """The notice on every page of a form not in force: withdrawn, declined, replaced, or not signed by all."""
     if form.is_revoked and form.revoked_at:
         at = moment(form.revoked_at)
         return (
@@ -90,7 +90,7 @@ def stamp(form: ConsentForm) -> str | None:
 
 
 def events(form: ConsentForm) -> list[Event]:
-    """What happened to the form as far as the record tells, in its order; what has no time comes last."""
+    """The form's history as far as the record shows, in order; events without a time come last."""
     told = [
         *_step(_("Written"), form.creation_time),
         *_step(_("Sent to be signed"), form.sent_at),

@@ -1,7 +1,7 @@
-"""Who signs a new form, and as what: the people of its episode, by the rules of its kind.
+"""The signers of a new form and their roles: the people of its episode, by the rules of its kind.
 
-The patient always signs, and the partner too where both decide; nobody can choose otherwise. For the clinic, staff sign:
-those whose accounts are known from forms that they were asked to sign, the episode's care team first.
+The patient always signs, and so does the partner where both decide; this is fixed. For the clinic, staff sign: people whose
+accounts are known from forms that they were asked to sign, the episode's care team first.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from portal.state.sessions import Person
 from portal.views.consents.eligibility import same_name
 
 LEFT_OUT = "-"
-"""Chosen for a signature that this form is to go without."""
+"""The choice for a signature that this form doesn't need."""
 
 _MOVES_EMBRYOS = frozenset({ConsentKind.TREATMENT, ConsentKind.DISPOSITION, ConsentKind.DONATION})
-"""Kinds under which embryos are moved, which takes a second person's signature: a clinician's or a witness's."""
+"""Kinds that allow embryo moves, which need a second person's signature: a clinician's or a witness's."""
 
 _TAKES_PART = (
     RelationshipType.EGG_DONOR,
@@ -42,7 +42,7 @@ _TAKES_PART = (
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """Somebody who could sign; `has_account` is False for a patient who can't sign in yet."""
+    """A possible signer; `has_account` is False for a patient who can't sign in yet."""
 
     person_id: str
     name: str
@@ -52,9 +52,9 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A signature that the form asks for, and whose it is to be: None is not chosen yet, `LEFT_OUT` nobody's.
+    """A signature on the form and its chosen signer: None if not chosen yet, `LEFT_OUT` if not needed.
 
-    A row that is fixed can't be given to anybody else, or left out.
+    A fixed row can't be changed or left out.
     """
 
     role: SignerRole
@@ -64,9 +64,9 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class About(msgspec.Struct, frozen=True):
-    """Whom a form is about, and which treatment; `patient` and `partner` are the ids by which they sign.
+    """The people and treatment that a form is about; `patient` and `partner` are the ids that they sign with.
 
-    Without an episode these aren't known, and are None.
+    Without an episode the two are None.
     """
 
     patient_id: str
@@ -93,14 +93,14 @@ def about_episode(episode: Episode) -> About:
 
 
 def about_form(form: ConsentForm) -> About:
-    """Whom a form is about, as far as it tells."""
+    """The people that a form is about, as far as it says."""
     return About(form.patient_id or "", form.patient_name, form.partner_id, form.case_id, form.episode_id)
 
 
 def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tuple[Row, ...]:
-    """The signatures that a form of this kind asks of an episode's people; `signers` give roles and order.
+    """The signature rows for a form of this kind and an episode's people; `signers` give roles and order.
 
-    Of those for the clinic, who was asked before is asked again.
+    For the clinic's roles, the previous signers are proposed again.
     """
     rows: list[Row] = []
     for signer in signers:
@@ -111,7 +111,7 @@ def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tupl
             case SignerRole.PARTNER if about.partner:
                 rows.append(Row(role, order, about.partner, is_fixed=kind in COUPLE_KINDS))
             case SignerRole.PARTNER:
-                pass  # there is none
+                pass  # there is no partner
             case SignerRole.INTENDED_PARENT if kind == ConsentKind.DONATION:
                 pass  # a donation names no recipient
             case _:
@@ -128,7 +128,7 @@ def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tupl
 
 
 def rows_as_before(form: ConsentForm) -> tuple[Row, ...]:
-    """The signatures of a copy about the same people, whose episode can't be read: the patient's side stays as it is."""
+    """The signature rows of a copy whose episode can't be read: the patient's side is copied unchanged."""
     return tuple(
         Row(s.role, s.order, s.person_id, is_fixed=s.role not in CLINIC_ROLES)
         for s in sorted(form.required_signers, key=lambda signer: signer.order)
@@ -138,7 +138,7 @@ def rows_as_before(form: ConsentForm) -> tuple[Row, ...]:
 def candidates(
     person: Person, episode: Episode | None, named: Sequence[Signer], forms: Iterable[ConsentForm]
 ) -> tuple[Candidate, ...]:
-    """Who could sign: the patient's side of the episode or, without one, of the copied form, `named`; and staff."""
+    """The possible signers: the patient's side from the episode, or from the copied form (`named`), and staff."""
     forms = tuple(forms)
     found: dict[str, Candidate] = {}
     if episode:
@@ -173,9 +173,9 @@ def candidates(
 def with_usual_signers(
     rows: Iterable[Row], people: Sequence[Candidate], forms: Iterable[ConsentForm]
 ) -> tuple[Row, ...]:
-    """The rows with someone chosen for the clinic's: who signed the clinic's forms in that role most, of the team first.
+    """The rows with proposals for the clinic's roles: whoever most often signed in that role, care team first.
 
-    Nobody is chosen who has the name of someone on the patient's side: staff may be patients of their own clinic.
+    People with the same name as someone on the patient's side are skipped: staff may be patients of their own clinic.
     """
     often = Counter(
         (signer.role, signer.person_id)
@@ -198,12 +198,12 @@ def with_usual_signers(
 
 
 def _signs_as(patient: Patient) -> str:
-    """The id by which a patient signs: the account's or, until one is bound, the record's."""
+    """The id that a patient signs with: the account's, or the record's until an account is linked."""
     return patient.user_id or patient.id
 
 
 def _shares_ids(forms: Iterable[ConsentForm]) -> bool:
-    """Whether accounts have their records' ids in this system: then a record without `userId` tells nothing."""
+    """Whether accounts and records share ids in this system; then a record without `userId` may have an account."""
     return any(
         signature.person_id in (form.patient_id, form.partner_id)
         for form in forms

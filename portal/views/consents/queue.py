@@ -1,4 +1,4 @@
-"""Working through a list: the form in hand knows by its address which list it was opened from, and what comes next."""
+"""Working through a list: a form's address says which list it was opened from, which gives the next one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portal.views.consents.worklist import Place, WorkList, place_of, queue_quer
 
 
 def asked_list() -> WorkList | None:
-    """The work list that the address names."""
+    """The work list named in the query."""
     try:
         return WorkList(request.args.get("list", ""))
     except ValueError:
@@ -21,7 +21,7 @@ def asked_list() -> WorkList | None:
 
 
 def with_queue(address: str) -> str:
-    """The address with what this request's says of its list."""
+    """The address with this request's list parameters."""
     which = asked_list()
     if which is None:
         return address
@@ -30,7 +30,7 @@ def with_queue(address: str) -> str:
 
 
 def place_in_list(care: Care, person: Person, form: ConsentForm) -> Place | None:
-    """Where the form stands in the list that it was opened from; None where there is none, or it can't be read."""
+    """The form's position in the list that it was opened from; None if there is none or it can't be read."""
     which = asked_list() if person.is_staff else None
     if which is None:
         return None

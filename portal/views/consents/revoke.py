@@ -1,6 +1,6 @@
-"""Withdrawing a consent, or declining to sign one: what follows, the reason, a fresh sign-in; once.
+"""Withdrawing a consent, or declining to sign one: consequences, reason, fresh sign-in; done once.
 
-The care API knows one act for both. Whoever is asked to sign and hasn't declines; everyone else withdraws.
+Both are the same act in the care API. A signer who hasn't signed declines; everyone else withdraws.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LONGEST_TYPED = 1_000_000
 
 
 class ReasonPage(Page, template="consents/revoke.html"):
-    """The question; `note` is why it is asked once more: stale, refused, changed, undone, unconfirmed, or ""."""
+    """The confirmation page; `note` is why it is shown again: stale, refused, changed, undone, unconfirmed, or ""."""
 
     form: ConsentForm
     operation: Operation
@@ -59,7 +59,7 @@ class ReasonPage(Page, template="consents/revoke.html"):
 
 
 class DeclinePage(ReasonPage, template="consents/decline.html"):
-    """The same question to somebody who is asked to sign and hasn't."""
+    """The confirmation page for declining."""
 
 
 class RevokedPage(Page, template="consents/revoked.html"):
@@ -72,7 +72,7 @@ class RevokedPage(Page, template="consents/revoked.html"):
 
 
 class DeclinedPage(Page, template="consents/declined.html"):
-    """`by` didn't want to sign, so the form is closed."""
+    """`by` declined to sign, so the form is closed."""
 
     form: ConsentForm
     by: str
@@ -81,7 +81,7 @@ class DeclinedPage(Page, template="consents/declined.html"):
 
 
 class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html"):
-    """No answer came; `is_readable` says that the record was read and doesn't show it."""
+    """The response was lost; `is_readable` says that the record was read and doesn't show the withdrawal."""
 
     form: ConsentForm
     is_readable: bool
@@ -90,7 +90,7 @@ class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html"):
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """One person withdrawing one consent, or declining to sign it; `was_lost` says that it was sent before and no answer came."""
+    """One person's withdrawal of a consent, or refusal to sign; `was_lost`: it was sent before without a response."""
 
     care: Care
     form: ConsentForm
@@ -101,12 +101,12 @@ class Withdrawal:
 
     @property
     def is_declining(self) -> bool:
-        """Whether the person is asked to sign and hasn't."""
+        """Whether the person is a signer who hasn't signed."""
         return would_decline(self.form, self.person)
 
     @property
     def event(self) -> str:
-        """What the audit record calls it."""
+        """The audit event."""
         return "consent.decline" if self.is_declining else "consent.revoke"
 
     @property
@@ -115,7 +115,7 @@ class Withdrawal:
         return Attempt(self.person.sub, self.operation, (self.form.concurrency_stamp, self.reason))
 
     def keep(self, reason: str) -> Withdrawal:
-        """The same with this reason, kept in its operation."""
+        """A copy with this reason, saved in the operation."""
         context().operations.keep(self.person.sub, self.operation.id, {"reason": reason})
         return replace(self, reason=reason)
 
@@ -123,7 +123,7 @@ class Withdrawal:
 def withdrawal_step(
     step: Callable[[Withdrawal], Response],
 ) -> Callable[[Care, Person, str], Response]:
-    """Pass the open withdrawal that the step belongs to; or answer instead, where it is done, refused or unconfirmed."""
+    """Pass the step its open withdrawal; respond in its place if that is done, refused or unconfirmed."""
 
     @wraps(step)
     def resolved(care: Care, person: Person, consent_id: str) -> Response:
@@ -152,7 +152,7 @@ def withdrawal_step(
 @signed_in(Side.PATIENT, Side.STAFF)
 @withdrawal_step
 def show(withdrawal: Withdrawal) -> Response:
-    """Say what follows and ask for the reason; afterwards, say that it is done."""
+    """Show the consequences and ask for the reason; afterwards, say that it is done."""
     if given := unsent.restored_form(url_for(".revoke", consent_id=withdrawal.form.id)):
         withdrawal = replace(withdrawal, reason=_reason(given.get("reason")))
     return _ask(withdrawal, note="unconfirmed" if withdrawal.was_lost else "")
@@ -198,7 +198,7 @@ def revoke(withdrawal: Withdrawal) -> Response:
 def _resume(care: Care, form: ConsentForm, person: Person) -> Withdrawal:
     purpose = f"revoke:{form.id}"
     operation, was_lost = begin(person.sub, purpose, keeps_receipt=True)
-    if operation.state is State.DONE and is_lost(operation):  # the record doesn't show it any more
+    if operation.state is State.DONE and is_lost(operation):  # the record no longer shows it
         operation = context().operations.begin(person.sub, purpose)
     return Withdrawal(care, form, person, operation, str(operation.data.get("reason", "")), was_lost)
 
@@ -220,7 +220,7 @@ def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
 
 
 def _reason(text: str | None) -> str:
-    """All of it: a reason that is too long is refused, and shown again whole."""
+    """The complete reason: one that is too long is refused and shown again in full."""
     return paragraphs(text, longest=_LONGEST_TYPED)
 
 
@@ -246,7 +246,7 @@ def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
 
 
 def _unconfirmed(withdrawal: Withdrawal, *, is_readable: bool, status: int) -> Response:
-    """Say honestly that the answer is missing, and what the clinic's record says now."""
+    """Say that the response is missing, and what the clinic's record shows now."""
     page = UnconfirmedPage(
         form=withdrawal.form, is_readable=is_readable, is_declining=withdrawal.is_declining
     )

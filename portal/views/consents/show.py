@@ -16,7 +16,7 @@ from portal.web.pages import Page
 
 
 class ShowPage(Page, template="consents/show.html"):
-    """The form; `refusal` says why what the person tried can't be done."""
+    """The form; `refusal` says why the attempted act isn't possible."""
 
     form: ConsentForm
     eligibility: Eligibility
@@ -26,12 +26,12 @@ class ShowPage(Page, template="consents/show.html"):
 
 
 def show_form(care: Care, form: ConsentForm, person: Person, place: Place | None = None) -> Response:
-    """Answer with the form; `place` is where it stands in the list that it was opened from."""
+    """Show the form; `place` is its position in the list that it was opened from."""
     return render(_page(care, form, person, None, place))
 
 
 def show_refusal(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
-    """Answer with the form and the reason why it can't be signed or withdrawn (403)."""
+    """Show the form and the reason why it can't be signed or withdrawn (403)."""
     return render(_page(care, form, person, refusal), status=403)
 
 

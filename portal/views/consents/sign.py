@@ -1,9 +1,9 @@
-"""Signing a consent form: read, acknowledge each statement, confirm it is you, check and type your name.
+"""Signing a consent form: read, acknowledge each statement, sign in again, check and type the name.
 
-Every step is one POST form below `/consents/<id>/sign`, without htmx: a signature is given on whole pages. Who signs for
-the clinic signs many forms in a row: their steps are one page, the form above and what they do below it. What is
-shown and given is a `Signing` (portal.views.consents.signing), and one operation signs once (portal.web.act_once).
-What was left out or mistyped is answered by a redirect to the step, which keeps it: Back never asks to send it again.
+Every step is a POST form below `/consents/<id>/sign`, without htmx. Staff sign many forms in a row, so their steps are on
+one page, below the form. The state is a `Signing` (portal.views.consents.signing), and an operation signs only once
+(portal.web.act_once). Missing or mistyped input is answered with a redirect to the step, which keeps the input, so that
+Back never asks to resubmit a form.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LONGEST_NAME = 200
 
 
 class StepPage(Page):
-    """A step; `is_stale` says that the page which was sent is of another visit."""
+    """A step; `is_stale` says that the submitted page was from another visit."""
 
     signing: Signing
     form: ConsentForm
@@ -71,11 +71,10 @@ class StatementsPage(StepPage, template="consents/sign/statements.html"):
 
 
 class CountersignPage(Page, template="consents/sign/countersign.html"):
-    """All that someone does who signs for the clinic: the form to read, the sentence to declare, the name to type.
+    """The single page for staff: the form to read, the sentence to declare, the name to type.
 
-    `mark` is what ticking the sentence sends; `faults` are what is wrong, by field; `is_stale` says that the page which
-    was sent is of another visit, `is_undone` that a signature surely didn't arrive. `unseen` says to a witness whom
-    they can't have seen sign yet.
+    `mark` is the checkbox's value; `faults` are errors by field; `is_stale` says that the submitted page was from another
+    visit, `is_undone` that a signature certainly didn't arrive. `unseen` tells a witness who hasn't signed yet.
     """
 
     signing: Signing
@@ -91,11 +90,11 @@ class CountersignPage(Page, template="consents/sign/countersign.html"):
 
 
 class ConfirmPage(StepPage, template="consents/sign/confirm.html"):
-    """The last step, before a fresh sign-in."""
+    """The last step, if a fresh sign-in is needed."""
 
 
 class NamePage(StepPage, template="consents/sign/name.html"):
-    """The last step: what is about to be signed, and the name; `is_undone` says that a signature surely didn't arrive."""
+    """The last step: what will be signed, and the name; `is_undone`: a signature certainly didn't arrive."""
 
     embryos: list[str]
     is_refused: bool
@@ -103,9 +102,9 @@ class NamePage(StepPage, template="consents/sign/name.html"):
 
 
 class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html"):
-    """No answer came; `is_readable` says that the record was read and doesn't show the signature.
+    """The response was lost; `is_readable` says that the record was read and doesn't show the signature.
 
-    `again` is where to look again, in the same list.
+    `again` is the address to check again, in the same list.
     """
 
     signing: Signing
@@ -117,10 +116,10 @@ class UnconfirmedPage(Page, template="consents/sign/unconfirmed.html"):
 def signing_step(
     step: Callable[Concatenate[Signing, P], Response],
 ) -> Callable[Concatenate[Care, Person, str, P], Response]:
-    """Pass the open signing that the step belongs to, or answer instead.
+    """Pass the step its open signing, or respond in its place.
 
-    It answers where the person has signed or can't sign, where another post is being sent, and where the page that was
-    posted is from another visit or shows another text.
+    That is if the person has signed or can't sign, if another submission is being sent, or if the submitted page is from
+    another visit or shows another text.
     """
 
     @wraps(step)
@@ -147,7 +146,7 @@ def signing_step(
 @signed_in(Side.PATIENT, Side.STAFF)
 @signing_step
 def show(signing: Signing, step: str = "") -> Response:
-    """Show the step that is next, or an earlier one to look at again."""
+    """Show the next step, or an earlier one to review."""
     audit.note("consent.read", "done", kind="consent", id_=signing.form.id)
     signing = _restore_unsent(signing)
     wanted = Step(step) if step else signing.step
@@ -159,7 +158,7 @@ def show(signing: Signing, step: str = "") -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 @signing_step
 def read(signing: Signing) -> Response:
-    """The person has read the form; note in which language."""
+    """Record that the person has read the form, and in which language."""
     return _go_on(signing.keep(has_read=True, before=None, language=language()))
 
 
@@ -168,7 +167,7 @@ def read(signing: Signing) -> Response:
 @unsent.typed_text("statement")
 @signing_step
 def statements(signing: Signing) -> Response:
-    """The person acknowledges statements, every one, or declares their own sentence."""
+    """Record the acknowledged statements or the declared sentence; all are required."""
     signing = _keep_statements(signing, request.form)
     if signing.step is Step.STATEMENTS:
         return _once_more(signing, Step.STATEMENTS)
@@ -179,7 +178,7 @@ def statements(signing: Signing) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 @signing_step
 def confirm(signing: Signing) -> Response:
-    """Sign in afresh, and come back to this step."""
+    """Ask for a fresh sign-in that returns to this step."""
     return _go_on(signing)
 
 
@@ -188,7 +187,7 @@ def confirm(signing: Signing) -> Response:
 @unsent.typed_text("signature", "statement")
 @signing_step
 def sign(signing: Signing) -> Response:
-    """Sign with the typed name, once; who signs for the clinic declares their sentence with the same form."""
+    """Sign with the typed name, once; staff declare their sentence with the same form."""
     signing = _keep_name(_keep_declaration(signing, request.form), request.form)
     if signing.step is Step.STATEMENTS:
         return _once_more(signing, Step.STATEMENTS)
@@ -222,7 +221,7 @@ def sign(signing: Signing) -> Response:
 
 
 def _send(signing: Signing) -> ConsentForm:
-    """Sign; when someone else has signed meanwhile, over the form as it is then, as long as its text is the same."""
+    """Sign; if someone else has signed meanwhile, retry on the new version as long as its text is the same."""
     for is_last in (False,) * (_TRIES - 1) + (True,):
         progress = signing.progress
         try:
@@ -266,7 +265,7 @@ def _refused(signing: Signing, error: errors.CareError) -> Response:
 
 
 def _keep_declaration(signing: Signing, form: MultiDict[str, str]) -> Signing:
-    """The same signing with what the page of someone who signs for the clinic says: read, and declared or not."""
+    """A copy with the input of staff's page: read, and declared or not."""
     if signing.declaration is None:
         return signing
     declared = signing.declaration.is_among(form.getlist("statement"), g.tenant.languages)
@@ -289,7 +288,7 @@ def _keep_name(signing: Signing, form: MultiDict[str, str]) -> Signing:
 
 
 def _restore_unsent(signing: Signing) -> Signing:
-    """The same signing with what was ticked or typed in a session that had ended."""
+    """A copy with unsent input from a session that ended."""
     if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
         signing = _keep_statements(signing, given)
     if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
@@ -297,18 +296,18 @@ def _restore_unsent(signing: Signing) -> Signing:
     return signing
 
 
-# ── where a step leads ──────────────────────────────────────────────────────────────────────────────────
+# ── redirects ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _go_on(signing: Signing) -> Response:
-    """To the next step; to the last one by a fresh sign-in, where the person's is too old to sign."""
+    """To the next step; to the last one through a fresh sign-in if the current one is too old."""
     if signing.step is Step.NAME and not signing.is_fresh:
         return _fresh_sign_in(signing)
     return redirect_to(_address(signing, signing.step))
 
 
 def _once_more(signing: Signing, step: Step) -> Response:
-    """To the same step, where something is wanting."""
+    """To the same step, because something is missing."""
     return redirect_to(_address(signing, step, is_refused=True))
 
 
@@ -318,7 +317,7 @@ def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
 
 
 def _is_wanting(signing: Signing, step: Step) -> bool:
-    """Whether what was given at this step isn't enough; an old address of a refusal may say so no longer."""
+    """Whether this step's input is still incomplete, as the address may be outdated."""
     return signing.step is Step.STATEMENTS if step is Step.STATEMENTS else not signing.is_name_right
 
 
@@ -393,7 +392,7 @@ def _fresh_sign_in(signing: Signing) -> Response:
 
 
 def _cannot_sign(care: Care, form: ConsentForm, person: Person, refusal: str) -> Response:
-    """The receipt, if the person has signed; else the form again, with the reason why it can't be signed."""
+    """The receipt if the person has signed; else the form with the reason why it can't be signed."""
     if signed_by(form, person.sub):
         return _to_receipt(form)
     audit.note("consent.sign", "refused", kind="consent", id_=form.id)
@@ -401,7 +400,7 @@ def _cannot_sign(care: Care, form: ConsentForm, person: Person, refusal: str) ->
 
 
 def _unconfirmed(signing: Signing, *, is_readable: bool, status: int) -> Response:
-    """Say honestly that the answer is missing, and what the clinic's record says now."""
+    """Say that the response is missing, and what the clinic's record shows now."""
     again = with_queue(url_for("consents.sign.show", consent_id=signing.form.id))
     page = UnconfirmedPage(signing=signing, form=signing.form, is_readable=is_readable, again=again)
     return render(page, status=status)

@@ -1,9 +1,8 @@
-"""One person signing one form: what they were shown and have given so far, kept by an operation.
+"""One person's signing of one form: what was shown and entered so far, stored in an operation.
 
-An operation holds the whole signing, so that nothing is lost by signing in again. Each step reads the form anew. Where
-its text isn't the one that was shown, reading starts again, and pages of the old text count no more: the mark that each
-page carries names the operation and the text. Where only its stamp is new, because someone else has signed, the signing
-goes on.
+The operation holds the whole signing, so that nothing is lost by signing in again. Each step reads the form again. If its
+text has changed, the signing restarts with reading, and pages with the old text are rejected: each page carries a mark
+that identifies the operation and the text. If only the stamp has changed, because someone else signed, it continues.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from portal.web.act_once import Attempt, begin, is_lost
 
 
 class Step(StrEnum):
-    """The steps by their place in the address."""
+    """The steps, by their name in the address."""
 
     READ = "read"
     STATEMENTS = "statements"
@@ -36,11 +35,10 @@ class Step(StrEnum):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """What the signer was shown, and what they have given so far.
+    """What the signer was shown and has entered so far.
 
-    `declared` is the sentence of those who sign for the clinic, as `Declaration.shown_in` says it.
-    `before` is an earlier text that was shown, until the new one has been read; `is_unconfirmed` says that a signature
-    was sent once and no answer came.
+    `declared` is the sentence declared by staff (`Declaration.shown_in`). `before` is an earlier text that was shown, kept
+    until the new one has been read; `is_unconfirmed` says that a signature was sent without a response.
     """
 
     content_hash: str
@@ -57,7 +55,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, form: ConsentForm, *, before: Snapshot | None = None) -> Progress:
-        """The beginning, with the form as it is now."""
+        """A new signing with the form's current text."""
         return cls(
             content_hash=content_hash(form),
             api_hash=form.content_hash,
@@ -67,15 +65,15 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def missing(self) -> tuple[Statement, ...]:
-        """The statements that are not acknowledged yet."""
+        """The statements not acknowledged yet."""
         return tuple(s for s in self.content.statements if s.id not in self.acknowledged)
 
     def is_of(self, form: ConsentForm) -> bool:
-        """Whether the form still says what was shown."""
+        """Whether the form's text is still the one shown."""
         return self.content_hash == content_hash(form)
 
     def with_stamp_of(self, form: ConsentForm) -> Progress:
-        """The same for the same text, after someone else has signed."""
+        """A copy for the form's new stamp, after someone else has signed the same text."""
         return msgspec.structs.replace(self, stamp=form.concurrency_stamp, api_hash=form.content_hash)
 
 
@@ -92,33 +90,33 @@ class Signing:
 
     @property
     def mark(self) -> str:
-        """What its pages carry: the operation and the text that they show."""
+        """The mark that its pages carry: the operation and the text shown."""
         return f"{self.operation.id}.{self.progress.content_hash[:16]}"
 
     @property
     def steps(self) -> list[Step]:
-        """The steps of this form: where there is nothing to agree to or declare, that step is left out."""
+        """The steps for this form; without anything to acknowledge or declare, that step is omitted."""
         has_statements = bool(self.declaration or self.form.statements)
         return [step for step in Step if step is not Step.STATEMENTS or has_statements]
 
     @property
     def declaration(self) -> Declaration | None:
-        """What this person declares instead of the patient's statements; None on the patient's side."""
+        """The sentence that this person declares instead of the patient's statements; None on the patient's side."""
         return declaration_of(self.role)
 
     @property
     def missing(self) -> tuple[Statement, ...]:
-        """The statements that are not acknowledged yet; none where a sentence is declared instead."""
+        """The statements not acknowledged yet; empty if a sentence is declared instead."""
         return () if self.declaration else self.progress.missing()
 
     @property
     def is_agreed(self) -> bool:
-        """Whether every statement is acknowledged or, for the clinic, the sentence declared."""
+        """Whether every statement is acknowledged or, by staff, the sentence declared."""
         return bool(self.progress.declared) if self.declaration else not self.missing
 
     @property
     def step(self) -> Step:
-        """The first step that isn't done."""
+        """The first incomplete step."""
         if not self.progress.has_read:
             return Step.READ
         if not self.is_agreed:
@@ -127,12 +125,12 @@ class Signing:
 
     @property
     def changes(self) -> list[Change]:
-        """What is not as it was shown before; empty when nothing was, or when it has been read."""
+        """The changes since the text shown before; empty if there was none or the new one has been read."""
         return changes(self.progress.before, self.progress.content) if self.progress.before else []
 
     @property
     def expected_name(self) -> str:
-        """The name that the form asks this person to type."""
+        """The name on the form that this person must type."""
         return expected_name(self.form, self.person, self.role)
 
     @property
@@ -152,17 +150,17 @@ class Signing:
         return Attempt(self.person.sub, self.operation, sent)
 
     def keep(self, **values: object) -> Signing:
-        """The same signing with these values, kept in its operation."""
+        """A copy with these values, saved in the operation."""
         return self._write(msgspec.structs.replace(self.progress, **values))
 
     def restart(self) -> Signing:
-        """Start again with the text as it is now; the earlier one is remembered until the new one has been read."""
+        """Restart with the current text; the earlier one is kept until the new one has been read."""
         audit.note("consent.sign", "changed", kind="consent", id_=self.form.id)
         before = self.progress.before or self.progress.content
         return self._write(Progress.of(self.form, before=before))
 
     def rebase(self, form: ConsentForm) -> Signing | None:
-        """The same signing of a newer version; None unless its text is the same and it is still this person's turn."""
+        """A copy for a newer version; None unless its text is the same and it is still this person's turn."""
         if not self.progress.is_of(form) or open_role(form, self.person) != self.role:
             return None
         return replace(self, form=form, progress=self.progress.with_stamp_of(form))
@@ -174,10 +172,10 @@ class Signing:
 
 
 def resume(care: Care, form: ConsentForm, person: Person, role: SignerRole) -> Signing:
-    """Begin or go on with this person's signing of the form, read just now; its operation may be sent or done already."""
+    """Start or resume this person's signing of the form, just read; its operation may already be sent or done."""
     purpose, beginning = f"sign:{form.id}:{role}", _data(Progress.of(form))
     operation, was_lost = begin(person.sub, purpose, beginning, keeps_receipt=True)
-    if operation.state is State.DONE and is_lost(operation):  # the record doesn't show it any more
+    if operation.state is State.DONE and is_lost(operation):  # the record no longer shows it
         operation = context().operations.begin(person.sub, purpose, beginning)
     signing = Signing(care, form, person, role, operation, msgspec.convert(operation.data, Progress))
     if operation.state is not State.OPEN:

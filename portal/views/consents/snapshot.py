@@ -1,4 +1,4 @@
-"""The text of a form as a signer was shown it, and how it differs from the form as it is now."""
+"""The text of a form as shown to a signer, and its differences from the current form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from portal.web.labels import disposition_name
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a form that is signed: what its content hash covers."""
+    """The signed part of a form, which its content hash covers."""
 
     title: str
     kind: str
@@ -28,7 +28,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, form: ConsentForm) -> Snapshot:
-        """The text of a form as it is now."""
+        """The current text of a form."""
         return cls(
             title=form.title,
             kind=str(form.kind or ""),
@@ -42,7 +42,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of words that the two sides share, or that one side alone has."""
+    """A run of words that is on both sides, or only on one."""
 
     text: str
     differs: bool
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One part that is not as it was shown: its name, its old words and its new ones (one of them may be empty)."""
+    """One changed part: its name, its old and new words (one of them may be empty)."""
 
     part: str
     old: tuple[Run, ...]
@@ -58,7 +58,7 @@ class Change:
 
 
 def changes(before: Snapshot, after: Snapshot) -> list[Change]:
-    """Return what differs, part by part, in the order of the new form; removed parts come last."""
+    """Return the differences by part, in the order of the new form; removed parts come last."""
     named = [
         (_("Title"), before.title, after.title),
         (_("Kind"), before.kind, after.kind),

@@ -12,15 +12,15 @@ from portal.services.records.consents import ConsentForm, Signature
 from portal.state.sessions import Person
 
 _OTHERS = 5
-"""How many other forms are read to learn how the clinic's system makes its marks."""
+"""How many other forms are read to find out how the clinic's system computes its hashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What comparing one signature with the text of now gave.
+    """The result of comparing one signature's hash with the current text.
 
-    `matches` is None when the clinic's system makes its marks in a way of its own: the portal cannot recompute this
-    one, and knows only that the record still holds it.
+    `matches` is None if the clinic's system computes hashes differently: the portal can't recompute this one, and only
+    knows that the record still contains it.
     """
 
     signature: Signature
@@ -29,24 +29,24 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class SealCheck:
-    """The record's seal of form, signers and times, and the one that the portal computes from the same record."""
+    """The record's seal over form, signers and times, and the one that the portal computes from the same record."""
 
     given: str
     own: str
 
     @property
     def matches(self) -> bool:
-        """Whether they are the same."""
+        """Whether they are equal."""
         return self.given.strip().casefold() == self.own
 
 
 def check_seal(form: ConsentForm) -> SealCheck | None:
-    """Compare the seal of a form that everyone has signed; None where it isn't, or no seal came."""
+    """Compare the seal of a fully signed form; None if it isn't fully signed or has no seal."""
     return SealCheck(form.seal, seal(form)) if form.is_signed and form.seal else None
 
 
 def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:
-    """Compare each signature's mark with one made anew from the form as it is in the record now."""
+    """Compare each signature's hash with one recomputed from the current record."""
     now = content_hash(form)
     marks = {form.content_hash, *(signature.content_hash for signature in form.signatures)}
     is_ours = now in marks or _marks_as_we_do(care, form)
@@ -54,7 +54,7 @@ def checks(care: Care, form: ConsentForm, person: Person) -> list[Check]:
 
 
 def in_order(form: ConsentForm, person: Person) -> list[Signature]:
-    """The signatures, the reader's own first, then as they were given."""
+    """The signatures, the reader's own first, then in order of time."""
     return sorted(
         form.signatures,
         key=lambda s: (s.person_id != person.sub, s.signed_at.timestamp() if s.signed_at else 0),
@@ -68,10 +68,10 @@ def _matches(signature: Signature, form: ConsentForm, now: str, is_ours: bool) -
 
 
 def _marks_as_we_do(care: Care, form: ConsentForm) -> bool:
-    """Whether the clinic's system marks a text as the portal does: one other form of which that is true tells.
+    """Whether the clinic's system computes hashes like the portal, which one other form with a matching hash shows.
 
-    The form itself can't: when its mark isn't ours, either the system has a way of its own, or someone has changed the
-    text and left the mark.
+    The form itself can't show it: if its hash differs, either the system computes it differently, or someone changed the
+    text but not the hash.
     """
     (page,) = gather(lambda: list_consents(care, limit=_OTHERS + 1))
     listed = known(page)

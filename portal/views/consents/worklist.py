@@ -1,6 +1,6 @@
-"""Staff's work lists: the consent forms that wait for signatures, by whose turn it is and by when they are needed.
+"""Staff's work lists: the consent forms waiting for signatures, by whose turn it is and when they are needed.
 
-All lists are parts of one read, so that a count says what its link opens. None is kept: a page reads them anew.
+All lists come from one read, so that the counts match what their links open. Nothing is cached.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ABBREVIATION = re.compile(r"\(([^()]{2,8})\)\s*$")
 
 
 class WorkList(StrEnum):
-    """The lists by their word in the address."""
+    """The lists, by their name in the query."""
 
     MINE = "mine"
     LATE = "late"
@@ -51,9 +51,9 @@ class WorkList(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkRow:
-    """A form in a staff's table: by when it is needed, and whom it waits for.
+    """A form in staff's table: when it is needed, and who it is waiting for.
 
-    `waits_for` are the names of those who haven't signed, `note` who of them can't, `href` where the row leads;
+    `waits_for` are the names of those who haven't signed, `note` says who of them can't, `href` is the row's link;
     `needs_title` says that another row has the same patient and short name.
     """
 
@@ -68,27 +68,27 @@ class WorkRow:
     needs_title: bool = False
 
     def in_queue(self, query: str) -> WorkRow:
-        """The row with addresses that name the list."""
+        """A copy whose link names the list."""
         return replace(
             self, href=self.href + query, sign_href=self.sign_href + query if self.sign_href else ""
         )
 
     @property
     def short(self) -> str:
-        """What the form is called for short: `Genetic testing · PGT-A`."""
+        """The form's short name: `Genetic testing · PGT-A`."""
         return short_name(self.form)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All forms that wait, those needed first at the top; `total` also counts those that weren't read."""
+    """All waiting forms, soonest needed first; `total` also counts those that weren't read."""
 
     rows: tuple[WorkRow, ...]
     total: int
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that wait were read."""
+        """Whether all waiting forms were read."""
         return self.total <= len(self.rows)
 
     def rows_of(self, which: WorkList) -> tuple[WorkRow, ...]:
@@ -96,11 +96,11 @@ class Work:
         return tuple(row for row in self.rows if _is_in(row, which))
 
     def usual(self) -> WorkList:
-        """The list that is shown when none is asked for: one's own, if anything waits there."""
+        """The default list: the person's own, if it isn't empty."""
         return WorkList.MINE if any(row.is_mine for row in self.rows) else WorkList.OPEN
 
     def chips(self, current: WorkList | None) -> list[tuple[Chip, int | None]]:
-        """The lists as counted links; the count of all that wait is None where it isn't known."""
+        """The lists as links with counts; the total is None if unknown."""
         counts = [(which, len(self.rows_of(which))) for which in WorkList]
         return [
             (
@@ -113,10 +113,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a form stands in the list that it was opened from.
+    """A form's position in the list that it was opened from.
 
-    `back` and `next` are the addresses of its neighbours, `home` is the list's own, at this form's place; `query` goes
-    with further addresses of the form itself.
+    `back` and `next` are the addresses of its neighbours, `home` is the list's, at this form's position; `query` is added
+    to further addresses of the form itself.
     """
 
     words: str
@@ -131,7 +131,7 @@ class Place:
 
 
 def read_work(care: Care, person: Person) -> Work:
-    """Read the forms that wait for signatures, at most 1,000, in two calls. Raises CareError."""
+    """Read the forms waiting for signatures, at most 1,000, in two calls. Raises CareError."""
     pages: list[Page[ConsentForm]] = []
     for page in gather_all([partial(list_open_consents, care, status) for status in OPEN_STATUSES]):
         if isinstance(page, CareError):
@@ -141,10 +141,10 @@ def read_work(care: Care, person: Person) -> Work:
 
 
 def work_of(care: Care, pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
-    """The work in these pages of forms that wait."""
+    """The work lists from these pages of waiting forms."""
     found = {
         form.id: form for page in pages for form in page.items if form.is_open
-    }  # one may be signed meanwhile
+    }  # one may have been signed meanwhile
     listed = sorted(found.values(), key=_order)[:CAP]
     read = with_text_in_doubt(care, listed, person)
     rows = listed_rows(read, person)
@@ -154,7 +154,7 @@ def work_of(care: Care, pages: Sequence[Page[ConsentForm]], person: Person) -> W
 
 
 def listed_rows(forms: Iterable[ConsentForm], person: Person) -> tuple[WorkRow, ...]:
-    """The rows of forms that are listed together."""
+    """The rows for a list of forms."""
     rows = [_row_of(form, person) for form in forms]
     alike = Counter((row.form.patient_name, row.short) for row in rows)
     return tuple(
@@ -178,9 +178,9 @@ def _row_of(form: ConsentForm, person: Person) -> WorkRow:
 
 
 def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place:
-    """Where the form stands in its list; one that has left it, signed by now, where it stood.
+    """The form's position in its list; if it has been signed and left the list, its former position.
 
-    `done` is how many had left the list before, as the address says, so that the count goes on: 3 of 11, 4 of 11.
+    `done` is how many left the list before, from the query, so that the count continues: 3 of 11, 4 of 11.
     """
     rows = work.rows_of(which)
     own_query = queue_query(which, done)
@@ -208,12 +208,12 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
 
 
 def queue_query(which: WorkList, done: int = 0) -> str:
-    """What an address says of the list that its form was opened from."""
+    """The query parameters that identify the list that a form was opened from."""
     return "?" + urlencode({"list": str(which), **({"done": done} if done else {})})
 
 
 def list_word(which: WorkList) -> str:
-    """What a list is called."""
+    """A list's name."""
     words = {
         WorkList.MINE: _("Mine"),
         WorkList.LATE: _("Late or today"),
@@ -250,5 +250,5 @@ def _is_in(row: WorkRow, which: WorkList) -> bool:
 
 
 def _order(form: ConsentForm) -> tuple[date, str, str, str]:
-    """By when it is needed; then so that it stays where it is, whoever has signed."""
+    """Sorts by when it is needed; then in a way that doesn't change with signatures."""
     return form.procedure_date or date.max, form.patient_name.casefold(), form.title, form.id
