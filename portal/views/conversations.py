@@ -1,6 +1,6 @@
-"""Messages: the inbox and its archive, one thread, and putting messages and threads away.
+"""Messages: the inbox and its archive, one thread, and archiving messages and threads.
 
-Nothing is written here: the care API takes no messages. The page says where an answer goes instead.
+Messages can't be sent here, because the care API has no endpoint for it. The page says where to reply instead.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ bp = Blueprint("conversations", __name__, url_prefix="/conversations")
 _PAGE = 20
 _PICTURES = ("image/png", "image/jpeg")
 _LARGEST_PICTURE = 2_000_000
-"""Bytes of a picture that is shown in its message; a larger one is loaded by whoever opens it."""
+"""The maximum size in bytes of a picture shown inline; larger ones are only loaded when opened."""
 
 
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def inbox(care: Care, person: Person) -> Response:
-    """Show the conversations; search, archive and page are in the address.
+    """Show the conversations; search, archive and page are in the query.
 
-    Staff begin with those that wait for the clinic, the longest first; all others come the newest first.
+    Staff start with those waiting for the clinic, longest first; all others are sorted newest first.
     """
     text = request.args.get("q", "").strip()[:200]
     archived = request.args.get("archived") == "1"
@@ -121,7 +121,7 @@ def _show_waiting(care: Care, person: Person, number: int) -> Response:
 @bp.get("/new")
 @signed_in(Side.PATIENT, Side.STAFF, background=True)
 def arrived(care: Care, person: Person) -> Response:
-    """Say above the inbox that there is a message newer than `known`, else 204; a failure leaves it as it is."""
+    """Return a notice if there is a message newer than `known`, else 204, also after a failure."""
     _ask(care, person)
     newest = new_messages.newest(person)
     if not newest or newest == request.args.get("known"):
@@ -145,7 +145,7 @@ def arrived(care: Care, person: Person) -> Response:
 @bp.get("/<record:conversation_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, conversation_id: str) -> Response:
-    """Show one thread; staff, who go through many, have the newest conversations beside it."""
+    """Show one thread; staff see the newest conversations beside it."""
     conversation, others = get_conversation_and_others(care, conversation_id)
     current = [one for one in others if not one.is_archived] if person.is_staff else []
     return _thread(conversation, person, beside=current[:_PAGE])
@@ -154,10 +154,10 @@ def show(care: Care, person: Person, conversation_id: str) -> Response:
 @bp.get("/<record:conversation_id>/new")
 @signed_in(Side.PATIENT, Side.STAFF, background=True)
 def get_new(care: Care, person: Person, conversation_id: str) -> Response:
-    """Answer with the messages that came after `known`, for the end of the thread, else 204.
+    """Return the messages after `known` as a fragment for the end of the thread, else 204.
 
-    `since` is the last one that the reader had in sight: the answer counts those after it. The thread is read when this
-    portal learned of a newer message alone. A failure leaves the page as it is.
+    `since` is the last message that the reader has seen: later ones are counted. The thread is read only if the portal
+    knows of a newer message. Failures also return 204.
     """
     known, since = request.args.get("known", ""), request.args.get("since", "")
     asked = _ask(care, person)
@@ -192,7 +192,7 @@ def get_new(care: Care, person: Person, conversation_id: str) -> Response:
 @bp.post("/<record:conversation_id>/read")
 @signed_in(Side.PATIENT, Side.STAFF)
 def read(care: Care, person: Person, conversation_id: str) -> Response:
-    """Set what announces this thread read, and with it the messages; the same answer tells the new counts."""
+    """Mark the notifications about this thread, and so its messages, as read; the response includes the new counts."""
     before, news = gather(
         lambda: get_conversation(care, conversation_id),
         lambda: read_every_page(
@@ -219,7 +219,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
         )
         return redirect_to(url_for(".show", conversation_id=conversation_id))
     after = get_conversation(care, conversation_id) if announced else before
-    # The messages stay as they are: a menu among them may be open already.
+    # The messages aren't replaced, because one of their menus may be open.
     page = _page(after, person, just_read=before.unread_count - after.unread_count)
     return render(page, fragment="read", bell=unread)
 
@@ -247,7 +247,7 @@ def restore_one_message(care: Care, person: Person, conversation_id: str, messag
 @bp.get("/<record:conversation_id>/archive")
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm_archive(care: Care, person: Person, conversation_id: str) -> Response:
-    """Say what follows from archiving the thread, and ask."""
+    """Show the consequences of archiving the thread, and ask."""
     conversation = get_conversation(care, conversation_id)
     audit.shown("conversation.read", "conversation", conversation.id)
     return render(ArchivePage(thread=_view(conversation, person), consequences=_consequences()))
@@ -256,7 +256,7 @@ def confirm_archive(care: Care, person: Person, conversation_id: str) -> Respons
 @bp.post("/<record:conversation_id>/archive")
 @signed_in(Side.PATIENT, Side.STAFF)
 def archive(care: Care, person: Person, conversation_id: str) -> Response:
-    """Archive the thread for this person; the care API has no way back, so no Undo is promised."""
+    """Archive the thread for this person; the care API can't undo it, so no Undo is offered."""
     _act(
         person,
         "conversation.archive",
@@ -268,7 +268,7 @@ def archive(care: Care, person: Person, conversation_id: str) -> Response:
 
 
 def _act(person: Person, event: str, record_id: str, send: Callable[[], object]) -> None:
-    """Archive or restore, once; doing it again does no harm. Raises CareError."""
+    """Archive or restore; a repeat is harmless. Raises CareError."""
     attempt = Attempt(person.sub, begin_edit(person.sub, f"{event}:{record_id}"))
     kind = event.partition(".")[0]
     match act_once(attempt, lambda _key: send(), event=event, kind=kind, id_=record_id, is_repeatable=True):
@@ -299,9 +299,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One message as it stands in the thread; `mine` is what the person's own side sent, `name` whose initials it bears.
+    """One message in the thread; `mine` if the person's side sent it, `name` for the initials.
 
-    `day` is the name of its day where that begins with it.
+    `day` is the date's label if it is the first message of that day.
     """
 
     id: str
@@ -316,14 +316,14 @@ class Bubble:
     day: str = ""
 
     def is_shown(self, file: Attachment) -> bool:
-        """Whether a file stands in the message as a picture: one of a known size, from a sender who isn't in doubt."""
+        """Whether a file is shown inline as a picture: its size must be known and the sender not in doubt."""
         is_small = file.size is not None and file.size <= _LARGEST_PICTURE
         return file.media_type in _PICTURES and is_small and self.message.sender_verified is not False
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation as the page shows it, the oldest message first."""
+    """One conversation, oldest message first."""
 
     id: str
     subject: str
@@ -338,7 +338,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Where an answer goes: addresses as a person reads them, and as links."""
+    """Where to reply: addresses as text and as links."""
 
     email: str | None
     mailto: str | None
@@ -348,7 +348,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What came while the thread was open: how many messages since the last that was in sight, and the first of them.
+    """Messages that arrived while the thread was open: how many since the last one seen, and the first of them.
 
     `known` is the newest message that the page has.
     """
@@ -360,10 +360,10 @@ class News:
 
 
 class InboxPage(Page, template="conversations/inbox.html"):
-    """The inbox or the archive, one page of it; for staff also those that wait (`is_waiting`).
+    """One page of the inbox or archive; for staff also the waiting ones (`is_waiting`).
 
-    `newest` is its newest message, from which the newest page asks on. `covers` is how many of the newest were looked
-    through for those that wait, None when it was all.
+    `newest` is its newest message, after which the page polls for more. `covers` is how many conversations were searched
+    for waiting ones, None if all were.
     """
 
     rows: list[Row]
@@ -380,7 +380,7 @@ class InboxPage(Page, template="conversations/inbox.html"):
 
 
 class ThreadPage(Page, template="conversations/show.html"):
-    """One conversation, beside the others for staff; `shown` are its messages, or the new ones among them."""
+    """One conversation, for staff beside the others; `shown` are its messages, or only the new ones."""
 
     thread: Thread
     shown: list[Bubble]
@@ -392,7 +392,7 @@ class ThreadPage(Page, template="conversations/show.html"):
 
 
 class ArchivePage(Page, template="conversations/archive.html"):
-    """The question before a conversation is archived."""
+    """Asks for confirmation before archiving a conversation."""
 
     thread: Thread
     consequences: list[str]
@@ -403,7 +403,7 @@ def _current(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
 
 
 def _archived(care: Care, text: str, number: int) -> decoding.Page[Conversation]:
-    """One page of the archived ones alone, which the API lists only together with the others."""
+    """One page of only the archived ones, which the API doesn't list separately."""
     everything = read_every_page(
         lambda skip, limit: list_conversations(
             care, skip=skip, limit=limit, text=text or None, include_archived=True
@@ -415,7 +415,7 @@ def _archived(care: Care, text: str, number: int) -> decoding.Page[Conversation]
 
 
 def _set_read(care: Care, announced: tuple[str, ...], *, of: int) -> int:
-    """Set these of `of` unread notifications read; return how many are unread then."""
+    """Mark these notifications read, of `of` unread ones; return how many remain unread."""
     told = set_read(care, announced).unread_count if announced else None
     return of - len(announced) if told is None else told
 
@@ -433,9 +433,9 @@ def _thread(
     opened: bool = False,
     beside: Sequence[Conversation] = (),
 ) -> Response:
-    """The thread, whole or as a fragment; `opened` ones don't ask again to be marked as read.
+    """The thread as a page or a fragment; `opened` ones don't request to be marked as read again.
 
-    `beside` are the conversations that stand beside it.
+    `beside` are the conversations shown beside it.
     """
     audit.shown("conversation.read", "conversation", conversation.id)
     audit.shown("conversation.list", "conversation", [one.id for one in beside])
@@ -466,7 +466,7 @@ def _page(
 
 
 def _ask(care: Care, person: Person) -> Sequence[Conversation]:
-    """Learn the newest messages from the API, when no other tab or worker did in the last 15 seconds; return what it sent."""
+    """Fetch the newest messages unless another tab or worker did in the last 15 seconds; return the page read."""
     if not new_messages.claim(person):
         return ()
     try:
@@ -481,7 +481,7 @@ def _ask(care: Care, person: Person) -> Sequence[Conversation]:
 
 
 def _after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]:
-    """What the thread shows after this message, which may be archived; all where there was none, nothing for an unknown."""
+    """The messages after this one, which may be archived; all if it is empty, none if it is unknown."""
     ids = [one.id for one in conversation.in_order]
     if id_ and id_ not in ids:
         return []
@@ -490,7 +490,7 @@ def _after(conversation: Conversation, person: Person, id_: str) -> list[Bubble]
 
 
 def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
-    """The messages, the first of each day with the day's name."""
+    """The messages, the first of each day with the date's label."""
     names = {today(): _("Today"), today() - timedelta(days=1): _("Yesterday")}
     named: list[Bubble] = []
     before: date | None = None
@@ -534,7 +534,7 @@ def _row(conversation: Conversation, person: Person, *, waits_since: datetime | 
 
 
 def _dated(since: datetime | None) -> datetime | None:
-    """The same, None where no message of it has a date."""
+    """The same, or None if no message has a date."""
     return since if since and since.year > 1 else None
 
 
@@ -554,7 +554,7 @@ def _bubble(message: Message, conversation: Conversation, person: Person) -> Bub
 
 
 def _is_mine(message: Message, person: Person) -> bool:
-    """Whether the person's own side sent it: staff speak for the clinic, patients and partners to it."""
+    """Whether the person's side sent it: the clinic for staff, the patient's side for others."""
     if message.side in (MessageSide.INBOUND, MessageSide.OUTBOUND):
         return (message.side is MessageSide.OUTBOUND) == person.is_staff
     return message.sender_id == person.sub

@@ -1,7 +1,7 @@
-"""A record that staff fill in, look at and make once; and what becomes of it when no answer comes.
+"""Creating a record: staff fill in a draft, preview it and create it once; handles lost responses.
 
-What is filled in is a draft kept by an operation, so that the pages of one making go forth and back, and of many posts
-one alone is sent. After a lost answer the clinic's record is searched: what is there now and wasn't before is it.
+The draft is stored in an operation, so that people can move between its pages, and repeated submissions are sent only
+once. After a lost response, the record is searched for among those that didn't exist before.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from portal.web.htmx import redirect_to, toast
 
 
 class Content(Protocol):
-    """What is filled in: a msgspec struct, which holds the ids of the like records that were there before it was sent."""
+    """A draft's content: a msgspec struct, with the ids of similar records that existed before it was sent."""
 
     @property
     def known_ids(self) -> tuple[str, ...]: ...
 
     def draft(self) -> msgspec.Struct:
-        """Return what is sent."""
+        """Return the record to send."""
         ...
 
 
 class Made(Protocol):
-    """What comes of it."""
+    """The created record."""
 
     @property
     def id(self) -> str: ...
@@ -48,7 +48,7 @@ M = TypeVar("M", bound=Made)
 
 @dataclass(frozen=True, slots=True)
 class Draft(Generic[C]):
-    """What one person has filled in, and the operation that keeps it; `kind` names what is made of it."""
+    """One person's draft and its operation; `kind` is the kind of record."""
 
     kind: str
     person: Person
@@ -56,12 +56,12 @@ class Draft(Generic[C]):
     content: C
 
     def keep(self, content: C) -> Draft[C]:
-        """The same with this content, kept in its operation."""
+        """A copy with this content, saved in the operation."""
         context().operations.keep(self.person.sub, self.operation.id, _data(content))
         return replace(self, content=content)
 
     def newest(self) -> Draft[C]:
-        """The same as its operation keeps it by now, because another post may have sent it."""
+        """A copy with the operation's current state, because another submission may have sent it."""
         sub, kept = self.person.sub, self.operation
         kept = context().operations.find(sub, kept.id, kept.purpose) or kept
         return replace(self, operation=kept, content=msgspec.convert(kept.data, type(self.content)))
@@ -74,7 +74,7 @@ class Draft(Generic[C]):
 
     @property
     def event(self) -> str:
-        """What the audit record calls making it."""
+        """The audit event of its creation."""
         return f"{self.kind}.create"
 
 
@@ -84,10 +84,10 @@ Handler: TypeAlias = Callable[[Care, Person], Response]
 
 @dataclass(frozen=True, slots=True)
 class Drafts(Generic[C]):
-    """The drafts of one kind of record, and their pages: a blueprint's endpoints, `preview` and `outcome` among them.
+    """The drafts of one kind of record, and their pages: a blueprint with at least `preview` and `outcome`.
 
-    `kind` names it for operations and the audit, `pages` is the blueprint's full name, `first` the endpoint where it
-    begins; `address` says by its id where the record that came of it is shown.
+    `kind` is its name in operations and the audit trail, `pages` the blueprint's full name, `first` the endpoint of the
+    first page; `address` returns the created record's page by its id.
     """
 
     kind: str
@@ -97,12 +97,12 @@ class Drafts(Generic[C]):
     address: Callable[[str], str]
 
     def begin(self, person: Person, content: C) -> Draft[C]:
-        """Begin with what is filled in at first."""
+        """Start a draft with initial content."""
         operation = context().operations.begin(person.sub, self._purpose, _data(content))
         return Draft(self.kind, person, operation, content)
 
     def open_step(self, step: Step[C]) -> Handler:
-        """Pass the draft that the request names while it is open, or answer with where it ended."""
+        """Pass the step the draft named in the request if it is open; otherwise redirect (`answer`)."""
 
         @wraps(step)
         def resolved(care: Care, person: Person) -> Response:
@@ -115,7 +115,7 @@ class Drafts(Generic[C]):
         return resolved
 
     def sent_step(self, step: Step[C]) -> Handler:
-        """Pass the draft that the request names while nobody knows what became of it, or answer with where it is."""
+        """Pass the step the draft named in the request if its outcome is unknown; otherwise redirect (`answer`)."""
 
         @wraps(step)
         def resolved(care: Care, person: Person) -> Response:
@@ -128,7 +128,7 @@ class Drafts(Generic[C]):
         return resolved
 
     def answer(self, draft: Draft[C]) -> Response:
-        """Lead to where the draft is: its preview, what became of it, or the record."""
+        """Redirect according to the draft's state: to the preview, the outcome, or the record."""
         match draft.operation.state:
             case State.OPEN:
                 return self.to_preview(draft)
@@ -138,11 +138,11 @@ class Drafts(Generic[C]):
                 return redirect_to(url_for(f"{self.pages}.outcome", operation=draft.operation.id))
 
     def to_preview(self, draft: Draft[C]) -> Response:
-        """Lead to where it is shown before it is sent."""
+        """Redirect to the preview."""
         return redirect_to(url_for(f"{self.pages}.preview", operation=draft.operation.id))
 
     def to_record(self, id_: str) -> Response:
-        """Lead to the record that came of it."""
+        """Redirect to the created record."""
         return redirect_to(self.address(id_))
 
     def _find(self, person: Person) -> Draft[C] | None:
@@ -166,16 +166,16 @@ class Drafts(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Search(Generic[C, M]):
-    """How the record that came of a draft is found again.
+    """How to find the record created from a draft.
 
-    `alike` reads the records that it would be among (raises CareError), `recognise` picks it out of those that are new.
+    `alike` reads the candidates (raises CareError), `recognise` picks it from those that are new.
     """
 
     alike: Callable[[C], Sequence[M]]
     recognise: Callable[[Sequence[M], C], M | None]
 
     def find(self, content: C) -> M | None:
-        """Return the record, if it is there."""
+        """Return the record, if it exists."""
         new = [one for one in self.alike(content) if one.id not in content.known_ids]
         return self.recognise(new, content)
 
@@ -183,11 +183,11 @@ class Search(Generic[C, M]):
 def create_once(
     draft: Draft[C], send: Callable[[C, str], M | None], search: Search[C, M]
 ) -> Outcome[M | None]:
-    """Make the record of the draft, once; `Done.receipt` is its id.
+    """Create the draft's record, once; `Done.receipt` is its id.
 
-    `send` gets the content and the idempotency key, and returns None when the answer doesn't show the record.
+    `send` gets the content and the idempotency key, and returns None if the response doesn't contain the record.
     """
-    # What is there already looks the same as what a lost answer may have made: it is noted before.
+    # Existing similar records are noted first, to tell them from one created by a call with a lost response.
     before = tuple(one.id for one in search.alike(draft.content))
     draft = draft.keep(msgspec.structs.replace(cast("Any", draft.content), known_ids=before))
     return act_once(
@@ -202,7 +202,7 @@ def create_once(
 
 
 def search_again(draft: Draft[C], search: Search[C, M]) -> Done[M | None] | Unknown | Reopened:
-    """Return what became of a draft that was sent, without sending anything. Raises CareError."""
+    """Return the outcome of a draft that was sent, without sending anything. Raises CareError."""
     return look_again(
         draft.attempt,
         lambda: search.find(draft.content),
@@ -217,7 +217,7 @@ def _id_of(made: Made | None) -> str:
 
 
 def _patient_of(data: Mapping[str, Any]) -> str | None:
-    """The patient whose record is filled in, as the operation keeps it."""
+    """The patient's id in an operation's data."""
     return data.get("about", data).get("patient_id")
 
 

@@ -1,6 +1,6 @@
-"""Where one is signed in: the live sessions of a person, and signing out of one or of all of them.
+"""Signed-in devices: a person's active sessions, and signing out of one or all of them.
 
-Ending what goes on elsewhere needs a fresh sign-in: who finds a device unlocked must not lock its owner out of others.
+Ending other sessions needs a fresh sign-in, so that someone with an unlocked device can't lock its owner out of others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ bp = Blueprint("devices", __name__, url_prefix="/me/devices")
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One live session; `handle` names it in addresses and tells nothing of the cookie or the store's name."""
+    """One active session; `handle` identifies it in addresses and reveals neither the cookie nor the record name."""
 
     handle: str
     name: str
@@ -39,7 +39,7 @@ class Device:
 
 
 class ListPage(Page, template="devices/index.html"):
-    """The devices that are signed in; `asks_first` says that signing out another one needs a fresh sign-in."""
+    """The signed-in devices; `asks_first` says that signing out another one needs a fresh sign-in."""
 
     devices: list[Device]
     asks_first: bool
@@ -53,7 +53,7 @@ class ConfirmPage(Page, template="devices/one.html"):
 
 
 class EverywherePage(Page, template="devices/everywhere.html"):
-    """What follows from signing out everywhere."""
+    """Asks for confirmation before signing out everywhere."""
 
     asks_first: bool
 
@@ -61,7 +61,7 @@ class EverywherePage(Page, template="devices/everywhere.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
-    """Show the devices that are signed in, this one first, then the last used."""
+    """Show the signed-in devices, this one first, then by last use."""
     devices = _devices(person)
     return render(ListPage(devices=devices, asks_first=_asks_first(person, devices)))
 
@@ -69,7 +69,7 @@ def index(care: Care, person: Person) -> Response:
 @bp.get("/<handle>/sign-out")
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm(care: Care, person: Person, handle: str) -> Response:
-    """Ask whether to sign out one device: where the fresh sign-in leads back to."""
+    """Ask whether to sign out one device; the fresh sign-in returns here."""
     device = _device_at(person, handle)
     if device is None:
         return _signed_out_already()
@@ -79,7 +79,7 @@ def confirm(care: Care, person: Person, handle: str) -> Response:
 @bp.post("/<handle>/sign-out")
 @signed_in(Side.PATIENT, Side.STAFF)
 def end(care: Care, person: Person, handle: str) -> Response:
-    """Sign out one device; one that is signed out already stays so. Any but this one needs a fresh sign-in."""
+    """Sign out one device, if it is still signed in. Any other than this one needs a fresh sign-in."""
     device = _device_at(person, handle)
     if device is None:
         return _signed_out_already()
@@ -96,14 +96,14 @@ def end(care: Care, person: Person, handle: str) -> Response:
 @bp.get("/sign-out")
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm_everywhere(care: Care, person: Person) -> Response:
-    """Say what follows from signing out everywhere, and ask."""
+    """Show the consequences of signing out everywhere, and ask."""
     return render(EverywherePage(asks_first=_asks_first(person, _devices(person))))
 
 
 @bp.post("/sign-out")
 @signed_in(Side.PATIENT, Side.STAFF)
 def everywhere(care: Care, person: Person) -> Response:
-    """Sign out all devices, this one last; needs a fresh sign-in when there are others."""
+    """Sign out all devices, this one last; needs a fresh sign-in if there are others."""
     devices = _devices(person)
     if _asks_first(person, devices):
         return to_sign_in(next_path=url_for(".confirm_everywhere"), fresh=True)
@@ -125,7 +125,7 @@ def _device_at(person: Person, handle: str) -> Device | None:
 
 
 def _asks_first(person: Person, devices: list[Device]) -> bool:
-    """Whether to sign out these devices needs a fresh sign-in first."""
+    """Whether signing out these devices needs a fresh sign-in first."""
     return not is_fresh(person) and any(not device.here for device in devices)
 
 
@@ -146,7 +146,7 @@ def _device(name: str, record: SessionRecord) -> Device:
 
 
 def _end(device: Device) -> None:
-    """End the session here at once, then ask the identity server to forget its refresh token."""
+    """End the session here at once, then revoke its refresh token at the identity server."""
     tokens = context().sessions.tokens_of(device.name)
     context().sessions.end_unasked(device.name, elsewhere=True)
     provider = context().sign_in.provider(g.tenant)

@@ -1,4 +1,4 @@
-"""Folders of an episode's documents: the tree, and moving a folder somewhere else in it."""
+"""Folders of an episode's documents: the tree, and moving a folder within it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from portal.web.refusals import refusal_message
 bp = Blueprint("directories", __name__, url_prefix="/directories")
 
 ROOT = "root"
-"""What a form sends for the top of the tree: a folder's parent id is None there."""
+"""The form's value for the root, where a folder's parent id is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder in the tree as a place to move to; `closed` says why it can't be one, in words."""
+    """A folder in the tree as a destination; `closed` says why it can't be one."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ class TreePage(Page, template="directories/index.html"):
 
 
 class MovePage(Page, template="directories/move.html"):
-    """Where a folder could go; `to` is what was chosen, `refusal`, `note` and `is_missing` say why it wasn't moved."""
+    """The destinations for a folder; `to` is the one chosen, `refusal`, `note` and `is_missing` say why it wasn't moved."""
 
     episode: Episode
     directory: Directory
@@ -63,7 +63,7 @@ class MovePage(Page, template="directories/move.html"):
 @bp.get("")
 @signed_in(Side.STAFF)
 def index(care: Care, person: Person) -> Response:
-    """Show all folders of an episode (`?episode=`), the empty ones too."""
+    """Show all folders of an episode (`?episode=`), including empty ones."""
     episode = _episode(care)
     audit.shown("episode.read", "episode", episode.id)
     return render(TreePage(episode=episode, places=_tree(episode.documents, None)))
@@ -72,7 +72,7 @@ def index(care: Care, person: Person) -> Response:
 @bp.get("/<record:directory_id>/move")
 @signed_in(Side.STAFF)
 def show(care: Care, person: Person, directory_id: str) -> Response:
-    """Ask where the folder should go."""
+    """Ask where to move the folder."""
     episode = _episode(care)
     audit.shown("episode.read", "episode", episode.id)
     given = unsent.restored_form(url_for(".move", directory_id=directory_id))
@@ -83,7 +83,7 @@ def show(care: Care, person: Person, directory_id: str) -> Response:
 @signed_in(Side.STAFF)
 @unsent.typed_text("to")
 def move(care: Care, person: Person, directory_id: str) -> Response:
-    """Move the folder. Sent twice it moves once: the second finds it in its place."""
+    """Move the folder. A second submission finds it already moved."""
     episode = _episode(care)
     directory = _directory(episode, directory_id)
     to = record_id(request.form.get("to"))
@@ -124,7 +124,7 @@ def move(care: Care, person: Person, directory_id: str) -> Response:
 
 
 def _refused(care: Care, directory_id: str, to: str, error: Conflict | errors.Refused) -> Response:
-    """Look how it stands now: another post may have moved it to the same place."""
+    """Check the current state after a conflict: another submission may have moved it to the same place."""
     episode = _episode(care)
     directory = _directory(episode, directory_id)
     if _is_at(directory, to):
@@ -136,7 +136,7 @@ def _refused(care: Care, directory_id: str, to: str, error: Conflict | errors.Re
 
 
 def _directory_at(care: Care, directory_id: str, place: str) -> Directory | None:
-    """Look after a lost answer: the folder, if it is at this place now."""
+    """After a lost response, return the folder if it is at the destination now."""
     directory = _directory(_episode(care), directory_id)
     return directory if _is_at(directory, place) else None
 
@@ -175,7 +175,7 @@ def _ask(
 
 
 def _episode(care: Care) -> Episode:
-    """The episode that the address names: folders are read as part of it."""
+    """The episode named in the query; folders are read as part of it."""
     episode_id = record_id(request.args.get("episode"))
     if episode_id is None:
         raise NotFound
@@ -190,7 +190,7 @@ def _directory(episode: Episode, directory_id: str) -> Directory:
 
 
 def _tree(documents: Documents, moving: Directory | None) -> list[Place]:
-    """Every place from the top down, with the word why it is closed to `moving`."""
+    """Every destination from the root down, with the reason if it isn't allowed for `moving`."""
     inside = documents.within(moving.id) if moving else frozenset[str]()
     found: list[Place] = []
 

@@ -1,4 +1,4 @@
-"""Connections to electronic medical records: removing one. No endpoint reads them; an id comes from a notification."""
+"""Removing a connection to electronic medical records. No endpoint reads them; ids come from notifications."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ROLES = {"admin"}
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A connection as the notification about it tells of it: what it is called, its address, whose records it holds."""
+    """A connection as described by the notification about it: its name, address, and whose records it holds."""
 
     id: str
     name: str = ""
@@ -54,7 +54,7 @@ class Connection:
 
 
 class RemovePage(Page, template="emr_endpoints/remove.html"):
-    """What follows, and the form in which its name (or else its id) is typed again; `note` and `refusal` say why it wasn't removed."""
+    """The consequences, and the form to retype its name (or id); `note` and `refusal` say why it wasn't removed."""
 
     connection: Connection
     operation: Operation
@@ -71,7 +71,7 @@ class RemovedPage(Page, template="emr_endpoints/removed.html"):
 
 
 class GonePage(Page, template="emr_endpoints/gone.html"):
-    """There is no connection of this id."""
+    """There is no connection with this id."""
 
     connection: Connection
 
@@ -79,7 +79,7 @@ class GonePage(Page, template="emr_endpoints/gone.html"):
 @bp.get("/<record:endpoint_id>/remove")
 @signed_in(Side.STAFF, roles=ROLES)
 def show(care: Care, person: Person, endpoint_id: str) -> Response:
-    """Say what follows from removing the connection; afterwards, that it is gone."""
+    """Show the consequences of removing the connection; afterwards, say that it was removed."""
     operation, connection = _operation(person, endpoint_id), _connection(care, endpoint_id)
     name_opened("", connection.name)
     if operation.state is State.DONE:
@@ -93,7 +93,7 @@ def show(care: Care, person: Person, endpoint_id: str) -> Response:
 @signed_in(Side.STAFF, roles=ROLES)
 @unsent.typed_text("typed")
 def remove(care: Care, person: Person, endpoint_id: str) -> Response:
-    """Remove the connection, once, when its name or id was typed again. Removing it twice does no harm."""
+    """Remove the connection if its name or id was retyped. A repeat is harmless."""
     operation, connection = sent_operation(person.sub, _purpose(endpoint_id)), _connection(care, endpoint_id)
     if operation is None:
         return _ask(connection, _operation(person, endpoint_id), status=409, note="stale")
@@ -124,7 +124,7 @@ def remove(care: Care, person: Person, endpoint_id: str) -> Response:
 
 
 def _connection(care: Care, endpoint_id: str) -> Connection:
-    """The connection, as far as the notifications about it tell."""
+    """The connection, as far as the notifications about it say."""
     (news,) = gather(lambda: list_notifications(care, limit=_NEWS))
     page = known(news)
     about = [
@@ -162,7 +162,7 @@ def _ask(
 
 
 def _form(connection: Connection, typed: Values) -> Form:
-    """The field in which the name is typed again, or the id where no name is known: empty but for what was mistyped."""
+    """The field to retype the name, or the id if no name is known; keeps a mistyped value."""
     if connection.name:
         label, wrong = (
             _("Type the name of the connection"),

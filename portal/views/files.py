@@ -1,7 +1,7 @@
-"""Files: their bytes on the way through, and a page to look at them in place.
+"""Files: streaming their content, and a page to view them.
 
-What a file is, is decided by its first bytes and a short list, never by its name. Anything else is only handed over
-for saving. Every file is shown in a sandbox of its own (Content Security Policy Level 3, sandbox).
+A file's type is determined by its first bytes and a short list, never by its name. Other types can only be saved. Every
+file is shown in a sandbox (Content Security Policy Level 3, sandbox).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PASSED_ON = {"content-range": "Content-Range", "etag": "ETag", "last-modified":
 
 
 class PreviewPage(Page, template="files/preview.html"):
-    """A file in place; `size` is in words, `back` the page that its link stood on."""
+    """A file shown in the page; `size` is in words, `back` the page with its link."""
 
     file_id: str
     name: str
@@ -58,7 +58,7 @@ class PreviewPage(Page, template="files/preview.html"):
 @limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def content(care: Care, person: Person, file_id: str) -> Response:
-    """Answer with the file's bytes, whole or in ranges (RFC 9110 §14), piece by piece; `?download=1` saves it."""
+    """Stream the file, whole or in ranges (RFC 9110 §14); `?download=1` saves it."""
     end = downloads.begin(person_or_address(), address())
     try:
         opened = _open(
@@ -84,7 +84,7 @@ def content(care: Care, person: Person, file_id: str) -> Response:
 @limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def preview(care: Care, person: Person, file_id: str) -> Response:
-    """Show a PDF, a picture or a text in place, with its name and a way to save it."""
+    """Show a PDF, picture or text in the page, with its name and a download link."""
     opened = _open(care, file_id, range_header="bytes=0-1023")
     opened.close()
     audit.shown("file.preview", "file", file_id)
@@ -100,7 +100,7 @@ def preview(care: Care, person: Person, file_id: str) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A file with its true media type; `pieces` are its bytes, `close` lets go of them."""
+    """A file with its detected media type; `pieces` are its bytes, `close` releases them."""
 
     source: Content
     media_type: str
@@ -124,7 +124,7 @@ def _after(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def media_type(source: Content, first: bytes) -> str:
-    """Return what the file is, by its first bytes; a later part of one is taken at its word if on the list."""
+    """Return the media type from the first bytes; for a later range, the declared type is trusted if on the list."""
     claimed = source.media_type
     if source.status == 206 and not source.headers.get("content-range", "").startswith("bytes 0-"):
         return claimed if claimed in _SIGNS or claimed == "text/plain" else _UNKNOWN
@@ -135,7 +135,7 @@ def media_type(source: Content, first: bytes) -> str:
 
 
 def _came_from() -> str:
-    """The page of this portal that the link stood on, or home."""
+    """The page of this portal with the link, or home."""
     parts = urlsplit(request.headers.get("Referer", ""))
     is_here = parts.netloc == request.host and parts.path.startswith("/") and parts.path != request.path
     return "/" + parts.path.lstrip("/") if is_here else "/"
@@ -162,7 +162,7 @@ def _whole_size(source: Content) -> int | None:
 
 
 def _is_text(first: bytes) -> bool:
-    """Whether the bytes read as UTF-8; a character may be cut at their end."""
+    """Whether the bytes are valid UTF-8; the last character may be incomplete."""
     try:
         return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(first)
     except UnicodeDecodeError:

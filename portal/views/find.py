@@ -1,7 +1,7 @@
-"""Finding a person by name, record number or words, from every page of staff's; ids and links of records, too.
+"""Search for staff, available on every page: people by name, record number or words; records by id or link.
 
-What is typed is posted, never put into an address. Typing asks for the hits alone; a form that is sent without scripts
-keeps its text sealed in the session and leads to a page of its own, so that going back to it asks for nothing twice.
+Search text is posted, never put into an address. While typing, only the hits are requested; without scripts, the text is
+stored sealed in the session and the form redirects to a result page, so that Back doesn't resubmit it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SOUGHT = "sought"
 _LONGEST = 2000
 _SHORTEST = 2
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}", re.IGNORECASE)
-"""A UUID (RFC 9562) or a ULID, which nobody types as a name."""
+"""A UUID (RFC 9562) or a ULID, which can't be a name."""
 _LINK = re.compile(r"/|https?:", re.IGNORECASE)
 _MOST_BESIDE = 3
 
@@ -60,7 +60,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A person, or a record whose id was typed: what it is called, facts that tell it apart, what happened last."""
+    """A person, or a record whose id was typed: its name, distinguishing facts, the latest event."""
 
     name: str
     href: str
@@ -72,7 +72,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What was found for `text`; `says` why nothing was, `is_partial` that there may be more."""
+    """The hits for `text`; `says` explains why there are none, `is_partial` that there may be more."""
 
     text: str
     hits: tuple[Hit, ...] = ()
@@ -81,13 +81,13 @@ class Hits:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether the first two have the same name: then Enter opens neither unseen."""
+        """Whether the first two have the same name; then Enter doesn't open the first one."""
         names = [folded(hit.name) for hit in self.hits[:2]]
         return len(names) == 2 and names[0] == names[1]
 
 
 class FindPage(Page, template="find/show.html"):
-    """The hits or, before anything was sought, what was opened last."""
+    """The hits or, before a search, recently opened records."""
 
     sought: Hits | None
     recent: list[Opened]
@@ -96,7 +96,7 @@ class FindPage(Page, template="find/show.html"):
 @bp.get("")
 @signed_in(Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Ask for a name; list what was opened last."""
+    """Show the search form and recently opened records."""
     return render(FindPage(sought=None, recent=show_recent()))
 
 
@@ -104,7 +104,7 @@ def show(care: Care, person: Person) -> Response:
 @limiter.limit(limit_find, key_func=person_or_address)
 @signed_in(Side.STAFF)
 def find(care: Care, person: Person) -> Response:
-    """Answer with the hits alone, or go to the one record that was meant, or to the page of hits."""
+    """Return only the hits, or redirect to the one matching record or to the result page."""
     text = line(request.form.get("q"), longest=_LONGEST)
     sought = _seek(care, person, text)
     if wants("found"):
@@ -117,7 +117,7 @@ def find(care: Care, person: Person) -> Response:
 
 @bp.errorhandler(TooManyRequests)
 def say_too_many(error: TooManyRequests) -> Response:
-    """Say it where the hits would stand; what was typed stays in the box."""
+    """Show the rate limit message in place of the hits; the search text is kept."""
     audit.note(request.endpoint or "-", "too-many")
     seconds = seconds_to_wait()
     says = ngettext(
@@ -135,7 +135,7 @@ def say_too_many(error: TooManyRequests) -> Response:
 @limiter.limit(limit_find, key_func=person_or_address)
 @signed_in(Side.STAFF)
 def results(care: Care, person: Person) -> Response:
-    """Show the hits for what was sought last in this session."""
+    """Show the hits for this session's last search."""
     text = line(session.get(_SOUGHT), longest=_LONGEST)
     if not text:
         return redirect_to(url_for(".show"))
@@ -165,7 +165,7 @@ def _record(care: Care, text: str) -> Hits:
 
 
 def _note(people: tuple[FoundPerson, ...]) -> None:
-    """Say whose records the hits show: those found, and the treatments that were read for them."""
+    """Record in the audit trail whose records were shown: the hits, and the episodes read for them."""
     audit.shown("consent.search", "consent", [form.id for one in people for form in one.forms])
     audit.shown("conversation.search", "conversation", [talk.id for one in people for talk in one.talks])
     audit.shown("protocol.search", "protocol", [plan.id for one in people for plan in one.protocols])
@@ -190,7 +190,7 @@ def _hit(one: FoundPerson, person: Person) -> Hit:
 
 
 def _facts(one: FoundPerson, person: Person) -> list[str]:
-    """What tells a person apart: record number, date of birth, treatment."""
+    """Facts that distinguish a person: record number, date of birth, treatment."""
     facts: list[str] = []
     if one.prospect_id and one.name:
         facts.append(_("Enquiry"))

@@ -1,4 +1,4 @@
-"""Whether this process lives, whether it can serve, and what it counts; all under any `Host`."""
+"""Liveness, readiness and metrics of this process, under any `Host`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def healthz() -> Response:
 
 @bp.get("/readyz")
 def readyz() -> Response:
-    """200 while this process should be sent requests, else 503; the words say why (portal.operate.readiness)."""
+    """200 while this process should receive requests, else 503; the text says why (portal.operate.readiness)."""
     is_ready, words = context().readiness.probe()
     return _plain(words, 200 if is_ready else 503)
 
 
 @bp.get("/metrics")
 def metrics() -> Response:
-    """What all workers counted, for who has the token (RFC 6750 §2.1); not there where no token is set."""
+    """The metrics of all workers, for clients with the token (RFC 6750 §2.1); 404 if no token is configured."""
     token = context().settings.metrics_token
     if token is None:
         abort(404)

@@ -1,4 +1,4 @@
-"""Help for patients: how to reach the clinic, how the portal works, what its words mean, and the welcome on a first visit."""
+"""Help for patients: contact details, how the portal works, a glossary, and the welcome on a first visit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HelpPage(Page, template="help/show.html"):
 
 
 class WordsPage(Page, template="help/words.html"):
-    """The words of a treatment."""
+    """The glossary."""
 
     words: tuple[Word, ...]
 
@@ -38,19 +38,19 @@ def show(care: Care, person: Person) -> Response:
 @bp.get("/words")
 @signed_in(Side.PATIENT)
 def words(care: Care, person: Person) -> Response:
-    """Show what the words of a treatment mean."""
+    """Show the glossary of treatment terms."""
     return render(WordsPage(words=glossary()))
 
 
 @bp.post("/welcome")
 @signed_in(Side.PATIENT)
 def hide_welcome(care: Care, person: Person) -> Response:
-    """Leave the welcome out of this browser's home page from now on; the cookie says nothing of who it was."""
+    """Dismiss the welcome on this browser's home page; the cookie doesn't identify anyone."""
     response = redirect_to("/")
     response.set_cookie(_WELCOMED, "1", max_age=_A_YEAR, path="/", secure=True, httponly=True, samesite="Lax")
     return response
 
 
 def is_new() -> bool:
-    """Whether nobody has put the welcome away in this browser."""
+    """Whether the welcome hasn't been dismissed in this browser."""
     return _WELCOMED not in request.cookies

@@ -1,6 +1,6 @@
-"""Home: what needs the person now. For patients a task list and today's treatment, for staff their worklist.
+"""Home: what needs attention now. For patients a task list and today's treatment, for staff their work list.
 
-Its regions are read side by side and fail alone; each can be fetched again by itself.
+Its regions are read concurrently and fail independently; each can be reloaded separately.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ T = TypeVar("T")
 bp = Blueprint("home", __name__)
 
 _MOST_EPISODES = 2
-"""Episodes that home reads: the one that goes on and, beside it, one with embryos in storage."""
+"""How many episodes home reads: the ongoing one, and one with embryos in storage."""
 _NEAR_DAYS = 60
 _MOST_OPENED = 5
 _MOST, _MOST_AT_WORK, _MOST_FORMS = 3, 6, 12
-"""How many messages and notifications home shows to patients, how many to staff, and of how many forms."""
+"""How many messages and notifications home shows to patients and to staff, and how many forms."""
 
 
 @bp.get("/")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Show what needs this person, the most pressing first."""
+    """Show what needs this person's attention, most urgent first."""
     regions = _STAFF_REGIONS if person.is_staff else _PATIENT_REGIONS
     if wants(*regions):
         name = target() or ""
@@ -67,19 +67,19 @@ def show(care: Care, person: Person) -> Response:
 def _answer(
     page: NeedsPage | WorklistPage, *, fragment: str | tuple[str, ...] = (), unread: int | None = None
 ) -> Response:
-    """Answer with the page, of which fewer records stand on it than were read."""
+    """Render the page and record only the records shown on it, which are fewer than were read."""
     for kind, ids in page.shown().items():
         audit.shown(f"{kind}.list", kind, ids)
     return render(page, fragment=fragment, bell=unread)
 
 
 def _ids(records: Iterable[Conversation | Notification] | CareError | None) -> list[str]:
-    """The ids of a region's records; none where it couldn't be read or wasn't asked for."""
+    """The ids of a region's records; none if it couldn't be read or wasn't requested."""
     return [] if records is None or isinstance(records, CareError) else [one.id for one in records]
 
 
 def _read(call: Callable[[], T]) -> T | CareError:
-    """What the call returns, or the error that its region shows."""
+    """The call's result, or the error that its region shows."""
     (answer,) = gather(call)
     return answer
 
@@ -89,7 +89,7 @@ def _read(call: Callable[[], T]) -> T | CareError:
 
 @dataclass(frozen=True, slots=True)
 class NearDate:
-    """A date of a stored embryo that comes near or has passed."""
+    """A date of a stored embryo that is near or has passed."""
 
     code: str
     what: str
@@ -100,10 +100,9 @@ class NearDate:
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What home shows of the episodes: those that go on, else the last one; and storage dates that are near.
+    """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
 
-    `has_embryos` says whether any embryo is stored, near its dates or not; `is_none_left` that no episode is there for
-    this person any more.
+    `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more.
     """
 
     views: tuple[EpisodeView, ...]
@@ -114,14 +113,14 @@ class Treatment:
 
     @property
     def episode_ids(self) -> list[str]:
-        """The episodes that something is shown of."""
+        """The episodes shown, at least in part."""
         return [*(view.episode.id for view in self.views), *(near.episode_id for near in self.storage)]
 
 
 class NeedsPage(Page, template="home/needs.html"):
-    """What needs a patient, by region; a region that couldn't be read is its error.
+    """A patient's home, by region; a region that couldn't be read is its error.
 
-    `is_part` when htmx asked for one region: the others are None then.
+    `is_part` if htmx requested one region; the others are then None.
     """
 
     consents: tuple[Item, ...] | CareError | None = None
@@ -133,7 +132,7 @@ class NeedsPage(Page, template="home/needs.html"):
     is_new: bool = False
 
     def shown(self) -> dict[str, list[str]]:
-        """Return the ids of what stands on the page, by kind."""
+        """Return the ids of the records shown on the page, by kind."""
         return {
             "consent": [item.form.id for item in self.consents] if isinstance(self.consents, tuple) else [],
             "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
@@ -279,7 +278,7 @@ class WorklistPage(Page, template="home/worklist.html"):
     opened: list[Opened] = field(default_factory=list[Opened])
 
     def shown(self) -> dict[str, list[str]]:
-        """Return the ids of what stands on the page, by kind."""
+        """Return the ids of the records shown on the page, by kind."""
         return {
             "consent": [row.form.id for row in self.home_rows],
             "conversation": _ids(self.messages)[:_MOST_AT_WORK],

@@ -1,4 +1,4 @@
-"""My details: how the clinic reaches me, the people on my record, devices, notifications, language."""
+"""My details: contact details, the people on my record, devices, notifications, language."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def show(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT)
 @typed_text(*EDIT_FORM, *CONTACT)
 def save(care: Care, person: Person) -> Response:
-    """Save how I am reached, or show what someone else made of it meanwhile."""
+    """Save my contact details, or show what someone else changed meanwhile."""
     mine = _mine(care, person)
     result = save_edit(_editing(care, person), mine.patient)
     if not isinstance(result, Saved):
@@ -81,7 +81,7 @@ class Mine:
 
 
 def _mine(care: Care, person: Person) -> Mine:
-    """My record out of my episodes, which all hold the same one. Raises NotFound where none does."""
+    """My record, from my episodes, which all contain it. Raises NotFound if none does."""
     found = read_episodes(care, reachable(care, person))
     held = [(e, patient) for e in found.newest_first if (patient := e.patient_of(person.sub))]
     if not held:
@@ -115,11 +115,11 @@ def _editing(care: Care, person: Person) -> Editing[Patient]:
 
 
 class StaffPage(Page, template="me/staff.html"):
-    """Who I am to the clinic, and my account."""
+    """My identity at the clinic, and my account."""
 
 
 class DetailsPage(Page, template="me/show.html"):
-    """My details as a form; without my record, or with why it can't be read, everything else."""
+    """My details as a form; if my record is missing or can't be read, everything else."""
 
     mine: Mine | CareError
     is_missing: bool
@@ -127,6 +127,6 @@ class DetailsPage(Page, template="me/show.html"):
 
 
 def _page(mine: Mine | CareError, edit: Filled | Comparison | None) -> Response:
-    """My details; without my record (it isn't there yet, or can't be read now) everything else still shows."""
+    """My details; if my record doesn't exist yet or can't be read now, everything else is still shown."""
     page = DetailsPage(mine=mine, is_missing=isinstance(mine, NotFound), edit=edit)
     return render(page, fragment="details", status=edit.status if edit else 200)

@@ -1,4 +1,4 @@
-"""By which ways each kind of notification comes, quiet hours and language."""
+"""Notification settings: the channels of each kind, quiet hours and language."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _COMMON_ZONES = (
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Show by which ways each kind of notification comes, quiet hours and language."""
+    """Show the settings."""
     current = get_settings(care)
     given = unsent.restored_form(url_for(".save"))
     if given is None:
@@ -84,7 +84,7 @@ def show(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 @unsent.typed_text(*_CHANNELS, "start", "end", "time_zone", "language", "stamp")
 def save(care: Care, person: Person) -> Response:
-    """Save the choices, unless something is wrong with them or others were saved meanwhile."""
+    """Save the settings, unless they are invalid or others were saved meanwhile."""
     current = get_settings(care)
     filled = Filled.of_form(current, request.form)
     if filled.errors:
@@ -115,7 +115,7 @@ def save(care: Care, person: Person) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The settings as the form holds them, and what is wrong with them: (field id, sentence)."""
+    """The settings as form values, and their errors: (field id, sentence)."""
 
     settings: NotificationSettings
     start: str
@@ -131,7 +131,7 @@ class Filled:
 
     @classmethod
     def of_form(cls, current: NotificationSettings, form: MultiDict[str, str]) -> Filled:
-        """The form as it was sent, over the settings of now; what is locked stays as it is."""
+        """The submitted form applied to the current settings; locked ones stay unchanged."""
         chosen = {channel: set(form.getlist(channel)) for channel in _CHANNELS}
         errors = [*_locked_errors(current, chosen)]
         start, end = (form.get(name, "").strip()[:5] for name in ("start", "end"))
@@ -151,7 +151,7 @@ class Filled:
         return cls(settings, start, end, zone, tuple(errors))
 
     def with_errors(self, error: Invalid) -> Filled:
-        """The same with the faults that the care API found, in our words."""
+        """A copy with the care API's errors, in the portal's words."""
         found: list[tuple[str, str]] = []
         for field in error.fields:
             if field.startswith("quiet_hours"):
@@ -164,7 +164,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that was saved meanwhile and isn't what the person chose."""
+    """One setting that was saved meanwhile and differs from the person's choice."""
 
     what: str
     yours: str
@@ -178,7 +178,7 @@ def _chosen(item: NotificationChoice, chosen: dict[str, set[str]]) -> Notificati
 
 
 def _locked_errors(current: NotificationSettings, chosen: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """A locked kind isn't sent by the form at all, so one that is there was added to it."""
+    """Reject submitted values for locked kinds, which the form doesn't contain."""
     return [
         (
             "matrix",
@@ -210,7 +210,7 @@ def _quiet_errors(start: str, end: str, zone: str) -> list[tuple[str, str]]:
 
 
 class SettingsPage(Page, template="notifications/settings.html"):
-    """The form; `saved` is what others saved meanwhile, `differences` how it differs from what was typed."""
+    """The form; `saved` are settings saved meanwhile, `differences` how they differ from the input."""
 
     filled: Filled
     stamp: str
@@ -226,7 +226,7 @@ class SettingsPage(Page, template="notifications/settings.html"):
 def _settings_page(
     filled: Filled, *, saved: NotificationSettings | None = None, status: int = 200
 ) -> Response:
-    """The form; after a conflict with what was saved meanwhile beside it, ready to be saved over that."""
+    """The form; after a conflict, with the settings saved meanwhile beside it, ready to overwrite them."""
     stamp = (saved or filled.settings).concurrency_stamp
     page = SettingsPage(
         filled=filled,
@@ -275,7 +275,7 @@ def _channel_words(channel: str) -> str:
 
 
 def _zones(chosen: str) -> list[tuple[str, str]]:
-    """The clinic's zone first, then the person's, then those that many people live in."""
+    """The clinic's zone first, then the person's, then common ones."""
     names: list[str] = [str(g.tenant.time_zone), *_COMMON_ZONES]
     if chosen in time_zones() and chosen not in names:
         names.insert(1, chosen)

@@ -39,15 +39,15 @@ _PAGE = 12
 
 @bp.app_template_filter("notification_kind")
 def kind_words(kind: str) -> str:
-    """Return the name of a kind of notification; one that the portal doesn't know is shown spaced out."""
+    """Return the label of a kind of notification; an unknown one is split into words."""
     return _known_kinds().get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", kind).capitalize()
 
 
 class ListPage(Page, template="notifications/index.html"):
-    """One page of the list; `with_filters` writes an act's address, `kind_words` a kind's name.
+    """One page of the list; `with_filters` returns an action's address, `kind_words` a kind's label.
 
-    `days` are the notifications by day, with the day's name; `about` says what one is about: the title of its form, the
-    subject of its conversation, or what it says itself where that is more than to open the portal.
+    `days` are the notifications by day, with the date's label; `about` says what one is about: its form's title, its
+    conversation's subject, or its own text if that says more than to open the portal.
     """
 
     days: list[tuple[str, list[Notification]]]
@@ -67,14 +67,14 @@ class ListPage(Page, template="notifications/index.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
-    """Show the notifications, the newest first; read or not, kind and page are in the address."""
+    """Show the notifications, newest first; read or unread, kind and page are in the query."""
     return _list(care, person)
 
 
 @bp.get("/bell")
 @signed_in(Side.PATIENT, Side.STAFF, background=True)
 def show_bell(care: Care, person: Person) -> Response:
-    """Answer with the bell when its count is another than `known`, else 204; a failure leaves it as it is."""
+    """Return the bell if its count isn't `known`, else 204, also after a failure."""
     if bell.claim(person):
         try:
             bell.learn(person, count_unread(care))
@@ -91,7 +91,7 @@ def show_bell(care: Care, person: Person) -> Response:
 @bp.post("/<record:notification_id>/open")
 @signed_in(Side.PATIENT, Side.STAFF)
 def open_(care: Care, person: Person, notification_id: str) -> Response:
-    """Mark it read and go to what it is about; where the portal has no page for that, show it in the list."""
+    """Mark it read and redirect to what it is about; without a page for that, show it in the list."""
     found, counts = gather(
         lambda: _find(care, notification_id),
         lambda: set_read(care, [notification_id]),
@@ -132,7 +132,7 @@ def read_all(care: Care, person: Person) -> Response:
 
 
 def _place_of(kind: str) -> str | None:
-    """Where a kind of notification leads that names no record, or one that has no page."""
+    """The target of a kind of notification that names no record, or a record without a page."""
     places = {
         "AccountSecurity": "devices.index",
         "PaymentReceived": "storage.index",
@@ -150,7 +150,7 @@ def _place_of(kind: str) -> str | None:
 
 
 def _list(care: Care, person: Person, counts: NotificationCounts | None = None) -> Response:
-    """The list as the address says; after an act, with the unread count of the same answer."""
+    """The list for the query; after an act, with the unread count from its response."""
     only_unread = request.args.get("unread") == "1"
     kind = request.args.get("type", "")[:100]
     number = page_number(request.args.get("page"))
@@ -195,7 +195,7 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
 
 
 def _by_day(items: Iterable[Notification]) -> list[tuple[str, list[Notification]]]:
-    """Notifications by the clinic's day, in the order in which they came; `Today` and `Yesterday` by name."""
+    """Notifications by day in the clinic's time zone, in order; `Today` and `Yesterday` as labels."""
     names = {today(): _("Today"), today() - timedelta(days=1): _("Yesterday")}
 
     def name(one: Notification) -> str:
@@ -211,24 +211,24 @@ _NEUTRAL = frozenset(
         *("MessageReceived", "EpisodeUpdated", "ResultReleased"),
     }
 )
-"""Kinds whose own words are made for a lock screen, and say no more here than that there is something to open."""
+"""Kinds whose text is made for a lock screen and only says that there is something to open."""
 
 
 def _about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -> str:
-    """What it is about; words that several notifications share (`repeated`) tell nothing of this one."""
+    """What it is about; texts shared by several notifications (`repeated`) are ignored."""
     subject = subjects.get(one.entity_id or "")
     return subject or ("" if one.type in _NEUTRAL or one.body in repeated else one.body)
 
 
 def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:
-    """Let the bell tell what the act left unread, asking once more where its answer doesn't say."""
+    """Update the bell's count after an act; request it if the act's response doesn't contain it."""
     told = counts.unread_count
     (count,) = (told,) if told is not None else gather(lambda: count_unread(care))
     bell.learn(person, None if isinstance(count, CareError) else count)
 
 
 def _mark(care: Care, notification_id: str, *, is_read: bool) -> NotificationCounts:
-    """The counts after it; an id that the API doesn't even accept is one that isn't there."""
+    """Mark it and return the counts; an id that the API rejects as invalid counts as not found."""
     try:
         return set_read(care, [notification_id], is_read=is_read)
     except Invalid:
@@ -243,13 +243,13 @@ def _after(care: Care, person: Person, counts: NotificationCounts) -> Response:
 
 
 def _with_filters(address: str) -> str:
-    """An act's address with what of the list's own it carries along, so that the same list is shown after it."""
+    """An action's address with the list's parameters, so that the same list is shown afterwards."""
     kept = {name: request.args[name] for name in ("unread", "type", "page") if request.args.get(name)}
     return f"{address}?{urlencode(kept)}" if kept else address
 
 
 def _find(care: Care, notification_id: str) -> tuple[int, Notification]:
-    """The notification and its place in the list, which no endpoint gives alone."""
+    """The notification and its position in the list, because no endpoint reads one."""
     everything = read_every_page(lambda skip, limit: list_notifications(care, skip=skip, limit=limit))
     for place, notification in enumerate(everything):
         if notification.id == notification_id:
@@ -276,7 +276,7 @@ def _known_kinds() -> dict[str, str]:
 
 
 def _kinds(chosen: str) -> list[tuple[str, str]]:
-    """What the list can be narrowed to; staff's own kinds for staff alone."""
+    """The list's filters; staff's kinds only for staff."""
     staff_only = {"ProspectReceived", "EmrSyncFailed"}
     known = [
         (kind, words) for kind, words in _known_kinds().items() if g.person.is_staff or kind not in staff_only

@@ -1,6 +1,6 @@
-"""Opening a record by its id, or by a link to it. For staff.
+"""Opening a record by its id or a link, for staff.
 
-No endpoint lists episodes, results, enquiries or connections, so an id from elsewhere is often the only way in.
+No endpoint lists episodes, results, enquiries or connections, so an id from elsewhere is often the only way to find one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LONGEST = 2000
 
 
 class OpenPage(Page, template="open/show.html"):
-    """Asks for an id or a link; `error` says why the last one led nowhere."""
+    """Asks for an id or a link; `error` says why the last one wasn't found."""
 
     error: str
     pasted: str
@@ -48,7 +48,7 @@ class OpenPage(Page, template="open/show.html"):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a search came to when it led nowhere."""
+    """The reason why a search found nothing."""
 
     status: int
     words: str
@@ -57,7 +57,7 @@ class Answer:
 @bp.get("")
 @signed_in(Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Ask for an id or a link, and list what was opened last."""
+    """Ask for an id or a link, and list recently opened records."""
     return _page(person)
 
 
@@ -65,7 +65,7 @@ def show(care: Care, person: Person) -> Response:
 @signed_in(Side.STAFF)
 @unsent.typed_text("id", "kind", page="open_by_id.show")
 def find(care: Care, person: Person) -> Response:
-    """Go to the record that was asked for; where that isn't possible, say why."""
+    """Redirect to the requested record, or say why that isn't possible."""
     pasted = line(request.form.get("id"), longest=_LONGEST)
     kind = request.form.get("kind", "")
     if not pasted:
@@ -87,7 +87,7 @@ def find(care: Care, person: Person) -> Response:
 
 
 def _kinds(person: Person) -> list[tuple[str, str]]:
-    """The kinds of record that this person can open by id, with their words."""
+    """The kinds of record that this person can open by id, with labels."""
     found = [("episode", _("Episode")), ("consent", _("Consent form")), ("pgt-result", _("PGT result"))]
     if person.roles & EDIT_PROSPECT:
         found.append(("prospect", _("Enquiry (prospect)")))
@@ -109,7 +109,7 @@ def _page(person: Person, answer: Answer | None = None) -> Response:
 
 
 def page_of_link(link: str) -> str | Answer:
-    """The page that a link leads to, when it is one of this clinic's portal."""
+    """The path of a link, if it is to this clinic's portal."""
     try:
         parts = urlsplit(link if "//" in link or link.startswith("/") else f"//{link}")
     except ValueError:  # a host in brackets that is none
@@ -128,7 +128,7 @@ def _elsewhere() -> Answer:
 
 
 def look_up(care: Care, id_: str) -> str | Answer:
-    """Try the three kinds that can be read by id, side by side."""
+    """Try the three kinds that can be read by id, concurrently."""
     tries: list[tuple[str, Callable[[], object]]] = [
         ("episode", lambda: get_episode(care, id_)),
         ("consent", lambda: get_consent(care, id_)),

@@ -43,9 +43,9 @@ bp.register_blueprint(calendar.bp)
 
 @bp.app_template_global("treatment_address")
 def treatment_address(episode_id: str) -> str:
-    """Return where a record's treatment is found; the list, which can say why, where a patient may not have it any more.
+    """Return the address of a record's episode; the list, which can say why, if a patient may no longer have access.
 
-    Patients have the episodes that their session remembers: those that were read last.
+    Patients have access to the episodes in their session: those that were read last.
     """
     if g.person.is_patient and episode_id not in remembered():
         return url_for("episodes.index")
@@ -53,7 +53,7 @@ def treatment_address(episode_id: str) -> str:
 
 
 class EpisodesPage(Page, template="episodes/index.html"):
-    """A person's episodes; `is_incomplete` when one of them couldn't be read, `is_none_left` when all are gone."""
+    """A person's episodes; `is_incomplete` if one couldn't be read, `is_none_left` if none is available any more."""
 
     episodes: list[EpisodeView]
     is_incomplete: bool
@@ -63,7 +63,7 @@ class EpisodesPage(Page, template="episodes/index.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
-    """List the person's episodes, the newest first; for staff those that they opened last."""
+    """List the person's episodes, newest first; for staff those that they opened last."""
     ids = reachable(care, person)
     found = read_episodes(care, ids[: MOST_RECENT if person.is_staff else MOST_REMEMBERED])
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
@@ -78,14 +78,14 @@ def index(care: Care, person: Person) -> Response:
 @bp.get("/<record:episode_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, episode_id: str) -> Response:
-    """Show where the treatment stands: today at the centre, before it what happened, after it what comes."""
+    """Show the state of the treatment: today, what happened before and what comes next."""
     return show_tab(get_episode(care, episode_id), person, OverviewPage)
 
 
 @bp.get("/<record:episode_id>/timeline")
 @signed_in(Side.PATIENT, Side.STAFF)
 def timeline(care: Care, person: Person, episode_id: str) -> Response:
-    """Show all that happened and all that is planned."""
+    """Show all past and planned events."""
     return show_tab(get_episode(care, episode_id), person, TimelinePage)
 
 
@@ -106,7 +106,7 @@ def medication(care: Care, person: Person, episode_id: str) -> Response:
 @bp.get("/<record:episode_id>/appointments")
 @signed_in(Side.PATIENT, Side.STAFF)
 def appointments(care: Care, person: Person, episode_id: str) -> Response:
-    """Show the visits, those to come first."""
+    """Show the visits, upcoming ones first."""
     return show_tab(get_episode(care, episode_id), person, AppointmentsPage)
 
 

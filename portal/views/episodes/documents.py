@@ -20,7 +20,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file: what it is in words, and whether it can be looked at in place."""
+    """A file: its type in words, and whether it can be viewed in the browser."""
 
     id: str
     name: str
@@ -36,11 +36,11 @@ _TYPES = {
     "image/jpeg": "JPEG",
     "text/plain": "TXT",
 }
-"""What can be looked at in place."""
+"""Types that can be viewed in the browser."""
 
 
 def folders_of(documents: Documents) -> list[Folder]:
-    """Return the folders that hold files; files in none come first."""
+    """Return the folders that contain files; files outside folders come first."""
     found: list[Folder] = []
 
     def walk(parent_id: str | None, name: str) -> None:

@@ -1,4 +1,4 @@
-"""How an episode ended, in words that leave room."""
+"""Considerate words about how an episode ended."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Which episodes a person can reach, and records that are found in an episode.
+"""The episodes that a person can reach, and records embedded in them.
 
-No endpoint lists episodes. Their ids come from what mentions them (consent forms, conversations, notifications) and are
-remembered in the session; staff have those that they opened last.
+No endpoint lists episodes. Their ids come from records that mention them (consent forms, conversations, notifications)
+and are stored in the session; for staff, those that they opened last.
 
-Patients, cases, relationships and embryos have no address of their own to be read at: they come embedded in an episode
-(care API specification §4). The pages about them carry its id as `?episode=`; without one, every episode that the
-person can reach is looked through.
+Patients, cases, relationships and embryos have no endpoint to read them: they are embedded in an episode (care API
+specification §4). Pages about them carry its id as `?episode=`; without one, all episodes that the person can reach are
+searched.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ T = TypeVar("T")
 
 MOST_REMEMBERED = 12
 MOST_RECENT = 4
-"""How many of them the staff's list shows."""
+"""How many of them staff's list shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Episodes as far as they could be read; `is_incomplete` when one couldn't.
+    """The episodes that could be read; `is_incomplete` if one couldn't.
 
-    `absent` are the ids of those that aren't there for this person: removed, or no longer shared.
+    `absent` are the ids of those not available to this person: removed, or no longer shared.
     """
 
     episodes: tuple[Episode, ...]
@@ -54,39 +54,39 @@ class Found:
 
     @property
     def is_none_left(self) -> bool:
-        """Whether there were episodes, and none of them is there for this person any more."""
+        """Whether there were episodes, but none is available to this person any more."""
         return bool(self.absent) and not self.episodes and not self.is_incomplete
 
     @property
     def newest_first(self) -> list[Episode]:
-        """Those that go on first, then by their start, the newest first."""
+        """Ongoing ones first, then by start date, newest first."""
         by_start = sorted(self.episodes, key=lambda e: e.start_date or date.min, reverse=True)
         return sorted(by_start, key=lambda e: e.is_ended)
 
     def with_more(self, more: Found) -> Found:
-        """These episodes and those of another answer."""
+        """These episodes and those of another result."""
         is_incomplete = self.is_incomplete or more.is_incomplete
         return Found((*self.episodes, *more.episodes), is_incomplete, self.absent | more.absent)
 
     def record_of(self, sub: str) -> Patient | None:
-        """The record of the person `sub`, out of the newest episode that holds it; else None."""
+        """The record of `sub` from the newest episode that contains it, or None."""
         return next((patient for e in self.newest_first if (patient := e.patient_of(sub))), None)
 
 
 def remembered() -> list[str]:
-    """Return the ids that the session remembers."""
+    """Return the ids stored in the session."""
     record = session().record
     return list(record.episode_ids) if record else []
 
 
 def reachable(care: Care, person: Person) -> list[str]:
-    """Return the ids of a person's episodes: those remembered; for a patient without any, those mentioned."""
+    """Return the ids of a person's episodes: those stored; for a patient without any, those mentioned in records."""
     ids = remembered()
     return ids if ids or person.is_staff else _find(care)
 
 
 def read_episodes(care: Care, ids: Sequence[str]) -> Found:
-    """Read these episodes side by side; one that isn't there (any more) is left out."""
+    """Read these episodes concurrently; those not found are left out."""
     answers = gather_all([_reading(care, id_) for id_ in ids])
     read = tuple(answer for answer in answers if isinstance(answer, Episode))
     absent = frozenset(id_ for id_, a in zip(ids, answers, strict=True) if isinstance(a, NotFound))
@@ -94,7 +94,7 @@ def read_episodes(care: Care, ids: Sequence[str]) -> Found:
 
 
 def remember(found: Found, ids: Iterable[str] = ()) -> None:
-    """Remember the episodes that were read, the most pressing first, and after them the other ids but the absent."""
+    """Store the ids of the episodes read, most relevant first, then the other ids except absent ones."""
     if not found.is_incomplete:
         pressing = sorted(found.newest_first, key=lambda e: (e.is_ended, not _has_stored(e)))
         ordered = dict.fromkeys([*(episode.id for episode in pressing), *ids])
@@ -102,7 +102,7 @@ def remember(found: Found, ids: Iterable[str] = ()) -> None:
 
 
 def remember_opened(episode_id: str) -> None:
-    """Remember which episodes a member of staff opened last."""
+    """Store which episodes a member of staff opened last."""
     others = (known_id for known_id in remembered() if known_id != episode_id)
     session().remember_episodes([episode_id, *others][:MOST_RECENT])
 
@@ -120,9 +120,9 @@ def mentioned(
     talks: Page[Conversation] | CareError,
     news: Page[Notification] | CareError,
 ) -> list[str]:
-    """Return the ids of the episodes that these mention; what couldn't be read mentions none.
+    """Return the ids of the episodes that these records mention; lists that couldn't be read are skipped.
 
-    Raises CareError when none is mentioned and something couldn't be read: then nobody knows whether there is any.
+    Raises CareError if none is mentioned and a list couldn't be read, because there may be some.
     """
     consents, conversations, notifications = known(forms), known(talks), known(news)
     ids = episode_ids(
@@ -138,7 +138,7 @@ def mentioned(
 
 
 def _find(care: Care) -> list[str]:
-    """The ids in all that may mention an episode, remembered from now on."""
+    """The ids in all records that may mention an episode; stores them."""
     forms, talks, news = gather(
         lambda: list_consents(care, limit=100),
         lambda: list_conversations(care, limit=50, include_archived=True),
@@ -150,9 +150,9 @@ def _find(care: Care) -> list[str]:
 
 
 def find_embedded(care: Care, person: Person, pick: Callable[[Episode], T | None]) -> tuple[Episode, T]:
-    """Return the episode that holds the record which `pick` takes out of it, and the record.
+    """Return the record that `pick` finds in an episode, and that episode.
 
-    Raises NotFound where none does, Unavailable where one that may hold it can't be read.
+    Raises NotFound if no episode has it, Unavailable if one that may have it can't be read.
     """
     if "episode" in request.args:
         episode = get_episode(care, _episode_in_query())

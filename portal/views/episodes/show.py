@@ -1,4 +1,4 @@
-"""One episode: its tabs, and what each of them shows."""
+"""One episode's tabs and their content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from portal.web.pages import Page
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A part of the episode at an address of its own."""
+    """A tab of the episode, with its own address."""
 
     name: str
     label: str
@@ -40,7 +40,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class ConsentRow:
-    """A consent form of the episode; `is_mine_to_sign` when it waits for the person who looks."""
+    """A consent form of the episode; `is_mine_to_sign` if it waits for the reader."""
 
     id: str
     title: str
@@ -51,7 +51,7 @@ class ConsentRow:
 
 
 class TabPage(Page):
-    """An episode with one of its tabs in hand; `is_part` when htmx asked for the tab alone."""
+    """An episode with one tab selected; `is_part` if htmx requested only the tab."""
 
     name: ClassVar[str]
     view: EpisodeView
@@ -62,7 +62,7 @@ class TabPage(Page):
 
 
 class OverviewPage(TabPage, template="episodes/overview.html"):
-    """Where the treatment stands today."""
+    """The state of the treatment today."""
 
     name = "overview"
 
@@ -104,7 +104,7 @@ class DocumentsPage(TabPage, template="episodes/documents.html"):
 
 
 class ConsentsPage(TabPage, template="episodes/consents.html"):
-    """The consent forms; `is_incomplete` when whose turn it is couldn't be read."""
+    """The consent forms; `is_incomplete` if it couldn't be read whose turn it is."""
 
     name = "consents"
     forms: list[ConsentRow]
@@ -118,7 +118,7 @@ class TeamPage(TabPage, template="episodes/team.html"):
 
 
 def show_tab(episode: Episode, person: Person, page: type[TabPage]) -> Response:
-    """Answer with a tab that shows the episode alone."""
+    """Show a tab that needs only the episode."""
     view = EpisodeView(episode, person)
     tabs = _tabs(view, page.name)
     return _answer(
@@ -129,7 +129,7 @@ def show_tab(episode: Episode, person: Person, page: type[TabPage]) -> Response:
 def show_consents(
     care: Care, episode: Episode, person: Person, forms: decoding.Page[ConsentForm] | CareError
 ) -> Response:
-    """Answer with the consent forms that the episode names, and whose turn each is as far as `forms` says."""
+    """Show the episode's consent forms, and whose turn each is as far as `forms` says."""
     view = EpisodeView(episode, person)
     tabs = _tabs(view, ConsentsPage.name)
     known = () if isinstance(forms, CareError) else with_text_in_doubt(care, forms.items, person)

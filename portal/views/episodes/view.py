@@ -1,4 +1,4 @@
-"""An episode as one person sees it: plain words for patients, the field's own for staff."""
+"""An episode as one person sees it: plain words for patients, professional terms for staff."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ class EpisodeView:
 
     @property
     def may_create_consent(self) -> bool:
-        """Whether the person who looks may put a consent form to the people of this treatment."""
+        """Whether the reader may create a consent form for this treatment."""
         return may_create(self.person)
 
     @property
     def is_own(self) -> bool:
-        """Whether the person who looks is the one who is treated (and not the partner, or staff)."""
+        """Whether the reader is the patient (not the partner or staff)."""
         return self.episode.patient.is_me(self.person.sub)
 
     @property
     def patient_called(self) -> str:
-        """What the one who is treated is called."""
+        """What to call the patient."""
         return self.episode.patient.called
 
     @property
@@ -90,27 +90,27 @@ class EpisodeView:
 
     @property
     def protocol(self) -> Protocol | None:
-        """The plan that is followed, if there is one."""
+        """The active plan, if there is one."""
         return self.episode.protocol
 
     @property
     def protocol_day(self) -> int | None:
-        """Which day of the plan today is, while the plan is followed."""
+        """The day of the plan today, while it is active."""
         plan = self.protocol
         if plan is None or plan.is_ended or self.episode.is_ended:
             return None
         return self.plan_day(today())
 
     def plan_day(self, on: date) -> int | None:
-        """Which day of the plan that date is; None before its first day, and without a plan that has one."""
+        """The day of the plan on that date; None before its first day, or without a dated plan."""
         day = self.protocol.day_on(on) if self.protocol else None
         return day if day is not None and day >= 1 else None
 
     @property
     def day_note(self) -> str | None:
-        """How far it is: `Day 8` of the plan until the trigger, the time since the transfer after it; else None.
+        """The progress: `Day 8` of the plan until the trigger, then the time since the transfer; else None.
 
-        This alone counts days for a page: they are the plan's, whose first day the clinic sets.
+        The only place that counts days: they are the plan's, whose first day the clinic sets.
         """
         stage = self.episode.stage
         if stage in _SINCE_TRANSFER:
@@ -119,7 +119,7 @@ class EpisodeView:
         return _("Day %(day)s", day=number(self.protocol_day)) if self.protocol_day and is_counted else None
 
     def _since_transfer(self) -> str | None:
-        """`5 days after the transfer`, from two weeks on `3 weeks after the transfer`."""
+        """`5 days after the transfer`; after two weeks, in weeks."""
         moments = (e.occurred_at for e in self.events if e.stage == EpisodeStage.TRANSFER and e.verified)
         last = max((moment for moment in moments if moment), default=None)
         days = (today() - local(last).date()).days if last else 0
@@ -131,7 +131,7 @@ class EpisodeView:
 
     @property
     def stages(self) -> list[Stage]:
-        """The steps of this treatment for the ribbon; none once it has ended."""
+        """The steps of this treatment for the progress ribbon; none once it has ended."""
         current = self.episode.stage
         if self.episode.is_ended or current is None or not current.known:
             return []
@@ -155,7 +155,7 @@ class EpisodeView:
 
     @property
     def coming_days(self) -> list[tuple[date, list[Dose]]]:
-        """The medicines that are planned for the six days after today, by date; days without any are left out."""
+        """The medicines planned for the next six days, by date; days without any are left out."""
         plan = self.protocol
         if plan is None or self.episode.is_ended:
             return []
@@ -164,14 +164,14 @@ class EpisodeView:
 
     @property
     def visits_today(self) -> list[Appointment]:
-        """The visits of today that take place or took place."""
+        """Today's visits that weren't cancelled."""
         visits = (a for a in self.episode.appointments if not a.is_cancelled)
         found = [_named(a) for a in visits if local(a.start).date() == today()]
         return sorted(found, key=lambda appointment: appointment.start)
 
     @property
     def upcoming(self) -> list[Appointment]:
-        """The visits to come, the next first."""
+        """Upcoming visits, the next one first."""
         return [_named(a) for a in self.episode.upcoming(now())]
 
     @property
@@ -181,20 +181,20 @@ class EpisodeView:
 
     @property
     def past_visits(self) -> list[Appointment]:
-        """The visits that are over or cancelled, the last first."""
+        """Past and cancelled visits, latest first."""
         ahead = {appointment.id for appointment in self.upcoming}
         gone = (_named(a) for a in self.episode.appointments if a.id not in ahead)
         return sorted(gone, key=lambda appointment: appointment.start, reverse=True)
 
     @property
     def events(self) -> list[TimelineEvent]:
-        """What happened, the earliest first; events without a time come before all others."""
+        """Past events, earliest first; events without a time come first."""
         events = (e for e in self.episode.timeline if e.occurred_at is None or e.occurred_at <= now())
         return sorted(events, key=lambda e: e.occurred_at.timestamp() if e.occurred_at else float("-inf"))
 
     @property
     def alerts(self) -> list[tuple[str, str, datetime | None]]:
-        """What to know now: tone, text and until when, the most pressing first."""
+        """Current alerts: tone, text and end, most severe first."""
         tones = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
         order = ["urgent", "attention", "info", "success"]
         found = [
@@ -206,12 +206,12 @@ class EpisodeView:
 
     @property
     def ending(self) -> tuple[str, str] | None:
-        """How it ended, in words that leave room: a short line and a longer one; None while it goes on."""
+        """How it ended: a short line and a longer one; None while it is ongoing."""
         return ending_of(self.episode) if self.episode.is_ended else None
 
     @property
     def chart(self) -> Markup | None:
-        """The monitoring chart, or None when nothing was measured."""
+        """The monitoring chart, or None without measurements."""
         return monitoring_chart(
             self.episode.monitoring,
             number=number,
@@ -223,14 +223,14 @@ class EpisodeView:
 
     @property
     def chart_days(self) -> Markup | None:
-        """The values of each measured day, to lay over the chart."""
+        """The values of each measured day, as an overlay for the chart."""
         return monitoring_days(
             self.episode.monitoring, number=number, write=write_day, today=today(), rtl=is_rtl()
         )
 
     @property
     def chart_words(self) -> str:
-        """What the last scan found, in a sentence or two; empty where nothing was measured."""
+        """The last scan's findings in a sentence or two; empty without measurements."""
         days = sorted((day for day in self.episode.monitoring if day.sizes), key=lambda day: day.date)
         if not days:
             return ""
@@ -246,7 +246,7 @@ class EpisodeView:
 
     @property
     def grid(self) -> Markup | None:
-        """The plan as a grid of days, or None when there is none."""
+        """The plan as a calendar grid, or None if there is none."""
         plan = self.protocol
         if plan is None:
             return None
@@ -261,7 +261,7 @@ class EpisodeView:
 
     @property
     def folders(self) -> list[Folder]:
-        """The folders that hold files, from the root down."""
+        """The folders that contain files, from the root down."""
         return folders_of(self.episode.documents)
 
     def physician(self, physician_id: str | None) -> str | None:
@@ -284,7 +284,7 @@ class EpisodeView:
         return None if value is None else number(value)
 
     def sizes(self, sizes: Sequence[float]) -> str:
-        """Follicle sizes of one ovary, the largest first; Spanish numbers have commas of their own, as in 4,5."""
+        """Follicle sizes of one ovary, largest first; Spanish separates them by semicolons, because of decimal commas."""
         between = "; " if language().startswith("es") else ""
         return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
 
@@ -299,7 +299,7 @@ class EpisodeView:
 
 
 _GROWING_MM = 13
-"""Over this size a follicle is expected to go on growing, in millimetres."""
+"""Above this size, in millimetres, a follicle is expected to keep growing."""
 _COUNTED = (EpisodeStage.BASELINE, EpisodeStage.STIMULATION, EpisodeStage.TRIGGER)
 _SINCE_TRANSFER = (
     EpisodeStage.TRANSFER,
@@ -320,12 +320,12 @@ _FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeSta
 
 
 def _named(visit: Appointment) -> Appointment:
-    """The visit with what it is for in the person's language."""
+    """The visit with its purpose in the reader's language."""
     return replace(visit, kind=labels.visit_name(visit.kind))
 
 
 def _steps(episode: Episode) -> list[EpisodeStage]:
-    """The stages that belong to this kind of treatment, and those that it went through all the same."""
+    """The stages of this kind of treatment, and any others that it went through."""
     kind = ProtocolType(episode.type) if episode.type else None
     if kind in _FROZEN:
         usual = (EpisodeStage.BASELINE, *_FROM_TRANSFER)
