@@ -136,7 +136,7 @@ def _decided(embryo: EmbryoStorage, status: EmbryoStatus) -> tuple[Disposition, 
 def _allowing(
     embryo: EmbryoStorage, episode: Episode, fitting: Iterable[ConsentForm]
 ) -> list[ConsentForm] | Missing:
-    """The fully signed forms that name the embryo, else the closest candidates."""
+    """The fully signed forms that name the embryo, else what the closest candidate lacks."""
     of_patient = [form for form in fitting if form.patient_id == embryo.patient_id]
     named = [form for form in of_patient if names_embryo(form, embryo.id)]
     signed = [form for form in named if form.is_signed]

@@ -172,7 +172,7 @@ def _needs(care: Care, person: Person) -> NeedsPage:
 def _with_mentioned(
     care: Care, ids: list[str], found: Found, mentioned_now: Callable[[], list[str]]
 ) -> Found | CareError:
-    """The episodes that were read and those that are mentioned for the first time; remembers them all."""
+    """The episodes read so far and those newly mentioned in records; stores their ids."""
     named = _read(mentioned_now)
     if isinstance(named, CareError):
         return found if found.episodes else named
@@ -210,7 +210,7 @@ def _last_message(talk: Conversation) -> float:
 
 
 def _notable(news: decoding.Page[Notification]) -> tuple[Notification, ...]:
-    """Unread notifications about what isn't on this page already."""
+    """Unread notifications about records not already on this page."""
     shown = ("Conversation", "ConsentForm")
     return tuple(n for n in news.items if not n.is_read and not any(n.is_about(kind) for kind in shown))
 
@@ -269,7 +269,7 @@ _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
 
 
 class WorklistPage(Page, template="home/worklist.html"):
-    """What waits for staff, by region; a region that couldn't be read is its error, one that wasn't asked for None."""
+    """Staff's home, by region; a region that couldn't be read is its error, one that wasn't requested None."""
 
     consents: Work | CareError | None = None
     home_rows: tuple[WorkRow, ...] = ()
@@ -313,7 +313,7 @@ def _work_alone(care: Care, person: Person) -> WorklistPage:
 
 
 def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
-    """The first rows of the list that this person works through."""
+    """The first rows of this person's work list."""
     if isinstance(work, CareError):
         return ()
     which = work.usual()

@@ -1,4 +1,4 @@
-"""A patient's record: the fields that say how to reach them, for themselves, and all of it for staff."""
+"""A patient's record: patients edit their contact details, staff all of it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CONTACT = (
     *("preferred_name", "email", "phone_number", "preferred_channel", "language"),
     *("address_*", "emergency_contact_*"),
 )
-"""The names of the fields, as far as what was typed into them is kept."""
+"""The names of the fields whose unsent input is kept."""
 
 
 @bp.get("/<record:patient_id>/edit")
@@ -57,7 +57,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
 @typed_text(*EDIT_FORM, *IDENTITY, *CONTACT, "user_id")
 def save(care: Care, person: Person, patient_id: str) -> Response:
-    """Save it, or show what someone else made of it meanwhile."""
+    """Save it, or show what someone else changed meanwhile."""
     episode, patient = find_embedded(care, person, of_id(patient_id))
     result = save_edit(_editing(care, person, patient_id), patient)
     if not isinstance(result, Saved):
@@ -67,14 +67,14 @@ def save(care: Care, person: Person, patient_id: str) -> Response:
 
 
 def of_id(patient_id: str) -> Callable[[Episode], Patient | None]:
-    """Return what takes the patient of this id out of an episode."""
+    """Return a function that picks the patient with this id from an episode."""
     return lambda episode: next(
         (p for p in (episode.patient, episode.partner) if p and p.id == patient_id), None
     )
 
 
 class EditPage(Page, template="patients/edit.html"):
-    """A patient's record as a form, or two versions of it."""
+    """A patient's record as a form, or two conflicting versions of it."""
 
     episode: Episode
     patient: Patient
@@ -110,7 +110,7 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
 
 
 def _may_bind(person: Person, patient: Patient) -> bool:
-    """An administrator names the account that a record belongs to, once."""
+    """Whether an administrator may link the record to an account, which is done once."""
     return "admin" in person.roles and patient.user_id is None
 
 
@@ -118,11 +118,11 @@ def _account_field() -> Fields:
     return {"user_id": text(_("Account"), longest=100)}
 
 
-# ── who the patient is ──────────────────────────────────────────────────────────────────────────────────
+# ── identity ──────────────────────────────────────────────────────────────────────────────────
 
 
 def identity_values(patient: Patient) -> Values:
-    """Who the patient is, as text."""
+    """The patient's identity as text."""
     return {
         "first_name": patient.first_name,
         "last_name": patient.last_name,
@@ -156,7 +156,7 @@ def _with_identity(patient: Patient, values: Values) -> Patient:
     )
 
 
-# ── how to reach them ───────────────────────────────────────────────────────────────────────────────────
+# ── contact details ───────────────────────────────────────────────────────────────────────────────────
 
 _ADDRESS = {
     "address_line1": "line1",
@@ -176,7 +176,7 @@ _MAY_BE_NONE = ("line2", "region")
 
 
 def contact_values(patient: Patient) -> Values:
-    """How the patient is reached, as text."""
+    """The patient's contact details as text."""
     return {
         "preferred_name": patient.preferred_name or "",
         "email": patient.email or "",
@@ -195,7 +195,7 @@ def contact_values(patient: Patient) -> Values:
 
 
 def tidy_contact(values: Values) -> Values:
-    """What was typed, its telephone numbers written as the record's are shown."""
+    """The input, with telephone numbers formatted like the record's."""
     return {
         name: telephone(value) if name in ("phone_number", _THEIR_PHONE) else value
         for name, value in values.items()
@@ -203,7 +203,7 @@ def tidy_contact(values: Values) -> Values:
 
 
 def contact_fields(patient: Patient) -> dict[str, Any]:
-    """The form of it; what the record holds already counts as right."""
+    """The form for it; the record's current values count as valid."""
     emergency = patient.emergency_contact or EmergencyContact()
     return {
         "preferred_name": text(_("Preferred name"), autocomplete="nickname"),
@@ -241,7 +241,7 @@ def contact_fields(patient: Patient) -> dict[str, Any]:
 
 
 def check_contact(form: Form) -> None:
-    """Say what is missing where one field asks for another."""
+    """Errors for fields that require another one."""
     if any(form.value(name) for name in _ADDRESS):
         for name, missing in (
             ("address_line1", _("Enter the street and number, or leave the whole address empty.")),
@@ -265,7 +265,7 @@ def check_contact(form: Form) -> None:
 
 
 def with_contact(patient: Patient, values: Values) -> Patient:
-    """The record with these contact fields; an address or a person with nothing in it is none."""
+    """The record with these contact details; an empty address or emergency contact becomes None."""
     address = {member: values[field] for field, member in _ADDRESS.items()}
     emergency = {member: values[field] for field, member in _EMERGENCY.items()}
     emergency["phone_number"] = dialled(emergency["phone_number"])
@@ -285,7 +285,7 @@ def with_contact(patient: Patient, values: Values) -> Patient:
 
 
 def _unless(current: str | None, check: Callable[[str], str | None]) -> Callable[[str], str | None]:
-    """The check, which lets pass what the record holds already."""
+    """A validator that accepts the record's current value."""
     return lambda value: None if value == current else check(value)
 
 
@@ -315,7 +315,7 @@ def _countries(patient: Patient) -> list[tuple[str, str]]:
 
 
 def _with_current(choices: list[tuple[str, str]], current: str) -> list[tuple[str, str]]:
-    """The choices, and the record's own value where it is none of them."""
+    """The choices, including the record's value if it is missing."""
     if current in (value for value, _words in choices):
         return choices
     return [(current, current or _("Not given")), *choices]
@@ -323,7 +323,7 @@ def _with_current(choices: list[tuple[str, str]], current: str) -> list[tuple[st
 
 @cache
 def _all_countries(locale: str) -> list[tuple[str, str]]:
-    """ISO 3166-1 codes with their names in a language, in the order of its dictionaries."""
+    """ISO 3166-1 codes with their names in a language, in its alphabetical order."""
     names: dict[str, str] = dict(Locale.parse(locale).territories)
     beyond = {"ZZ", "EU", "EZ", "UN", "QO", "XA", "XB"}
     found = [(c, name) for c, name in names.items() if len(c) == 2 and c.isalpha() and c not in beyond]

@@ -1,4 +1,4 @@
-"""The genetic test of one embryo: the laboratory's call, what it means and doesn't, and its own cut-offs."""
+"""An embryo's genetic test: the laboratory's call, what it means and doesn't mean, and the laboratory's cut-offs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ResultPage(Page, template="pgt_results/show.html"):
 @bp.get("/<record:result_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, result_id: str) -> Response:
-    """Show a result; to patients from its release on, before that it is not there."""
+    """Show a result; for patients, it isn't found before its release."""
     result = get_pgt_result(care, result_id)
     if person.is_patient and not result.is_released:
         raise NotFound
@@ -53,13 +53,13 @@ class ResultView:
 
     @property
     def title(self) -> str:
-        """What the page is about."""
+        """The page's title."""
         code = self.result.embryo_code
         return _("Genetic test of embryo %(code)s", code=code) if code else _("Genetic test of an embryo")
 
     @property
     def call(self) -> str:
-        """The laboratory's call; a mosaic's with its percentage."""
+        """The laboratory's call; for a mosaic, with its percentage."""
         if self.result.call is None:
             return _("No result yet")
         words = labels.pgt_call_name(self.result.call)
@@ -69,7 +69,7 @@ class ResultView:
 
     @property
     def tone(self) -> str:
-        """The tone of its tag; no call is painted as bad news."""
+        """The tone of its tag; no call is coloured as bad news."""
         good = (PgtCall.EUPLOID, PgtCall.UNAFFECTED, PgtCall.BALANCED)
         return "success" if self.result.call in good else "neutral"
 
@@ -87,7 +87,7 @@ class ResultView:
 
     @property
     def cut_offs(self) -> list[str]:
-        """The laboratory's own limits, in sentences."""
+        """The laboratory's cut-offs, in sentences."""
         below, above = self.result.thresholds.euploid_below, self.result.thresholds.aneuploid_above
         found: list[str] = []
         if below is not None:
@@ -104,7 +104,7 @@ class ResultView:
 
     @property
     def chart(self) -> Markup | None:
-        """The laboratory's bands from 0 to 100 % with this embryo's place; None without its limits."""
+        """The laboratory's bands from 0 to 100 % with this embryo's position; None without cut-offs."""
         result = self.result
         bands = {
             PgtCall.EUPLOID: 0,
@@ -129,7 +129,7 @@ class ResultView:
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """What the call means, and what it doesn't."""
+        """What the call means and doesn't mean."""
         return _meaning(self.result.call)
 
     @property

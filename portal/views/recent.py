@@ -1,4 +1,4 @@
-"""Which records a member of staff opened last, by name; sealed in the session, and gone with it."""
+"""Records that a member of staff opened recently, by name; stored sealed in the session, and deleted with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 120
 
 
 class Opened(msgspec.Struct, frozen=True, array_like=True):
-    """A record that was opened: its kind and id, whose it is, and what it is called."""
+    """A record that was opened: its kind and id, whose it is, and its name."""
 
     kind: str
     id: str
@@ -29,12 +29,12 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def title(self) -> str:
-        """Whose record it is; where nobody is named in it, its own name or else its kind."""
+        """Whose record it is; if it names nobody, its own name or else its kind."""
         return self.name or self.about or self.words
 
     @property
     def line(self) -> str:
-        """The kind and, beside a person's name, what the record is called."""
+        """The kind, and the record's own name if the heading is a person's."""
         return in_a_row([one for one in (self.words, self.about) if one != self.title], " · ")
 
     @property
@@ -49,13 +49,13 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
 
 
 def name_opened(name: str, about: str = "") -> None:
-    """Say whose record this page shows and what it is called, for the list of what was opened last."""
+    """Note whose record this page shows and its name, for the list of recent records."""
     g.opened_as = (name[:_LONGEST], about[:_LONGEST])
 
 
 @bp.after_app_request
 def remember(response: Response) -> Response:
-    """Remember which record a member of staff looked at: once for each, so that reading again writes nothing."""
+    """Put the record shown at the top of the list; rereading the same one causes no write."""
     person: Person | None = g.get("person")
     if (
         person is None
@@ -82,7 +82,7 @@ def remember(response: Response) -> Response:
 
 
 def show_recent(most: int = _REMEMBERED) -> list[Opened]:
-    """Return what was opened last, for a page that shows it: the names on it are noted as shown."""
+    """Return the recent records for a page that shows them, and record in the audit trail that they were shown."""
     shown = recently_opened()[:most]
     for one in shown:
         if one.name:
@@ -91,13 +91,13 @@ def show_recent(most: int = _REMEMBERED) -> list[Opened]:
 
 
 def recently_opened() -> list[Opened]:
-    """Return what this person opened last in this session, the newest first."""
+    """Return the records that this person opened in this session, newest first."""
     return msgspec.convert(session.get(_RECENT, []), list[Opened])
 
 
 @for_each_language
 def _kind_names() -> dict[str, str]:
-    """The kinds of record that are remembered, with their words."""
+    """The kinds of record in the list, with labels."""
     return {
         "episode": _("Episode"),
         "consent": _("Consent form"),

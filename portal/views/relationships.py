@@ -1,4 +1,4 @@
-"""Removing someone from a patient's record: what follows and what stays signed, then once."""
+"""Removing someone from a patient's record: the consequences, what stays signed, and the removal."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ bp = Blueprint("relationships", __name__, url_prefix="/relationships")
 
 
 class RemovePage(Page, template="relationships/remove.html"):
-    """What follows from removing someone, and the form that does it; `note` says why nothing was removed.
+    """The consequences of removing someone, and the form; `note` says why nothing was removed.
 
-    `forms` name both people and stay as they are, None where they can't be read; `stored` embryos are those of both.
+    `forms` name both people and stay unchanged, None if they can't be read; `stored` are the couple's embryos.
     """
 
     episode: Episode
@@ -59,7 +59,7 @@ class RemovePage(Page, template="relationships/remove.html"):
 
 
 class GonePage(Page, template="relationships/gone.html"):
-    """They were removed already; `back` is where to go on."""
+    """They have already been removed; `back` is where to continue."""
 
     back: str
 
@@ -67,7 +67,7 @@ class GonePage(Page, template="relationships/gone.html"):
 @bp.get("/<record:relationship_id>/remove")
 @signed_in(Side.PATIENT, Side.STAFF)
 def confirm(care: Care, person: Person, relationship_id: str) -> Response:
-    """Say what follows from removing someone, and ask."""
+    """Show the consequences of removing someone, and ask."""
     _require_right(person)
     try:
         episode, relationship = find_embedded(care, person, _of_id(relationship_id, person))
@@ -115,7 +115,7 @@ def remove(care: Care, person: Person, relationship_id: str) -> Response:
 
 
 def _delete(care: Care, relationship_id: str) -> bool:
-    """Remove it; False where it was gone before."""
+    """Remove it; return False if it was already gone."""
     try:
         delete_relationship(care, relationship_id)
     except NotFound:
@@ -124,7 +124,7 @@ def _delete(care: Care, relationship_id: str) -> bool:
 
 
 def _is_gone(care: Care, person: Person, relationship_id: str) -> bool | None:
-    """Look after a lost answer: True where the record doesn't hold it any more, else None."""
+    """After a lost response, return True if the record no longer contains it, else None."""
     try:
         find_embedded(care, person, _of_id(relationship_id, person))
     except NotFound:
@@ -145,7 +145,7 @@ def _removed(person: Person, operation: Operation, *, is_first: bool) -> Respons
 
 
 def _gone(person: Person, relationship_id: str) -> Response:
-    """Not there: told as removed to the one who removed it, and to everybody else as never seen."""
+    """Not found: say that it was removed to the person who removed it; for everyone else, 404."""
     if context().operations.newest(person.sub, _purpose(relationship_id)) is None:
         raise NotFound
     return render(GonePage(back=_back(person)), status=404)
@@ -176,7 +176,7 @@ def _ask(
 
 
 def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> list[ConsentForm] | None:
-    """The live forms that name both people; those that can't be read leave the page as it is."""
+    """The active forms that name both people; None if they can't be read."""
     other = relationship.related_patient_id
     if other is None:
         return []
@@ -195,7 +195,7 @@ def _forms_of_both(care: Care, episode: Episode, relationship: Relationship) -> 
 
 
 def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
-    """The codes of the embryos in storage that are theirs together, as far as this episode tells."""
+    """The codes of the couple's stored embryos, as far as this episode shows."""
     if episode.partner is None or relationship.related_patient_id not in (
         episode.partner.id,
         episode.patient.id,
@@ -210,7 +210,7 @@ def _accounts(episode: Episode, patient_id: str) -> set[str]:
 
 
 def _of_id(relationship_id: str, person: Person) -> Callable[[Episode], Relationship | None]:
-    """Patients reach those of their own record alone; staff all that an episode holds. Ended ones nobody."""
+    """Return a function that picks it from an episode: for patients only from their own record, and only if not ended."""
 
     def pick(episode: Episode) -> Relationship | None:
         mine = episode.patient_of(person.sub)

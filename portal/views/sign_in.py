@@ -30,11 +30,11 @@ def _sign_in_limit() -> str:
 
 
 class SignedOutPage(Page, template="sign_in/signed_out.html"):
-    """After signing out."""
+    """The page after signing out."""
 
 
 class FailedPage(Page, template="sign_in/failed.html"):
-    """A sign-in that failed; `keeps_cookies` says whether the browser does."""
+    """A failed sign-in; `keeps_cookies` says whether the browser accepts cookies."""
 
     keeps_cookies: bool
 
@@ -76,7 +76,7 @@ def start() -> Response:
 @bp.get(CALLBACK)
 @limiter.limit(_sign_in_limit, key_func=person_or_address)
 def callback() -> Response:
-    """Take what the identity server sends back; at most one session comes of it."""
+    """Handle the authorization response, which can start at most one session."""
     here = session()
     try:
         finished = context().sign_in.finish(
@@ -106,7 +106,7 @@ def callback() -> Response:
 
 @bp.post("/sign-out")
 def sign_out() -> Response:
-    """End the session here, then at the identity server; here it works even when that one is down."""
+    """Sign out here, then at the identity server; the first works even if the server is down."""
     here = session()
     person, tokens = here.person, here.tokens
     here.end()
@@ -125,7 +125,7 @@ def sign_out() -> Response:
 
 @bp.get("/signed-out")
 def signed_out() -> Response:
-    """Say that it is over, and offer to begin again."""
+    """Say that the person is signed out, and offer to sign in again."""
     return render(SignedOutPage())
 
 
@@ -146,7 +146,7 @@ def back_channel() -> Response:
 
 
 def _answer() -> dict[str, str]:
-    """What the browser brought back; a member that is there twice counts as absent (RFC 6749 §3.1)."""
+    """The authorization response; repeated parameters count as absent (RFC 6749 §3.1)."""
     return {name: values[0] for name, values in request.args.lists() if len(values) == 1}
 
 

@@ -1,4 +1,4 @@
-"""The style guide: every component of templates/ui in its states, filled with invented records. In the demo alone."""
+"""The style guide: every component of templates/ui in its states, with invented records. Only in the demo."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _choice(value: str, label: str) -> Any:
 
 
 class SampleForm(Form):
-    """One field of each kind; two of them are wrong."""
+    """One field of each kind; two of them have errors."""
 
     straw = StringField("Embryo code", default="GO-3")
     reason = TextAreaField("Why", default="Two lines\nof a reason")
@@ -61,7 +61,7 @@ class StyleGuidePage(Page, template="style_guide.html"):
 
 @bp.get("/styles")
 def show() -> Response:
-    """Show every component of the interface in all its states; in the demo alone."""
+    """Show every component of the interface in all its states; only in the demo."""
     if not context().settings.demo:
         abort(404)
     form = SampleForm()

@@ -1,4 +1,4 @@
-"""The conversations that wait for the clinic: whose newest message came from outside and has no answer yet."""
+"""Conversations waiting for the clinic: those whose latest message is from outside and has no reply yet."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from portal.services.conversations import list_conversations
 from portal.services.records.conversations import Conversation, MessageSide
 
 MOST = 200
-"""How many of the newest conversations are looked through; each brings its messages along, so that one call does."""
+"""How many of the newest conversations are searched; each comes with its messages, so one call is enough."""
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Those that wait, the longest first; `covers` is how many were looked through when there are more, else None.
+    """The waiting conversations, longest first; `covers` is how many were searched if there are more, else None.
 
-    `newest` are all that were looked through, the newest first.
+    `newest` are all that were searched, newest first.
     """
 
     conversations: tuple[Conversation, ...]
@@ -28,7 +28,7 @@ class Waiting:
 
 
 def read_waiting(care: Care) -> Waiting:
-    """Look through the newest conversations for those that wait. Raises CareError."""
+    """Search the newest conversations for waiting ones. Raises CareError."""
     page = list_conversations(care, limit=MOST)
     waiting = [(since, one) for one in page.items if (since := waiting_since(one)) is not None]
     waiting.sort(key=lambda pair: pair[0])
@@ -39,9 +39,9 @@ def read_waiting(care: Care) -> Waiting:
 
 
 def waiting_since(conversation: Conversation) -> datetime | None:
-    """When the first message came that nobody has answered; None when the clinic spoke last, or nobody did.
+    """The time of the first message without a reply; None if the clinic wrote last or there are no messages.
 
-    A message that says nothing of its side answers nothing and waits for nothing.
+    A message without a side neither counts as a reply nor waits for one.
     """
     since: datetime | None = None
     for message in conversation.in_order:

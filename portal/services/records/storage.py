@@ -139,5 +139,5 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
 
     @staticmethod
     def is_final(status: EmbryoStatus) -> bool:
-        """Whether a move to `status` can't be undone."""
+        """Whether a change to `status` can't be undone."""
         return EMBRYO_MOVES.get(status) == ()

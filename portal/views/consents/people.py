@@ -203,7 +203,7 @@ def _signs_as(patient: Patient) -> str:
 
 
 def _shares_ids(forms: Iterable[ConsentForm]) -> bool:
-    """Whether accounts and records share ids in this system; then a record without `userId` may have an account."""
+    """Whether accounts and records share ids in this system, so that a missing `userId` doesn't mean a missing account."""
     return any(
         signature.person_id in (form.patient_id, form.partner_id)
         for form in forms

@@ -1,7 +1,7 @@
-"""People who asked about treatment: booking a first window, a link to book it themselves, merging two records.
+"""People who enquired about treatment: booking a first visit, a link to book it themselves, merging two records.
 
-No endpoint reads such a record. What can be shown comes from the notifications and conversations that name it, and
-from what staff enter; and after a lost answer nobody can tell, so neither act is ever sent again by itself.
+No endpoint reads such a record. What is shown comes from notifications and conversations that mention it, and from
+staff's input. If a response is lost, the outcome can't be determined, so neither act is ever retried automatically.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class BookedPage(Page, template="prospects/booked.html"):
 
 
 class UnconfirmedPage(Page, template="prospects/book_unconfirmed.html"):
-    """Nobody knows whether it was booked; `is_still_free` is what the calendar says now, if it can be read."""
+    """The outcome is unknown; `is_still_free` says whether the calendar still shows it as free, None if unreadable."""
 
     prospect_id: str
     operation: Operation
@@ -77,7 +77,7 @@ class UnconfirmedPage(Page, template="prospects/book_unconfirmed.html"):
 @bp.get("/<record:prospect_id>/book")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def show(care: Care, person: Person, prospect_id: str) -> Response:
-    """Show a physician's week, its free windows to choose from."""
+    """Show a physician's week, to choose a free window."""
     operation = _operation(person, prospect_id)
     if operation.state is not State.OPEN:
         return _unconfirmed(care, prospect_id, operation)
@@ -88,7 +88,7 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 @unsent.typed_text("window", "type")
 def send(care: Care, person: Person, prospect_id: str) -> Response:
-    """Book the chosen window, once; or begin anew after an answer was lost and someone looked how it ended."""
+    """Book the chosen window, once; or start over after a lost response, once someone has checked the outcome."""
     operation = sent_operation(person.sub, _purpose(prospect_id))
     if operation is None:
         return _choose(care, prospect_id, _operation(person, prospect_id), status=409, is_stale=True)
@@ -112,7 +112,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
         case Unknown(status=status):
             sent = sent_operation(person.sub, _purpose(prospect_id)) or operation
             return _unconfirmed(care, prospect_id, sent, status=status)
-        case Reopened() if week is None or window:  # an earlier post of the form was refused
+        case Reopened() if week is None or window:  # an earlier submission was refused
             return redirect_to(url_for(".show", prospect_id=prospect_id))
         case Reopened() if asked:
             note = refusal_message("SlotTaken")
@@ -173,7 +173,7 @@ def _choose(
 
 
 def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: int = 200) -> Response:
-    """No answer came: say so, and what the physician's calendar says now."""
+    """Say that the response was lost, and what the physician's calendar shows now."""
     audit.shown("prospect.read", "prospect", prospect_id)
     visit = visit_of(operation)
     page = UnconfirmedPage(
@@ -187,7 +187,7 @@ def _unconfirmed(care: Care, prospect_id: str, operation: Operation, *, status: 
 
 
 def _name(care: Care, prospect_id: str) -> str:
-    """The enquirer's name, as far as anything tells it."""
+    """The enquirer's name, as far as known."""
     ((enquiry,), _is_complete) = read_known(care, prospect_id)
     name_opened(enquiry.name)
     return enquiry.name
@@ -200,7 +200,7 @@ def _week(care: Care) -> Week:
 
 
 def _operation(person: Person, prospect_id: str) -> Operation:
-    """The booking under way; no record shows whether a lost one happened, so that it isn't opened again by itself."""
+    """The current booking; one with an unknown outcome isn't reopened automatically, because no record shows it."""
     operation, _was_lost = begin(person.sub, _purpose(prospect_id), reopens=False)
     return operation
 

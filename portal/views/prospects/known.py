@@ -1,4 +1,4 @@
-"""What is known of an enquiry without reading it: no endpoint does, but notifications and messages speak of it."""
+"""What notifications and messages reveal about an enquiry, because no endpoint reads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of an enquiry: values by field, and where it is spoken of."""
+    """The known facts of an enquiry: values by field, and where it is mentioned."""
 
     id: str
     values: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -30,19 +30,19 @@ class Known:
 
     @property
     def wrote_as(self) -> str:
-        """The name under which the enquirer wrote last."""
+        """The name in the enquirer's latest message."""
         inbound = [m for c in self.conversations for m in c.in_order if m.side == MessageSide.INBOUND]
         return inbound[-1].sender_name if inbound else ""
 
     @property
     def name(self) -> str:
-        """The enquirer's name, as far as anything tells it."""
+        """The enquirer's name, as far as known."""
         told = (self.values.get("firstName", ""), self.values.get("lastName", ""))
         return " ".join(part for part in told if part) or self.wrote_as
 
 
 def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
-    """What notifications and messages say of these enquiries, and whether both could be read."""
+    """What notifications and messages say about these enquiries, and whether both could be read."""
     news, talks = gather(
         lambda: list_notifications(care, limit=_NEWS),
         lambda: list_conversations(care, limit=_TALKS, include_archived=True),
@@ -56,7 +56,7 @@ def read_known(care: Care, *prospect_ids: str) -> tuple[list[Known], bool]:
 
 
 def named_in(news: Sequence[Notification], prospect_id: str) -> Known:
-    """What these notifications alone say of it."""
+    """What these notifications say about it."""
     return _known(prospect_id, tuple(news), ())
 
 

@@ -1,4 +1,4 @@
-"""A link by which an enquirer books a window without signing in (`portal.views.booking`)."""
+"""Making a link that lets an enquirer book without signing in (`portal.views.booking`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _USUAL_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class LinkCard:
-    """Whether the clinic has booking links, how long one may be valid, and the one that was just made."""
+    """Whether the clinic offers booking links, their possible lifetimes, and the link just made."""
 
     is_offered: bool
     days: int = _USUAL_DAYS
@@ -38,12 +38,12 @@ class LinkCard:
 
     @classmethod
     def empty(cls) -> LinkCard:
-        """No link is made yet."""
+        """The form before a link is made."""
         return cls(is_offered=g.tenant.service_client is not None)
 
 
 class LinkPage(Page, template="prospects/book_link.html"):
-    """The form that makes a link, and the link."""
+    """The form for making a link, and the link."""
 
     prospect_id: str
     link: LinkCard
@@ -59,7 +59,7 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.post("/<record:prospect_id>/book-link")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def make(care: Care, person: Person, prospect_id: str) -> Response:
-    """Make a link by which the enquirer books a window without signing in."""
+    """Make a link that lets the enquirer book without signing in."""
     days = whole_number(request.form.get("days"))
     if days not in _DAYS:
         return _page(prospect_id, LinkCard.empty(), status=422)

@@ -1,4 +1,4 @@
-"""Merging two enquiries into one: side by side, as far as they are known, then once more asked, then once."""
+"""Merging two enquiries: compare what is known of both, choose, confirm, and merge once."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ bp = Blueprint("merge", __name__)
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What the comparison showed of one of the two, kept for the pages after it: its name, and its values by field."""
+    """One side of the comparison, kept for the following pages: its name, and its values by field."""
 
     name: str = ""
     values: dict[str, str] = {}
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """What a receipt says of a merge; `name` is the surviving record's, where the API told it."""
+    """The content of a receipt; `name` is the surviving record's, if the API returned it."""
 
     merge_id: str
     choices: dict[str, str]
@@ -63,7 +63,7 @@ class Merged(msgspec.Struct, frozen=True):
 
 
 class OtherPage(Page, template="prospects/merge_with.html"):
-    """Which record it should be merged with: `given` is what was typed, `suggested` what notifications name."""
+    """Asks for the other record: `given` is what was typed, `suggested` come from notifications."""
 
     prospect_id: str
     name: str
@@ -73,7 +73,7 @@ class OtherPage(Page, template="prospects/merge_with.html"):
 
 
 class ComparePage(Page, template="prospects/merge.html"):
-    """The two side by side, and for each field whose value stays; `is_incomplete` where not all could be read."""
+    """Both records, with a choice of value for each field; `is_incomplete` if not all could be read."""
 
     prospect_id: str
     merge_id: str
@@ -81,14 +81,14 @@ class ComparePage(Page, template="prospects/merge.html"):
     kept: Known
     merged: Known
     fields: list[tuple[str, str]]
-    """Those of which a value is known, with their words; one more choice is for all others."""
+    """The fields with a known value, with their labels; one more choice covers all others."""
     rest: str
     choices: dict[str, str]
     is_incomplete: bool
 
 
 class ConfirmPage(Page, template="prospects/merge_confirm.html"):
-    """What follows, before it is done: of each field whose value is kept, and which value that is where it is known."""
+    """The confirmation: for each field, whose value is kept, and the value if known."""
 
     prospect_id: str
     merge_id: str
@@ -109,7 +109,7 @@ class MergedPage(Page, template="prospects/merged.html"):
 
 
 class RefusedPage(Page, template="prospects/merge_refused.html"):
-    """They were not merged, and why."""
+    """Says that they were not merged, and why."""
 
     prospect_id: str
     merge_id: str
@@ -119,7 +119,7 @@ class RefusedPage(Page, template="prospects/merge_refused.html"):
 
 
 class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
-    """Nobody knows whether they were merged."""
+    """The outcome is unknown."""
 
     prospect_id: str
     merge_id: str
@@ -132,11 +132,11 @@ class UnconfirmedPage(Page, template="prospects/merge_unconfirmed.html"):
 @bp.get("/<record:prospect_id>/merge")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def show(care: Care, person: Person, prospect_id: str) -> Response:
-    """Show the two records side by side, as far as they are known, and ask whose value stays for each field."""
+    """Show what is known of both records, and ask whose value to keep for each field."""
     merge_id = _merge_id()
     if merge_id in ("", prospect_id):
         return _ask_for_other(care, prospect_id)
-    # No record shows whether a lost merge happened, so that it isn't opened again by itself.
+    # A merge with an unknown outcome isn't reopened automatically, because no record shows whether it happened.
     operation, _was_lost = begin(person.sub, _purpose(prospect_id, merge_id), reopens=False)
     if operation.state is not State.OPEN:
         return _unconfirmed(prospect_id, merge_id, operation)
@@ -147,7 +147,7 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 @unsent.typed_text(*FIELDS, "rest")
 def choose(care: Care, person: Person, prospect_id: str) -> Response:
-    """Keep the choices and go on to the confirmation."""
+    """Save the choices and redirect to the confirmation."""
     merge_id = _merge_id()
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation is None:
@@ -160,7 +160,7 @@ def choose(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.get("/<record:prospect_id>/merge/confirm")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def confirm(care: Care, person: Person, prospect_id: str) -> Response:
-    """Say what follows, and ask once more; Back from the receipt leads to it again."""
+    """Show the consequences and ask for confirmation; once merged, redirect to the receipt."""
     merge_id = _merge_id()
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation and operation.state is State.DONE:
@@ -184,7 +184,7 @@ def confirm(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.post("/<record:prospect_id>/merge/confirm")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def send(care: Care, person: Person, prospect_id: str) -> Response:
-    """Merge the two, once; or begin anew after an answer was lost and someone looked how it ended."""
+    """Merge the two, once; or start over after a lost response, once someone has checked the outcome."""
     merge_id = _merge_id()
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation is None or (request.form.get("checked") and give_up(person.sub, operation)):
@@ -221,7 +221,7 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.get("/<record:prospect_id>/merge/receipt")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def receipt(care: Care, person: Person, prospect_id: str) -> Response:
-    """Show what was merged, and which record lives on."""
+    """Show what was merged, and which record survives."""
     merge_id = _merge_id()
     operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
     if operation is None or operation.state is not State.DONE:
@@ -232,7 +232,7 @@ def receipt(care: Care, person: Person, prospect_id: str) -> Response:
 
 
 def merge_fields() -> list[tuple[str, str]]:
-    """The fields that a merge lets one choose, with their words."""
+    """The fields to choose in a merge, with their labels."""
     return [
         ("firstName", _("First name")),
         ("lastName", _("Last name")),
@@ -244,7 +244,7 @@ def merge_fields() -> list[tuple[str, str]]:
 
 
 def _ask_for_other(care: Care, prospect_id: str) -> Response:
-    """Ask which record it should be merged with; those that a notification suggests come as links."""
+    """Ask for the other record; those suggested by notifications are links."""
     (news,) = gather(lambda: list_notifications(care, limit=100))
     heard = page.items if (page := known(news)) else ()
     about = [n for n in heard if n.is_about("Prospect", prospect_id)]
@@ -332,12 +332,12 @@ def _receipt(merge_id: str, operation: Operation, survivor: Prospect | None) -> 
 
 
 def _said(operation: Operation, whose: str) -> Said:
-    """What the comparison showed of the one that stays (`kept`) or of the other (`merged`)."""
+    """The comparison's side of the record that stays (`kept`) or of the other (`merged`)."""
     return msgspec.convert(operation.data.get("said", {}).get(whose, {}), Said)
 
 
 def _outcome(operation: Operation) -> dict[str, str]:
-    """The value that each field will have, as far as it is known."""
+    """The value that each field will have, as far as known."""
     kept, merged = _said(operation, "kept").values, _said(operation, "merged").values
     choices = _choices(operation)
     found: dict[str, str] = {}
@@ -358,7 +358,7 @@ def _to_receipt(prospect_id: str, merge_id: str, operation: Operation) -> Respon
 
 
 def _merge_id() -> str:
-    """The id of the other record, which the request names (`merge`); "" where it names none."""
+    """The id of the other record from the request (`merge`), or ""."""
     return record_id(request.values.get("merge")) or ""
 
 
@@ -367,7 +367,7 @@ def _purpose(prospect_id: str, merge_id: str) -> str:
 
 
 def _chosen(form: Mapping[str, str]) -> dict[str, str]:
-    """Whose value stays, by field; `rest` is said of those that the page had no values of."""
+    """Whose value stays, by field; `rest` applies to fields without values on the page."""
     rest = form.get("rest", "")
     choices = {name: form.get(name, rest) for name in FIELDS}
     return {name: whose for name, whose in choices.items() if whose in ("kept", "merged")}

@@ -1,5 +1,5 @@
-"""Protocols: list, one protocol with its days drawn, its status; making, changing and taking one along in
-modules of their own.
+"""Protocols: the list, one protocol with its chart, and its status; creating, editing and exporting have their own
+modules.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ListPage(Page, template="protocols/list.html"):
 
 
 class ShowPage(Page, template="protocols/show.html"):
-    """A protocol; `note` says why its status wasn't moved."""
+    """A protocol; `note` says why its status wasn't changed."""
 
     view: ProtocolView
     protocol: Protocol
@@ -69,7 +69,7 @@ class ShowPage(Page, template="protocols/show.html"):
 
 
 class EndPage(Page, template="protocols/end.html"):
-    """What follows from completing or cancelling it."""
+    """Asks for confirmation before completing or cancelling it."""
 
     protocol: Protocol
     to: ProtocolStatus
@@ -96,14 +96,14 @@ def list_(care: Care, person: Person) -> Response:
 @bp.get("/<record:protocol_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, protocol_id: str) -> Response:
-    """Show a protocol: its facts, its days as a drawing, its rows, and the steps that its status allows."""
+    """Show a protocol: its facts, its days as a chart, its rows, and the allowed status changes."""
     return _show(care, person, get_protocol(care, protocol_id))
 
 
 @bp.get("/<record:protocol_id>/end")
 @signed_in(Side.STAFF, roles=set(WRITERS))
 def end(care: Care, person: Person, protocol_id: str) -> Response:
-    """Say what follows from completing or cancelling it, before it is done."""
+    """Show the consequences of completing or cancelling it, and ask."""
     protocol = get_protocol(care, protocol_id)
     to = ProtocolStatus(request.args.get("to") or "none")
     if to not in ENDS or to not in protocol.next_statuses:
@@ -114,7 +114,7 @@ def end(care: Care, person: Person, protocol_id: str) -> Response:
 @bp.post("/<record:protocol_id>/status")
 @signed_in(Side.STAFF, roles=set(WRITERS))
 def move(care: Care, person: Person, protocol_id: str) -> Response:
-    """Move it to another status, over the version that the person saw."""
+    """Change its status, if it is still the version that the person saw."""
     protocol = get_protocol(care, protocol_id)
     to = ProtocolStatus(request.form.get("status") or "none")
     if protocol.status == to:

@@ -1,4 +1,4 @@
-"""What saving a protocol changes, in words: fact by fact, and within a row column by column."""
+"""The changes that saving a protocol makes, in words: by fact, and within a row by column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from portal.web.labels import treatment_name
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that saving changes: what, and its words before and after ("" where there is none)."""
+    """One change: what changes, and the text before and after ("" for none)."""
 
     label: str
     before: str
@@ -23,7 +23,7 @@ class Change:
 
 
 def changes(before: Plan, after: Plan, physicians: Sequence[tuple[str, str]]) -> list[Change]:
-    """What saving `after` over `before` changes, fact by fact; within a row that stays, column by column."""
+    """The changes from `before` to `after`, by fact; within a row that stays, by column."""
     words = Wording((before.values(), after.values()), physicians)
     old, new = before.values(), after.values()
     found: list[Change] = []
@@ -40,7 +40,7 @@ def changes(before: Plan, after: Plan, physicians: Sequence[tuple[str, str]]) ->
 
 
 class Wording(Form):
-    """Names and values of a plan as a person reads them, for comparing its versions."""
+    """Labels and values of a plan in words, for comparing versions."""
 
     def __init__(self, versions: Sequence[Values], physicians: Sequence[tuple[str, str]]) -> None:
         super().__init__({}, {})
@@ -48,7 +48,7 @@ class Wording(Form):
         self._physicians = dict(physicians)
 
     def label(self, name: str) -> str:
-        """A fact's name, or which row it is."""
+        """A fact's label, or the row's."""
         if name in FACTS:
             return fact_labels()[name]
         rows = (_row(name, version.get(name, "")) for version in self._versions)
@@ -68,7 +68,7 @@ class Wording(Form):
 
 
 def fact_labels() -> dict[str, str]:
-    """What the facts are called."""
+    """The labels of the facts."""
     return {
         "name": _("Name"),
         "type": _("Type"),
@@ -91,7 +91,7 @@ def _columns_changed(
 
 
 def _order_changed(before: Plan, after: Plan) -> list[Change]:
-    """Rows that stay and now stand in another order; one that comes or goes between them moves none."""
+    """Rows that stay but change their order; added and removed rows don't count as moving others."""
     labels = {"m-": _("Order of the medicines"), "c-": _("Order of the checks")}
     old, new = before.values(), after.values()
     found: list[Change] = []

@@ -1,4 +1,4 @@
-"""A new protocol: fill in, look at it, create it once; empty, for a treatment, or as a copy of another."""
+"""Creating a protocol: fill in, preview, create once; empty, for a treatment, or as a copy of another."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LONGEST_EPISODE = 300
 
 
 class NewProtocol(msgspec.Struct, frozen=True):
-    """What an operation keeps: the plan, whose it is, and the protocols of that name from before."""
+    """The draft: the plan, whose it is, and existing protocols with that name."""
 
     plan: Plan = Plan()
     patient_id: str | None = None
@@ -50,7 +50,7 @@ class NewProtocol(msgspec.Struct, frozen=True):
     known_ids: tuple[str, ...] = ()
 
     def draft(self) -> ProtocolDraft:
-        """What is sent."""
+        """The protocol to send."""
         return self.plan.draft(patient_id=self.patient_id, episode_id=self.episode_id)
 
 
@@ -64,7 +64,7 @@ _drafts = Drafts(
 
 
 class PreviewPage(Page, template="protocols/preview.html"):
-    """The protocol before it is made."""
+    """The preview."""
 
     new_protocol: NewProtocol
     plan: Plan
@@ -76,7 +76,7 @@ class PreviewPage(Page, template="protocols/preview.html"):
 
 
 class UnconfirmedPage(Page, template="protocols/unconfirmed.html"):
-    """No answer came; `is_readable` says that the record was read and doesn't show the protocol."""
+    """The response was lost; `is_readable` says that the record was read and doesn't contain the protocol."""
 
     operation: Operation
     is_readable: bool
@@ -84,7 +84,7 @@ class UnconfirmedPage(Page, template="protocols/unconfirmed.html"):
 
 @dataclass(frozen=True, slots=True)
 class _Treatment:
-    """Whose treatment an episode is."""
+    """The people of an episode."""
 
     patient_id: str | None = None
     patient_name: str = ""
@@ -94,7 +94,7 @@ class _Treatment:
 @bp.get("/new")
 @signed_in(Side.STAFF, roles=_ROLES)
 def begin(care: Care, person: Person) -> Response:
-    """Show the form: empty, or with the rows of the protocol that is copied; `episode` says for whom."""
+    """Show the form: empty, or with the rows of the protocol to copy; `episode` says for whom."""
     copy = request.args.get("copy")
     if copy and not record_id(copy):
         raise errors.NotFound
@@ -110,7 +110,7 @@ def begin(care: Care, person: Person) -> Response:
 @unsent.typed_text(*FORM, "episode", "status")
 @_drafts.open_step
 def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
-    """Take what was filled in: one row more or less, or all of it to be looked at before it is sent."""
+    """Handle the form: add, remove or move a row, or go on to the preview."""
     plan, act, operation = Plan.posted(request.form), request.form.get("do", ""), draft.operation.id
     if act != "review":
         return form_page(care, plan.changed(act), None, operation=operation, act=act)
@@ -130,7 +130,7 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.open_step
 def back(care: Care, draft: Draft[NewProtocol]) -> Response:
-    """Change what was filled in."""
+    """Edit the draft."""
     return form_page(care, _given_back(draft.content.plan), None, operation=draft.operation.id)
 
 
@@ -138,7 +138,7 @@ def back(care: Care, draft: Draft[NewProtocol]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.open_step
 def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
-    """Show the protocol before it is made."""
+    """Show the preview."""
     plan = draft.content.plan
     if faults := plan.faults():
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
@@ -160,7 +160,7 @@ def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.open_step
 def create(care: Care, draft: Draft[NewProtocol]) -> Response:
-    """Make the protocol, once."""
+    """Create the protocol, once."""
     plan = draft.content.plan
     if faults := plan.faults():
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
@@ -186,7 +186,7 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @_drafts.sent_step
 def look_again(care: Care, draft: Draft[NewProtocol]) -> Response:
-    """After a lost answer: say whether the protocol is there by now."""
+    """After a lost response, say whether the protocol exists now."""
     match search_again(draft, _search(care)):
         case Done(_, id_, is_first):
             return _created(id_, is_first=is_first)
@@ -231,20 +231,20 @@ def _unconfirmed(draft: Draft[NewProtocol], *, is_readable: bool, status: int) -
 
 
 def _given_back(plan: Plan) -> Plan:
-    """The same with what was typed in a session that had ended."""
+    """A copy with unsent input from a session that ended."""
     given = unsent.restored_form(url_for(".fill"))
     return Plan.posted(given) if given else plan
 
 
 def _content(protocol: ProtocolDraft) -> object:
-    """What tells protocols apart: all but the ids that the API gives."""
+    """The content that identifies a protocol: everything except ids assigned by the API."""
     plan = Plan.of(protocol)
     rows = tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
     return msgspec.structs.replace(plan, medications=rows), protocol.patient_id, protocol.episode_id
 
 
 def _treatment_of(care: Care, typed: str) -> _Treatment | str:
-    """Whose treatment it is, by an id or link; nobody's for an empty one; or why it can't be had."""
+    """The people of the episode with this id or link; nobody for an empty one; or why it can't be read."""
     if not typed:
         return _Treatment()
     id_ = episode_id_of(typed)

@@ -1,4 +1,4 @@
-"""Changing a protocol: fill in, see what changes, save; and meet whatever someone else changed meanwhile."""
+"""Editing a protocol: fill in, review the changes, save; and merge with changes made by someone else meanwhile."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ROLES = set(WRITERS)
 
 FORM = (*FACTS, "medication-*", "check-*")
 _CARRIED = (*FACTS, "m-*", "c-*", "opened")
-"""The names of the fields of the form, and of what the pages after it carry along."""
+"""The names of the form's fields, and of the hidden fields on the pages after it."""
 
 _CELL = re.compile(
     rf"(?P<what>medication|check)-(?P<number>[0-9]{{1,3}})-(?P<column>{'|'.join((*MEDICATION_COLUMNS, *CHECK_COLUMNS))})"
@@ -62,21 +62,21 @@ _MOVE = re.compile(r"(?P<verb>up|down)-(?P<what>medication|check)-(?P<number>[0-
 _REMOVE = re.compile(r"remove-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
 
 _AFTER_FORM = ("choose", "back", "save")
-"""What those pages post to."""
+"""The endpoints that those pages post to."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDays:
-    """The days of a form's rows: drawn, and the dates of those that were typed by the id of their field."""
+    """The days of a form's rows: as a chart, and the dates of typed days by field id."""
 
     grid: Markup | None
     dates: dict[str, date]
     rows: list[tuple[str, str, str | None]]
-    """What is taken or looked at, and the ids of its first and its last day."""
+    """A medicine or check, and the field ids of its first and last day."""
 
     @classmethod
     def of(cls, plan: Plan) -> PlanDays:
-        """The days of what was typed so far; what can't be read yet is left out."""
+        """The days of the rows typed so far; incomplete ones are left out."""
         dates = plan.dates()
         rows = [
             *(
@@ -91,10 +91,10 @@ class PlanDays:
 
 
 class EditPage(Page, template="protocols/edit.html"):
-    """The form: of a protocol, or with `protocol` None of a new one, which `operation` keeps.
+    """The form for a protocol or, if `protocol` is None, for a new one, which `operation` stores.
 
-    `opened` is what the protocol was when the form was opened, as JSON; `focus` the id of the field or button that
-    takes the focus; `summary` what is wrong by the id of its field, each with the name of its row and column.
+    `opened` is the protocol when the form was opened, as JSON; `focus` the id of the field or button to focus; `summary`
+    the errors by field id, with the names of row and column.
     """
 
     plan: Plan
@@ -114,13 +114,13 @@ class EditPage(Page, template="protocols/edit.html"):
 
 
 class DaysPage(Page, template="protocols/days.html"):
-    """The days of a form's rows, as far as they were typed."""
+    """The days of a form's rows typed so far."""
 
     days: PlanDays
 
 
 class ReviewPage(Page, template="protocols/review.html"):
-    """What saving changes; `carried` are the hidden fields that hold it."""
+    """The changes to review; `carried` are the hidden fields with the input."""
 
     protocol: Protocol
     changes: list[Change]
@@ -129,7 +129,7 @@ class ReviewPage(Page, template="protocols/review.html"):
 
 
 class ComparePage(Page, template="protocols/compare.html"):
-    """Two versions of what two people changed."""
+    """The conflicting versions of two people."""
 
     protocol: Protocol
     comparison: Comparison
@@ -155,7 +155,7 @@ def edit(care: Care, person: Person, protocol_id: str) -> Response:
 @bp.post("/days")
 @signed_in(Side.STAFF, roles=_ROLES)
 def days(care: Care, person: Person) -> Response:
-    """Draw the days of what was typed so far. It is asked while people type, so nothing is read from the API."""
+    """Draw the days typed so far. Called while people type, so it makes no API calls."""
     return render(DaysPage(days=PlanDays.of(Plan.posted(request.form))), fragment="days")
 
 
@@ -163,7 +163,7 @@ def days(care: Care, person: Person) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @unsent.typed_text(*FORM, "opened", page="protocols.edit.edit")
 def fill(care: Care, person: Person, protocol_id: str) -> Response:
-    """Take what was filled in: one row more or less, or all of it to be looked at before it is saved."""
+    """Handle the form: add, remove or move a row, or go on to the review."""
     protocol = get_protocol(care, protocol_id)
     plan, act = Plan.posted(request.form), request.form.get("do", "")
     opened = _decoded(request.form.get("opened", ""))
@@ -178,7 +178,7 @@ def fill(care: Care, person: Person, protocol_id: str) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
 def choose(care: Care, person: Person, protocol_id: str) -> Response:
-    """Take what was chosen between two versions, and show what is saved then."""
+    """Apply the choices between two versions, and show the resulting changes."""
     typed, opened = _typed(request.form), _decoded(request.form.get("opened", ""))
     return _review(care, get_protocol(care, protocol_id), typed, opened)
 
@@ -187,7 +187,7 @@ def choose(care: Care, person: Person, protocol_id: str) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
 def back(care: Care, person: Person, protocol_id: str) -> Response:
-    """Go back from looking to filling in, with everything as it was typed."""
+    """Go back from the review to the form, keeping the input."""
     opened = _decoded(request.form.get("opened", ""))
     plan = Plan.from_values(_typed(request.form))
     return form_page(care, plan, get_protocol(care, protocol_id), opened=opened)
@@ -197,7 +197,7 @@ def back(care: Care, person: Person, protocol_id: str) -> Response:
 @signed_in(Side.STAFF, roles=_ROLES)
 @unsent.typed_text(*_CARRIED, page="protocols.edit.edit")
 def save(care: Care, person: Person, protocol_id: str) -> Response:
-    """Save what was looked at, over the version that it was compared with."""
+    """Save the reviewed changes, if the protocol is still the version that they were compared with."""
     typed, opened = _typed(request.form), _decoded(request.form.get("opened", ""))
     for is_last in (False, True):
         protocol = get_protocol(care, protocol_id)
@@ -267,7 +267,7 @@ def _refused(care: Care, protocol: Protocol, plan: Plan, opened: Values, error: 
 
 
 def faults_named_by(error: errors.Invalid) -> dict[str, str]:
-    """The API's faults by the ids of our fields; what isn't on the page stands at the name."""
+    """The API's errors by field id; those not on the page are shown at the name."""
     sentence = _("The clinic’s system doesn’t accept this; please check it.")
     found: dict[str, str] = {}
     for name in error.fields:
@@ -291,7 +291,7 @@ def form_page(
     act: str = "",
     operation: str = "",
 ) -> Response:
-    """Show the form: of a protocol, or with `protocol` None of a new one."""
+    """Show the form for a protocol or, if `protocol` is None, for a new one."""
     physicians = physician_choices(care, plan.physician_id)
     page = EditPage(
         plan=plan,
@@ -313,7 +313,7 @@ def form_page(
 
 
 def _summary(faults: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is wrong, in the order of the page, with row and column where a sentence alone doesn't say which."""
+    """The errors in the order of the page, with row and column where the sentence needs them."""
     names = column_labels()
     found: list[tuple[str, str]] = []
     for id_, fault in faults.items():
@@ -338,9 +338,9 @@ def _within_a_sentence(label: str) -> str:
 
 
 def _focus(plan: Plan, act: str) -> str:
-    """The id of what takes the focus after a button of the rows.
+    """The id of the element to focus after a row button was pressed.
 
-    That is a new row's first field, the button of a moved one, or the next to be removed where one was.
+    That is a new row's first field, the button of a moved row, or the next Remove button after a removal.
     """
     moved = _MOVE.fullmatch(act)
     removed = _REMOVE.fullmatch(act)
@@ -362,12 +362,12 @@ def _focus(plan: Plan, act: str) -> str:
 
 
 def types() -> list[tuple[str, str]]:
-    """The types of protocol, by value and word."""
+    """The types of protocol, as values and labels."""
     return [(type_.value, treatment_name(type_.value, plain=False)) for type_ in ProtocolType]
 
 
 def physician_choices(care: Care, current: str) -> Choices:
-    """Nobody, and the clinic's physicians; the present one also where the calendar can't be read."""
+    """The choices: nobody, and the clinic's physicians; always includes the current one."""
     (listed,) = gather(lambda: list_physicians(care).value)
     page = known(listed)
     found = sorted(
@@ -385,7 +385,7 @@ def _physicians(care: Care, protocol: Protocol) -> list[tuple[str, str]]:
 
 
 def _review(care: Care, protocol: Protocol, typed: Values, opened: Values) -> Response:
-    """Show what saving changes; or, where someone else changed the same, both versions."""
+    """Show the changes to review; or both versions, if someone else changed the same."""
     if protocol.is_ended:
         return _ended(protocol)
     physicians = _physicians(care, protocol)
@@ -407,7 +407,7 @@ def _review(care: Care, protocol: Protocol, typed: Values, opened: Values) -> Re
 def _settled(
     protocol: Protocol, typed: Values, opened: Values, physicians: list[tuple[str, str]]
 ) -> Values | Comparison:
-    """Compare what was opened, what was typed and what is now, over the rows of all three."""
+    """Three-way comparison of the protocol as opened, as typed and as it is now, over the rows of all three."""
     now = Plan.of(protocol).values()
     names = list(dict.fromkeys((*typed, *now, *opened)))
     versions = [{name: version.get(name, "") for name in names} for version in (typed, opened, now)]
@@ -432,7 +432,7 @@ def _ended(protocol: Protocol) -> Response:
 
 
 def _content(protocol: Protocol) -> object:
-    """What is compared after a lost answer: all but the ids that the API gives to new rows."""
+    """The content compared after a lost response: everything except ids that the API assigns to new rows."""
     plan = Plan.of(protocol)
     return msgspec.structs.replace(
         plan, medications=tuple(msgspec.structs.replace(row, id="") for row in plan.medications)
@@ -440,7 +440,7 @@ def _content(protocol: Protocol) -> object:
 
 
 def _typed(form: Mapping[str, str]) -> Values:
-    """What the pages after the form carry along: facts and rows by name."""
+    """The hidden fields of the pages after the form: facts and rows by name."""
     return {
         name: value.replace("\r\n", "\n")
         for name, value in form.items()

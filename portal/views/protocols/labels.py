@@ -1,4 +1,4 @@
-"""The words for protocols, and who may change them."""
+"""Labels for protocols, and who may edit them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from portal.state.sessions import Person
 from portal.web.labels import spaced
 
 WRITERS = frozenset({"nurse", "physician"})
-"""The roles that make and change protocols (docs/assumptions.md)."""
+"""The roles that create and edit protocols (docs/assumptions.md)."""
 
 ENDS = (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
-"""Statuses that nothing follows."""
+"""Final statuses."""
 
 
 def register(bp: Blueprint) -> None:
-    """Make the words known to every template, as filters."""
+    """Register the labels as template filters."""
     for name, filter_ in (
         ("protocol_status", status_word),
         ("protocol_tone", status_tone),
@@ -27,12 +27,12 @@ def register(bp: Blueprint) -> None:
 
 
 def may_write(person: Person) -> bool:
-    """Whether this person makes and changes protocols."""
+    """Whether this person may create and edit protocols."""
     return person.is_staff and not WRITERS.isdisjoint(person.roles)
 
 
 def status_word(status: ProtocolStatus) -> str:
-    """Where a protocol stands."""
+    """The label of a protocol's status."""
     names = {
         ProtocolStatus.DRAFT: _("Draft"),
         ProtocolStatus.ACTIVE: _("Active"),
@@ -55,7 +55,7 @@ def status_tone(status: ProtocolStatus) -> str:
 
 
 def step_word(status: ProtocolStatus, now: ProtocolStatus) -> str:
-    """What the button says that moves a protocol from `now` to this status."""
+    """The label of the button that changes a protocol from `now` to this status."""
     if status == ProtocolStatus.ACTIVE:
         return _("Resume") if now == ProtocolStatus.ON_HOLD else _("Activate")
     names = {

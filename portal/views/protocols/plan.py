@@ -1,7 +1,7 @@
-"""A protocol as a form holds it: text, row by row; what is wrong with it, and what it makes of a record.
+"""A protocol as form data: text by row, its validation, and its conversion to a record.
 
-Each row of medication or monitoring is one value of its own under a name that stays: a change by someone else is met
-row by row, because a dose of one version with the days of the other is a plan that nobody made.
+Each row of medication or monitoring is a single value under a stable name: conflicting changes are resolved by whole row,
+because the dose from one version with the days from the other would be a plan that nobody made.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _KEY = re.compile(r"c-[0-9a-f]{12}-[0-9]{1,3}")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """All that the form holds. `episode` (an id or link) and `status` are asked for a new protocol alone."""
+    """The form's data. `episode` (an id or link) and `status` are only for a new protocol."""
 
     name: str = ""
     type: str = ""
@@ -64,7 +64,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, protocol: ProtocolDraft) -> Plan:
-        """The form of a record as it is."""
+        """The form data for a record."""
         return cls(
             name=clean(protocol.name),
             type=str(protocol.type or ""),
@@ -77,7 +77,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @classmethod
     def posted(cls, form: Mapping[str, str]) -> Plan:
-        """The form as it was sent: rows are numbered, and as many as were shown."""
+        """The submitted form data; rows are numbered."""
         facts = {name: clean(form.get(name)) for name in (*FACTS, "episode", "status")}
         return cls(
             **facts,
@@ -93,7 +93,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_values(cls, values: Mapping[str, str]) -> Plan:
-        """The form that these values make (`values` turned round); a row's empty value is a row removed."""
+        """The form data for these values (the inverse of `values`); an empty row value means a removed row."""
         facts = {name: clean(values.get(name)) for name in FACTS}
         medications = [
             row
@@ -108,7 +108,7 @@ class Plan(msgspec.Struct, frozen=True):
         return cls(**facts, medications=tuple(medications), checks=tuple(checks))
 
     def values(self) -> Values:
-        """The same as text by name: one for each fact and each row; a row keeps its name while it is edited."""
+        """The data as text by name, one for each fact and row; a row keeps its name while it is edited."""
         found = {name: getattr(self, name) for name in FACTS}
         for number, row in enumerate(self.medications):
             found[f"m-{_short(row.id)}" if row.id else f"m-new-{number}"] = encode_row(row)
@@ -117,7 +117,7 @@ class Plan(msgspec.Struct, frozen=True):
         return found
 
     def faults(self) -> dict[str, str]:
-        """What is wrong, by the id of its field."""
+        """The errors, by field id."""
         found: dict[str, str] = {}
         if not self.name:
             found["name"] = _("Enter a name for the protocol.")
@@ -136,7 +136,7 @@ class Plan(msgspec.Struct, frozen=True):
         return found
 
     def changed(self, act: str) -> Plan:
-        """The form after a button of its rows: `add-medication`, `remove-check-2`, `up-medication-1`.
+        """The data after a row button: `add-medication`, `remove-check-2`, `up-medication-1`.
 
         Anything else changes nothing.
         """
@@ -161,11 +161,11 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def begins(self) -> date | None:
-        """The date of day 1, as far as it was typed."""
+        """The date of day 1, if a valid one was typed."""
         return calendar_date(self.start_date)
 
     def dates(self) -> dict[str, date]:
-        """The dates of the days that were typed, by the id of their field; none without a day 1."""
+        """The dates of the typed days, by field id; none without a day 1."""
         begins = self.begins
         typed = {
             **{
@@ -178,7 +178,7 @@ class Plan(msgspec.Struct, frozen=True):
         return {id_: on for id_, on in found.items() if on}
 
     def drawn(self) -> tuple[list[Medication], list[Check]]:
-        """Those rows that say enough to be drawn."""
+        """The rows complete enough to be drawn."""
         medications = [
             row.medication()
             for row in self.medications
@@ -187,7 +187,7 @@ class Plan(msgspec.Struct, frozen=True):
         return medications, [row.check() for row in self.checks if not row.faults()]
 
     def draft(self, *, patient_id: str | None, episode_id: str | None) -> ProtocolDraft:
-        """The new protocol that this makes; the form is without fault."""
+        """The new protocol; call only if there are no errors."""
         return ProtocolDraft(
             name=self.name,
             status=ProtocolStatus(self.status),
@@ -202,7 +202,7 @@ class Plan(msgspec.Struct, frozen=True):
         )
 
     def onto(self, protocol: Protocol) -> Protocol:
-        """The record with what this form says; rows that weren't touched stay exactly as the record has them."""
+        """The record with these values; unchanged rows stay exactly as they are in the record."""
         untouched = {MedicationRow.of(one): one for one in protocol.medications}
         return replace(
             protocol,
@@ -217,7 +217,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def copied(self) -> Plan:
-        """The same rows for a protocol of its own: new, without dates or names of this one."""
+        """The same rows for a new protocol, without this one's dates and ids."""
         return replace(
             self,
             start_date="",
@@ -236,7 +236,7 @@ def _rows(form: Mapping[str, str], what: str, columns: Sequence[str], most: int)
 
 
 def _keyed(rows: Iterable[CheckRow]) -> tuple[CheckRow, ...]:
-    """Name each check by its day and kind; the API gives them no ids."""
+    """Name each check by its day and kind, because the API assigns them no ids."""
     seen: Counter[str] = Counter()
     named: list[CheckRow] = []
     for row in rows:
@@ -251,7 +251,7 @@ def _without(rows: tuple[RowT, ...], index: int | None) -> tuple[RowT, ...]:
 
 
 def _moved(rows: tuple[RowT, ...], index: int | None, verb: str) -> tuple[RowT, ...]:
-    """The rows with one a place further up or down; as they are where there is no such row or place."""
+    """The rows with one moved up or down; unchanged if there is no such row or position."""
     if index is None:
         return rows
     first = index - 1 if verb == "up" else index
@@ -261,5 +261,5 @@ def _moved(rows: tuple[RowT, ...], index: int | None, verb: str) -> tuple[RowT, 
 
 
 def _short(text: str) -> str:
-    """An opaque id as a part of a field's name."""
+    """An opaque id encoded for use in a field's name."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]

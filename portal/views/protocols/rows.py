@@ -1,4 +1,4 @@
-"""The rows of a protocol as a form holds them: a medicine or a check as text, and what is wrong with it."""
+"""The rows of a protocol as form data: a medicine or a check as text, and its validation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, medication: Medication) -> MedicationRow:
-        """The row that shows this medicine."""
+        """The row for this medicine."""
         return cls(
             id=medication.id or "",
             drug=clean(medication.drug),
@@ -54,7 +54,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def medication(self) -> Medication:
-        """The medicine that this row says; the row is without fault."""
+        """The medicine from this row; call only if there are no errors."""
         return Medication(
             id=self.id or None,
             drug=self.drug,
@@ -81,7 +81,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return in_a_row(part for part in (self.drug, *parts, *rest) if part)
 
     def faults(self) -> dict[str, str]:
-        """What is wrong, by column."""
+        """The errors, by column."""
         found: dict[str, str] = {}
         for column, sentence in (
             ("drug", _("Enter the medicine.")),
@@ -107,7 +107,7 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something looked at on a day, as text. `key` is the name under which it was opened, empty for a new one."""
+    """A check as text. `key` is its name when the form was opened, empty for a new one."""
 
     key: str = ""
     day: str = ""
@@ -116,11 +116,11 @@ class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, check: Check) -> CheckRow:
-        """The row that shows this check."""
+        """The row for this check."""
         return cls(day=str(check.day), kind=clean(check.kind), note=clean(check.note))
 
     def check(self) -> Check:
-        """The check that this row says; the row is without fault."""
+        """The check from this row; call only if there are no errors."""
         return Check(day=int(self.day), kind=self.kind, note=self.note or None)
 
     def words(self) -> str:
@@ -128,7 +128,7 @@ class CheckRow(msgspec.Struct, frozen=True, omit_defaults=True):
         return in_a_row(part for part in (_("day %(day)s", day=self.day), self.kind, self.note) if part)
 
     def faults(self) -> dict[str, str]:
-        """What is wrong, by column."""
+        """The errors, by column."""
         found: dict[str, str] = {}
         if day_in(self.day) is None:
             found["day"] = _not_a_day()
@@ -143,7 +143,7 @@ CHECK_COLUMNS = tuple(name for name in CheckRow.__struct_fields__ if name != "ke
 
 
 def column_labels() -> dict[str, str]:
-    """What the columns of the rows are called."""
+    """The labels of the columns."""
     return {
         "drug": _("Medicine"),
         "drug_class": _("Class"),
@@ -162,37 +162,37 @@ def column_labels() -> dict[str, str]:
 
 
 def number_text(number: float | None) -> str:
-    """A number as one types it: 225, 0.25."""
+    """A number in input format: 225, 0.25."""
     if number is None:
         return ""
     return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
 def number_in(text: str) -> float | None:
-    """The number that was typed, with a point or a comma, or None."""
+    """The typed number, with a decimal point or comma, or None."""
     found = amount(text)
     return None if found is None else float(found)
 
 
 def day_in(text: str) -> int | None:
-    """The day of the protocol that was typed (-60 to 400), or None."""
+    """The typed day of the protocol (-60 to 400), or None."""
     if not re.fullmatch(r"[-+]?[0-9]{1,3}", text):
         return None
     return int(text) if _FIRST_DAY <= int(text) <= _LAST_DAY else None
 
 
 def clean(text: str | None) -> str:
-    """Text of a record or of a form as the form holds it, so that the two can be compared."""
+    """Text normalized as form data, so that record and form can be compared."""
     return paragraphs(text, longest=_LONGEST_TYPED)
 
 
 def time_typed(text: str) -> str:
-    """A time as the record writes it: `8:00` is `08:00`; all else as it was typed."""
+    """A time in the record's format: `8:00` becomes `08:00`; anything else is unchanged."""
     return f"0{text}" if re.fullmatch(r"[0-9]:[0-5][0-9]", text) else text
 
 
 def decode_row(text: str, into: type[RowT]) -> RowT | None:
-    """The row that a page carries along, or None for a row that was removed."""
+    """The row from a hidden field, or None for a removed row."""
     try:
         row = msgspec.json.decode(text, type=into) if text else None
     except msgspec.DecodeError:
@@ -201,12 +201,12 @@ def decode_row(text: str, into: type[RowT]) -> RowT | None:
 
 
 def encode_row(row: MedicationRow | CheckRow) -> str:
-    """The row as pages carry it along."""
+    """The row as a hidden field's value."""
     return msgspec.json.encode(row).decode()
 
 
 def too_long(longest: int) -> str:
-    """What is said of a text with more characters than that."""
+    """The error for a text with more characters than that."""
     return _("Write at most %(longest)s characters.", longest=longest)
 
 

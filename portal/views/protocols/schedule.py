@@ -1,4 +1,4 @@
-"""A protocol to take along: day by day as a PDF, and its medicines as a calendar file."""
+"""Exporting a protocol: day by day as a PDF, and its medicines as a calendar file."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from portal.web.pdf import Document, printed
 bp = Blueprint("schedule", __name__)
 
 _MOST_DAYS = 120
-"""Days that are listed one by one; a plan that goes on longer says so."""
+"""The maximum number of days listed; a longer plan says that it continues."""
 _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 _TAKES = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of the plan with what is taken, by time, and what is looked at."""
+    """One day of the plan with its medicines, by time, and its checks."""
 
     number: int
     date: date | None
@@ -49,7 +49,7 @@ class Day:
 
 
 class ScheduleDocument(Document, template="print/protocol.html"):
-    """The plan on paper; `is_cut` says that it goes on after the days that are listed."""
+    """The printed plan; `is_cut` says that it continues after the days listed."""
 
     protocol: Protocol
     view: ProtocolView
@@ -60,10 +60,10 @@ class ScheduleDocument(Document, template="print/protocol.html"):
 @bp.get("/<record:protocol_id>/schedule.pdf")
 @signed_in(Side.PATIENT, Side.STAFF)
 def document(care: Care, person: Person, protocol_id: str) -> Response:
-    """Answer with the plan as a PDF: its rows, and each day with what is due."""
+    """Return the plan as a PDF: its rows, and each day with what is due."""
     protocol = get_protocol(care, protocol_id)
     view = read_view(care, person, protocol)
-    if view.is_nameless:  # nobody should hold a plan on paper that doesn't say whose it is
+    if view.is_nameless:  # a printed plan must say whose it is
         raise Unavailable("names on the plan")
     listed = days(view)
     return printed(
@@ -84,7 +84,7 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
 @limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def calendar(care: Care, person: Person, protocol_id: str) -> Response:
-    """Answer with the medicines of a plan that is followed as a calendar file (RFC 5545)."""
+    """Return the medicines of an active plan as a calendar file (RFC 5545)."""
     protocol = get_protocol(care, protocol_id)
     if not protocol.is_followed:
         raise NotFound
@@ -101,7 +101,7 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
 
 
 def days(view: ProtocolView) -> list[Day]:
-    """Return the days on which something is due, the first one more than listed at most."""
+    """Return the days on which something is due, at most one more than are listed."""
     spans = bars(view.protocol.medications)
     checks = view.protocol.monitoring
     due = {check.day for check in checks}
@@ -127,12 +127,11 @@ def calendar_of(
     address: str,
     is_named: bool = False,
 ) -> bytes:
-    """Return each medicine as a daily event at the clinic's time of day, with an alarm; without a time it takes the day.
+    """Return each medicine as a daily event at the clinic's local time, with an alarm; all-day if it has no time.
 
-    Calendars are shared and shown on lock screens: events and alarms say `Medicine, 21:00`, and which medicine only
-    where the person asks for it (`is_named`); `address` leads to what to take. Where
-    only a rule ends a medicine, its events end with the days that are drawn. An event keeps its UID, so that
-    importing the file again moves it.
+    Calendars are shared and shown on lock screens: events and alarms say `Medicine, 21:00`, and name the medicine only on
+    request (`is_named`); `address` links to the details. If only a rule ends a medicine, its events end with the days
+    drawn. Events have stable UIDs, so that importing the file again updates them.
     """
     begins = protocol.start_date
     assert begins is not None
@@ -173,7 +172,7 @@ def _time_of(medication: Medication) -> time | None:
 
 
 def _name(protocol: Protocol, medication: Medication) -> str:
-    """What an event is known by: the medicine's own id, else what tells it from the others of the plan."""
+    """The stable part of an event's UID: the medicine's id, else what distinguishes it within the plan."""
     if medication.id:
         return medication.id
     told = f"{protocol.id}\0{medication.drug}\0{medication.start_day}\0{medication.time}"

@@ -25,7 +25,7 @@ from portal.web.filters import short_date, today
 
 @dataclass(frozen=True, slots=True)
 class ProtocolView:
-    """A protocol with what its ids mean, as far as known."""
+    """A protocol with the names for its ids, as far as known."""
 
     protocol: Protocol
     person: Person
@@ -35,45 +35,45 @@ class ProtocolView:
 
     @property
     def may_write(self) -> bool:
-        """Whether this person may change it now."""
+        """Whether this person may edit it now."""
         return may_write(self.person) and not self.protocol.is_ended
 
     @property
     def may_copy(self) -> bool:
-        """Whether this person may make another like it."""
+        """Whether this person may copy it."""
         return may_write(self.person)
 
     @property
     def steps(self) -> list[ProtocolStatus]:
-        """The statuses that its present one allows and that can be taken back."""
+        """The allowed statuses that aren't final."""
         return [to for to in self.protocol.next_statuses if to not in ENDS] if self.may_write else []
 
     @property
     def ends(self) -> list[ProtocolStatus]:
-        """The allowed statuses that nothing follows."""
+        """The allowed final statuses."""
         return [to for to in self.protocol.next_statuses if to in ENDS] if self.may_write else []
 
     @property
     def day(self) -> int | None:
-        """Today's day of the protocol while it runs."""
+        """The day of the protocol today, while it is active."""
         day = self.protocol.day_on(today())
         is_running = self.protocol.is_active and day is not None and day > 0
         return day if is_running else None
 
     @property
     def grid(self) -> Markup | None:
-        """The days as a drawing."""
+        """The days as a chart."""
         plan = self.protocol
         return drawing(plan.medications, plan.monitoring, self.day, begins=plan.start_date)
 
     @property
     def medications(self) -> list[Medication]:
-        """The medicines in the order in which they begin."""
+        """The medicines, by first day."""
         return sorted(self.protocol.medications, key=lambda one: (one.start_day, one.time or "~", one.drug))
 
     @property
     def checks(self) -> list[Check]:
-        """The checks in the order of their days."""
+        """The checks, by day."""
         return sorted(self.protocol.monitoring, key=lambda one: (one.day, one.kind))
 
     def amount(self, medication: Medication) -> str:
@@ -81,13 +81,13 @@ class ProtocolView:
         return written_dose(medication, number).replace(" ", "\N{NO-BREAK SPACE}")
 
     def date_of(self, day: int) -> date | None:
-        """The date of a day of the protocol, if it has a beginning."""
+        """The date of a day of the protocol, if it has a start date."""
         begins = self.protocol.start_date
         return days_after(begins, day - 1) if begins else None
 
 
 def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
-    """The protocol, for staff with who is meant by its ids, as far as that can be read."""
+    """The protocol; for staff with the names for its ids, as far as they can be read."""
     if not person.is_staff:
         return ProtocolView(protocol, person, physician=None, patient=None)
     physicians, episode = gather(
@@ -115,7 +115,7 @@ def drawing(
     *,
     begins: date | None = None,
 ) -> Markup | None:
-    """The days of these rows as a drawing, or None without rows; with dates where day 1 has one (`begins`)."""
+    """The days of these rows as a chart, or None without rows; with dates if `begins`, the date of day 1, is given."""
 
     def name(day: int) -> str:
         on = days_after(begins, day - 1) if begins else None
@@ -133,5 +133,5 @@ def drawing(
 
 
 def number(value: float) -> str:
-    """A number as the person's language writes it."""
+    """A number formatted for the reader's language."""
     return format_decimal(value, locale=language())

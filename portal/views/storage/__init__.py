@@ -23,9 +23,9 @@ for part in (decide.bp, inventory.bp):
 
 
 class StoragePage(Page, template="storage/index.html"):
-    """The embryos in storage, those that have left it, and whether an episode couldn't be read or none is left.
+    """The embryos in storage, those no longer stored, and whether an episode couldn't be read or none is available.
 
-    `next_date` says which of a patient's dates comes first, and what it is about; empty where none is known.
+    `next_date` is the patient's next date in words; empty if none is known.
     """
 
     stored: list[EmbryoView]
@@ -45,7 +45,7 @@ class EmbryoPage(Page, template="storage/show.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def index(care: Care, person: Person) -> Response:
-    """List the person's embryos, near dates first; for staff those of the episodes that they opened last."""
+    """List the person's embryos, near dates first; for staff, those of recently opened episodes."""
     found = read_episodes(care, reachable(care, person))
     views = [EmbryoView(embryo, episode) for episode in found.newest_first for embryo in episode.embryos]
     views.sort(key=EmbryoView.order)
@@ -64,7 +64,7 @@ def index(care: Care, person: Person) -> Response:
 @bp.get("/<record:embryo_id>")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, embryo_id: str) -> Response:
-    """Show one embryo: a patient what they may decide, staff what the inventory holds."""
+    """Show one embryo: for patients with their options, for staff as an inventory record."""
     view = find_embryo(care, person, embryo_id)
     audit.shown("embryo.read", "embryo", view.embryo.id)
     if person.is_staff:

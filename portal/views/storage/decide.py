@@ -1,7 +1,7 @@
-"""What a patient decides about an embryo: one decision a page, with what follows from it.
+"""A patient's decisions about an embryo: one page each, with the consequences.
 
-To keep it or to leave it open is said here. What ends its storage is decided by signing a form, so its page leads there;
-it can be taken back here at any time.
+Keeping the embryo or leaving it open is decided here. Ending its storage is decided by signing a form, so those pages link
+to it; such a decision can be revoked here at any time.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ BY_FORM = {
     "end-storage": Disposition.DISCARD,
 }
 DECISIONS = {**SAID_HERE, **BY_FORM}
-"""The last part of a decision's address, and what it says to the clinic: at once, or when its form is signed."""
+"""The dispositions by the last part of a decision's address: made here, or by signing a form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One thing that may be decided; `is_chosen` when it is the wish already."""
+    """An option; `is_chosen` if it is the current disposition."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class Decision:
 
 
 class DecisionPage(Page, template="storage/decide.html"):
-    """What follows from a decision, and the form that makes it."""
+    """The consequences of a decision, and the form to confirm it."""
 
     view: EmbryoView
     decision: Decision
@@ -68,9 +68,9 @@ class DecisionPage(Page, template="storage/decide.html"):
 
 
 class ByFormPage(Page, template="storage/by_form.html"):
-    """What follows from a decision that is made by signing a form, and that form.
+    """The consequences of a decision made by signing a consent form, and that form.
 
-    `waiting` is the form that is open for it, `signed` the one that decided it; `is_incomplete` where forms can't be read.
+    `waiting` is the open form, `signed` the one that made the decision; `is_incomplete` if forms can't be read.
     """
 
     view: EmbryoView
@@ -92,7 +92,7 @@ class ObstaclePage(Page, template="storage/cannot.html"):
 @bp.get("/<record:embryo_id>/<decision>")
 @signed_in(Side.PATIENT)
 def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
-    """Say what follows from one decision, and ask; or lead to the form that decides it."""
+    """Show the consequences of a decision, and ask; or link to the form that makes it."""
     view = find_embryo(care, person, embryo_id)
     audit.shown("embryo.read", "embryo", view.embryo.id)
     wanted = _wanted(decision)
@@ -106,7 +106,7 @@ def show(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
 @bp.post("/<record:embryo_id>/<decision>")
 @signed_in(Side.PATIENT)
 def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Response:
-    """Tell the clinic the decision; sent twice it is one decision."""
+    """Save the decision; a repeat is harmless."""
     view = find_embryo(care, person, embryo_id)
     embryo, wanted = view.embryo, _wanted(decision)
     if decision == "take-back" and embryo.disposition == wanted:
@@ -130,9 +130,9 @@ def confirm(care: Care, person: Person, embryo_id: str, decision: str) -> Respon
 
 
 def decisions_about(embryo: EmbryoStorage) -> list[Decision]:
-    """Return what may be decided about it as it is now.
+    """Return the options for the embryo in its current state.
 
-    What a form decided can only be taken back; while the clinic holds it, it can only be kept.
+    A decision made by a form can only be revoked; while the embryo is on hold by the clinic, it can only be kept.
     """
     words = {
         "keep": (_("Keep it in storage"), _("Renew, so that it stays frozen for you.")),
@@ -170,7 +170,7 @@ def _wanted(decision: str) -> Disposition:
 
 
 def _obstacle(embryo: EmbryoStorage, decision: str) -> str | None:
-    """Why this can't be decided now: where it is, a hold, or what was decided before."""
+    """Why this can't be decided now: the embryo's status, a hold, or an earlier decision."""
     if decision in _names(embryo):
         return None
     if embryo.has_final_wish and not embryo.is_terminal:
@@ -185,7 +185,7 @@ def _obstacle(embryo: EmbryoStorage, decision: str) -> str | None:
 
 
 def _lead_to_form(care: Care, view: EmbryoView, name: str, *, status: int = 200) -> Response:
-    """The page of a decision that a form makes, with the form that is open for it or has decided it."""
+    """The page of a decision made by a form, with the open or signed form."""
     embryo, wanted = view.embryo, DECISIONS[name]
     (answer,) = gather(lambda: all_consents(care, patient_id=embryo.patient_id))
     forms = known(answer)
@@ -204,7 +204,7 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, *, status: int = 200)
 
 
 def _editing(care: Care, person: Person, embryo_id: str, wanted: Disposition) -> Editing[EmbryoStorage]:
-    """The wish alone is written; it is compared with what it was when the page was opened."""
+    """Save only the disposition, if it is still what it was when the page was opened."""
     words = [(str(one), labels.disposition_name(one)) for one in Disposition]
     return Editing(
         owner=person.sub,
@@ -238,7 +238,7 @@ def _refuse(view: EmbryoView, wanted: Disposition, obstacle: str) -> Response:
 
 
 def _consequences(embryo: EmbryoStorage, name: str) -> list[str]:
-    """What follows from a decision, in sentences."""
+    """The consequences of a decision, in sentences."""
     once_signed = _(
         "Once the form is signed, you can still take it back here until the clinic has acted on it. The embryo then goes on hold."
     )

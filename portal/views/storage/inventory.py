@@ -1,6 +1,6 @@
-"""The laboratory's record of an embryo: its status, its place, until when it is paid. For staff.
+"""The laboratory's record of an embryo, for staff: its status, location and paid period.
 
-A move is offered only where the patient's forms, the wish and a second person's signature allow it.
+A move is offered only if the patient's forms, the disposition and a second person's signature allow it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LONGEST_CODE = 100
 
 
 class InventoryPage(Page, template="storage/inventory.html"):
-    """The record; `edit` is its form for those who may change it, `withheld` the moves that it doesn't offer."""
+    """The record; `edit` is its form for those who may edit it, `withheld` are the moves not offered."""
 
     view: EmbryoView
     edit: Filled | Comparison | None
@@ -44,10 +44,10 @@ class InventoryPage(Page, template="storage/inventory.html"):
 
 
 class FinalStatusPage(Page, template="storage/final.html"):
-    """Asks for the embryo's code before a move that can't be taken back, and says what the move rests on.
+    """Asks for the embryo's code before an irreversible move, and shows what allows the move.
 
-    `form` is the one that allows it and `second` the signatures on it of a second person; `typed` is what was typed for
-    the code, None the first time.
+    `form` is the one that allows it and `second` the signatures of a second person on it; `typed` is the code as typed,
+    None the first time.
     """
 
     view: EmbryoView
@@ -60,7 +60,7 @@ class FinalStatusPage(Page, template="storage/final.html"):
 
 
 def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
-    """Answer with the record, as a form where this person may change it."""
+    """Show the record, as a form if this person may edit it."""
     if view.embryo.is_terminal or not may(person, "embryo.edit"):
         return render(InventoryPage(view=view, edit=None, withheld=[]), fragment="edit")
     moves = read_moves(care, person, view)
@@ -71,7 +71,7 @@ def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_EMBRYO)
 @typed_text(*EDIT_FORM, "status", "location_*", "storage_expires_at", "notes")
 def save(care: Care, person: Person, embryo_id: str) -> Response:
-    """Save the record; before a move that can't be taken back the embryo's code is typed once more."""
+    """Save the record; an irreversible move first asks for the embryo's code."""
     view = find_embryo(care, person, embryo_id)
     embryo = view.embryo
     moves = read_moves(care, person, view)
@@ -137,7 +137,7 @@ def _fields(embryo: EmbryoStorage, moves: Moves) -> Fields:
 
 
 def _why_not(embryo: EmbryoStorage, moves: Moves) -> str:
-    """What to say of the status that was sent, where it isn't offered."""
+    """The error for a submitted status that isn't offered."""
     move = moves.to(embryo, EmbryoStatus(request.form.get("status") or str(embryo.status)))
     if move is None or move.is_offered:
         return _("Its present state doesn’t allow this step.")
@@ -145,7 +145,7 @@ def _why_not(embryo: EmbryoStorage, moves: Moves) -> str:
 
 
 def _check(embryo: EmbryoStorage, form: Form) -> None:
-    """An embryo that was lost after the thaw needs a note of what was seen."""
+    """Add an error if an embryo lost after thawing has no note of what was seen."""
     is_lost = embryo.status == EmbryoStatus.THAWED and form.value("status") == EmbryoStatus.DISCARDED
     notes = form.value("notes").strip()
     if is_lost and (not any(map(str.isalnum, notes)) or notes == (embryo.notes or "").strip()):
@@ -169,16 +169,16 @@ def _write(care: Care, embryo: EmbryoStorage, values: Values) -> EmbryoStorage |
 
 
 def _instant_of(embryo: EmbryoStorage, day: date | None) -> datetime | None:
-    """The instant to write for a day: the record's own where the day is the same, else the day's start at the clinic."""
+    """The instant to save for a date: the record's if the date is unchanged, else the start of that day at the clinic."""
     if day is None or day == paid_until(embryo):
         return embryo.storage_expires_at if day else None
     return in_zone(datetime.combine(day, time(), tzinfo=g.tenant.time_zone), UTC)
 
 
 def _ask_for_code(view: EmbryoView, moves: Moves, editing: Editing[EmbryoStorage]) -> Response | None:
-    """The page that asks for the embryo's code before a move that can't be taken back.
+    """The page that asks for the embryo's code before an irreversible move.
 
-    None once it is typed, or where something is wrong.
+    None once it has been typed, or if there are errors.
     """
     embryo, given = view.embryo, request.form
     wanted = EmbryoStatus(given.get("status") or str(embryo.status))

@@ -1,4 +1,4 @@
-"""The moves of an embryo for staff: which are offered, and in words what the others lack."""
+"""An embryo's moves for staff: which are offered, and what is missing for the others."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from portal.web import labels
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a move isn't offered, in a sentence; `form` is the form concerned, with its address."""
+    """A sentence that says why a move isn't offered; `form` is the form concerned, with its address."""
 
     words: str
     form: ConsentForm | None
 
     @property
     def href(self) -> str | None:
-        """Where the form is read."""
+        """The form's address."""
         return url_for("consents.show", consent_id=self.form.id) if self.form else None
 
 
@@ -44,7 +44,7 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What may be done with an embryo, judged by its patient's forms as they were read for this page."""
+    """The moves of an embryo, based on its patient's forms as read for this page."""
 
     episode: Episode
     evidence: Evidence
@@ -55,11 +55,11 @@ class Moves:
         return moves_of(embryo, self.episode, self.evidence, self.sub)
 
     def to(self, embryo: EmbryoStorage, status: EmbryoStatus) -> Move | None:
-        """The move to `status`, None where its present status doesn't lead there."""
+        """The move to `status`; None if the current status doesn't allow it."""
         return next((move for move in self.of(embryo) if move.status == status), None)
 
     def withheld(self, embryo: EmbryoStorage) -> list[Withheld]:
-        """Those that aren't offered, in words."""
+        """The moves not offered, with reasons."""
         return [
             Withheld(move_name(embryo, move.status), [reason(embryo, one) for one in move.missing])
             for move in self.of(embryo)
@@ -68,7 +68,7 @@ class Moves:
 
 
 def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
-    """Read what the embryo's moves rest on: its patient's forms, and the episodes of those that allow a treatment."""
+    """Read the basis of the embryo's moves: its patient's forms, and the episodes of those that allow treatment."""
     embryo = view.embryo
     (answer,) = gather(lambda: all_consents(care, patient_id=embryo.patient_id or view.episode.patient.id))
     forms = known(answer)
@@ -86,7 +86,7 @@ def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
 
 
 def move_name(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
-    """A move in the laboratory's own terms; what is final says so."""
+    """A move's label in laboratory terms; final ones say so."""
     if embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.STORED:
         return _("Stored (re-cryopreserved)")
     if embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.DISCARDED:

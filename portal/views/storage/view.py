@@ -1,4 +1,4 @@
-"""An embryo in storage as a page shows it, and where it is found."""
+"""A stored embryo as shown on pages, and finding it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.filters import isolate, local, long_date, today
 
 LOCATION = ("facility", "tank", "canister", "cane", "position")
-"""The parts of a place in storage, from the outside in."""
+"""The parts of a storage location, from the outside in."""
 
 _NEAR_DAYS = 90
 _URGENT_DAYS = 14
@@ -28,9 +28,9 @@ _URGENT_DAYS = 14
 
 @dataclass(frozen=True, slots=True)
 class StorageDate:
-    """One of the three dates: what it is, the day, and how near it is in words (None while it is far).
+    """One of the three dates: its label, the day, and how near it is in words (None if it isn't near).
 
-    `member` is what the API calls it ("EmbryoStorage.statutoryLimit").
+    `member` is its name in the API ("EmbryoStorage.statutoryLimit").
     """
 
     term: str
@@ -43,14 +43,14 @@ class StorageDate:
 
 @dataclass(frozen=True, slots=True)
 class EmbryoView:
-    """An embryo and the episode that holds it."""
+    """An embryo and its episode."""
 
     embryo: EmbryoStorage
     episode: Episode
 
     @property
     def is_stored(self) -> bool:
-        """Whether it lies in storage here."""
+        """Whether it is in storage here."""
         return self.embryo.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD) or (
             not self.embryo.status.known
         )
@@ -62,7 +62,7 @@ class EmbryoView:
 
     @property
     def dates(self) -> list[StorageDate]:
-        """The three dates, each by itself, in plain words."""
+        """The three dates, each with a plain explanation."""
         embryo = self.embryo
         return [
             _storage_date(
@@ -91,32 +91,32 @@ class EmbryoView:
 
     @property
     def nearest(self) -> StorageDate | None:
-        """The date that is near, if one is."""
+        """The near date, if there is one."""
         near = [one for one in self.dates if one.near and one.day]
         return min(near, key=lambda one: one.day or date.max, default=None)
 
     @property
     def chart(self) -> Markup | None:
-        """The three dates as a chart with the same facts in words."""
+        """The three dates as a chart with a text alternative."""
         bars = [DatedBar(one.term, one.day) for one in self.dates if one.day]
         return storage_chart(bars, today=today(), write=long_date, rtl=is_rtl())
 
     @property
     def location(self) -> str:
-        """Where it lies, for staff."""
+        """Its location, for staff."""
         place = self.embryo.location
         return " / ".join(part for name in LOCATION if (part := getattr(place, name, "")))
 
     def order(self) -> tuple[date, str]:
-        """Near dates first, then by code."""
+        """The sort key: near dates first, then by code."""
         days = (one.day for one in self.dates if one.day)
         return (min(days, default=date.max), self.embryo.embryo_code)
 
 
 def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
-    """Return the embryo with the episode that holds it.
+    """Return the embryo with its episode.
 
-    Raises NotFound where no episode does, Unavailable where one that may hold it can't be read.
+    Raises NotFound if no episode has it, Unavailable if one that may have it can't be read.
     """
 
     def of_id(episode: Episode) -> EmbryoStorage | None:
@@ -127,7 +127,7 @@ def find_embryo(care: Care, person: Person, embryo_id: str) -> EmbryoView:
 
 
 def next_date(views: Iterable[EmbryoView]) -> str:
-    """Say which date of these embryos comes first from today on, and whose it is; empty where none does."""
+    """Say which of these embryos' dates is next, and which embryo it concerns; empty if there is none."""
     ahead = [
         (one.day, which, view.embryo.embryo_code)
         for view in views
@@ -148,12 +148,12 @@ def next_date(views: Iterable[EmbryoView]) -> str:
 
 
 def paid_until(embryo: EmbryoStorage) -> date | None:
-    """Return the day, at the clinic, until which its storage is paid."""
+    """Return the day, in the clinic's time zone, until which its storage is paid."""
     return local(embryo.storage_expires_at).date() if embryo.storage_expires_at else None
 
 
 def nearness(days: int) -> tuple[str, str]:
-    """Return how near a date is that comes in so many days, in words and as a tone."""
+    """Return how near a date in so many days is, in words and as a tone."""
     if days < 0:
         return _("This date has passed"), "urgent"
     words = ngettext("In %(num)s day", "In %(num)s days", days) if days else _("Today")
