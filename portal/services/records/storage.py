@@ -139,5 +139,5 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
 
     @staticmethod
     def is_final(status: EmbryoStatus) -> bool:
-        """Whether a change to `status` can't be undone."""
+        """Whether `status` is final: no other status can follow it."""
         return EMBRYO_MOVES.get(status) == ()
