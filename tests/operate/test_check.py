@@ -284,7 +284,9 @@ def test_a_missing_or_mismatched_key_is_a_fault(
 ) -> None:
     clinic = Clinic(tmp_path / "clinic")
     (_, key) = sealed_by(clinic, service)
-    assert "doesn't belong to the first certificate" in the_fault(looked(key), "tenants.harbour.document_seal")
+    assert "doesn't belong to the first certificate" in the_fault(
+        looked(key), "tenants.harbour.document_seal"
+    )
     clinic.key_file.unlink()
     assert "can't be read" in the_fault(looked(key), "tenants.harbour.document_seal")
 
