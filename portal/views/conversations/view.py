@@ -1,0 +1,208 @@
+"""How a conversation is shown: its row in the inbox, and its thread with the address to reply to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from urllib.parse import quote
+
+from portal.i18n.gettext import _, ngettext
+from portal.services.records.conversations import (
+    Attachment,
+    Channel,
+    Conversation,
+    Message,
+    MessageSide,
+    ReplyAddress,
+)
+from portal.state.sessions import Person
+from portal.web.filters import day as short_day
+from portal.web.filters import in_a_row, isolate, local, today
+from portal.web.plain_text import plain_text
+
+_PICTURES = ("image/png", "image/jpeg")
+_LARGEST_PICTURE = 2_000_000
+"""The maximum size in bytes of a picture shown inline; larger ones are only loaded when opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One conversation in the inbox."""
+
+    id: str
+    subject: str
+    who: str
+    first: str
+    excerpt: str
+    at: datetime | None
+    channel: str | None
+    unread: int
+    archived: bool
+    waits: bool
+    waits_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """One message in the thread; `mine` if the person's side sent it, `name` for the initials.
+
+    `day` is the date's label if it is the first message of that day.
+    """
+
+    id: str
+    sender: str
+    name: str
+    text: str
+    at: datetime | None
+    channel: str | None
+    mine: bool
+    unread: bool
+    message: Message
+    day: str = ""
+
+    def is_shown(self, file: Attachment) -> bool:
+        """Whether a file is shown inline as a picture: its size must be known and the sender not in doubt."""
+        is_small = file.size is not None and file.size <= _LARGEST_PICTURE
+        return file.media_type in _PICTURES and is_small and self.message.sender_verified is not False
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation, oldest message first."""
+
+    id: str
+    subject: str
+    who: str
+    unread: int
+    is_archived: bool
+    episode_id: str | None
+    bubbles: list[Bubble]
+    archived: list[Bubble]
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Where to reply: addresses as text and as links."""
+
+    email: str | None
+    mailto: str | None
+    number: str | None
+    sms: str | None
+
+
+def row_of(conversation: Conversation, person: Person, *, waits_since: datetime | None = None) -> Row:
+    """Return the conversation for a list; one that waits without a date is given as year 1."""
+    latest = conversation.latest
+    return Row(
+        id=conversation.id,
+        subject=subject_of(conversation),
+        who=_who(conversation, person),
+        first=next(iter(others_in(conversation, person)), subject_of(conversation)),
+        excerpt=_excerpt(latest, person) if latest else "",
+        at=conversation.last_message_at or (latest.sent_at if latest else None),
+        channel=_by_way_of(conversation.channel),
+        unread=conversation.unread_count,
+        archived=conversation.is_archived,
+        waits_since=waits_since if waits_since and waits_since.year > 1 else None,
+        waits=person.is_staff and latest is not None and latest.side is MessageSide.INBOUND,
+    )
+
+
+def thread_of(conversation: Conversation, person: Person) -> Thread:
+    """Return the conversation as this person reads it, its archived messages apart."""
+    bubbles = [_bubble(message, conversation, person) for message in conversation.in_order]
+    return Thread(
+        id=conversation.id,
+        subject=subject_of(conversation),
+        who=_who(conversation, person),
+        unread=conversation.unread_count,
+        is_archived=conversation.is_archived,
+        episode_id=conversation.episode_id,
+        bubbles=_with_days([bubble for bubble in bubbles if not bubble.message.is_archived]),
+        archived=_with_days([bubble for bubble in bubbles if bubble.message.is_archived]),
+        reply=_reply(conversation.reply_address),
+    )
+
+
+def subject_of(conversation: Conversation) -> str:
+    """Return its subject, or words for one without."""
+    return conversation.subject or _("Without a subject")
+
+
+def others_in(conversation: Conversation, person: Person) -> list[str]:
+    """Return the names of the other participants."""
+    return [one.name for one in conversation.participants if one.id != person.sub and one.name]
+
+
+def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
+    """The messages, the first of each day with the date's label."""
+    names = {today(): _("Today"), today() - timedelta(days=1): _("Yesterday")}
+    named: list[Bubble] = []
+    before: date | None = None
+    for one in bubbles:
+        on = local(one.at).date() if one.at else before
+        named.append(replace(one, day=names.get(on) or short_day(on)) if on and on != before else one)
+        before = on
+    return named
+
+
+def _bubble(message: Message, conversation: Conversation, person: Person) -> Bubble:
+    mine = _is_mine(message, person)
+    return Bubble(
+        id=message.id,
+        sender=_("You") if message.sender_id == person.sub else message.sender_name or _("Unknown sender"),
+        name=person.name if message.sender_id == person.sub else message.sender_name or "",
+        text=plain_text(message.body),
+        at=message.sent_at,
+        channel=_by_way_of(message.channel),
+        mine=mine,
+        unread=not mine and message.read_at is None and conversation.unread_count > 0,
+        message=message,
+    )
+
+
+def _is_mine(message: Message, person: Person) -> bool:
+    """Whether the person's side sent it: the clinic for staff, the patient's side for others."""
+    if message.side in (MessageSide.INBOUND, MessageSide.OUTBOUND):
+        return (message.side is MessageSide.OUTBOUND) == person.is_staff
+    return message.sender_id == person.sub
+
+
+def _who(conversation: Conversation, person: Person) -> str:
+    """The others in the thread, at most three by name."""
+    names = others_in(conversation, person)
+    more = len(names) - 3
+    shown = in_a_row(names[:3])
+    return shown + " " + ngettext("and %(num)s more", "and %(num)s more", more) if more > 0 else shown
+
+
+def _excerpt(message: Message, person: Person) -> str:
+    text = " ".join(plain_text(message.body).split())[:160]
+    if message.sender_id == person.sub:
+        return _("You: %(words)s", words=isolate(text))
+    return text
+
+
+def _by_way_of(channel: Channel | None) -> str | None:
+    if channel is None:
+        return None
+    words: dict[str, str] = {
+        Channel.PORTAL: _("Portal"),
+        Channel.EMAIL: _("E-mail"),
+        Channel.SMS: _("Text message"),
+        Channel.PHONE: _("Phone"),
+    }
+    return words.get(channel, str(channel))
+
+
+def _reply(address: ReplyAddress) -> Reply:
+    email, number = (address.email or "").strip(), (address.sms or "").strip()
+    digits = re.sub(r"[^0-9+]", "", number)
+    return Reply(
+        email=email or None,
+        mailto=f"mailto:{quote(email, safe='@+')}" if "@" in email else None,
+        number=number or None,
+        sms=f"sms:{digits}" if digits else None,
+    )
