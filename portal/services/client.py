@@ -8,11 +8,9 @@ specification §4 that are meant for the portal, because it only accepts an `End
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from email.message import Message
-from typing import Protocol, TypeVar
-from urllib.parse import unquote
+from typing import TypeVar
 
 from portal.config.settings import Timeouts
 from portal.http import transport
@@ -26,99 +24,19 @@ from portal.services.errors import (
     BadResponse,
     CareError,
     CircuitOpen,
-    FailureForms,
     NotOffered,
     StepUpNeeded,
     Unavailable,
     from_answer,
     step_up_age,
 )
+from portal.services.file_response import FileResponse, close, content, is_header_text
+from portal.services.interfaces import Bearer, Observer, References, Translator, with_fixed
 
 T = TypeVar("T")
-A = TypeVar("A", bound=retry.Answered)
 
 _MAX_BODY = 4 * 1024 * 1024
 _MAX_FILE = 2 * 1024 * 1024 * 1024
-_PASSED_ON = ("content-range", "accept-ranges", "etag", "last-modified")
-
-
-class Bearer(Protocol):
-    """The source of the access token: a person's session, or the clinic's service client."""
-
-    def token(self) -> str:
-        """Return a token to send."""
-        ...
-
-    def renew(self, refused: str) -> str:
-        """Return a new token after the API refused this one; raise NotSignedIn if there is none."""
-        ...
-
-
-class Translator(FailureForms, Protocol):
-    """Translates to and from an API's dialect (portal.services.dialects)."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Additional headers of every call."""
-        ...
-
-    def template(self, endpoint: Endpoint) -> str:
-        """Return the endpoint's path in the dialect."""
-        ...
-
-    def query(self, endpoint: Endpoint, query: Query | None) -> Query:
-        """Return the query in the dialect."""
-        ...
-
-    def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
-        """Return the body in the dialect, and its additional headers."""
-        ...
-
-    def read(self, answer: object, into: type[T]) -> object:
-        """Return a response's JSON with the portal's names and formats."""
-        ...
-
-    def look(self, answer: object, into: type[object]) -> object:
-        """Return the same, with members that the portal doesn't read unchanged and named "? name"."""
-        ...
-
-    def is_nothing(self, answer: object) -> bool:
-        """Return whether the response's envelope is empty."""
-        ...
-
-    def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
-        """Return the record with the stamp from the response headers."""
-        ...
-
-
-class References(Protocol):
-    """The source of reference data (portal.services.reference_cache)."""
-
-    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
-        """Return the data, from the cache if possible."""
-        ...
-
-    def move_on(self, care: Care) -> None:
-        """Invalidate copies that a write by this caller may have changed."""
-        ...
-
-
-class Observer(Protocol):
-    """Records how the clinic's API responds (portal.services.answers)."""
-
-    def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
-        """Count a call and its duration; `failed`: with a server error, or no response."""
-        ...
-
-    def decoded(
-        self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
-    ) -> None:
-        """Examine a decoded response, if needed its JSON (`answer()`); `has_unknown`: a value is in no enumeration."""
-        ...
-
-    def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
-        """Count records that couldn't be decoded, by the offending field."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,15 +145,15 @@ class Care:
     ) -> Content:
         """GET a file as a stream, never the whole file in memory. Raises CareError."""
         conditions = [("Range", range_header), ("If-None-Match", if_none_match)]
-        extra = [(name, value) for name, value in conditions if value and _is_header_text(value)]
+        extra = [(name, value) for name, value in conditions if value and is_header_text(value)]
         token = self.bearer.token()
         begun = self._begin(endpoint, query, extra, token)
         if begun.status == 401:
-            _close(begun.chunks)
+            close(begun.chunks)
             begun = self._begin(endpoint, query, extra, self.bearer.renew(token))
         if begun.status in (200, 206, 304, 416):
             self.on_read(endpoint, query, None)
-            return _content(begun)
+            return content(begun)
         is_short = (byte_count(begun.headers.get("content-length")) or 0) < _MAX_BODY
         body = b"".join(begun.chunks) if is_short else b""
         raise self.error(Answer(begun.status, begun.headers, body), endpoint)
@@ -250,7 +168,7 @@ class Care:
         def send() -> Answer:
             return retry.once(call, endpoint.group, breaker, usual=self.timeouts.read, alone=True)
 
-        timed = self._timed(endpoint, send)
+        timed = retry.timed(send, endpoint, self.observer)
         return retry.read(timed, endpoint.group, breaker, seconds=self._left_to_connect)
 
     def send(
@@ -299,46 +217,26 @@ class Care:
             in_time = call if call.timeout <= left else replace(call, timeout=max(0.01, left))
             return retry.once(in_time, endpoint.group, breaker, usual=self.timeouts.read)
 
-        timed = self._timed(endpoint, send)
+        timed = retry.timed(send, endpoint, self.observer)
         try:
             if endpoint.is_safe:
                 return retry.read(timed, endpoint.group, breaker, seconds=self._left_to_connect)
-            return self._sent_act(timed, breaker, may_repeat=self.idempotency and operation is not None)
+            may_repeat = self.idempotency and operation is not None
+            return retry.act(timed, breaker, may_repeat=may_repeat, seconds=self._left_to_connect)
         except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             if error.reason == "too large":
                 raise BadResponse("body too large") from error
             raise Unavailable(error.reason, outcome_known=endpoint.is_safe or not error.sent) from error
 
-    def _sent_act(self, send: Callable[[], Answer], breaker: Breaker, *, may_repeat: bool) -> Answer:
-        """Send an act; retry once if it can't have arrived, or if repeating is harmless (`may_repeat`).
-
-        A TransportError is `sent` if either attempt was. PUT and DELETE aren't retried either: although idempotent, a
-        retry of one that did arrive would be reported as a conflict (its stamp is outdated) or as not found.
-        """
-        try:
-            return send()
-        except TransportError as error:
-            is_pointless = not error.sent and (error.reason == "timed out" or self._left_to_connect() < 0)
-            if (
-                error.reason == "too large"
-                or is_pointless
-                or not breaker.is_closed
-                or (error.sent and not may_repeat)
-            ):
-                raise
-            first = error
-        try:
-            return send()
-        except TransportError as error:
-            raise TransportError(error.reason, sent=first.sent or error.sent) from error
-
-    def _begin(self, endpoint: Endpoint, query: Query, headers: list[tuple[str, str]], token: str) -> _Begun:
+    def _begin(
+        self, endpoint: Endpoint, query: Query, headers: list[tuple[str, str]], token: str
+    ) -> FileResponse:
         """Start reading a file; retry once after a transient failure."""
         call = self._call(endpoint, query, {}, None, [*headers, *self._headers(token, None)], _MAX_FILE)
         breaker = self._admitted(endpoint)
 
-        def begin() -> _Begun:
+        def begin() -> FileResponse:
             started = time.perf_counter()
             try:
                 status, answered, chunks = transport.stream(call)
@@ -346,31 +244,14 @@ class Care:
                 retry.unanswered(error, endpoint.group, breaker, started)
                 raise
             retry.answered(status, endpoint.group, breaker, started)
-            return _Begun(status, answered, chunks)
+            return FileResponse(status, answered, chunks)
 
         try:
-            timed = self._timed(endpoint, begin)
+            timed = retry.timed(begin, endpoint, self.observer)
             return retry.read(timed, endpoint.group, breaker, seconds=self._left_to_connect)
         except TransportError as error:
             retry.log_failure(endpoint.group, error.reason)
             raise Unavailable(error.reason) from error
-
-    def _timed(self, endpoint: Endpoint, send: Callable[[], A]) -> Callable[[], A]:
-        """Wrap `send` so that the observer learns how long each call takes."""
-        observer = self.observer
-        if observer is None:
-            return send
-
-        def timed() -> A:
-            started, failed = time.perf_counter(), True
-            try:
-                answer = send()
-                failed = answer.status in retry.FAILURES
-                return answer
-            finally:
-                observer.called(endpoint, time.perf_counter() - started, failed=failed)
-
-        return timed
 
     def _admitted(self, endpoint: Endpoint) -> Breaker:
         """Return the circuit breaker, which has admitted this call; raise CircuitOpen if it doesn't."""
@@ -505,24 +386,9 @@ class Care:
         retry.log_failure(endpoint.group, reason, answer.headers, ours=self.correlation_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    """A file response whose headers have arrived."""
-
-    status: int
-    headers: Mapping[str, str]
-    chunks: Iterator[bytes]
-
-
 _ALLOWED = frozenset(ALL)
 _READ = frozenset(endpoint.group for endpoint in ALL if endpoint.is_safe)
 """The groups with a read that can serve as a probe. Only they have a circuit breaker: an act must not be a probe."""
-
-
-def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the headers overridden by those that the API always requires."""
-    replaced = {name.lower() for name in fixed}
-    return [*((name, value) for name, value in headers if name.lower() not in replaced), *fixed.items()]
 
 
 def _holds_nothing(body: bytes, dialect: Translator) -> bool:
@@ -530,36 +396,3 @@ def _holds_nothing(body: bytes, dialect: Translator) -> bool:
         return decoding.decode_translated(body, bool, dialect.is_nothing)
     except BadResponse:
         return False
-
-
-def _content(begun: _Begun) -> Content:
-    headers = begun.headers
-    return Content(
-        status=begun.status,
-        media_type=headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower(),
-        name=_file_name(headers.get("content-disposition", "")),
-        size=byte_count(headers.get("content-length")),
-        headers={name: headers[name] for name in _PASSED_ON if name in headers},
-        chunks=begun.chunks,
-    )
-
-
-def _file_name(disposition: str) -> str | None:
-    """Return the file name in a Content-Disposition header (RFC 6266), preferring the extended form."""
-    message = Message()
-    message["Content-Disposition"] = disposition
-    for part in disposition.split(";"):
-        key, _, value = part.strip().partition("=")
-        if key.lower() == "filename*" and value.lower().startswith("utf-8''"):
-            return unquote(value[7:])
-    return message.get_filename()
-
-
-def _is_header_text(value: str) -> bool:
-    return value.isascii() and value.isprintable() and len(value) < 200
-
-
-def _close(chunks: Iterator[bytes]) -> None:
-    close = getattr(chunks, "close", None)
-    if close is not None:
-        close()

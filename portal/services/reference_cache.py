@@ -26,9 +26,10 @@ from portal.http.requests_adapter import CurlAdapter
 from portal.http.transport import Answer, Call
 from portal.operate import metrics
 from portal.services import retry
-from portal.services.client import Care, with_fixed
+from portal.services.client import Care
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference
 from portal.services.errors import BadResponse, CareError, CircuitOpen, Unavailable
+from portal.services.interfaces import with_fixed
 from portal.store import StoreDown, update
 from portal.store.vault import Vault
 

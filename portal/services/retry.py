@@ -13,7 +13,9 @@ from portal.http import transport
 from portal.http.circuit_breaker import Breaker
 from portal.http.transport import Answer, Call, TransportError
 from portal.operate import metrics
+from portal.services.endpoints import Endpoint
 from portal.services.errors import retry_seconds
+from portal.services.interfaces import Observer
 
 log = logging.getLogger("portal")
 
@@ -86,6 +88,47 @@ def read(send: Callable[[], T], group: str, breaker: Breaker, *, seconds: Callab
     if isinstance(outcome, TransportError):
         raise outcome
     return outcome
+
+
+def act(send: Callable[[], T], breaker: Breaker, *, may_repeat: bool, seconds: Callable[[], float]) -> T:
+    """Send an act; retry once if it can't have arrived, or if repeating is harmless (`may_repeat`).
+
+    A TransportError is `sent` if either attempt was. PUT and DELETE aren't retried either: although idempotent, a
+    retry of one that did arrive would be reported as a conflict (its stamp is outdated) or as not found.
+    """
+    try:
+        return send()
+    except TransportError as error:
+        is_pointless = not error.sent and (error.reason == "timed out" or seconds() < 0)
+        if (
+            error.reason == "too large"
+            or is_pointless
+            or not breaker.is_closed
+            or (error.sent and not may_repeat)
+        ):
+            raise
+        first = error
+    try:
+        return send()
+    except TransportError as error:
+        raise TransportError(error.reason, sent=first.sent or error.sent) from error
+
+
+def timed(send: Callable[[], T], endpoint: Endpoint, observer: Observer | None) -> Callable[[], T]:
+    """Wrap `send` so that the observer learns how long each call takes."""
+    if observer is None:
+        return send
+
+    def observed() -> T:
+        started, failed = time.perf_counter(), True
+        try:
+            answer = send()
+            failed = answer.status in FAILURES
+            return answer
+        finally:
+            observer.called(endpoint, time.perf_counter() - started, failed=failed)
+
+    return observed
 
 
 def log_failure(

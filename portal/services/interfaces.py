@@ -1,0 +1,99 @@
+"""What the client of the care API needs of others, by what they do: tokens, dialects, caching, observing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from portal.services.endpoints import Endpoint, Query, Reference
+from portal.services.errors import FailureForms
+
+if TYPE_CHECKING:
+    from portal.services.client import Care
+
+T = TypeVar("T")
+
+
+class Bearer(Protocol):
+    """The source of the access token: a person's session, or the clinic's service client."""
+
+    def token(self) -> str:
+        """Return a token to send."""
+        ...
+
+    def renew(self, refused: str) -> str:
+        """Return a new token after the API refused this one; raise NotSignedIn if there is none."""
+        ...
+
+
+class Translator(FailureForms, Protocol):
+    """Translates to and from an API's dialect (portal.services.dialects)."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Additional headers of every call."""
+        ...
+
+    def template(self, endpoint: Endpoint) -> str:
+        """Return the endpoint's path in the dialect."""
+        ...
+
+    def query(self, endpoint: Endpoint, query: Query | None) -> Query:
+        """Return the query in the dialect."""
+        ...
+
+    def sent(self, endpoint: Endpoint, body: object) -> tuple[bytes, list[tuple[str, str]]]:
+        """Return the body in the dialect, and its additional headers."""
+        ...
+
+    def read(self, answer: object, into: type[T]) -> object:
+        """Return a response's JSON with the portal's names and formats."""
+        ...
+
+    def look(self, answer: object, into: type[object]) -> object:
+        """Return the same, with members that the portal doesn't read unchanged and named "? name"."""
+        ...
+
+    def is_nothing(self, answer: object) -> bool:
+        """Return whether the response's envelope is empty."""
+        ...
+
+    def with_stamp(self, record: T, headers: Mapping[str, str]) -> T:
+        """Return the record with the stamp from the response headers."""
+        ...
+
+
+class References(Protocol):
+    """The source of reference data (portal.services.reference_cache)."""
+
+    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
+        """Return the data, from the cache if possible."""
+        ...
+
+    def move_on(self, care: Care) -> None:
+        """Invalidate copies that a write by this caller may have changed."""
+        ...
+
+
+class Observer(Protocol):
+    """Records how the clinic's API responds (portal.services.answers)."""
+
+    def called(self, endpoint: Endpoint, seconds: float, *, failed: bool) -> None:
+        """Count a call and its duration; `failed`: with a server error, or no response."""
+        ...
+
+    def decoded(
+        self, endpoint: Endpoint, answer: Callable[[], object], into: type[object], *, has_unknown: bool
+    ) -> None:
+        """Examine a decoded response, if needed its JSON (`answer()`); `has_unknown`: a value is in no enumeration."""
+        ...
+
+    def left_out(self, endpoint: Endpoint, fields: tuple[str, ...]) -> None:
+        """Count records that couldn't be decoded, by the offending field."""
+        ...
+
+
+def with_fixed(headers: list[tuple[str, str]], fixed: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the headers overridden by those that the API always requires."""
+    replaced = {name.lower() for name in fixed}
+    return [*((name, value) for name, value in headers if name.lower() not in replaced), *fixed.items()]
