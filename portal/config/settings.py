@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from portal.config.tenants import Side, Tenants, TenantsError, load_tenants, read_secret
+from portal.config.tenants import Side, Tenants, TenantsError, read_secret
+from portal.config.tenants_file import load_tenants
 
 _T = TypeVar("_T")
 _RATE = re.compile(r"\d+ per (\d+ )?(second|minute|hour|day)")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from portal.config import contact, document_seal, protocol_choices, tenants
+from portal.config import contact, document_seal, protocol_choices, tenants_file
 from portal.config.settings import Settings, SettingsError
 from tests.config.test_settings import environment
 from tests.support.stack import ROOT
@@ -38,10 +38,10 @@ def test_the_documented_keys_are_those_of_the_tenants_file() -> None:
         "protocol_choices": set(clinic["protocol_choices"]),
     }
     assert told == {
-        "[care]": tenants.SHARED,
-        "a clinic": tenants.SETTINGS,
-        "roles": tenants.ROLES,
-        "service_client": tenants.CLIENT,
+        "[care]": tenants_file.SHARED,
+        "a clinic": tenants_file.SETTINGS,
+        "roles": tenants_file.ROLES,
+        "service_client": tenants_file.CLIENT,
         "contact": set(contact.SETTINGS),
         "document_seal": set(document_seal.SETTINGS),
         "protocol_choices": {one.name for one in fields(protocol_choices.ProtocolChoices)},

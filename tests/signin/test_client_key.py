@@ -14,7 +14,8 @@ from joserfc import jws, jwt
 from joserfc.jwk import ECKey, RSAKey
 
 from portal.config.client_keys import read_client_key
-from portal.config.tenants import TenantsError, load_tenants
+from portal.config.tenants import TenantsError
+from portal.config.tenants_file import load_tenants
 from portal.demo.stack import tenants_file
 from portal.signin.service_client import ServiceBearers
 from tests.support.hostile import HostileServer

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from portal.config.tenants import load_tenants
+from portal.config.tenants_file import load_tenants
 from tests.support.builders import person
 from tests.support.hostile import Answer, HostileServer
 from tests.support.signing import end_session

@@ -14,7 +14,7 @@ import pytest
 import requests
 from joserfc.jwk import RSAKey
 
-from portal.config.tenants import load_tenants
+from portal.config.tenants_file import load_tenants
 from tests.support.hostile import Answer, HostileServer
 from tests.support.stack import PortalThread, plan
 from tests.support.visitor import Visitor

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 from bs4 import BeautifulSoup
 
 from portal.config.settings import Settings
-from portal.config.tenants import load_tenants
+from portal.config.tenants_file import load_tenants
 from portal.demo.stack import portal_environment, tenants_file
 from portal.operate.conform.command import Options, run
 from tests.support.stack import PASSWORD, SECRETS, CareService
