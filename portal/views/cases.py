@@ -17,12 +17,13 @@ from portal.services.records.episodes import Episode
 from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit, labels
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
+from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit
 from portal.web.forms import Choices, Fields, Form, Values, choice, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_CASE
+from portal.web.three_way_merge import Comparison
 from portal.web.unsent import typed_text
 
 bp = Blueprint("cases", __name__, url_prefix="/cases")

@@ -26,10 +26,11 @@ from portal.views.patients import (
     with_contact,
 )
 from portal.web import audit, preferred_name
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
+from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast, wants
 from portal.web.pages import Page
+from portal.web.three_way_merge import Comparison
 from portal.web.unsent import typed_text
 
 bp = Blueprint("me", __name__, url_prefix="/me")

@@ -23,7 +23,7 @@ from portal.services.records.patients import Address, EmergencyContact, Patient
 from portal.state.sessions import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
+from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit
 from portal.web.filters import dialled, telephone
 from portal.web.forms import Fields, Form, Values, a_date, a_phone_number, an_email, choice, text
 from portal.web.guard import signed_in
@@ -31,6 +31,7 @@ from portal.web.htmx import redirect_to, render, toast
 from portal.web.locale_selector import NAMES
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_PATIENT, may
+from portal.web.three_way_merge import Comparison
 from portal.web.unsent import typed_text
 
 bp = Blueprint("patients", __name__, url_prefix="/patients")

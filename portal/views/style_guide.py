@@ -16,7 +16,6 @@ from portal.context import context
 from portal.i18n.locale import is_rtl
 from portal.services.records.episodes import Follicles, MonitoringDay
 from portal.services.records.protocols import Check, Medication
-from portal.web.conflicts import Comparison, Difference
 from portal.web.drawings.monitoring import monitoring_chart
 from portal.web.drawings.schedule import medication_grid
 from portal.web.drawings.storage import DatedBar, storage_chart
@@ -25,6 +24,7 @@ from portal.web.filters import long_date, now, today
 from portal.web.htmx import render
 from portal.web.pages import Page
 from portal.web.static import FOLDER
+from portal.web.three_way_merge import Comparison, Difference
 
 bp = Blueprint("style_guide", __name__)
 

@@ -11,11 +11,9 @@ typed before a session ended is compared in the same way when the page is opened
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 from flask import request
@@ -35,28 +33,9 @@ from portal.web.act_once import (
     act_once,
     begin_edit,
 )
-from portal.web.forms import Fields, Form, Values, cleaned, sent
+from portal.web.forms import Fields, Form, Values
 from portal.web.refusals import refusal_message
-
-
-class Stamped(Protocol):
-    """A record that others may change."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        ...
-
-    @property
-    def concurrency_stamp(self) -> str | None:
-        """What an update must send back."""
-        ...
-
-    @property
-    def last_modification_time(self) -> datetime | None:
-        """When it was last changed, if the API gives that."""
-        ...
-
+from portal.web.three_way_merge import Comparison, Sent, Stamped, hidden_fields, settle, version_mark
 
 R = TypeVar("R", bound=Stamped)
 
@@ -113,67 +92,6 @@ class Filled:
     is_comparison: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A field that someone else changed meanwhile, in words; `keep` is "mine", "now", or "" while undecided.
-
-    `was` is None when it isn't known.
-    """
-
-    name: str
-    label: str
-    was: str | None
-    yours: str
-    now: str
-    keep: str
-    error: str | None = None
-
-    @property
-    def id(self) -> str:
-        """The id and name of its choice."""
-        return f"keep-{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Both versions side by side; `mine_alone` are fields that only the person changed: label, before, after."""
-
-    differences: tuple[Difference, ...]
-    mine_alone: tuple[tuple[str, str, str], ...]
-    carried: tuple[tuple[str, str], ...]
-    changed_at: datetime | None
-    status: int = 409
-    is_comparison: bool = True
-
-    @property
-    def errors(self) -> list[tuple[str, str]]:
-        """Choices that are missing, as (id, sentence)."""
-        return [(f"{one.id}-mine", one.error) for one in self.differences if one.error]
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What an edit form brought: what was typed, what was there when it was opened, and what was chosen."""
-
-    typed: Values
-    opened: Values
-    seen: str
-    keep: Values
-
-    @classmethod
-    def of_form(cls, names: tuple[str, ...], given: Mapping[str, str] | None = None) -> Sent:
-        """Read this request's form, or the one that is given."""
-        form = request.form if given is None else given
-        chosen = {name: form.get(f"keep-{name}", "") for name in names}
-        typed, opened = sent(names, form), _decoded(form.get("opened", ""))
-        return cls(
-            typed={name: _as_opened(text, opened.get(name)) for name, text in typed.items()},
-            opened=opened,
-            seen=form.get("seen", ""),
-            keep={name: kept for name, kept in chosen.items() if kept in ("mine", "now")},
-        )
-
-
 EDIT_FORM = ("opened", "seen", "keep-*")
 """What every edit form carries besides its own fields."""
 
@@ -188,7 +106,7 @@ def open_form(editing: Editing[R], record: R) -> Filled | Comparison:
         if isinstance(wanted, Comparison):
             return replace(wanted, status=200)
         return _again(editing, record, editing.form(record, wanted), status=200)
-    return Filled(editing.form(record, now), _carried(now, _seen(now, record.concurrency_stamp)))
+    return Filled(editing.form(record, now), hidden_fields(now, version_mark(now, record.concurrency_stamp)))
 
 
 def save_edit(editing: Editing[R], record: R) -> Saved[R] | Filled | Comparison:
@@ -230,43 +148,6 @@ def kept_elsewhere() -> str:
     )
 
 
-def settle(sent_form: Sent, now: Values, record: Stamped, form: Form) -> Values | Comparison:
-    """Return what to make of the record, or the comparison when someone else's changes wait for a choice."""
-    has_seen = sent_form.seen == _seen(now, record.concurrency_stamp)
-    chosen = sent_form if has_seen else replace(sent_form, keep={})
-    differences = compare(chosen, now, form)
-    if differences and not has_seen:
-        return _comparison(sent_form, now, record, form, differences, status=409)
-    if any(not one.keep for one in differences):
-        asked = tuple(_asking(one) for one in differences)
-        return _comparison(sent_form, now, record, form, asked, status=422)
-    kept = {one.name: now[one.name] for one in differences if one.keep == "now"}
-    return {**sent_form.typed, **kept}
-
-
-def compare(sent_form: Sent, now: Values, form: Form) -> tuple[Difference, ...]:
-    """Return the fields that someone else made something else of than was typed.
-
-    One that the person left alone is kept as it is now unless they choose otherwise; where both changed it, neither is.
-    """
-    found: list[Difference] = []
-    for name, yours in sent_form.typed.items():
-        was = sent_form.opened.get(name)
-        if now[name] in (was, yours):
-            continue
-        found.append(
-            Difference(
-                name=name,
-                label=form.label(name),
-                was=None if was is None else form.words(name, was),
-                yours=form.words(name, yours),
-                now=form.words(name, now[name]),
-                keep=sent_form.keep.get(name) or ("now" if yours == was else ""),
-            )
-        )
-    return tuple(found)
-
-
 def _wanted(editing: Editing[R], record: R, sent_form: Sent) -> Values | Saved[R] | Filled | Comparison:
     """The values to write; or the page to show when nothing changed, a field is wrong or a choice is open."""
     now = editing.values(record)
@@ -303,7 +184,7 @@ class _Write(Generic[R]):
     def once(self) -> Outcome[R | None]:
         """Send it, unless an earlier post of the same form did."""
         editing, id_ = self.editing, self.record.id
-        seen = _seen(editing.values(self.record), self.record.concurrency_stamp)
+        seen = version_mark(editing.values(self.record), self.record.concurrency_stamp)
         typed = msgspec.json.encode(self.wanted).decode()
         operation = begin_edit(editing.owner, f"{editing.event}:{id_}", seen, typed)
         return act_once(
@@ -363,54 +244,4 @@ def _refused(
 
 def _again(editing: Editing[R], record: R, form: Form, *, status: int, note: str = "") -> Filled:
     now = editing.values(record)
-    return Filled(form, _carried(now, _seen(now, record.concurrency_stamp)), status, note)
-
-
-def _comparison(
-    sent_form: Sent,
-    now: Values,
-    record: Stamped,
-    form: Form,
-    differences: tuple[Difference, ...],
-    *,
-    status: int,
-) -> Comparison:
-    """Carries what was typed and what was opened along, marked with the version that is shown now."""
-    mine_alone = tuple(
-        (form.label(name), form.words(name, now[name]), form.words(name, yours))
-        for name, yours in sent_form.typed.items()
-        if yours != now[name] and now[name] == sent_form.opened.get(name)
-    )
-    carried = (
-        *_carried(sent_form.opened, _seen(now, record.concurrency_stamp)),
-        *sent_form.typed.items(),
-    )
-    return Comparison(differences, mine_alone, carried, record.last_modification_time, status)
-
-
-def _asking(one: Difference) -> Difference:
-    if one.keep:
-        return one
-    return replace(one, error=_("Choose what to keep for “%(field)s”.", field=one.label))
-
-
-def _carried(opened: Values, seen: str) -> tuple[tuple[str, str], ...]:
-    """The hidden fields of an edit form."""
-    return (("opened", msgspec.json.encode(opened).decode()), ("seen", seen))
-
-
-def _seen(now: Values, stamp: str | None) -> str:
-    """A mark of the version that a page shows; the stamp alone won't do for an API that gives none."""
-    return hashlib.sha256(msgspec.json.encode([now, stamp])).hexdigest()[:32]
-
-
-def _as_opened(typed: str, opened: str | None) -> str:
-    """What a field was opened with, where a browser and `cleaned` alone made something else of it."""
-    return opened if opened is not None and cleaned(opened) == typed else typed
-
-
-def _decoded(text: str) -> Values:
-    try:
-        return msgspec.json.decode(text, type=Values)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return {}
+    return Filled(form, hidden_fields(now, version_mark(now, record.concurrency_stamp)), status, note)

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from portal.views.style_guide import SampleForm
 from portal.web import templates
-from portal.web.conflicts import Comparison, Difference
 from portal.web.templates import PortalEnvironment
+from portal.web.three_way_merge import Comparison, Difference
 
 FILES = sorted((templates.FOLDER / "ui").glob("*.html"))
 """Columns that fit a screen beside a tree of files."""

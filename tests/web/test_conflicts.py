@@ -14,9 +14,10 @@ import pytest
 from flask import Flask, g
 
 from portal.services.errors import BadResponse, Conflict, Invalid, Refused, Unavailable
-from portal.web import conflicts, forms
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, open_form, save_edit
+from portal.web import forms, three_way_merge
+from portal.web.conflicts import Editing, Filled, Saved, open_form, save_edit
 from portal.web.forms import Form, Values, text
+from portal.web.three_way_merge import Comparison
 from tests.support.bare import NotedAudit
 from tests.support.clock import Clock
 
@@ -394,9 +395,9 @@ def test_what_is_typed_is_checked_by_its_kind(app: Flask, check: Any, good: str,
 
 def test_the_mark_of_a_version_changes_with_its_stamp_and_its_values() -> None:
     marks = {
-        conflicts._seen({"a": "1"}, "s"),
-        conflicts._seen({"a": "2"}, "s"),
-        conflicts._seen({"a": "1"}, "t"),
-        conflicts._seen({"a": "1"}, None),
+        three_way_merge.version_mark({"a": "1"}, "s"),
+        three_way_merge.version_mark({"a": "2"}, "s"),
+        three_way_merge.version_mark({"a": "1"}, "t"),
+        three_way_merge.version_mark({"a": "1"}, None),
     }
     assert len(marks) == 4

@@ -39,13 +39,13 @@ from portal.web.act_once import (
     act_once,
     begin_edit,
 )
-from portal.web.conflicts import Comparison, Sent, settle
 from portal.web.forms import Choices, Values
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.labels import treatment_name
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
+from portal.web.three_way_merge import Comparison, Sent, settle
 
 bp = Blueprint("edit", __name__)
 

@@ -23,12 +23,13 @@ from portal.services.storage import choose_disposition
 from portal.state.sessions import Person
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
 from portal.web import audit, labels
-from portal.web.conflicts import Comparison, Editing, Filled, Saved, open_form, save_edit
+from portal.web.conflicts import Editing, Filled, Saved, open_form, save_edit
 from portal.web.filters import long_date
 from portal.web.forms import choice
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
+from portal.web.three_way_merge import Comparison
 
 bp = Blueprint("decide", __name__)
 

@@ -22,12 +22,13 @@ from portal.state.sessions import Person
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves, reason
 from portal.views.storage.view import LOCATION, EmbryoView, find_embryo, paid_until
 from portal.web import labels
-from portal.web.conflicts import EDIT_FORM, Comparison, Editing, Filled, Saved, open_form, save_edit
+from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit
 from portal.web.forms import Fields, Form, Values, a_date, choice, sent, text
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.pages import Page
 from portal.web.permissions import EDIT_EMBRYO, may
+from portal.web.three_way_merge import Comparison
 from portal.web.unsent import typed_text
 
 bp = Blueprint("inventory", __name__)
