@@ -21,7 +21,8 @@ from portal.state.operations import Operation
 from portal.state.sessions import Person
 from portal.views.consents.draft import episode_id_of
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
-from portal.views.protocols.edit import FORM, faults_named_by, form_page, physician_choices
+from portal.views.protocols.edit import FORM
+from portal.views.protocols.form import faults_named_by, form_page, physician_choices
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import drawing

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date
 
 import msgspec
-from flask import Blueprint, Response, g, request, url_for
+from flask import Blueprint, Response, request, url_for
 from markupsafe import Markup
 
-from portal.config.protocol_choices import ProtocolChoices
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.parse import whole_number
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.gather import gather, known
-from portal.services.physicians import list_physicians
 from portal.services.protocols import get_protocol, update_protocol
-from portal.services.records.protocols import Protocol, ProtocolType
+from portal.services.records.protocols import Protocol
 from portal.state.sessions import Person
 from portal.views.protocols.changes import Change, Wording, changes
+from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import FACTS, Plan
-from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
 from portal.views.protocols.view import drawing
 from portal.web import audit, unsent
 from portal.web.act_once import (
@@ -39,10 +32,9 @@ from portal.web.act_once import (
     act_once,
     begin_edit,
 )
-from portal.web.forms import Choices, Values
+from portal.web.forms import Values
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
-from portal.web.labels import treatment_name
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 from portal.web.three_way_merge import Comparison, Sent, settle
@@ -55,68 +47,8 @@ FORM = (*FACTS, "medication-*", "check-*")
 _CARRIED = (*FACTS, "m-*", "c-*", "opened")
 """The names of the form's fields, and of the hidden fields on the pages after it."""
 
-_CELL = re.compile(
-    rf"(?P<what>medication|check)-(?P<number>[0-9]{{1,3}})-(?P<column>{'|'.join((*MEDICATION_COLUMNS, *CHECK_COLUMNS))})"
-)
-_MOVE = re.compile(r"(?P<verb>up|down)-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
-_REMOVE = re.compile(r"remove-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
-
 _AFTER_FORM = ("choose", "back", "save")
 """The endpoints that those pages post to."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanDays:
-    """The days of a form's rows: as a chart, and the dates of typed days by field id."""
-
-    grid: Markup | None
-    dates: dict[str, date]
-    rows: list[tuple[str, str, str | None]]
-    """A medicine or check, and the field ids of its first and last day."""
-
-    @classmethod
-    def of(cls, plan: Plan) -> PlanDays:
-        """The days of the rows typed so far; incomplete ones are left out."""
-        dates = plan.dates()
-        rows = [
-            *(
-                (row.drug, f"medication-{n}-start_day", f"medication-{n}-end_day")
-                for n, row in enumerate(plan.medications)
-            ),
-            *((row.kind, f"check-{n}-day", None) for n, row in enumerate(plan.checks)),
-        ]
-        return cls(
-            drawing(*plan.drawn(), begins=plan.begins), dates, [row for row in rows if row[1] in dates]
-        )
-
-
-class EditPage(Page, template="protocols/edit.html"):
-    """The form for a protocol or, if `protocol` is None, for a new one, which `operation` stores.
-
-    `opened` is the protocol when the form was opened, as JSON; `focus` the id of the field or button to focus; `summary`
-    the errors by field id, with the names of row and column.
-    """
-
-    plan: Plan
-    days: PlanDays
-    protocol: Protocol | None
-    opened: str
-    operation: str
-    faults: dict[str, str]
-    summary: list[tuple[str, str]]
-    note: str
-    focus: str
-    types: list[tuple[str, str]]
-    physicians: list[tuple[str, str]]
-    physicians_hint: str | None
-    columns: dict[str, str]
-    choices: ProtocolChoices
-
-
-class DaysPage(Page, template="protocols/days.html"):
-    """The days of a form's rows typed so far."""
-
-    days: PlanDays
 
 
 class ReviewPage(Page, template="protocols/review.html"):
@@ -264,120 +196,6 @@ def _refused(care: Care, protocol: Protocol, plan: Plan, opened: Values, error: 
             return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
         case _:
             raise error
-
-
-def faults_named_by(error: errors.Invalid) -> dict[str, str]:
-    """The API's errors by field id; those not on the page are shown at the name."""
-    sentence = _("The clinic’s system doesn’t accept this; please check it.")
-    found: dict[str, str] = {}
-    for name in error.fields:
-        path = name.split(".")
-        row = {"medications": "medication", "monitoring": "check"}.get(path[0])
-        is_cell = row and len(path) == 3 and whole_number(path[1]) is not None and path[2] in column_labels()
-        field = f"{row}-{path[1]}-{path[2]}" if is_cell else name
-        found[field if is_cell or name in (*FACTS, "status") else "name"] = sentence
-    return found or {"name": sentence}
-
-
-def form_page(
-    care: Care,
-    plan: Plan,
-    protocol: Protocol | None,
-    *,
-    opened: Values | None = None,
-    faults: Mapping[str, str] | None = None,
-    note: str = "",
-    status: int = 200,
-    act: str = "",
-    operation: str = "",
-) -> Response:
-    """Show the form for a protocol or, if `protocol` is None, for a new one."""
-    physicians = physician_choices(care, plan.physician_id)
-    page = EditPage(
-        plan=plan,
-        days=PlanDays.of(plan),
-        protocol=protocol,
-        opened=msgspec.json.encode(opened or {}).decode(),
-        operation=operation,
-        faults=dict(faults or {}),
-        summary=_summary(faults or {}),
-        note=note,
-        focus=_focus(plan, act),
-        types=types(),
-        physicians=physicians.pairs,
-        physicians_hint=physicians.hint,
-        columns=column_labels(),
-        choices=g.tenant.protocol_choices,
-    )
-    return render(page, fragment="rows", status=status)
-
-
-def _summary(faults: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The errors in the order of the page, with row and column where the sentence needs them."""
-    names = column_labels()
-    found: list[tuple[str, str]] = []
-    for id_, fault in faults.items():
-        row = _CELL.fullmatch(id_)
-        if row is None:
-            found.append((id_, fault))
-            continue
-        told = {
-            "number": int(row["number"]) + 1,
-            "field": _within_a_sentence(names[row["column"]]),
-            "fault": fault,
-        }
-        if row["what"] == "medication":
-            found.append((id_, _("Medicine %(number)s, %(field)s: %(fault)s", **told)))
-        else:
-            found.append((id_, _("Check %(number)s, %(field)s: %(fault)s", **told)))
-    return found
-
-
-def _within_a_sentence(label: str) -> str:
-    return label[:1].lower() + label[1:]
-
-
-def _focus(plan: Plan, act: str) -> str:
-    """The id of the element to focus after a row button was pressed.
-
-    That is a new row's first field, the button of a moved row, or the next Remove button after a removal.
-    """
-    moved = _MOVE.fullmatch(act)
-    removed = _REMOVE.fullmatch(act)
-    if removed:
-        what = removed["what"]
-        left = len(plan.medications if what == "medication" else plan.checks)
-        return f"remove-{what}-{min(int(removed['number']), left - 1)}" if left else f"add-{what}"
-    if act == "add-medication" and plan.medications:
-        return f"medication-{len(plan.medications) - 1}-drug"
-    if act == "add-check" and plan.checks:
-        return f"check-{len(plan.checks) - 1}-day"
-    if moved is None:
-        return ""
-    last = len(plan.medications if moved["what"] == "medication" else plan.checks) - 1
-    now = min(max(int(moved["number"]) + (-1 if moved["verb"] == "up" else 1), 0), last)
-    at_the_end = now == (0 if moved["verb"] == "up" else last)
-    verb = {"up": "down", "down": "up"}[moved["verb"]] if at_the_end else moved["verb"]
-    return f"{verb}-{moved['what']}-{now}"
-
-
-def types() -> list[tuple[str, str]]:
-    """The types of protocol, as values and labels."""
-    return [(type_.value, treatment_name(type_.value, plain=False)) for type_ in ProtocolType]
-
-
-def physician_choices(care: Care, current: str) -> Choices:
-    """The choices: nobody, and the clinic's physicians; always includes the current one."""
-    (listed,) = gather(lambda: list_physicians(care).value)
-    page = known(listed)
-    found = sorted(
-        ((one.id, one.name) for one in page.items if one.is_active or one.id == current) if page else (),
-        key=lambda pair: pair[1].casefold(),
-    )
-    if current and current not in dict(found):
-        found.append((current, _("As it is now (%(id)s…)", id=current[:8])))
-    hint = None if page else _("The clinic’s physicians can’t be listed right now.")
-    return Choices([("", _("Nobody")), *found], hint)
 
 
 def _physicians(care: Care, protocol: Protocol) -> list[tuple[str, str]]:
