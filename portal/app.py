@@ -20,7 +20,7 @@ from portal.clock import Clock
 from portal.config.settings import Settings
 from portal.config.tenants import Tenants
 from portal.context import Context
-from portal.http import transport
+from portal.http import transfer
 from portal.http.circuit_breaker import Breakers
 from portal.operate import metrics
 from portal.operate.readiness import Readiness
@@ -94,7 +94,7 @@ class Portal(Flask):
 def create_app(settings: Settings, *, clock: Clock = time.time) -> Flask:
     """Return the portal as a WSGI application."""
     if settings.ca_file:
-        transport.trust(settings.ca_file)
+        transfer.trust(settings.ca_file)
     app = Portal(__name__, template_folder=str(ROOT / "templates"), static_folder=None)
     app.config.from_mapping(
         SECRET_KEY=settings.secret_keys[0],

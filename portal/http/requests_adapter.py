@@ -18,7 +18,7 @@ from urllib3 import HTTPHeaderDict, HTTPResponse
 
 from portal.config.settings import Timeouts
 from portal.http import transport
-from portal.http.transport import Answer, Call, TransportError
+from portal.http.transfer import Answer, Call, TransportError
 
 _OWN = {"connection", "accept-encoding", "content-length"}
 

@@ -16,20 +16,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-import certifi
 import greenlet
 import pycurl
 
 from portal import parse
 from portal.http import deadline
+from portal.http.transfer import Answer, Call, Transfer, TransportError, new_handle, prepare
 from portal.operate import metrics
 
 T = TypeVar("T")
 
-_MEGABYTE = 1024 * 1024
 _WAIT = 1.0
 _CONNECTIONS = 16
 _CLOCK_SECONDS = 10.0
@@ -37,99 +35,6 @@ _clock_seen: dict[str, float] = {}
 _MOMENT = 0.1
 _LONGEST = 3600.0
 _RECEIVED = 128 * 1024
-_LISTS = frozenset({"cache-control", "vary"})
-
-
-class TransportError(Exception):
-    """No complete answer came. `reason` is a word for logs; `sent` is whether the other side may have acted."""
-
-    def __init__(self, reason: str, *, sent: bool) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.sent = sent
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request to send. Timeouts in seconds, `max_bytes` the largest body accepted."""
-
-    method: str
-    url: str
-    headers: Sequence[tuple[str, str]] = ()
-    body: bytes | None = field(default=None, repr=False)
-    connect_timeout: float = 2.0
-    timeout: float = 8.0
-    max_bytes: int = 8 * _MEGABYTE
-
-
-@dataclass(slots=True)
-class Answer:
-    """The answer; header names in lower case, the last value of a repeated one, but all values of a list."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = field(repr=False)
-
-
-class _Transfer:
-    """A call under way on one easy handle."""
-
-    __slots__ = ("body", "curl", "done", "error", "headers", "limit", "size", "too_large", "waiter")
-
-    def __init__(self, curl: pycurl.Curl, limit: int) -> None:
-        self.curl = curl
-        self.limit = limit
-        self.size = 0
-        self.too_large = False
-        self.body: list[bytes] = []
-        self.headers: dict[str, str] = {}
-        self.done = False
-        self.error: tuple[int, str] | None = None
-        self.waiter: greenlet.greenlet | None = None
-
-    def take_header(self, line: bytes) -> None:
-        name, colon, value = line.partition(b":")
-        if colon:
-            key, text = name.decode("latin-1").lower(), value.strip().decode("latin-1")
-            again = key in _LISTS and key in self.headers
-            self.headers[key] = f"{self.headers[key]}, {text}" if again else text
-        elif line.startswith(b"HTTP/"):
-            self.headers.clear()
-
-    def take_body(self, data: bytes) -> int:
-        self.size += len(data)
-        if self.size > self.limit:
-            self.too_large = True
-            return 0
-        self.body.append(data)
-        return len(data)
-
-    def answer(self) -> Answer:
-        self.raise_error()
-        return Answer(int(self.curl.getinfo(pycurl.RESPONSE_CODE)), self.headers, b"".join(self.body))
-
-    def raise_error(self) -> None:
-        if self.error is None:
-            return
-        code, _ = self.error
-        if self.too_large:
-            raise TransportError("too large", sent=True)
-        raise TransportError(
-            _REASONS.get(code, f"curl {code}"), sent=int(self.curl.getinfo(pycurl.REQUEST_SIZE)) > 0
-        )
-
-
-_REASONS = {
-    pycurl.E_COULDNT_RESOLVE_HOST: "no such host",
-    pycurl.E_COULDNT_CONNECT: "connection refused",
-    pycurl.E_OPERATION_TIMEDOUT: "timed out",
-    pycurl.E_SSL_CONNECT_ERROR: "tls failed",
-    pycurl.E_PEER_FAILED_VERIFICATION: "certificate refused",
-    pycurl.E_GOT_NOTHING: "empty reply",
-    pycurl.E_RECV_ERROR: "connection reset",
-    pycurl.E_SEND_ERROR: "connection reset",
-    pycurl.E_PARTIAL_FILE: "cut short",
-}
 
 
 class _Loop:
@@ -139,35 +44,35 @@ class _Loop:
         self.multi = pycurl.CurlMulti()
         self.multi.setopt(pycurl.M_MAXCONNECTS, _CONNECTIONS)
         self.idle: list[pycurl.Curl] = []
-        self.active: dict[pycurl.Curl, _Transfer] = {}
+        self.active: dict[pycurl.Curl, Transfer] = {}
         self.hub: greenlet.greenlet | None = None
         self.pausing: dict[greenlet.greenlet, float] = {}
 
-    def begin(self, call: Call) -> _Transfer:
+    def begin(self, call: Call) -> Transfer:
         seconds = deadline.left(call.timeout)
         if not seconds:
             raise TransportError("timed out", sent=False)
-        curl = self.idle.pop() if self.idle else _new_handle()
-        transfer = _Transfer(curl, call.max_bytes)
-        _prepare(curl, call, transfer, seconds)
+        curl = self.idle.pop() if self.idle else new_handle()
+        transfer = Transfer(curl, call.max_bytes)
+        prepare(curl, call, transfer, seconds)
         self.active[curl] = transfer
         self.multi.add_handle(curl)
         return transfer
 
-    def finish(self, transfer: _Transfer) -> None:
+    def finish(self, transfer: Transfer) -> None:
         """Remove the transfer from the loop and keep its handle for the next call."""
         if self.active.pop(transfer.curl, None) is not None:
             self.multi.remove_handle(transfer.curl)
             self.idle.append(transfer.curl)
 
-    def turn(self, *, wait: bool) -> list[_Transfer]:
+    def turn(self, *, wait: bool) -> list[Transfer]:
         """Move all transfers on; return those that ended."""
         if wait and self.active:
             _wait(self.multi, self._until_next_pause_ends())
         elif wait:
             time.sleep(self._until_next_pause_ends())
         self.multi.perform()
-        ended: list[_Transfer] = []
+        ended: list[Transfer] = []
         while True:
             queued, good, bad = self.multi.info_read()
             for curl in good:
@@ -259,9 +164,9 @@ def stream(call: Call) -> tuple[int, Mapping[str, str], Iterator[bytes]]:
     transfer. How long the reader takes between two pieces doesn't count. Different threads may read it, one at a time.
     """
     multi = pycurl.CurlMulti()
-    curl = _new_handle()
-    transfer = _Transfer(curl, call.max_bytes)
-    _prepare(curl, call, transfer, call.timeout)
+    curl = new_handle()
+    transfer = Transfer(curl, call.max_bytes)
+    prepare(curl, call, transfer, call.timeout)
     curl.setopt(pycurl.TIMEOUT_MS, 0)  # libcurl would count the time that the reader takes
     curl.setopt(pycurl.SOCKOPTFUNCTION, _receive_little)
     multi.add_handle(curl)
@@ -379,48 +284,3 @@ def _wait(multi: pycurl.CurlMulti, at_most: float = _WAIT) -> None:
     seconds = min(_WAIT, at_most) if due < 0 else min(_WAIT, at_most, due / 1000)
     if multi.select(seconds) < 0:
         time.sleep(0.001)  # no socket yet (a name is being resolved)
-
-
-_authorities = certifi.where()
-
-
-def trust(ca_file: str) -> None:
-    """From now on trust only the authorities in this PEM file, in the whole process."""
-    global _authorities
-    _authorities = ca_file
-
-
-def _new_handle() -> pycurl.Curl:
-    curl = pycurl.Curl()
-    curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
-    curl.setopt(pycurl.FOLLOWLOCATION, False)
-    curl.setopt(pycurl.PATH_AS_IS, True)
-    curl.setopt(pycurl.PROXY, "")
-    curl.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
-    curl.setopt(pycurl.NOSIGNAL, True)
-    curl.setopt(pycurl.CAINFO, _authorities)
-    curl.setopt(pycurl.SSL_VERIFYPEER, True)
-    curl.setopt(pycurl.SSL_VERIFYHOST, 2)
-    curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
-    curl.setopt(pycurl.TCP_NODELAY, True)
-    return curl
-
-
-def _prepare(curl: pycurl.Curl, call: Call, transfer: _Transfer, seconds: float) -> None:
-    curl.setopt(pycurl.URL, call.url)
-    # An empty "Expect:" keeps libcurl from waiting for 100 Continue before it sends a body.
-    curl.setopt(pycurl.HTTPHEADER, [*(f"{name}: {value}" for name, value in call.headers), "Expect:"])
-    curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, int(min(call.connect_timeout, seconds) * 1000)))
-    curl.setopt(pycurl.TIMEOUT_MS, max(1, int(seconds * 1000)))
-    curl.setopt(pycurl.WRITEFUNCTION, transfer.take_body)
-    curl.setopt(pycurl.HEADERFUNCTION, transfer.take_header)
-    # On a kept connection that dies before the first byte of an answer libcurl sends the request once more by
-    # itself; an act must not be sent twice, so it gets a connection of its own.
-    curl.setopt(pycurl.FRESH_CONNECT, call.method != "GET")
-    if call.body is None and call.method == "GET":
-        curl.setopt(pycurl.HTTPGET, True)
-        curl.unsetopt(pycurl.CUSTOMREQUEST)
-        return
-    curl.setopt(pycurl.POST, True)
-    curl.setopt(pycurl.POSTFIELDS, call.body or b"")
-    curl.setopt(pycurl.CUSTOMREQUEST, call.method)

@@ -27,7 +27,7 @@ from portal import parse, printing
 from portal.config.settings import Settings, Timeouts
 from portal.config.tenants import Client, Tenant, contrast
 from portal.http import transport
-from portal.http.transport import Answer, Call, TransportError
+from portal.http.transfer import Answer, Call, TransportError
 from portal.printing.credentials import CannotSeal, read_credentials
 from portal.services.dialects.dialect import Dialect
 from portal.services.dialects.load import load_dialects

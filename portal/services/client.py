@@ -15,7 +15,7 @@ from typing import TypeVar
 from portal.config.settings import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
-from portal.http.transport import Answer, Call, TransportError
+from portal.http.transfer import Answer, Call, TransportError
 from portal.parse import byte_count
 from portal.services import decoding, retry
 from portal.services.addresses import path_text, query_text

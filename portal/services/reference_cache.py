@@ -23,7 +23,7 @@ import requests
 
 from portal.clock import Clock
 from portal.http.requests_adapter import CurlAdapter
-from portal.http.transport import Answer, Call
+from portal.http.transfer import Answer, Call
 from portal.operate import metrics
 from portal.services import retry
 from portal.services.client import Care

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker
-from portal.http.transport import Answer, Call, TransportError
+from portal.http.transfer import Answer, Call, TransportError
 from portal.operate import metrics
 from portal.services.endpoints import Endpoint
 from portal.services.errors import retry_seconds

@@ -10,7 +10,7 @@ import msgspec
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.http import transport
-from portal.http.transport import Call, TransportError
+from portal.http.transfer import Call, TransportError
 from portal.services.errors import Unavailable
 from portal.signin.discovery import Metadata
 from portal.signin.tokens import SignInFailed

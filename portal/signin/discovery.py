@@ -26,7 +26,7 @@ from portal.config.settings import Timeouts
 from portal.config.tenants import Client, Tenants
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker, Open
-from portal.http.transport import Call, TransportError
+from portal.http.transfer import Call, TransportError
 from portal.operate import metrics
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from portal.clock import Clock
 from portal.config.settings import Timeouts
 from portal.config.tenants import Client, Tenant
 from portal.http import requests_adapter
-from portal.http.transport import Answer
+from portal.http.transfer import Answer
 from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import NotSignedIn, Unavailable

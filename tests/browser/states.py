@@ -18,7 +18,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE
 from portal.http import transport
-from portal.http.transport import TransportError
+from portal.http.transfer import TransportError
 from portal.printing import CannotPrint
 from portal.web import pdf
 from tests.browser.album import Album, Collector

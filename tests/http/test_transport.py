@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from portal.http import transport
-from portal.http.transport import Answer, Call, TransportError, side_by_side
+from portal.http.transfer import Answer, Call, TransportError
+from portal.http.transport import side_by_side
 from tests.support.upstream import Make, ok
 
 

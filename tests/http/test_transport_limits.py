@@ -15,8 +15,8 @@ import pytest
 import requests
 
 from portal.config.settings import Timeouts
-from portal.http import requests_adapter, transport
-from portal.http.transport import Answer, Call, TransportError
+from portal.http import requests_adapter, transfer, transport
+from portal.http.transfer import Answer, Call, TransportError
 from tests.support.certificates import self_signed
 from tests.support.upstream import Make, ok
 
@@ -134,8 +134,8 @@ class SecureUpstream:
 @pytest.fixture
 def trust() -> Iterator[Callable[[str], None]]:
     """Believes another file's authorities; the public ones again afterwards."""
-    yield transport.trust
-    transport.trust(certifi.where())
+    yield transfer.trust
+    transfer.trust(certifi.where())
 
 
 def sent_anew(call: Call) -> Answer | TransportError:

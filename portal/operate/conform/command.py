@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from portal.config.settings import Settings
 from portal.config.tenants import Tenant
-from portal.http import transport
+from portal.http import transfer
 from portal.operate.conform.ask import ask_parameters, ask_refusal, find_addresses
 from portal.operate.conform.judge import judge
 from portal.operate.conform.proposal import Proposal
@@ -70,7 +70,7 @@ def run(
             f"--acts changes records: name the sandbox's host to allow it there. This clinic's API is at {host}."
         )
     if settings.ca_file:
-        transport.trust(settings.ca_file)
+        transfer.trust(settings.ca_file)
     try:
         redirect_uri = options.redirect_uri or _origin(tenant) + CALLBACK
         finished = sign_in(settings, tenant, redirect_uri, say=say, paste=paste)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from portal.http.transport import Answer
+from portal.http.transfer import Answer
 from portal.operate.conform.ask import Learned, ask_parameters, ask_refusal
 from portal.operate.conform.proposal import Proposal
 from portal.operate.conform.walk import Visit, call

@@ -11,7 +11,7 @@ from portal.careservice.ids import sample_id
 from portal.services.errors import Unavailable
 from portal.services.protocols import update_protocol
 from portal.views import protocols
-from portal.views.protocols import create, edit
+from portal.views.protocols import create, edit, form
 
 AMELIAS = sample_id("protocol", "amelia")
 EPISODE = sample_id("episode", "amelia-1")
@@ -190,7 +190,7 @@ def test_the_schedule_preview_makes_no_api_call(nora, monkeypatch):
         raise AssertionError("the API is asked for nothing")
 
     monkeypatch.setattr(edit, "get_protocol", no_call)
-    monkeypatch.setattr(edit, "list_physicians", no_call)
+    monkeypatch.setattr(form, "list_physicians", no_call)
     part = nora.fragment("/protocols/days", "days", data=fields)
     assert part.select("#days svg .chart-bar")
     assert part.soup.select_one("time[data-date-of=medication-0-start_day]").get_text() == "Fri 20 Nov"
