@@ -13,13 +13,12 @@ import struct
 import termios
 import time
 from collections import deque
-from dataclasses import dataclass
-from enum import IntEnum
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import TYPE_CHECKING, Any
 
 from portal.server.answer import own_answer
 from portal.server.request import END, Refused, Request, check
+from portal.server.state import State
 from portal.server.stream import Stream
 
 if TYPE_CHECKING:
@@ -33,34 +32,6 @@ _UNSENT = 128 * 1024
 """How many unsent bytes the kernel buffers for a slow client (tcp(7), TCP_NOTSENT_LOWAT)."""
 
 _NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Timeouts for a client, in seconds.
-
-    `head` for a request's complete head; `body` for its body, plus one second per `rate` bytes received; `stall` without
-    accepting a byte of the response; `linger` to read the last response before the connection is cut; `last` to send
-    another request on a kept connection while the worker shuts down.
-    """
-
-    head: float = 10.0
-    body: float = 10.0
-    rate: int = 4096
-    stall: float = 120.0
-    linger: float = 5.0
-    last: float = 2.0
-
-
-class State(IntEnum):
-    """What a connection waits for."""
-
-    HEAD = 0  # a request, or the rest of its head
-    BODY = 1  # the rest of a body
-    BUSY = 2  # the thread that handles the request
-    WRITING = 3  # the client, to accept the response
-    LINGERING = 4  # the client, to read the response before the connection is cut
-    CLOSED = 5
 
 
 class Connection:

@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Any, cast
 from gunicorn.workers.base import Worker as BaseWorker
 
 from portal.server.application import Threads, where
-from portal.server.connection import Connection, Patience, State
+from portal.server.connection import Connection
 from portal.server.request import Limits, Request
+from portal.server.state import Patience, State
 from portal.server.stream import Pumps
 
 if TYPE_CHECKING:

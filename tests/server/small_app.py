@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from portal.server.connection import Patience
+from portal.server.state import Patience
 from portal.server.worker import Worker
 
 PIECE = b"x" * 65536
