@@ -175,6 +175,26 @@ def test_another_name_or_a_hidden_character_is_invalid(api: Api, typed: str) -> 
     assert members(sign(api, "amelia", created(api), signature=typed)) == ["signature"]
 
 
+@pytest.mark.parametrize(
+    ("member", "longest", "longer"),
+    [
+        ("acknowledgedStatementIds", ["s1", "s2"] * 100, ["s1", "s2"] * 100 + ["s1"]),
+        ("signature", f"Amelia{'Hart':>194}", f"Amelia{'Hart':>195}"),
+        ("language", "x" * 35, "x" * 36),
+    ],
+)
+def test_a_signature_says_no_more_than_it_may(api: Api, member: str, longest: Any, longer: Any) -> None:
+    made = created(api)
+    assert members(sign(api, "amelia", made, **{member: longer})) == [member]
+    assert sign(api, "amelia", made, **{member: longest}).status_code == 200
+
+
+def test_a_content_hash_of_another_form_is_told_from_one_that_is_too_long(api: Api) -> None:
+    made = created(api)
+    assert members(sign(api, "amelia", made, contentHash="0" * 201)) == ["contentHash"]
+    assert code(sign(api, "amelia", made, contentHash="0" * 200)) == "ClientelePortal:ContentChanged"
+
+
 @pytest.mark.parametrize("text", [None, " "])
 def test_an_older_form_without_text_cannot_be_signed(api: Api, families: Families, text: str | None) -> None:
     made = families.older_form(families.add("amelia"), "Storage", text=text)
