@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -34,6 +35,8 @@ from portal.services.records.consents import (
     Statement,
 )
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 OPEN_STATUSES = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
 """The statuses of a form that is waiting for signatures."""
@@ -240,9 +243,7 @@ def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentFo
     may look the same: exclude those already known.
     """
     alike = [form for form in forms if not form.is_ended and _likeness(form) == _likeness(draft)]
-    return max(
-        alike, key=lambda form: form.creation_time.timestamp() if form.creation_time else 0, default=None
-    )
+    return max(alike, key=lambda form: form.creation_time or _LONG_AGO, default=None)
 
 
 def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[ConsentForm, ...]:

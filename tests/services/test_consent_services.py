@@ -218,6 +218,21 @@ def test_a_list_is_asked_for_with_its_filters(care):
     }
 
 
+def test_a_page_of_a_list_has_twenty_forms_from_the_first_on(care):
+    care.answers.append({"items": []})
+    consents.list_consents(care)
+    assert (care.calls[0].query["SkipCount"], care.calls[0].query["MaxResultCount"]) == (0, 20)
+
+
+def test_open_forms_are_read_in_one_page_by_the_day_they_are_needed(care):
+    care.answers.append({"items": []})
+    consents.list_open_consents(care, ConsentStatus.PENDING)
+    query = {name: value for name, value in care.calls[0].query.items() if value is not None}
+    assert query == {
+        "SkipCount": 0, "MaxResultCount": 1000, "Sorting": "procedureDate", "Status": "Pending",
+    }  # fmt: skip
+
+
 def test_all_forms_are_read_page_by_page(care):
     forms = [{**FORM, "id": str(n)} for n in range(450)]
     care.answers.extend({"totalCount": 450, "items": forms[n : n + 200]} for n in (0, 200, 400))
@@ -271,6 +286,17 @@ def test_after_an_empty_answer_to_signing_the_form_is_read(care):
     care.answers.extend([None, {**FORM, "status": "Signed"}])
     assert sign(care).is_signed
     assert [c.endpoint for c in care.calls] == [at.SIGN_CONSENT, at.READ_CONSENT]
+
+
+@pytest.mark.parametrize(
+    ("role", "seconds"),
+    [
+        *((role, 1200) for role in (SignerRole.CLINICIAN, SignerRole.WITNESS)),
+        *((role, 300) for role in (SignerRole.PATIENT, SignerRole.PARTNER, SignerRole.INTERPRETER)),
+    ],
+)
+def test_who_signs_at_work_may_have_signed_in_longer_ago(role, seconds):
+    assert consents.signing_max_age(role) == seconds
 
 
 @pytest.mark.parametrize("answers", [[{**FORM, "status": "Revoked"}], [None, {**FORM, "status": "Revoked"}]])
@@ -335,6 +361,16 @@ def test_after_an_empty_answer_the_new_form_is_searched_for(care):
     assert care.calls[1].query["PatientId"] == "p"
 
 
+def test_a_form_that_does_not_say_when_it_was_made_is_taken_for_the_oldest(care):
+    unknown = {**MADE, "id": "c-7", "creationTime": None}
+    first = {**MADE, "id": "c-8", "creationTime": "1970-01-01T00:00:00Z"}
+    for items in ([unknown, first], [first, unknown]):
+        care.answers.extend([None, {"items": items}])
+        assert consents.create_consent(care, DRAFT).id == "c-8"
+    care.answers.extend([None, {"items": [unknown]}])
+    assert consents.create_consent(care, DRAFT).id == "c-7"
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -351,6 +387,71 @@ def test_after_an_empty_answer_the_new_form_is_searched_for(care):
 def test_a_form_that_differs_is_not_the_new_one(care, change):
     care.answers.extend([None, {"items": [{**MADE, **change}]}])
     assert consents.create_consent(care, DRAFT) is None
+
+
+# a form that would stand twice
+
+STANDING = ConsentForm(
+    id="c-3",
+    title=" egg RETRIEVAL",
+    status=ConsentStatus.PENDING,
+    kind=ConsentKind.TREATMENT,
+    patient_id="p",
+    episode_id="e",
+    embryo_storage_ids=("e1", "e2"),
+)
+AGAIN = msgspec.structs.replace(DRAFT, embryo_storage_ids=("e2", "e1"))
+
+
+@pytest.mark.parametrize("status", [*consents.OPEN_STATUSES, ConsentStatus.SIGNED])
+def test_a_form_alike_is_found_while_it_is_open_or_signed(status):
+    standing = msgspec.structs.replace(STANDING, status=status)
+    assert consents.find_alike([whole(), standing], AGAIN) == (standing,)
+
+
+@pytest.mark.parametrize("status", ["Draft", "Revoked", "Expired", "Superseded"])
+def test_a_form_that_does_not_stand_is_not_alike(status):
+    assert not consents.find_alike([msgspec.structs.replace(STANDING, status=ConsentStatus(status))], AGAIN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "Embryo transfer"},
+        {"kind": ConsentKind.STORAGE},
+        {"patient_id": "q"},
+        {"episode_id": "f"},
+        {"episode_id": None},
+        {"embryo_storage_ids": ("e1",)},
+        {"embryo_storage_ids": None},
+    ],
+)
+def test_a_form_about_something_else_is_not_alike(change):
+    assert not consents.find_alike([msgspec.structs.replace(STANDING, **change)], AGAIN)
+
+
+def test_without_an_episode_the_case_tells_forms_apart():
+    of_case = {"episode_id": None, "case_id": "k"}
+    standing = msgspec.structs.replace(STANDING, **of_case)
+    assert consents.find_alike([standing], msgspec.structs.replace(AGAIN, **of_case)) == (standing,)
+    for other in ({"episode_id": None, "case_id": "l"}, {"episode_id": "k", "case_id": None}):
+        assert not consents.find_alike([standing], msgspec.structs.replace(AGAIN, **other))
+    with_episode = msgspec.structs.replace(STANDING, case_id="k")
+    assert consents.find_alike([with_episode], msgspec.structs.replace(AGAIN, case_id="l")) == (with_episode,)
+
+
+def test_forms_about_no_embryo_are_alike():
+    standing = msgspec.structs.replace(STANDING, embryo_storage_ids=None)
+    assert consents.find_alike([standing], DRAFT) == (standing,)
+
+
+def test_a_form_from_a_list_is_known_to_be_empty_by_its_hash():
+    listed = whole(body=None)
+    of_nothing = consents.content_hash(whole(body=()))
+    assert consents.is_known_empty(msgspec.structs.replace(listed, content_hash=of_nothing))
+    assert not consents.is_known_empty(msgspec.structs.replace(listed, content_hash=HASH))
+    assert not consents.is_known_empty(listed)
+    assert not consents.is_known_empty(whole(body=(), content_hash=of_nothing))
 
 
 def test_a_lost_signing_is_resolved_from_the_signatures():
