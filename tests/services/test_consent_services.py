@@ -381,6 +381,8 @@ def test_a_form_that_does_not_say_when_it_was_made_is_taken_for_the_oldest(care)
         {"episodeId": None},
         {"procedureDate": None},
         {"requiredSigners": []},
+        {"requiredSigners": [{"role": "Patient", "personId": "daniel", "name": "D. Hart", "order": 1}]},
+        {"requiredSigners": [{"role": "Donor", "personId": "amelia", "name": "A. Hart", "order": 1}]},
         {"status": "Superseded"},
     ],
 )
