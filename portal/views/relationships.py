@@ -225,7 +225,7 @@ def _of_id(relationship_id: str, person: Person) -> Callable[[Episode], Relation
 
 def _require_right(person: Person) -> None:
     if person.is_staff and not may(person, "relationship.remove"):
-        audit.note("relationship.remove", "refused")
+        audit.note_refusal("relationship.remove", "refused")
         raise NotAllowed
 
 

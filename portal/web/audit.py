@@ -55,6 +55,9 @@ WITHIN_EPISODE = frozenset({"patient", "case", "relationship", "embryo", "direct
 OPENING = frozenset({"read", "receipt", "download", "preview", "calendar", "draft"})
 """The verb of an event that shows one record; other events change it."""
 
+_NAMED_OTHERWISE = {"result_id": "pgt-result", "endpoint_id": "emr-endpoint"}
+"""What of an address is the id of another kind than its name says."""
+
 _OPAQUE = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,9}", re.IGNORECASE
 )
@@ -133,9 +136,13 @@ def shown(event: str, kind: str, ids: str | Iterable[str]) -> None:
 
 
 def note_refusal(event: str, outcome: str) -> None:
-    """Record that the API refused, unless the handler has said so itself of what it tried."""
+    """Record that this request was refused, unless the handler has said so itself of what it tried.
+
+    The line names who is signed in, also where that was refused before any handler ran, and the record in the address.
+    """
     if not g.get("is_refusal_noted"):
-        note(event, outcome)
+        kind, id_ = _record_in_address()
+        note(event, outcome, person=g.get("person") or _signed_in(), kind=kind, id_=id_)
 
 
 def has_read(endpoint: Endpoint, query: Query | None, answer: object) -> None:
@@ -160,6 +167,21 @@ def has_kept(event: str, kind: str, id_: str) -> None:
 def nothing_shown() -> None:
     """Mark the answer as an error page: it shows no record, whatever was read for it."""
     _shown().is_failure = True
+
+
+def _record_in_address() -> tuple[str, str] | tuple[None, None]:
+    """Kind and id of the record that the address is of: the first that it names."""
+    for name, value in (request.view_args or {}).items():
+        if name.endswith("_id"):
+            return _NAMED_OTHERWISE.get(name) or name.removesuffix("_id"), str(value)
+    return None, None
+
+
+def _signed_in() -> Person | None:
+    try:
+        return session().person
+    except StoreDown:  # a line without a name is better than none
+        return None
 
 
 def _write_shown(response: Response) -> Response:

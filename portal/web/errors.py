@@ -155,13 +155,13 @@ def _step_up(error: StepUpNeeded) -> Response:
     from portal.web.guard import to_sign_in
 
     unsent.keep()
-    audit.note(request.endpoint or "-", "step-up")
+    audit.note_refusal(request.endpoint or "-", "step-up")
     return to_sign_in(fresh=True)
 
 
 def _csrf_failed(error: CSRFError) -> Response:
     is_kept = unsent.keep()
-    audit.note(request.endpoint or "-", "csrf-refused")
+    audit.note_refusal(request.endpoint or "-", "csrf-refused")
     return answer(stale_page(is_kept=is_kept), href=_page_behind())
 
 
@@ -231,13 +231,13 @@ def _http(error: HTTPException) -> Response | HTTPException:
 def _too_many() -> Response:
     from portal.web.extensions import seconds_to_wait
 
-    audit.note(request.endpoint or "-", "too-many")
+    audit.note_refusal(request.endpoint or "-", "too-many")
     seconds = seconds_to_wait()
     return answer(too_many(seconds), retry_after=seconds)
 
 
 def _too_many_downloads() -> Response:
-    audit.note(request.endpoint or "-", "too-many")
+    audit.note_refusal(request.endpoint or "-", "too-many")
     return answer(too_many_downloads(), retry_after=30)
 
 

@@ -165,7 +165,7 @@ def test_an_audit_line_has_time_place_person_and_event(site: Site, amelia: Visit
         assert (line["audit"], line["outcome"]) == (what, outcome)
         assert began <= datetime.fromisoformat(line["at"]) <= datetime.now(UTC)
         assert (line["tenant"], line["role"]) == ("riverside", "patient")
-    assert (read["kind"], read["id"]) == ("consent", id_)
+    assert (read["kind"], read["id"]) == (refused["kind"], refused["id"]) == ("consent", id_)
     assert id_ in list_["ids"]
     assert read["actor"] == list_["actor"] != refused["actor"]
     logged = [json.loads(line) for line in site.portal.log.read_text().splitlines()]

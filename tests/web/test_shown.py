@@ -285,6 +285,64 @@ def test_what_was_read_for_an_error_page_was_shown_to_nobody(
     assert [(line["audit"], line["outcome"]) for line in lines()] == [("storage.show", "NotFound")]
 
 
+def pseudonym(portal: PortalThread, name: str) -> str:
+    return portal.context.audit.pseudonym(sample_id("person", name))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "outcome", "kind", "id_"),
+    [
+        ("grace", f"/consents/{sample_id('consent', 'amelia-genetic')}", "NotFound", "consent", None),
+        ("grace", f"/pgt-results/{sample_id('pgt-result', 'nobody')}", "NotFound", "pgt-result", None),
+        ("grace", f"/files/{sample_id('file', 'nobody')}/preview", "NotFound", "file", None),
+        ("elif", f"/prospects/{sample_id('prospect', 'ines')}/book", "NotAllowed", "prospect", None),
+        (
+            "nora",
+            f"/emr-endpoints/{sample_id('emr-endpoint', 'x')}/remove",
+            "NotAllowed",
+            "emr-endpoint",
+            None,
+        ),
+        ("grace", "/consents/of%20Amelia%20Hart", "NotFound", "consent", "~"),
+        ("amelia", "/open", "NotAllowed", None, None),
+    ],
+)
+def test_a_refusal_names_who_asked_and_the_record(
+    person: Callable[[str], Visitor],
+    portal: PortalThread,
+    lines: Lines,
+    *,
+    name: str,
+    path: str,
+    outcome: str,
+    kind: str | None,
+    id_: str | None,
+) -> None:
+    visitor = person(name)
+    lines()
+    visitor.get(path, status=None)
+    (line,) = lines()
+    assert (line["outcome"], line.get("kind")) == (outcome, kind)
+    asked = UUID.search(path)
+    assert line.get("id", "")[:1] == id_ if id_ else line.get("id") == (asked[0] if asked else None)
+    assert line["actor"] == pseudonym(portal, name)
+    assert "Amelia" not in json.dumps(line)
+
+
+def test_a_form_without_its_token_names_who_is_signed_in_and_the_record(
+    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
+) -> None:
+    form, amelia = sample_id("consent", "amelia-genetic"), person("amelia")
+    lines()
+    amelia.request("POST", f"/consents/{form}/revoke", data={"csrf_token": "forged"}, status=400)
+    portal.visitor().request("POST", "/sign-out", data={"csrf_token": "forged"}, status=400)
+    signed_in, nobody = lines()
+    assert (signed_in["outcome"], signed_in["kind"], signed_in["id"]) == ("csrf-refused", "consent", form)
+    assert (signed_in["actor"], signed_in["role"]) == (pseudonym(portal, "amelia"), "patient")
+    assert nobody["outcome"] == "csrf-refused"
+    assert not {"actor", "role", "kind", "id"} & nobody.keys()
+
+
 def test_a_form_that_is_shown_again_with_its_faults_leaves_a_line(
     person: Callable[[str], Visitor], lines: Lines
 ) -> None:
