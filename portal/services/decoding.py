@@ -349,17 +349,26 @@ def _iso(text: str) -> datetime:
 
 
 def _date_mender(mend: Mender) -> Mender:
-    """An empty string counts as not given; an invalid one is kept, so that validation names its field."""
+    """An empty string counts as not given; an invalid one is kept, so that validation names its field.
+
+    Numbers, also as strings, become invalid: validation would take them for seconds since 1970, but they may as well be
+    milliseconds or a year, which only a dialect tells (docs/assumptions.md).
+    """
 
     def mend_date(value: object) -> object:
         if value == "":
             return None
+        if isinstance(value, int | float):
+            return _NO_DATE
         try:
             return mend(value)
         except (ValueError, OverflowError):
-            return value
+            return _NO_DATE
 
     return mend_date
+
+
+_NO_DATE: tuple[()] = ()
 
 
 _MENDERS: dict[type[inspect.Type], Mender] = {

@@ -168,11 +168,22 @@ def test_instants_are_read_within_their_limits(given: str | None, read: datetime
 
 
 @pytest.mark.parametrize("member", ["at", "on"])
-@pytest.mark.parametrize("given", ["soon", "2026-13-01"])
+@pytest.mark.parametrize(
+    "given",
+    ["soon", "2026-13-01", " ", True, 0, 1764000000, 1764000000.5, 1764000000000, "0", "2026", "1764000000"],
+)
 def test_an_invalid_time_is_reported_with_its_member(member: str, given: object) -> None:
     with pytest.raises(BadResponse) as caught:
         thing(**{member: given})
     assert caught.value.field == f"$.{member}"
+
+
+def test_records_whose_times_are_numbers_are_left_out_of_a_list_and_counted() -> None:
+    page = decode(
+        b'{"items":[{"id":"1","at":1764000000},{"id":"2","at":"2025-11-24T16:00:00Z"}]}', Page[Thing]
+    )
+    assert [one.at for one in page.items] == [datetime(2025, 11, 24, 16, tzinfo=UTC)]
+    assert page.unreadable == ("$.items[0].at",)
 
 
 def test_a_day_may_be_written_as_an_instant() -> None:
