@@ -323,6 +323,7 @@ def test_a_client_without_key_shows_its_secret() -> None:
         session.token_endpoint_auth_method == session.revocation_endpoint_auth_method == "client_secret_basic"
     )
     assert session.code_challenge_method == "S256"
+    assert "private_key_jwt" not in session._auth_methods
     for answer in ("access_token_response", "refresh_token_response"):
         assert session.compliance_hook[answer] == {tokens.readable}
 
@@ -331,7 +332,8 @@ def test_a_client_with_a_key_shows_a_proof() -> None:
     key: Any = Signing()
     session: Any = tokens.oauth_session(Client("portal", "", key), METADATA, Timeouts())
     assert session.token_endpoint_auth_method == session.revocation_endpoint_auth_method == "private_key_jwt"
-    method = ByKey(key, ISSUER)
+    method = session._auth_methods["private_key_jwt"]
+    assert isinstance(method, ByKey)
     assert method.name == "private_key_jwt"
     for body, before in (("code=c&empty=", {"code": "c", "empty": ""}), (None, {})):
         headers: dict[str, str] = {}
