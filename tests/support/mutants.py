@@ -2,7 +2,8 @@
 
 cosmic-ray makes the mutants of the modules named in `mutants.toml`, in a copy of the project under var/mutants, and keeps
 what became of each; so a run that was stopped goes on where it was. A module that changed begins anew; where its tests
-changed alone, those that survived are tried again. `tests/MUTANTS.md` is written at the end, from what was found.
+changed alone, those that survived are tried again. `tests/MUTANTS.md` is written at the end, from what was found; what it says
+of a module that was tried elsewhere stays for as long as the module and its tests do.
 
 Not mutmut: it runs the tests in forks of one process that has run them before, with the threads, servers and handles of
 libcurl that they left, and it changes no function that has a decorator, as every page and endpoint has. Starting Python and
@@ -83,6 +84,9 @@ asked.connect(sys.argv[1])
 asked.sendall(" ".join(sys.argv[2:]).encode() + b"\\n")
 sys.exit(asked.recv(1)[0])
 """
+_TIMEOUT = 60.0
+"""Seconds that the tests may take at least; more where they took more than a quarter of it without a change."""
+
 _SUBREAPER = 36
 """prctl(2): whoever loses its parent becomes a child of this process."""
 _LEFT_OUT = "not in the sample"
@@ -166,10 +170,11 @@ def main() -> int:
         if until <= time.monotonic() or not _left(target):
             continue
         with _fork_server(tree):
+            began = time.monotonic()
             if not _passes(tree, target):
                 print(f"{target.module}: its tests fail without a change", file=sys.stderr)
                 return 1
-            _run(program, tree, target, until)
+            _run(program, tree, target, until, timeout=max(_TIMEOUT, 4 * (time.monotonic() - began)))
         print(_row(target), flush=True)
     TABLE.write_text(table(date.today()), encoding="utf-8")
     return 0
@@ -217,7 +222,7 @@ def _prepare(program: Path, tree: Path, target: Target) -> None:
     if seen.get("source") != source:
         target.session.parent.mkdir(parents=True, exist_ok=True)
         target.session.unlink(missing_ok=True)
-        _configure(tree, target)
+        _configure(target)
         for command in (
             ("cosmic-ray", "init", _config(target), target.session),
             ("cr-filter-operators", target.session, _config(target)),
@@ -250,12 +255,12 @@ def _config(target: Target) -> Path:
     return target.session.with_suffix(".toml")
 
 
-def _configure(tree: Path, target: Target) -> None:
+def _configure(target: Target, timeout: float = _TIMEOUT) -> None:
     client = _WORK / "client.py"
     client.write_text(_CLIENT)
     command = f"{sys.executable} -S -E {client} {_WORK / 'socket'} {' '.join(target.tests)}"
     _config(target).write_text(
-        f'[cosmic-ray]\nmodule-path = ["{target.module}"]\ntimeout = 60.0\nexcluded-modules = []\n'
+        f'[cosmic-ray]\nmodule-path = ["{target.module}"]\ntimeout = {timeout:.1f}\nexcluded-modules = []\n'
         f'test-command = "{command}"\n[cosmic-ray.distributor]\nname = "local"\n'
         f"[cosmic-ray.filters.operators-filter]{_OPERATORS}"
     )
@@ -270,8 +275,8 @@ def _passes(tree: Path, target: Target) -> bool:
     return subprocess.run(command, cwd=tree, check=False).returncode == 0
 
 
-def _run(program: Path, tree: Path, target: Target, until: float) -> None:
-    _configure(tree, target)
+def _run(program: Path, tree: Path, target: Target, until: float, *, timeout: float) -> None:
+    _configure(target, timeout)
     original = (tree / target.module).read_bytes()
     command = [program / "cosmic-ray", "exec", _config(target), target.session]
     running = subprocess.Popen(command, cwd=tree, start_new_session=True)
@@ -423,24 +428,47 @@ def _row(target: Target) -> str:
     return f"| {target.about} | `{target.module}` | {said} {tests} |"
 
 
+def _is_tried(target: Target) -> bool:
+    return any(one.outcome for one in mutants(target))
+
+
+def _said_before(target: Target, before: list[str]) -> list[str]:
+    """The module's row in the table, and its mutants that survived, if it and its tests are still what they were."""
+    rows = [line for line in before if line.startswith("| ") and f"| `{target.module}` |" in line]
+    if not rows or "not yet run" in rows[0]:
+        return []
+    git = ("git", "-C", str(ROOT))
+    command = (*git, "log", "-1", "--format=%H", "--", str(TABLE))
+    since = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+    files = (target.module, *(one.partition("::")[0] for one in target.tests))
+    if not since or subprocess.run((*git, "diff", "--quiet", since, "--", *files), check=False).returncode:
+        return []
+    return [rows[0], *(line for line in before if line.startswith(f"- `{target.module}` line "))]
+
+
 def table(today: date) -> str:
-    """Return the document; figures are those of the sessions under var/mutants."""
+    """Return the document; figures are those of the sessions under var/mutants, and those that it has of others."""
     lines = [_HEAD, f"Measured until {today.isoformat()}.", ""]
     lines += [
         "| What | Module | Tried | Killed | Equivalent | Rate | By |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    lines += [_row(target) for target in targets()]
+    before = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else []
+    kept = {target.module: _said_before(target, before) for target in targets() if not _is_tried(target)}
+    lines += [row[0] if (row := kept.get(target.module)) else _row(target) for target in targets()]
     lines += ["", "## Equivalent", ""]
-    seen = {known: None for target in targets() for *_, known in survivors(target) if known is not None}
-    lines += [f"- `{one.module}`: `{one.line}` ({one.operator}): {one.why}" for one in seen] or ["None."]
+    seen = {known for target in targets() for *_, known in survivors(target)}
+    said = {one: f"- `{one.module}`: `{one.line}` ({one.operator}): {one.why}" for one in equivalents()}
+    lines += [line for one, line in said.items() if one in seen or line in before] or ["None."]
     lines += ["", "## Survived", ""]
-    left = [
-        f"- `{target.module}` line {mutant.row}, `{line}`: {mutant.operator}"
-        for target in targets()
-        for mutant, line, known in survivors(target)
-        if known is None
-    ]
+    left: list[str] = []
+    for target in targets():
+        left += kept.get(target.module, [])[1:]
+        left += [
+            f"- `{target.module}` line {mutant.row}, `{line}`: {mutant.operator}"
+            for mutant, line, known in survivors(target)
+            if known is None
+        ]
     return "\n".join([*lines, *(left or ["None."])]) + "\n"
 
 

@@ -1,0 +1,98 @@
+"""What the table of mutants keeps of modules that were tried on another machine."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.support import mutants
+
+LIST = """
+[[target]]
+about = "Guard"
+module = "portal/guard.py"
+tests = ["tests/test_guard.py::test_one"]
+
+[[target]]
+about = "Headers"
+module = "portal/headers.py"
+tests = ["tests/test_headers.py"]
+
+[[equivalent]]
+module = "portal/"
+line = "*,"
+operator = "Mul_Div"
+why = "a mark"
+
+[[equivalent]]
+module = "portal/"
+line = "never seen"
+operator = "AddNot"
+why = "unknown"
+"""
+ROW = "| Guard | `portal/guard.py` | 20 | 18 | 1 | 95% | `tests/test_guard.py::test_one` |"
+SURVIVED = "- `portal/guard.py` line 3, `return True`: ReplaceTrueWithFalse"
+KNOWN = "- `portal/`: `*,` (Mul_Div): a mark"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose table was written elsewhere, for one of its two modules."""
+    for name in ("portal/guard.py", "portal/headers.py", "tests/test_guard.py", "tests/test_headers.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("one = 1\n")
+    (tmp_path / "list.toml").write_text(LIST)
+    (tmp_path / "tests/MUTANTS.md").write_text("\n".join((ROW, KNOWN, SURVIVED)))
+    for command in (
+        ("init", "-q"),
+        ("add", "."),
+        (
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.example",
+            "-c",
+            "commit.gpgsign=false",
+            "commit",
+            "-qm",
+            "One",
+        ),
+    ):
+        subprocess.run(("git", *command), cwd=tmp_path, check=True)
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "TABLE", tmp_path / "tests/MUTANTS.md")
+    monkeypatch.setattr(mutants, "LIST", tmp_path / "list.toml")
+    monkeypatch.setattr(mutants, "_WORK", tmp_path / "var")
+    return tmp_path
+
+
+def test_what_was_found_elsewhere_stays(project: Path) -> None:
+    lines = mutants.table(date(2026, 1, 2)).splitlines()
+    assert ROW in lines
+    assert lines[lines.index("## Equivalent") :] == [
+        "## Equivalent",
+        "",
+        KNOWN,
+        "",
+        "## Survived",
+        "",
+        SURVIVED,
+    ]
+    assert sum("not yet run" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("changed", ["portal/guard.py", "tests/test_guard.py"])
+def test_it_goes_when_the_module_or_a_test_changes(project: Path, changed: str) -> None:
+    (project / changed).write_text("two = 2\n")
+    text = mutants.table(date(2026, 1, 2))
+    assert ROW not in text
+    assert SURVIVED not in text
+    assert text.count("not yet run") == 2
+
+
+def test_it_stays_when_another_module_changes(project: Path) -> None:
+    (project / "portal/headers.py").write_text("two = 2\n")
+    assert ROW in mutants.table(date(2026, 1, 2))
