@@ -81,6 +81,7 @@ class Identity:
 
     def told(self, _metadata: Metadata, answer: object, sub: str, _timeouts: Timeouts) -> dict[str, Any]:
         assert (answer, sub) == (self.answer, "amelia")
+        self.asked.append("userinfo")
         if isinstance(self.userinfo, Exception):
             raise self.userinfo
         return self.userinfo
@@ -299,6 +300,7 @@ def test_roles_are_those_of_the_id_token_before_those_of_userinfo(it: Renewing) 
     it.identity.claims = {"sub": "amelia", "role": "patient"}
     assert it.renew().access_token == "a1"
     assert not it.is_over
+    assert "userinfo" not in it.identity.asked, "which is asked only where the token tells no roles"
 
 
 @pytest.mark.parametrize("role", ["nurse", "visitor", []])
