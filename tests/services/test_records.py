@@ -352,9 +352,13 @@ def test_a_conversation_shows_its_newest_message_that_is_not_archived():
 
 @pytest.mark.parametrize(
     ("day", "weekday"),
-    [(0, 6), (1, 0), (6, 5), ("Monday", 0), ("sunday", 6), (7, None), (-1, None), ("Someday", None)],
+    [
+        *((0, 6), (1, 0), (6, 5), (7, 6), (8, None), (-1, None)),
+        *(("Monday", 0), ("sunday", 6), ("SU", 6), ("Tues.", 1), ("thu", 3)),
+        *(("S", None), ("", None), ("Mondays", None), ("Someday", None)),
+    ],
 )
-def test_working_hours_count_sunday_as_zero(day, weekday):
+def test_working_hours_are_of_a_day_by_name_or_number(day, weekday):
     assert WorkingHours(day_of_week=day, start="09:00", end="17:00").weekday == weekday
 
 

@@ -267,7 +267,7 @@ class _Reader(TableReader):
             f"{record}.{member.name}"
             for record, shape in records().items()
             for member in members_of(shape)
-            if member.is_text or member.choice
+            if member.is_text or member.may_be_text or member.choice
         }
         found: dict[str, dict[str, tuple[Code, ...]]] = {}
         for key, value in table.items():

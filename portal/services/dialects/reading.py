@@ -95,7 +95,14 @@ class Reading:
 
     def convert(self, shape: type, member: Member) -> Convert | None:
         """The function for a member's value; None if this dialect doesn't change it."""
-        return self._of_type(member.type, [f"{one}.{member.name}" for one in family(shape)])
+        names = [f"{one}.{member.name}" for one in family(shape)]
+        if member.may_be_text and self.rules.table_of(*names):
+            return self._text(names)
+        return self._of_type(member.type, names)
+
+    def _text(self, names: list[str]) -> Convert | None:
+        table = self.rules.table_of(*names)
+        return _by_table({code: ours for ours, codes in table.items() for code in codes}) if table else None
 
     def _of_type(self, kind: inspect.Type, names: list[str]) -> Convert | None:
         match kind:
@@ -114,12 +121,7 @@ class Reading:
             case inspect.BoolType():
                 return self._truth
             case inspect.StrType():
-                table = self.rules.table_of(*names)
-                return (
-                    _by_table({code: ours for ours, codes in table.items() for code in codes})
-                    if table
-                    else None
-                )
+                return self._text(names)
             case inspect.DictType():
                 return self._free_members(self.rules.members.get(names[0], {}))
             case _:
@@ -155,6 +157,10 @@ class Reading:
         return read
 
     def _choice(self, choice: type[Choice], names: list[str]) -> Convert:
+        if self.keeps_unknown and self.rules.enumeration_style != "integers":
+            # Names of values are understood in every style: who looks wants to see in which they came.
+            listed = self.rules.table_of(*names, choice.__name__)
+            return _by_table({code: ours for ours, codes in listed.items() for code in codes})
         return _by_table(codes_read(self.rules, choice, names))
 
     def _page(self, record: Convert) -> Convert:

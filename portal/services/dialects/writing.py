@@ -25,8 +25,8 @@ class Writing:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._instant = forms.write_instant(rules.instants, rules.zone)
-        self._day = forms.write_day(rules.days, rules.zone)
+        self._instant = _as_text(forms.write_instant(rules.instants, rules.zone), rules)
+        self._day = _as_text(forms.write_day(rules.days, rules.zone), rules)
         self._truth = forms.write_truth(*rules.truth) if rules.truth else None
         self._made: dict[type, Convert] = {}
         self._parameters = {
@@ -148,6 +148,13 @@ SORTING = {
     "-field": ("{}", "-{}"),
 }
 """The forms of a sort parameter, ascending and descending."""
+
+
+def _as_text(write: Convert | None, rules: Rules) -> Convert | None:
+    """The same as text where numbers are text: times that are numbers are among them."""
+    if write is None or not rules.numbers_as_text:
+        return write
+    return lambda value: forms.number_as_text(write(value))
 
 
 def _each(convert: Convert) -> Convert:

@@ -19,11 +19,15 @@ class WorkingHours(Record, frozen=True, kw_only=True):
 
     @property
     def weekday(self) -> int | None:
-        """The weekday as in Python (Monday is 0); None if it is invalid."""
+        """The weekday as in Python (Monday is 0); None if it is invalid.
+
+        Names may be abbreviated ("mon", "MO"), and Sunday may be 7 (ISO 8601): no other day can be meant.
+        """
         day = self.day_of_week
         if isinstance(day, str):
-            day = _DAYS.index(day.casefold()) if day.casefold() in _DAYS else -1
-        return (day - 1) % 7 if 0 <= day <= 6 else None
+            name = day.strip().rstrip(".").casefold()
+            day = next((n for n, whole in enumerate(_DAYS) if len(name) > 1 and whole.startswith(name)), -1)
+        return (day - 1) % 7 if 0 <= day <= 7 else None
 
     @property
     def opens(self) -> time | None:

@@ -174,3 +174,4 @@ def test_acts_reach_the_api_and_are_confirmed_in_each_dialect(
         assert page.heading == ready.end, page.words[:300]
         changes = [f"{method} {path}" for method, path, _ in api.calls[before:] if method != "GET"]
         assert changes == [ready.call]
+        assert all(status < 400 for method, _path, status in api.calls[before:] if method != "GET"), act
