@@ -178,6 +178,8 @@ def _refused(care: ServiceCare, signed: str, error: CareError) -> Response:
     match error:
         case errors.Refused(code=code) if code in ABOUT_THE_TIME:
             return _choose(care, signed, status=409, note=refusal_message(code))
+        case errors.Conflict():  # nothing but the time can have changed meanwhile
+            return _choose(care, signed, status=409, note=refusal_message("SlotTaken"))
         case NotFound():
             return render(ClosedPage(), status=404)
         case errors.Refused(code="ProspectClosed"):
@@ -191,11 +193,13 @@ def _refused(care: ServiceCare, signed: str, error: CareError) -> Response:
 def _choose(
     care: ServiceCare, signed: str, *, status: int = 200, note: str = "", is_missing: bool = False
 ) -> Response:
-    week = _week(care)
+    week, asked = _week(care), request.form.get("window", "")
+    if note:
+        week = week.without(asked)
     page = WeekPage(
         address=url_for(".show", signed=signed),
         week=week,
-        nearest=week.nearest(request.form.get("window", "")) if note else [],
+        nearest=week.nearest(asked) if note else [],
         note=note,
         is_missing=is_missing,
     )

@@ -73,6 +73,11 @@ class Day:
         """Only the windows."""
         return [entry for entry in self.entries if isinstance(entry, Window)]
 
+    def without(self, value: str) -> Day:
+        """The day less a window, with whomever it is."""
+        kept = (one for one in self.entries if not isinstance(one, Window) or one.value != value)
+        return replace(self, entries=tuple(kept))
+
 
 @dataclass(frozen=True, slots=True)
 class Week:
@@ -107,6 +112,10 @@ class Week:
             return []
         free = sorted((w for day in self.days for w in day.windows), key=lambda w: abs(w.start - asked))
         return sorted(free[:most], key=lambda w: w.start)
+
+    def without(self, value: str) -> Week:
+        """The week less a window that was refused: an API that doesn't say who is busy would offer it again."""
+        return replace(self, days=tuple(day.without(value) for day in self.days))
 
     @property
     def earlier(self) -> date | None:

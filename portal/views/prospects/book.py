@@ -11,7 +11,7 @@ from portal.services.client import Care
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
-from portal.views.booking.windows import FIRST_VISIT, Week, appointment_types, chosen_day, read_week
+from portal.views.booking.windows import FIRST_VISIT, Week, Window, appointment_types, chosen_day, read_week
 from portal.views.prospects.known import read_known
 from portal.views.prospects.link import LinkCard
 from portal.views.recent import name_opened
@@ -39,13 +39,17 @@ bp = Blueprint("book", __name__)
 
 
 class BookPage(Page, template="prospects/book.html"):
-    """A physician's week as a form; `note`, `is_missing` and `is_stale` say why nothing was booked."""
+    """A physician's week as a form; `note`, `is_missing` and `is_stale` say why nothing was booked.
+
+    `nearest` are the free windows next to one that was asked for and isn't free.
+    """
 
     prospect_id: str
     name: str
     operation: Operation
     address: str
     week: Week
+    nearest: list[Window]
     types: list[tuple[str, str]]
     chosen_type: str
     chosen_window: str
@@ -107,6 +111,8 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
             return redirect_to(url_for(".receipt", prospect_id=prospect_id, operation=operation.id))
         case Refused(errors.Refused(code=code)) if code in ABOUT_THE_TIME:
             return _choose(care, prospect_id, operation, status=409, note=refusal_message(code))
+        case Refused(errors.Conflict()):  # nothing but the time can have changed meanwhile
+            return _choose(care, prospect_id, operation, status=409, note=refusal_message("SlotTaken"))
         case Refused(error) | NotSent(error):
             raise error
         case Unknown(status=status):
@@ -155,12 +161,16 @@ def _choose(
     form = unsent.restored_form(address) or request.form
     audit.shown("prospect.read", "prospect", prospect_id)
     name = "" if wants("week") else _name(care, prospect_id)
+    week = week or _week(care)
+    if note:
+        week = week.without(form.get("window", ""))
     page = BookPage(
         prospect_id=prospect_id,
         name=name,
         operation=operation,
         address=address,
-        week=week or _week(care),
+        week=week,
+        nearest=week.nearest(form.get("window", "")) if note else [],
         types=appointment_types(),
         chosen_type=form.get("type", ""),
         chosen_window=form.get("window", ""),
