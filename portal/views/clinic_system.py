@@ -13,6 +13,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.services.answers.figures import Row
 from portal.services.answers.observer import ENDPOINTS
 from portal.services.client import Care
+from portal.services.uses import use_of
 from portal.state.sessions import Person
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -20,6 +21,15 @@ from portal.web.pages import Page
 from portal.web.permissions import SEE_SYSTEM
 
 bp = Blueprint("clinic_system", __name__, url_prefix="/clinic-system")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A member that no record had: on which pages it is used, in words, and for what, in the contract's English."""
+
+    name: str
+    pages: list[str]
+    purpose: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,7 @@ class EndpointView:
     median: str | None
     slow: str | None
     failures: int
-    missing: list[str]
+    missing: list[Gap]
     faults: list[str]
     unknown: tuple[str, ...]
 
@@ -61,8 +71,9 @@ def show(care: Care, person: Person) -> Response:
 
 
 def _view(name: str, row: Row | None, missing: list[str]) -> EndpointView:
+    gaps = [_gap(member) for member in missing]
     if row is None:
-        return EndpointView(name, 0, None, None, 0, missing, [], ())
+        return EndpointView(name, 0, None, None, 0, gaps, [], ())
     left_out = [
         ngettext(
             "%(num)s record left out: %(member)s",
@@ -84,10 +95,44 @@ def _view(name: str, row: Row | None, missing: list[str]) -> EndpointView:
         _time(row.median),
         _time(row.slow),
         row.failures,
-        missing,
+        gaps,
         left_out + values,
         row.unknown,
     )
+
+
+def _gap(member: str) -> Gap:
+    kind, _dot, name = member.partition(".")
+    use = use_of(kind, name)
+    if use is None:
+        return Gap(member, [], "")
+    words = area_names()
+    return Gap(member, [words[area] for area in use.areas], use.purpose)
+
+
+def area_names() -> dict[str, str]:
+    """What people know the portal's areas by: the modules of `portal.views`."""
+    return {
+        "booking": _("Book your first visit"),
+        "care_team": _("Care team"),
+        "cases": _("Case"),
+        "consents": _("Consents"),
+        "conversations": _("Messages"),
+        "directories": _("Folders"),
+        "episodes": _("Treatment"),
+        "files": _("Documents"),
+        "find": _("Find"),
+        "home": _("Home"),
+        "me": _("My details"),
+        "notification_settings": _("Notification settings"),
+        "notifications": _("Notifications"),
+        "patients": _("Patient"),
+        "pgt_results": _("Genetic test"),
+        "prospects": _("Enquiries"),
+        "protocols": _("Protocols"),
+        "relationships": _("Relationships"),
+        "storage": _("Embryo storage"),
+    }
 
 
 def _time(seconds: float | None) -> str | None:

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from portal.services.uses.people import PEOPLE
+from portal.services.uses.treatment import TREATMENT
+from portal.views.clinic_system import area_names
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
@@ -54,12 +57,20 @@ def test_an_administrator_sees_missing_members_and_unknown_values(portal: Portal
         nora.get(f"/episodes/{TREATMENT_OF_AMELIA}")
     row = row_of(ada, EPISODE)
     assert "2 unknown values: Episode.stage" in row
-    assert "Episode.alerts" in row
+    assert "Episode.alerts Used in: Treatment, Home, Embryo storage" in row
+    assert "warnings: none is shown without it" in row
     assert "Episode.warnings" in row
     assert " ms " in row
     assert "AwaitingFunding" not in row
     forms = row_of(ada, "GET /api/care/consent-forms")
     assert "unknown value" not in forms
+
+
+def test_every_area_has_a_name(portal: PortalThread) -> None:
+    with portal.app.test_request_context():
+        assert set(area_names()) == {
+            area for areas, _purposes in {**PEOPLE, **TREATMENT}.values() for area in areas.split()
+        }
 
 
 def test_only_administrators_see_the_link_and_the_page(portal: PortalThread, ada: Visitor) -> None:
