@@ -16,12 +16,16 @@ from portal.services import endpoints
 from portal.services.answers.shape import UNREAD
 from portal.services.client import Care
 from portal.services.dialects.dialect import Dialect
+from portal.services.dialects.forms import write_instant
 from portal.services.dialects.naming import STYLES, folded, words
+from portal.services.dialects.rules import Code
 from portal.services.dialects.writing import SORTING
 from portal.services.endpoints import Endpoint
 from portal.services.records.consents import ConsentForm
+from portal.services.records.notifications import Notification
+from portal.services.records.physicians import Physician
 
-MOST_CALLS = 120
+MOST_CALLS = 240
 _LIKELY: Mapping[str, tuple[str, ...]] = {
     "MaxResultCount": ("limit", "per_page", "size", "page_size", "take", "top", "count", "rows"),
     "Filter": ("q", "search", "query", "text", "keyword", "term"),
@@ -31,20 +35,37 @@ _LIKELY: Mapping[str, tuple[str, ...]] = {
     "EpisodeId": ("treatment_id", "cycle_id", "episode", "treatment", "cycle"),
     "Status": ("state",),
     "IsRead": ("read", "seen"),
+    "IncludeArchived": ("with_archived", "archived", "show_archived", "include_closed", "all"),
+    "Type": ("kind", "category", "event"),
+    "LocationId": ("location", "site_id", "site", "clinic_id", "branch_id"),
+    "id": ("file_id", "file", "ref", "key", "uuid", "document_id", "descriptor_id"),
 }
+_SPANS = (
+    *(
+        ("from", "to"),
+        ("start", "end"),
+        ("since", "until"),
+        ("start_date", "end_date"),
+        ("from_date", "to_date"),
+    ),
+    *(("date_from", "date_to"), ("after", "before"), ("start_time", "end_time"), ("starts_at", "ends_at")),
+)
+"""What the beginning and the end of a span of time may be called."""
 _BY_MEMBER = {"PatientId": "patientId", "CaseId": "caseId", "EpisodeId": "episodeId", "Status": "status"}
 """Parameters that filter the list of consent forms by the value of a member."""
 _PAGE_SIZES = (1000, 500, 200, 100, 50)
 _OFFSETS = ("offset", "skip", "start", "from")
 _PAGES = ("page", "page_number", "page_no", "page_index", "p")
-_SORTED_BY = "procedureDate"
+_SORTED_BY = ("procedureDate", "creationTime", "title")
+_LIKELY_STYLES = tuple(STYLES[name] for name in ("snake_case", "camelCase", "kebab-case"))
 _NOWHERE = "zqxjkv"
 """A word that no record contains."""
 
 
 @dataclass(slots=True)
 class Learned:
-    """The results. `parameters` maps the portal's names to those that worked; `untold` lists those without one.
+    """What asking taught. `parameters` has what answered as it should, by the portal's name for it; `untold` what didn't
+    by any likely name; `untried` what the records at hand can't tell.
 
     `statuses` maps the API's statuses to the specification's; `code_at` lists where an error may hold its code.
     """
@@ -53,6 +74,7 @@ class Learned:
     addresses: dict[str, str] = field(default_factory=dict[str, str])
     parameters: dict[str, str] = field(default_factory=dict[str, str])
     untold: list[str] = field(default_factory=list[str])
+    untried: list[str] = field(default_factory=list[str])
     paging: str = "offset"
     first_page: int = 1
     largest_page: int | None = None
@@ -135,8 +157,12 @@ class _List:
         if self._learned.calls >= MOST_CALLS:
             return None
         self._learned.calls += 1
-        answer = call(self._care, self._visit.endpoint, self._visit.into, query=query)
+        answer = self.answer(**query)
         return records(answer) if answer.is_good else None
+
+    def answer(self, **query: str | int) -> Visit:
+        """What comes with a query as it stands."""
+        return call(self._care, self._visit.endpoint, self._visit.into, query=query)
 
     def written(self, parameter: str, value: object) -> Any:
         """A parameter's value as the API writes it."""
@@ -146,8 +172,34 @@ class _List:
         return next(iter(written.values()))
 
 
-def ask_parameters(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
-    """Learn the names of list parameters. `names` maps the portal's member names to the API's."""
+def ask_parameters(
+    care: Care,
+    visits: Sequence[Visit],
+    learned: Learned,
+    names: Mapping[str, str],
+    instants: str | None = "iso",
+    truth: tuple[Code, Code] | None = None,
+) -> None:
+    """Learn what the parameters of lists are called. `names` are what the API calls members that are ours, `instants` and
+    `truth` how it writes times, and true and false."""
+    _ask_forms(care, visits, learned, names)
+    good = {one.endpoint: one for one in visits if one.is_good and not one.id}
+    if news := good.get(endpoints.LIST_NOTIFICATIONS):
+        there = _List(care, news, learned)
+        every = there.rows() or []
+        for ours, member in (("IsRead", "isRead"), ("Type", "type")):
+            _ask_filter(care, there, every, ours, (Notification, member), names, learned)
+    if people := good.get(endpoints.LIST_PHYSICIANS):
+        there = _List(care, people, learned)
+        every = there.rows() or []
+        _ask_filter(care, there, every, "LocationId", (Physician, "locationId"), names, learned)
+        _ask_span(care, there, every, names, learned, instants)
+    if talks := good.get(endpoints.LIST_CONVERSATIONS):
+        _ask_archived(care, _List(care, talks, learned), names, learned, truth or (True, False))
+    _ask_file(care, visits, learned, names)
+
+
+def _ask_forms(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
     listed = [one for one in visits if one.is_good and one.endpoint in _ASKED]
     if not listed:
         return
@@ -155,7 +207,7 @@ def ask_parameters(care: Care, visits: Sequence[Visit], learned: Learned, names:
     there = _List(care, first, learned)
     every = there.rows() or []
     if len(every) < 4:
-        learned.untold += [*_LIKELY, "SkipCount"]
+        learned.untried += ["MaxResultCount", "SkipCount", "Filter", "Sorting", *_BY_MEMBER]
         return
     limit = _first(care, there, "MaxResultCount", 2, every[:2])
     _set(learned, "MaxResultCount", limit)
@@ -166,12 +218,8 @@ def ask_parameters(care: Care, visits: Sequence[Visit], learned: Learned, names:
     _set(learned, "Filter", _first(care, there, "Filter", _NOWHERE, []))
     if first.endpoint is endpoints.LIST_CONSENTS:
         for ours, member in _BY_MEMBER.items():
-            _ask_filter(care, there, every, ours, member, names, learned)
+            _ask_filter(care, there, every, ours, (ConsentForm, member), names, learned)
     _ask_sorting(care, there, every, names, learned)
-    news = next((one for one in visits if one.is_good and one.endpoint is endpoints.LIST_NOTIFICATIONS), None)
-    if news:
-        there = _List(care, news, learned)
-        _ask_filter(care, there, there.rows() or [], "IsRead", "isRead", names, learned)
 
 
 _ASKED = (endpoints.LIST_CONSENTS, endpoints.LIST_PROTOCOLS)
@@ -205,18 +253,20 @@ def _ask_filter(
     there: _List,
     every: list[dict[str, Any]],
     ours: str,
-    member: str,
+    by: tuple[type, str],
     names: Mapping[str, str],
     learned: Learned,
 ) -> None:
-    """Find the name of the parameter that filters a list by the value of a member."""
+    """What a parameter is called that narrows a list to the records with one value of a member, given with its record."""
+    record, member = by
     values = [value for one in every if (value := _value(one, member, names)) is not None]
     rarest = min(values, key=values.count, default=None)
     if rarest is None or values.count(rarest) == len(every):
+        learned.untried.append(ours)
         return
     theirs = names.get(member, member)
     if theirs == member:
-        theirs = rules_of(care).name_of(ConsentForm, member)
+        theirs = rules_of(care).name_of(record, member)
     for name in dict.fromkeys([rules_of(care).parameter(ours), theirs, *_names(care, ours, _LIKELY[ours])]):
         rows = there.rows(**{name: there.written(ours, rarest)})
         if rows and rows != every and all(_value(one, member, names) == rarest for one in rows):
@@ -228,10 +278,92 @@ def _ask_filter(
 def _ask_sorting(
     care: Care, there: _List, every: list[dict[str, Any]], names: Mapping[str, str], learned: Learned
 ) -> None:
-    """Find out how sorting is requested: ascending changes the default order, and descending reverses it."""
-    member = names.get(_SORTED_BY, _SORTED_BY)
-    if member == _SORTED_BY:
-        member = rules_of(care).name_of(ConsentForm, _SORTED_BY)
+    """How an order is asked for: upwards differs from the usual order, and downwards is the reverse, or ends elsewhere."""
+    telling = (ours for ours in _SORTED_BY if len({repr(_value(one, ours, names)) for one in every}) > 2)
+    ours = next(telling, None)
+    if ours is None:
+        learned.untried.append("Sorting")
+        return
+    member = names.get(ours, ours)
+    if member == ours:
+        member = rules_of(care).name_of(ConsentForm, ours)
+    if not _ask_order(care, there, every, (ours, member), names, learned):
+        (learned.untold if ours == _SORTED_BY[0] else learned.untried).append("Sorting")
+
+
+def _ask_span(
+    care: Care,
+    there: _List,
+    every: list[dict[str, Any]],
+    names: Mapping[str, str],
+    learned: Learned,
+    instants: str | None,
+) -> None:
+    """What the beginning and the end of a time are called: where nobody has anything to do yet, nobody is busy."""
+
+    def is_busy(rows: Iterable[Mapping[str, object]]) -> bool:
+        return any(_value(one, "busy", names) for one in rows)
+
+    if instants is None or not is_busy(every):
+        learned.untried += ["From", "To"]
+        return
+    rules = rules_of(care)
+    write = write_instant(instants, rules.zone)
+    spans = [[f"{year}-01-0{day}T00:00:00Z" for day in (1, 2)] for year in (2150, 1990)]
+    written = [[write(text) if write else text for text in span] for span in spans]
+    likely = ((spell(one), spell(other)) for one, other in _SPANS for spell in _LIKELY_STYLES)
+    usual = (rules.parameter("From"), rules.parameter("To"))
+    for both in dict.fromkeys([usual, ("From", "To"), *likely]):
+        answers = [
+            there.rows(**{name: cast("Any", at) for name, at in zip(both, span, strict=True)})
+            for span in written
+        ]
+        if all(rows and not is_busy(rows) for rows in answers):
+            learned.parameters["From"], learned.parameters["To"] = both
+            return
+    learned.untold += ["From", "To"]
+
+
+def _ask_archived(
+    care: Care, there: _List, names: Mapping[str, str], learned: Learned, truth: tuple[Code, Code]
+) -> None:
+    """What a parameter is called by which archived conversations come too."""
+    usual = there.rows() or []
+    for name in _names(care, "IncludeArchived", _LIKELY["IncludeArchived"]):
+        with_, without = (there.rows(**{name: cast("Any", one)}) for one in truth)
+        if with_ and without and len(with_) > len(without) and usual in (with_, without):
+            learned.parameters["IncludeArchived"] = name
+            return
+    learned.untried.append("IncludeArchived")
+
+
+def _ask_file(care: Care, visits: Sequence[Visit], learned: Learned, names: Mapping[str, str]) -> None:
+    """What the parameter is called that says which file is wanted, where the usual name isn't understood."""
+    read = [one for one in visits if one.endpoint is endpoints.READ_FILE_CONTENT]
+    if not read:
+        learned.untried.append("id")
+        return
+    if any(one.is_good for one in read):
+        return
+    likely = [theirs for ours in ("id", "fileId") if (theirs := names.get(ours))]
+    there = _List(care, read[0], learned)
+    for name in dict.fromkeys([*likely, *_names(care, "id", _LIKELY["id"])]):
+        if there.answer(**{name: read[0].id}).is_good:
+            learned.parameters["id"] = name
+            return
+    learned.untold.append("id")
+
+
+def _ask_order(
+    care: Care,
+    there: _List,
+    every: list[dict[str, Any]],
+    by: tuple[str, str],
+    names: Mapping[str, str],
+    learned: Learned,
+) -> bool:
+    """Whether a parameter was found that orders a list by a member, which is given by its two names."""
+    ours, member = by
     for name in _names(care, "Sorting", _LIKELY["Sorting"]):
         for form, (up, down) in SORTING.items():
             rows = there.rows(**{name: up.format(member)})
@@ -239,15 +371,15 @@ def _ask_sorting(
                 continue
             down_rows = there.rows(**{name: down.format(member)}) or []
             keys, down_keys = (
-                [key for one in each if (key := _value(one, _SORTED_BY, names)) is not None]
+                [key for one in each if (key := _value(one, ours, names)) is not None]
                 for each in (rows, down_rows)
             )
             is_reversed = keys == down_keys[::-1]
             is_part = len(rows) == len(down_rows) and not all(one in rows for one in down_rows)
             if down_rows != rows and (is_reversed or (is_part and down_rows != every)):
                 learned.parameters["Sorting"], learned.sorting = name, form
-                return
-    learned.untold.append("Sorting")
+                return True
+    return False
 
 
 def _first(
@@ -269,7 +401,7 @@ def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
     """Candidate names for a parameter: the dialect's, then each naming style, then other likely words."""
     usual = [rules_of(care).parameter(ours), ours]
     styled = [spell(ours) for name, spell in STYLES.items() if name != "UPPER_CASE"]
-    other = [spell(one) for one in likely for spell in (STYLES["snake_case"], STYLES["camelCase"])]
+    other = [spell(one) for one in likely for spell in _LIKELY_STYLES]
     return list(dict.fromkeys([*usual, *styled, *other]))
 
 

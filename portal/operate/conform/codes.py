@@ -79,20 +79,26 @@ class Codes:
                     self.asked.setdefault(name, {})[code] = left or [value.value for value in choice]
 
     def style(self) -> str | None:
-        """The naming style of the values, if it isn't the portal's."""
+        """The naming style of most values, if it isn't the portal's; the others are chosen one by one."""
         pairs = [
-            (self.choices[name](code).value, code)
-            for name, codes in self.seen.items()
+            (name, self.choices[name](code).value, code)
+            for name, codes in sorted(self.seen.items())
             for code in codes
             if isinstance(code, str) and self.choices[name](code).known
         ]
-        other = [(ours, code) for ours, code in pairs if ours != code]
-        fitting = [
-            name
+        other = [(name, ours, code) for name, ours, code in pairs if ours != code]
+        fitting = {
+            name: sum(spell(ours) == code for _enumeration, ours, code in other)
             for name, spell in STYLES.items()
-            if other and all(spell(ours) == code for ours, code in other)
-        ]
-        return fitting[0] if len(fitting) == 1 else None
+        }
+        most = max(fitting.values(), default=0)
+        best = [name for name, count in fitting.items() if count == most]
+        if not most or len(best) > 1:
+            return None
+        for name, ours, code in other:
+            if STYLES[best[0]](ours) != code:
+                self.chosen.setdefault(name, {}).setdefault(ours, code)
+        return best[0]
 
     def tables(self) -> list[str]:
         """Tables to fill in for numeric enumerations, as comments."""

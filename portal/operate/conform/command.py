@@ -18,6 +18,7 @@ from portal.config.tenants import Tenant
 from portal.http import transfer
 from portal.operate.conform.ask import ask_parameters, ask_refusal, find_addresses
 from portal.operate.conform.judge import judge
+from portal.operate.conform.merge import merged
 from portal.operate.conform.proposal import Proposal
 from portal.operate.conform.propose import propose
 from portal.operate.conform.report import Report
@@ -94,7 +95,7 @@ def run(
     for path, content in (
         (options.json, report.json),
         (options.html, lambda: report.html().encode()),
-        (options.propose, lambda: report.proposal.toml().encode()),
+        (options.propose, lambda: _file(tenant, report.proposal).encode()),
     ):
         if path:
             path.write_bytes(content())
@@ -102,6 +103,11 @@ def run(
     if options.remember:
         _remember(settings, tenant, visits)
     return report.status
+
+
+def _file(tenant: Tenant, proposal: Proposal) -> str:
+    """The dialect file that is proposed: the clinic's own with what is to be added to it, where it has one."""
+    return merged(tenant.dialect.read_text(), proposal.toml()) if tenant.dialect else proposal.toml()
 
 
 def _origin(tenant: Tenant) -> str:
@@ -138,10 +144,11 @@ def _found(care: Care, options: Options, *, as_patient: bool) -> tuple[list[Visi
     rules = rules_of(care)
     care, learned = find_addresses(care, options.bases)
     visits = list(walk(care))
-    names = propose(visits, as_patient=False).names()
-    if any(ours != theirs for ours, theirs in names.items()):
-        visits = list(walk(care, names))
-    ask_parameters(care, visits, learned, names)
+    told = propose(visits, as_patient=False, rules=rules)
+    if any(ours != theirs for ours, theirs in told.names().items()):
+        visits = list(walk(care, told.names()))
+        told = propose(visits, as_patient=False, rules=rules)
+    ask_parameters(care, visits, learned, told.names(), told.instants, told.truth)
     ask_refusal(care, learned)
     if options.acts:
         visits += act(care)

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
+from portal.operate.conform.forms import form_of
 from portal.operate.conform.losses import loss_of
 from portal.operate.conform.walk import LISTS, Visit, json_of
 from portal.services import decoding
@@ -77,10 +78,15 @@ class Verdict:
         return self.endpoint in _LISTS and "404" in self.statuses
 
     @property
+    def is_never_found(self) -> bool:
+        """Whether none of the records is there that others name: what was taken for their ids may be something else."""
+        return self.endpoint not in _LISTS and set(self.statuses) == {"404"}
+
+    @property
     def has_gap(self) -> bool:
         """Whether it costs the portal's users anything."""
         bad_status = any(not name.startswith(("2", "404", "403")) for name in self.statuses)
-        is_short = self.missing or self.without_text or self.is_nowhere
+        is_short = self.missing or self.without_text or self.is_nowhere or self.is_never_found
         return bool(bad_status or self.unreadable or is_short or self.other_type or self.values)
 
 
@@ -198,6 +204,9 @@ def fit(value: object, member: Member) -> str:
     """How a value fits its member: "strict", "forgiven" if its meaning is unambiguous, "unknown" if it is outside an
     enumeration, "unfit"."""
     choice = choice_of(member.type)
+    form = form_of(member.name) if _may_be_text(member.type) else None
+    if form and isinstance(value, str) and value and not form(value):
+        return "unfit"
     if choice is not None:
         if not isinstance(value, str | int) or isinstance(value, bool):
             return "unfit"
@@ -213,6 +222,12 @@ def fit(value: object, member: Member) -> str:
         return "forgiven"
     except (BadResponse, ValueError, OverflowError):
         return "unfit"
+
+
+def _may_be_text(shape: inspect.Type) -> bool:
+    if isinstance(shape, inspect.UnionType):
+        return any(map(_may_be_text, shape.types))
+    return isinstance(shape, inspect.StrType)
 
 
 def choice_of(shape: inspect.Type) -> type[decoding.Choice] | None:

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cache
 from typing import cast
 
 from msgspec import inspect
 
-from portal import parse
+from portal.operate.conform.forms import TOLD_BY_FORM, date_form, form_of, is_made_by_machine
 from portal.operate.conform.judge import choice_of
 from portal.services.answers.shape import UNREAD, Member, members_of, records_in
 from portal.services.dialects.naming import folded, words
@@ -26,15 +27,39 @@ _PERHAPS = 0.5
 _MOST_CANDIDATES = 4
 _WORDS_OF_DATES = {"at", "date", "day", "on", "time", "until"}
 _SMALL_WORDS = {"for", "of", "the"}
+_MACHINE_MADE = {"hash", "ids", "seal", "stamp"}
+"""Last words of members that may hold what a machine made, besides ids."""
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_SLASHED = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:[ T]\d{2}:\d{2}(?::\d{2})?)?")
+_ALSO_CALLED: Mapping[str, frozenset[str]] = {
+    ours: frozenset(theirs.split())
+    for ours, theirs in {
+        "creationTime": "created createdat createdon createddate createdtime datecreated creationdate",
+        "creatorId": "createdby createdbyid",
+        "lastModificationTime": "updated updatedat updatedon modified modifiedat modifiedon changedat changedon "
+        "lastmodified lastmodifiedat lastmodifiedon lastupdated lastupdatedat lastchanged",
+        "lastModifierId": "updatedby modifiedby changedby lastmodifiedby lastupdatedby",
+        "firstName": "givenname forename given",
+        "lastName": "familyname surname family",
+        "dateOfBirth": "birthdate birthday dob born",
+        "mediaType": "contenttype mimetype",
+        "postalCode": "postcode zip zipcode",
+    }.items()
+}
+"""What others often call members of ours, folded."""
+_IDS = {
+    one + end: f"id{end}"
+    for one in ("guid", "identifier", "key", "ref", "reference", "uid", "uuid")
+    for end in ("", "s")
+}
+"""Last words of names that say of what record an id is: `case_ref` is `caseId`."""
 
 
 @dataclass(slots=True)
 class Matches:
     """The matches for one kind of record: the API's name of each member and why, ambiguous ones, and missing ones.
 
-    `unread` lists, for each missing member, unused members of a fitting type.
+    `unread` has, for each that isn't found, what else nobody reads and is of a fitting type; `left_unread` what the clinic's
+    dialect doesn't read.
     """
 
     names: dict[str, str] = field(default_factory=dict[str, str])
@@ -42,27 +67,43 @@ class Matches:
     undecided: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     unread: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     absent: list[str] = field(default_factory=list[str])
+    left_unread: set[str] = field(default_factory=set[str])
 
 
 def match(record: type[object], given: Iterable[Mapping[str, object]]) -> Matches:
-    """Match the members of a kind of record with those in the given records."""
+    """Match the members of a kind of record with those that came in some records of it."""
+    given = list(given)
     values = _values_of(given)
     found = Matches()
+    found.left_unread = {
+        name.removeprefix(UNREAD) for one in given for name in one if name.startswith(UNREAD)
+    }
     open_, left = _same_names(members_of(record), values, found)
     _alike_names(open_, left, values, found)
-    open_ = [member for member in open_ if member.name not in found.names]
-    left = [name for name in left if name not in found.names.values()]
-    _same_shape(open_, left, values, found)
-    open_ = [member for member in open_ if member.name not in found.names]
-    left = [name for name in left if name not in found.names.values()]
+    open_, left = _still(open_, left, found)
+    while _same_shape(open_, left, values, found):
+        open_, left = _still(open_, left, found)
     for member in open_:
         candidates = _candidates(member, left, values) if _is_used(record, member) else []
         if candidates:
             found.undecided[member.name] = candidates
         else:
             found.absent.append(member.name)
-            found.unread[member.name] = [u for u in left if _may_be(member, u, values[u])]
+        found.unread[member.name] = [u for u in left if u not in candidates and _may_be(member, u, values[u])]
     return found
+
+
+def _still(open_: list[Member], left: list[str], found: Matches) -> tuple[list[Member], list[str]]:
+    """Members that are still looked for, and names that are still free: not those within an object that is taken."""
+    return (
+        [member for member in open_ if member.name not in found.names],
+        [name for name in left if _is_free(name, found)],
+    )
+
+
+def _is_free(name: str, found: Matches) -> bool:
+    taken = found.names.values()
+    return not any(one == name or one.startswith(f"{name}.") or name.startswith(f"{one}.") for one in taken)
 
 
 def _is_used(record: type[object], member: Member) -> bool:
@@ -70,6 +111,7 @@ def _is_used(record: type[object], member: Member) -> bool:
 
 
 def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]:
+    """What came under each name; under a path ("name.given") what lies in an object of single values."""
     values: dict[str, list[object]] = {}
     for one in given:
         for given_name, value in one.items():
@@ -77,7 +119,18 @@ def _values_of(given: Iterable[Mapping[str, object]]) -> dict[str, list[object]]
             values.setdefault(name, [])
             if value is not None:
                 values[name].append(value)
+            if isinstance(value, dict):
+                _add_paths(name, cast("dict[str, object]", value), values)
     return values
+
+
+def _add_paths(name: str, within: Mapping[str, object], values: dict[str, list[object]]) -> None:
+    if any(isinstance(one, dict | list) for one in within.values()):
+        return
+    for inner, value in within.items():
+        kept = values.setdefault(f"{name}.{inner.removeprefix(UNREAD)}", [])
+        if value is not None:
+            kept.append(value)
 
 
 def _same_names(
@@ -94,8 +147,7 @@ def _same_names(
             open_.append(member)
         else:
             found.names[member.name] = theirs
-    taken = set(found.names.values())
-    return open_, [name for name in values if name not in taken]
+    return _still(open_, list(values), found)
 
 
 def _alike_names(
@@ -109,15 +161,16 @@ def _alike_names(
             for (m, u), other in like.items()
             if (m == ours) is not (u == theirs) and m not in found.names and u not in found.names.values()
         ]
-        is_free = ours not in found.names and theirs not in found.names.values()
+        is_free = ours not in found.names and _is_free(theirs, found)
         if is_free and score >= _ALIKE and score - max(rivals, default=0.0) >= _MARGIN:
             found.names[ours], found.why[ours] = theirs, "by its name"
 
 
 def _same_shape(
     open_: list[Member], left: list[str], values: Mapping[str, list[object]], found: Matches
-) -> None:
-    """Match records, lists of records and enumerations by their values, if only one fits."""
+) -> bool:
+    """Match records, lists of records, enumerations and texts of a form, whose values tell what they are, where one
+    alone fits; say whether any was."""
     telling = [member for member in open_ if _is_telling(member)]
     fitting = {
         m.name: [u for u in left if fits(m, values[u]) and not any(map(_is_whole, values[u]))]
@@ -127,6 +180,7 @@ def _same_shape(
         is_alone = len(there) == 1 and sum(there[0] in others for others in fitting.values()) == 1
         if is_alone:
             found.names[ours], found.why[ours] = there[0], "by what it holds"
+    return any(ours in found.names for ours in fitting)
 
 
 def _candidates(member: Member, left: list[str], values: Mapping[str, list[object]]) -> list[str]:
@@ -141,7 +195,8 @@ def _candidates(member: Member, left: list[str], values: Mapping[str, list[objec
     if not by_name and member.is_required:
         return fitting
     if not by_name and next(records_in(member.type), None):
-        return [u for u in left if any(map(_is_record, values[u]))][:_MOST_CANDIDATES]
+        is_list = _holds(member.type, inspect.VarTupleType)
+        by_name = [u for u in left if any(_is_record(one, is_list=is_list) for one in values[u])]
     return by_name[:_MOST_CANDIDATES]
 
 
@@ -151,17 +206,31 @@ def _may_be(member: Member, theirs: str, values: list[object]) -> bool:
     return bool(fits(member, values)) or (is_text and not values)
 
 
-def _is_record(value: object) -> bool:
+def _is_record(value: object, *, is_list: bool) -> bool:
     """Whether it is a record, or a list of records."""
     items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return bool(items) and all(isinstance(one, dict) for one in items)
+    is_alike = isinstance(value, list) is is_list
+    return is_alike and bool(items) and all(isinstance(one, dict) for one in items)
 
 
+@cache
 def likeness(ours: str, theirs: str) -> float:
-    """The similarity of two names, from 0 to 1: by letters, or by shared words."""
+    """How like two names are, from 0 to 1: by letters, by the words that they share, or because many say one for the
+    other. Of a path its last name counts."""
+    theirs = theirs.rpartition(".")[2]
+    if folded(theirs) in _ALSO_CALLED.get(ours, ()):
+        return 1.0
     letters = SequenceMatcher(None, folded(ours), folded(theirs)).ratio()
-    mine, other = set(words(ours)) - _SMALL_WORDS, set(words(theirs)) - _SMALL_WORDS
+    mine, other = _plain_words(ours), _plain_words(theirs)
     return max(letters, len(mine & other) / max(1, len(mine | other)))
+
+
+def _plain_words(name: str) -> set[str]:
+    """The words of a name that say something; `ref` and the like at the end of several are `id`."""
+    found = words(name)
+    if len(found) > 1:
+        found[-1] = _IDS.get(found[-1], found[-1])
+    return set(found) - _SMALL_WORDS
 
 
 def is_date(member: Member) -> bool:
@@ -172,6 +241,8 @@ def is_date(member: Member) -> bool:
 def fits(member: Member, values: list[object]) -> bool | None:
     """Whether all values are valid for this member; None if there are none."""
     told = [one for one in values if one not in ("", [], {})]
+    if told and _is_text(member) and not _is_of_form(member, told):
+        return False
     if not told:
         wants_list = _holds(member.type, inspect.VarTupleType)
         if any(isinstance(one, list) is not wants_list for one in values):
@@ -195,22 +266,45 @@ def _fits(member: Member, value: object) -> bool:
         return date_form(value) is not None
     if _holds(member.type, inspect.BoolType):
         return isinstance(value, bool) or str(value).casefold() in ("true", "false", "y", "n")
-    if _holds(member.type, inspect.IntType, inspect.FloatType):
+    if _holds(member.type, inspect.IntType, inspect.FloatType) and not _holds(member.type, inspect.StrType):
         is_written = isinstance(value, str) and NUMBER.fullmatch(value)
         return bool(is_written) or (isinstance(value, int | float) and not isinstance(value, bool))
     if _holds(member.type, inspect.VarTupleType):
         return isinstance(value, list)
     if _holds(member.type, inspect.DictType):
         return isinstance(value, dict)
-    return isinstance(value, str) and date_form(value) is None
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, str) or (is_number and words(member.name)[-1:] == ["id"])
+
+
+def _is_text(member: Member) -> bool:
+    return _holds(member.type, inspect.StrType) and choice_of(member.type) is None
+
+
+def _is_of_form(member: Member, values: list[object]) -> bool:
+    """Whether texts may be this member's: ids are one word, and what machines make stands in no other member; dates are
+    no texts; what has a form of its own has that form."""
+    texts = [one for one in values if isinstance(one, str)]
+    last = (words(member.name) or [""])[-1]
+    if last == "id":
+        return not any(" " in text.strip() for text in texts)
+    if texts and all(map(date_form, texts)):
+        return False
+    if last in _MACHINE_MADE:
+        return True
+    form = form_of(member.name) if last != "week" else None
+    if form:
+        return len(texts) == len(values) and all(map(form, texts))
+    return not texts or not all(map(is_made_by_machine, texts))
 
 
 def _is_like(value: object, record: type[object]) -> bool:
     """Whether a value resembles a record of this kind: it has at least half of its members by name."""
     if not isinstance(value, dict):
         return False
-    there = {folded(name.removeprefix(UNREAD)) for name in cast("dict[str, object]", value)}
-    return sum(name in there for name in (folded(m.name) for m in members_of(record))) * 2 > len(there)
+    there = {name.removeprefix(UNREAD) for name in cast("dict[str, object]", value)}
+    ours = [member.name for member in members_of(record)]
+    return sum(any(likeness(one, name) >= _ALIKE for one in ours) for name in there) * 2 > len(there)
 
 
 def _is_whole(value: object) -> bool:
@@ -219,23 +313,11 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_telling(member: Member) -> bool:
-    return next(records_in(member.type), None) is not None or choice_of(member.type) is not None
+    is_told = _is_text(member) and member.name in TOLD_BY_FORM
+    return is_told or next(records_in(member.type), None) is not None or choice_of(member.type) is not None
 
 
 def _holds(shape: inspect.Type, *kinds: type[inspect.Type]) -> bool:
     if isinstance(shape, inspect.UnionType):
         return any(_holds(one, *kinds) for one in shape.types)
     return isinstance(shape, kinds)
-
-
-def date_form(value: object) -> str | None:
-    """The format of a date or instant: iso, epoch_s, epoch_ms, "dd MM", "MM dd", or "either" if that is ambiguous."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return "epoch_ms" if 1e11 <= value < 1e13 else "epoch_s" if 1e8 <= value < 1e11 else None
-    if not isinstance(value, str):
-        return None
-    slashed = _SLASHED.fullmatch(value.strip())
-    if slashed:
-        first, second = int(slashed[1]), int(slashed[2])
-        return "dd MM" if first > 12 else "MM dd" if second > 12 else "either"
-    return "iso" if len(value.strip()) >= 10 and parse.instant(value) else None

@@ -13,8 +13,9 @@ from typing import Any, cast, get_args, get_origin
 from msgspec import inspect
 
 from portal.operate.conform.ask import Learned
+from portal.operate.conform.forms import date_form, is_without_zone
 from portal.operate.conform.judge import SOMETIMES, STAFF_ONLY
-from portal.operate.conform.match import NUMBER, Matches, date_form, is_date, match
+from portal.operate.conform.match import NUMBER, Matches, is_date, match
 from portal.operate.conform.proposal import Proposal
 from portal.operate.conform.walk import STAMP, Visit, has_stamp, json_of
 from portal.services.answers.shape import UNREAD, Member, kind_of, members_of, records_in
@@ -50,6 +51,8 @@ def propose(
     for _pass in range(_PASSES):
         given = _without(given, _in_every_kind(given))
         made.matches = {kind: match(record, given[kind]) for kind, record in kinds.items()}
+        _prove_ids(visits, made)
+        _as_elsewhere(made)
         given = _with_embedded(kinds, given, made)
     made.style = _style_of(made.matches.values())
     made.has_etags = _stamps_are_etags(visits, made)
@@ -66,12 +69,44 @@ def propose(
                 elif ours not in needed and use_of(kind, ours):
                     made.absent.append(name)
             one.undecided = {o: t for o, t in one.undecided.items() if f"{kind}.{o}" not in excused}
+            made.unread |= {f"{kind}.{o}": one.unread[o] for o in one.undecided if one.unread.get(o)}
             _learn_forms(kinds[kind], given[kind], one, made)
+    _decide_counts(made)
     if made.items == ".".join(made.envelopes):
         made.items = None  # a bare list in the envelope needs no name
     made.absent.sort()
     made.codes.decide(made.rules)
     return made
+
+
+def _prove_ids(visits: Iterable[Visit], made: Proposal) -> None:
+    """Choose among what ids may be called: a record that was read by its id has that id in one member alone."""
+    proven: set[str] = set()
+    for visit in visits:
+        if visit.is_good and visit.id and visit.into not in (bytes, object):
+            _record, (one, *_rest) = _opened(visit, Proposal())
+            there = (name.removeprefix(UNREAD) for name, value in one.items() if str(value) == visit.id)
+            proven.add(",".join(there))
+    for one in made.matches.values():
+        for name in {*one.undecided.get("id", ())} & proven if len(proven) == 1 else ():
+            del one.undecided["id"]
+            one.names["id"], one.why["id"] = name, "by reading records with it"
+
+
+def _as_elsewhere(made: Proposal) -> None:
+    """Choose for a member what it is called in every other kind of record, where that is among what it may be."""
+    known: dict[str, set[str]] = {}
+    for names in (made.rules.everywhere, *made.rules.members.values()):
+        for ours, theirs in names.items():
+            known.setdefault(ours, set()).add(theirs)
+    for one in made.matches.values():
+        for ours in [*one.undecided, *one.absent]:
+            may_be = {*one.undecided.get(ours, ()), *one.unread.get(ours, ())}
+            if len(known.get(ours, ())) == 1 and known[ours] <= may_be - {*one.names.values()}:
+                (one.names[ours],) = known[ours]
+                one.why[ours] = "as in other records"
+                one.undecided.pop(ours, None)
+                one.absent = [other for other in one.absent if other != ours]
 
 
 def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
@@ -85,24 +120,23 @@ def _stamps_are_etags(visits: Iterable[Visit], made: Proposal) -> bool:
             record, (one, *_rest) = _opened(visit, Proposal())
             matches = made.matches.get(kind_of(record), Matches())
             theirs = [matches.names.get(STAMP, STAMP), *matches.undecided.get(STAMP, [])]
-            found.add(bool(visit.etag) and not any(one.get(name) for name in theirs))
+            found.add(bool(visit.etag) and not any(_given(one, name) for name in theirs))
     return found == {True}
 
 
 def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[str, object]]]:
     """The records of a response, without their envelopes."""
-    answer, is_page = _plain(json_of(visit.body)), get_origin(visit.into) is Page
+    whole, is_page = json_of(visit.body), get_origin(visit.into) is Page
     record = cast("type[object]", get_args(visit.into)[0] if is_page else visit.into)
     path: list[str] = []
+    answer = whole
     while isinstance(answer, dict):
-        outer = cast("dict[str, object]", answer)
+        outer = {name.removeprefix(UNREAD): one for name, one in cast("dict[str, object]", answer).items()}
         if is_page and (name := _list_in(outer)):
             rows = cast("list[object]", outer[name])
             if folded(name) != "items" and [*path, name] != made.envelopes:
                 made.items = name
-            _learn_counts(
-                cast("dict[str, object]", _plain(json_of(visit.body))), path, len(rows), record, made
-            )
+            _learn_counts(cast("dict[str, object]", _plain(whole)), path, len(rows), record, made)
             answer = rows
             break
         inner = None if _is_it(outer, record) and not is_page else _envelope_in(outer, record, is_page)
@@ -116,6 +150,18 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
         cast("list[object]", answer) if isinstance(answer, list) else [cast("object", answer)]
     )
     return record, [cast("dict[str, object]", one) for one in items if isinstance(one, dict)]
+
+
+def _at(record: Mapping[str, object], path: str) -> Any:
+    """What lies at a path of members."""
+    outer, _, inner = path.partition(".")
+    value = _given(record, outer)
+    return _at(cast("dict[str, object]", value), inner) if inner and isinstance(value, dict) else value
+
+
+def _given(record: Mapping[str, object], name: str) -> Any:
+    """A member by its name, be it read by the clinic's dialect or not."""
+    return record.get(name, record.get(UNREAD + name))
 
 
 def _plain(value: object) -> object:
@@ -146,13 +192,26 @@ def _learn_counts(
     ]
     if not any(is_usual(where, "totalcount") for where in total):
         within = (where[len(path) :] if list(where[: len(path)]) == path else where for where in total)
-        made.totals = sorted({*made.totals, *map(".".join, within)})
-        made.total = made.totals[0] if len(made.totals) == 1 else None
+        made.counts.append(set(map(".".join, within)))
     unread = [where for where, _count in counts if "unread" in words(where[-1])]
     if record.__name__ == "Notification" and len(unread) == 1 and not is_usual(unread[0], "unreadcount"):
         made.unread_count = ".".join(unread[0])
     if record.__name__ == "Notification" and not unread:
-        made.unread_counts = [".".join(where) for where, _count in counts if where not in total]
+        made.unread_counts = [".".join(where) for where, _count in counts]
+
+
+def _decide_counts(made: Proposal) -> None:
+    """The count of a list is what every list has; what notifications alone have may be that of the unread."""
+    common = set[str]().union(*made.counts).intersection(*made.counts)
+    made.totals = sorted(common or set[str]().union(*made.counts))
+    made.total = made.totals[0] if len(made.totals) == 1 else None
+    usual = {made.rules.total, "totalCount", *made.totals}
+    made.unread_counts = [
+        path
+        for path in made.unread_counts
+        if not any(path == one or path.endswith(f".{one}") for one in usual if one)
+        and folded(path.rpartition(".")[2]) != "totalcount"
+    ]
 
 
 def _numbers(value: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
@@ -172,7 +231,7 @@ def _list_in(outer: Mapping[str, object]) -> str | None:
 
 
 def _is_it(value: Mapping[str, object], record: type[object]) -> bool:
-    there = {folded(name) for name in value}
+    there = {folded(name.removeprefix(UNREAD)) for name in value}
     return sum(folded(member.name) in there for member in members_of(record)) >= 2
 
 
@@ -193,7 +252,7 @@ def _with_embedded(
         names = (made.matches.get(kind_of(record)) or match(record, [value])).names
         for member in members_of(record):
             within = next(records_in(member.type), None)
-            there = value.get(names.get(member.name, member.name)) if within else None
+            there = _given(value, names.get(member.name, member.name)) if within else None
             for one in cast("list[object]", there) if isinstance(there, list) else [there]:
                 if within and isinstance(one, dict):
                     kinds[kind_of(within)] = within
@@ -272,9 +331,11 @@ def _learn_form(member: Member, value: Any, made: Proposal) -> None:
             made.forms.setdefault(what, set()).add(form)
         if form in ("dd MM", "MM dd", "either"):
             made.separators.add(re.sub(r"\d", "", str(value)[:6])[:1])
+        if what == "instants" and is_without_zone(value):
+            made.has_local_times = True
     elif isinstance(value, str) and _is(member.type, inspect.IntType, inspect.FloatType):
         made.numbers_as_text = made.numbers_as_text or bool(NUMBER.fullmatch(value))
-    elif isinstance(value, str) and _is(member.type, inspect.BoolType):
+    elif _is(member.type, inspect.BoolType) and (isinstance(value, str) or type(value) is int):
         made.truths.add(value)
 
 

@@ -99,6 +99,8 @@ class Report:
     def _details(self, one: Verdict) -> Iterator[str]:
         if one.is_nowhere:
             yield "nothing was found at this address: see --base"
+        if one.is_never_found:
+            yield "none of the records that other answers name was found here: their ids may be in another member"
         if one.unreadable:
             yield f"can't be read: {_counted(one.unreadable)}"
         if one.missing:

@@ -37,7 +37,8 @@ class Visit:
     """One call: its endpoint, the status or why there is none, and the body if it is JSON, read as `into`.
 
     If the clinic has a dialect, the body is the translated response, in which unread members are named "? name". `etag`
-    is the response's entity tag; `has_bom` says that it began with a byte order mark.
+    is the response's entity tag; `has_bom` says that it began with a byte order mark. `id` is that of the
+    requested record, "" for a list.
     """
 
     endpoint: Endpoint
@@ -49,6 +50,7 @@ class Visit:
     seconds: float
     etag: str = ""
     has_bom: bool = False
+    id: str = ""
 
     @property
     def name(self) -> str:
@@ -223,7 +225,9 @@ def call(
         why = str(error) or "no answer"
     except (CareError, msgspec.DecodeError) as error:
         why = type(error).__name__
-    return Visit(endpoint, into, status, why, body, media_type, time.perf_counter() - started, etag, has_bom)
+    took = time.perf_counter() - started
+    id_ = next(iter((ids or {}).values()), "") or str((query or {}).get("id", ""))
+    return Visit(endpoint, into, status, why, body, media_type, took, etag, has_bom, id_)
 
 
 def rules_of(care: Care) -> Rules:

@@ -12,8 +12,9 @@ from portal.operate.conform.proposal import Proposal
 from portal.operate.conform.walk import Visit, call
 from portal.services.client import Care
 from portal.services.decoding import Page
-from portal.services.endpoints import LIST_CONSENTS, Endpoint
+from portal.services.endpoints import LIST_CONSENTS, LIST_PHYSICIANS, Endpoint
 from portal.services.records.consents import ConsentForm
+from portal.services.records.physicians import Physician
 
 NAMES = {"procedureDate": "dueDate", "status": "state", "patientId": "subjectRef"}
 
@@ -97,3 +98,43 @@ def test_a_sort_order_ignored_in_one_direction_is_not_accepted() -> None:
     learned = learned_from(api)
     assert "Sorting" not in learned.parameters
     assert "Sorting" in learned.untold
+
+
+class Calendar:
+    """An API whose physicians' busy times and sites are narrowed by parameters of its own; times are epoch seconds."""
+
+    dialect = None
+
+    def send(self, endpoint: Endpoint, *, query: Mapping[str, Any] | None = None, **_other: Any) -> Answer:
+        asked = query or {}
+        since, until = int(asked.get("since", 0)), int(asked.get("until", 4e9))
+        rows = [
+            {
+                "id": str(n),
+                "name": "Dr",
+                "locationId": f"s{n}",
+                "busy": [{"start": 1_800_000_000}] if since < 1_800_000_000 < until else [],
+            }
+            for n in range(2)
+            if asked.get("site", f"s{n}") == f"s{n}"
+        ]
+        return Answer(200, {}, json.dumps({"items": rows}).encode())
+
+
+def test_spans_and_sites_are_learned_in_the_form_that_times_have() -> None:
+    care, learned = cast(Care, Calendar()), Learned()
+    visits = [call(care, LIST_PHYSICIANS, Page[Physician])]
+    ask_parameters(care, visits, learned, {}, "epoch_s")
+    assert learned.parameters == {"From": "since", "To": "until", "LocationId": "site"}
+    untold = Learned()
+    ask_parameters(care, visits, untold, {}, None)
+    assert {"From", "To"} <= set(untold.untried)
+
+
+def test_what_records_cannot_tell_is_asked_where_the_api_differs() -> None:
+    def asked(**told: Any) -> list[str]:
+        questions = Proposal(learned=Learned(untried=["IsRead"], **told)).undecided
+        return [one for one in questions if one.startswith("query.IsRead: ")]
+
+    assert asked(parameters={"Filter": "q"})
+    assert not asked(parameters={"Filter": "Filter"})

@@ -6,6 +6,7 @@ import json
 import tomllib
 from typing import Any
 
+from portal.operate.conform.merge import merged
 from portal.operate.conform.proposal import Proposal
 from portal.operate.conform.propose import propose
 from portal.operate.conform.walk import Visit
@@ -110,3 +111,82 @@ def test_paths_of_counts_and_lists_start_inside_the_envelope() -> None:
     assert [one for one in found.undecided if one.startswith("lists.")] == [
         'lists.unread: one of "unseen", or none of them?'
     ]
+
+
+def test_ids_times_and_names_are_told_by_their_like_and_their_form() -> None:
+    patient = "0b0e9bd6-7d1e-4d6a-9f0f-8a1f6f3c2d11"
+    rows = [
+        {
+            "id": str(n),
+            "heading": "A form",
+            "status": "Signed",
+            "patient-ref": patient,
+            "created-on": "1780000000000",
+        }
+        for n in range(3)
+    ]
+    episode = {
+        "id": "e",
+        "status": "Active",
+        "start-date": "20261123",
+        "patient": {"id": "p", "name": {"given": "Amelia", "family": "Hart"}, "mobile": "+44 20 7946 0100"},
+    }
+    found = proposed(
+        visit(LIST_CONSENTS, Page[ConsentForm], {"items": rows}), visit(READ_EPISODE, Episode, episode)
+    )
+    dialect = tomllib.loads(found.toml())
+    assert dialect["members"]["ConsentForm"] == {"creationTime": "created-on", "patientId": "patient-ref"}
+    assert dialect["members"]["Patient"] == {
+        "firstName": "name.given",
+        "lastName": "name.family",
+        "phoneNumber": "mobile",
+    }
+    assert dialect["times"] == {"instants": "epoch_ms", "days": "yyyyMMdd"}
+    (title,) = [one for one in found.undecided if one.startswith("ConsentForm.title: ")]
+    assert "patient-ref" not in title, "an id is no title"
+
+
+def test_what_only_acts_send_is_asked_by_its_like() -> None:
+    rows = [{"id": "1", "name": "Dr A", "siteRef": "x", "location-ref": "s1"}]
+    found = proposed(visit(LIST_PHYSICIANS, Page[Physician], {"items": rows}))
+    asked = [one for one in found.undecided if one.startswith("BookingRequest.locationId: ")]
+    assert asked and '"location-ref", as in Physician?' in asked[0]
+
+
+def test_times_without_a_zone_are_asked_until_the_dialect_says_theirs() -> None:
+    local = forms("Signed", creationTime="2026-11-23T09:00:00")
+    assert [one for one in proposed(local).undecided if one.startswith("times.zone: ")]
+    rules = parse_dialect('[times]\nzone = "Etc/UTC"')
+    assert not [one for one in proposed(local, rules=rules).undecided if one.startswith("times.zone: ")]
+
+
+def test_values_in_another_style_than_most_are_listed() -> None:
+    patient = {"id": "p", "preferredChannel": "EMAIL"}
+    episode = {
+        "id": "e",
+        "status": "on_hold",
+        "stage": "luteal_support",
+        "outcome": "no_transfer",
+        "patient": patient,
+    }
+    dialect = tomllib.loads(proposed(visit(READ_EPISODE, Episode, episode)).toml())
+    assert dialect["names"] == {"enumerations": "snake_case"}
+    assert dialect["enumerations"] == {"Channel": {"Email": "EMAIL"}}
+
+
+def test_additions_are_put_into_the_clinic_s_own_file() -> None:
+    own = '# Ours.\n[query]\nFilter = "q"  # by their manual\n\n[members.Patient]\nmrn = "no"\n'
+    added = (
+        '# decide: something?\nbom = true\n\n[query]\nSorting = "sort"\n\n[members.Patient]\nmrn = "number"\n'
+    )
+    whole = merged(own, added)
+    assert tomllib.loads(whole) == {
+        "bom": True,
+        "query": {"Filter": "q", "Sorting": "sort"},
+        "members": {"Patient": {"mrn": "number"}},
+    }
+    assert "# by their manual" in whole
+    assert whole.startswith("# decide: something?\n\n# Ours.")
+    assert merged('members = { Patient = { mrn = "no" } }\n', added) == added, (
+        "no place for a table of its own"
+    )
