@@ -212,7 +212,7 @@ def test_staff_read_scans_by_the_plans_days_with_follicles_by_size(portal: Porta
     assert heading is not None and "Day 8" in heading.get_text()
     by_size, by_day = page.select("table")
     rows = [[cell.get_text(" ", strip=True) for cell in row.select("th, td")] for row in by_size.select("tr")]
-    assert rows[0][1:] == ["Day", "Under 10 mm", "10–13 mm", "14–16 mm", "17 mm or more", "All"]
+    assert rows[0][1:] == ["Day", "Under 10", "10–13", "14–16", "17 or more", "All"]
     assert [row[1:] for row in rows[1:]] == [
         ["1", "11", "0", "0", "0", "11"],
         ["4", "11", "0", "0", "0", "11"],
