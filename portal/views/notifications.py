@@ -22,11 +22,13 @@ from portal.services.errors import CareError, Invalid, NotFound, NotSignedIn
 from portal.services.gather import gather
 from portal.services.notifications import count_unread, list_notifications, set_all_read, set_read
 from portal.services.paging import read_every_page
+from portal.services.records.consents import ConsentForm
+from portal.services.records.conversations import Conversation
 from portal.services.records.notifications import Notification, NotificationCounts
 from portal.state.sessions import Person
 from portal.web import audit, bell
 from portal.web.filters import day as long_day
-from portal.web.filters import local, today
+from portal.web.filters import in_a_row, local, today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, render_bell, toast, wants
 from portal.web.pages import Page
@@ -162,8 +164,8 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
             is_read=False if only_unread else None,
             type=kind or None,
         ),
-        lambda: None if person.is_staff else list_consents(care, limit=100),
-        lambda: None if person.is_staff else list_conversations(care, limit=50),
+        lambda: list_consents(care, limit=100),
+        lambda: list_conversations(care, limit=50),
     )
     if isinstance(listed, CareError):
         raise listed
@@ -172,8 +174,8 @@ def _list(care: Care, person: Person, counts: NotificationCounts | None = None) 
     count = count_unread(care) if told is None else told
     bell.learn(person, count)
     subjects = {
-        **{form.id: form.title for form in getattr(forms, "items", ())},
-        **{talk.id: talk.subject or "" for talk in getattr(talks, "items", ())},
+        **{form.id: _form_words(form, person) for form in getattr(forms, "items", ())},
+        **{talk.id: _talk_words(talk, person) for talk in getattr(talks, "items", ())},
     }
     said = Counter(one.body for one in page.items)
     repeated = {body for body, times in said.items() if times > 1}
@@ -212,6 +214,21 @@ _NEUTRAL = frozenset(
     }
 )
 """Kinds whose text is made for a lock screen and only says that there is something to open."""
+
+
+def _form_words(form: ConsentForm, person: Person) -> str:
+    """The form's title; staff, who have many, are told first whose it is."""
+    return _line(form.patient_name, form.title) if person.is_staff else form.title
+
+
+def _talk_words(talk: Conversation, person: Person) -> str:
+    """The conversation's subject; for staff also with whom it is."""
+    others = [one.name for one in talk.participants if one.name and one.id != person.sub]
+    return _line(*others[:1], talk.subject) if person.is_staff else talk.subject
+
+
+def _line(*parts: str) -> str:
+    return in_a_row([part for part in parts if part], " · ")
 
 
 def _about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -> str:

@@ -210,7 +210,9 @@ STAFF: dict[str, str] = {
         "ConsentForm: patientName title; Conversation: subject; Episode: number; Participant: name; "
         "PgtResult: embryoCode; Protocol: name; patient: firstName lastName"
     ),
-    "/notifications": "Notification: body title",
+    "/notifications": (
+        "ConsentForm: patientName title; Conversation: subject; Notification: body title; Participant: name"
+    ),
     "/notifications/settings": "NotificationSettings: concurrencyStamp",
     "/patients/<record:patient_id>/edit": (
         "partner: address.city address.line1 address.line2 address.postalCode address.region "

@@ -318,6 +318,13 @@ def test_notifications_are_grouped_by_day_and_name_their_subject(amelia: Visitor
     assert "Open the portal" not in page.words
 
 
+def test_staff_are_told_whose_form_or_message_it_is(portal: PortalThread) -> None:
+    page = portal.sign_in("nora").get("/notifications")
+    late = row(page, "A form is late").select_one(".notification-text")
+    assert late.get_text() == "Sunita Patel · Consent to IVF with intracytoplasmic sperm injection (ICSI)"
+    assert "Amelia Hart · " in row(page, "A patient has written").select_one(".notification-text").get_text()
+
+
 def test_a_rows_actions_are_in_its_menu(amelia: Visitor) -> None:
     for element in amelia.get("/notifications").select(".notification"):
         outside = [form for form in element.select("form") if not form.find_parent("details")]

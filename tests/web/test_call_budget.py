@@ -36,7 +36,7 @@ EMR = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}"
 # episode, because no endpoint lists them; everyone has opened home before, so that the ids are known.
 BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/": [("amelia", "/", 4), ("grace", "/", 5), ("nora", "/", 4)],
-    "/notifications": [("amelia", "/notifications", 3), ("nora", "/notifications?unread=1", 1)],
+    "/notifications": [("amelia", "/notifications", 3), ("nora", "/notifications?unread=1", 3)],
     "/notifications/bell": [("amelia", "/notifications/bell", 1), ("nora", "/notifications/bell", 1)],
     "/notifications/settings": [
         ("amelia", "/notifications/settings", 1),
