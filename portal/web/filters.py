@@ -169,10 +169,11 @@ def _pieces(word: str) -> Iterable[str]:
 
 
 def unbroken(text: str) -> Markup:
-    """The text, whose abbreviations with a hyphen, such as `PGT-A`, aren't broken there."""
+    """The text, whose abbreviations with a hyphen, such as `PGT-A`, aren't broken there; a dot between words begins no line."""
+    words = _HYPHENATED.split(text.replace(" ·", "\N{NO-BREAK SPACE}·"))
     return Markup("").join(
         Markup('<span class="nowrap">{}</span>').format(word) if number % 2 else escape(word)
-        for number, word in enumerate(_HYPHENATED.split(text))
+        for number, word in enumerate(words)
     )
 
 

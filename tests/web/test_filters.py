@@ -29,7 +29,7 @@ def test_only_words_that_are_too_long_for_a_column_may_break(text: str, written:
 
 
 def test_an_abbreviation_with_a_hyphen_stays_in_one_piece() -> None:
-    assert unbroken("<Test> · PGT-A") == '&lt;Test&gt; · <span class="nowrap">PGT-A</span>'
+    assert unbroken("<Test> · PGT-A") == '&lt;Test&gt;\N{NO-BREAK SPACE}· <span class="nowrap">PGT-A</span>'
     assert unbroken("Wiśniewska-Grzegorzewska, R-4") == (
         'Wiśniewska-Grzegorzewska, <span class="nowrap">R-4</span>'
     )
