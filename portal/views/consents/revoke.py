@@ -56,26 +56,14 @@ class ReasonPage(Page, template="consents/revoke.html"):
     reason: str
     longest: int
     note: str
-
-
-class DeclinePage(ReasonPage, template="consents/decline.html"):
-    """The confirmation page for declining."""
+    is_declining: bool
 
 
 class RevokedPage(Page, template="consents/revoked.html"):
-    """The consent is withdrawn; `by` is the signer who did it, if it was one of them."""
+    """The consent is withdrawn, or somebody declined to sign it; `by` is the signer who did it, if it was one of them."""
 
     form: ConsentForm
     by: str | None
-    is_mine: bool
-    place: Place | None
-
-
-class DeclinedPage(Page, template="consents/declined.html"):
-    """`by` declined to sign, so the form is closed."""
-
-    form: ConsentForm
-    by: str
     is_mine: bool
     place: Place | None
 
@@ -225,23 +213,23 @@ def _reason(text: str | None) -> str:
 
 
 def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Response:
-    shape = DeclinePage if withdrawal.is_declining else ReasonPage
-    page = shape(
+    page = ReasonPage(
         form=withdrawal.form,
         operation=withdrawal.operation,
         reason=withdrawal.reason,
         longest=_LONGEST_REASON,
         note=note,
+        is_declining=withdrawal.is_declining,
     )
     return render(page, status=status)
 
 
 def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
-    is_mine, place = form.revoked_by_id == person.sub, place_in_list(care, person, form)
     if form.declined_by:
         by = signer_name(form.declined_by)
-        return render(DeclinedPage(form=form, by=by, is_mine=is_mine, place=place))
-    by = next((s.name for s in form.required_signers if s.person_id == form.revoked_by_id), None)
+    else:
+        by = next((s.name for s in form.required_signers if s.person_id == form.revoked_by_id), None)
+    is_mine, place = form.revoked_by_id == person.sub, place_in_list(care, person, form)
     return render(RevokedPage(form=form, by=by, is_mine=is_mine, place=place))
 
 
