@@ -232,9 +232,9 @@ def _line(*parts: str) -> str:
 
 
 def _about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -> str:
-    """What it is about; texts shared by several notifications (`repeated`) are ignored."""
-    subject = subjects.get(one.entity_id or "")
-    return subject or ("" if one.type in _NEUTRAL or one.body in repeated else one.body)
+    """What it is about: its own text unless several share it (`repeated`), else the name of its record."""
+    own = "" if one.type in _NEUTRAL or one.body in repeated else one.body
+    return own or subjects.get(one.entity_id or "", "")
 
 
 def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:

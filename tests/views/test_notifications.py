@@ -322,6 +322,8 @@ def test_staff_are_told_whose_form_or_message_it_is(portal: PortalThread) -> Non
     page = portal.sign_in("nora").get("/notifications")
     late = row(page, "A form is late").select_one(".notification-text")
     assert late.get_text() == "Sunita Patel · Consent to IVF with intracytoplasmic sperm injection (ICSI)"
+    missed = row(page, "A visit was missed").select_one(".notification-text")
+    assert missed.get_text() == "Siân Llewellyn didn’t come to yesterday’s scan.", "words of its own say more"
     assert "Amelia Hart · " in row(page, "A patient has written").select_one(".notification-text").get_text()
 
 
