@@ -12,6 +12,7 @@ from portal.careservice.ids import sample_id
 from tests.browser.conftest import _listen  # pyright: ignore[reportPrivateUsage]
 from tests.browser.keys import Keys
 from tests.browser.pages import ready, sign_in
+from tests.support.screenshots import speak
 from tests.support.stack import PortalThread
 
 EPISODE = sample_id("episode", "amelia-1")
@@ -341,6 +342,30 @@ def test_an_error_names_its_row_and_field_and_links_to_it(nora: Page, stack: Por
     expect(summary).to_be_focused()
     summary.get_by_role("link", name=re.compile("^Medicine 3, dose: Enter")).click()
     expect(nora.locator("#medication-2-dose")).to_be_focused()
+
+
+def test_follicles_by_size_are_in_sight_beside_the_chart(nora: Page, stack: PortalThread) -> None:
+    for language in ("es", "ar", "en"):
+        speak(nora.context, stack.origin(), language)
+        go(nora, stack, f"/episodes/{EPISODE}/monitoring")
+        table = nora.locator(".chart-beside .table")
+        assert table.evaluate("(one) => one.scrollWidth <= one.clientWidth"), language
+
+
+def test_latin_titles_in_an_arabic_page_are_cut_at_their_end(nora: Page, stack: PortalThread) -> None:
+    speak(nora.context, stack.origin(), "ar")
+    go(nora, stack, "/consents?list=open")
+    starts = """(one) => {
+      const words = document.createRange();
+      words.setStart(one.firstChild, 0);
+      words.setEnd(one.firstChild, 7);
+      const first = words.getBoundingClientRect(), box = one.getBoundingClientRect();
+      return [one.scrollWidth > one.clientWidth, first.left >= box.left - 1 && first.right <= box.right + 1];
+    }"""
+    seen = nora.locator("tbody th > .row-second").evaluate_all(f"(all) => all.map({starts})")
+    speak(nora.context, stack.origin(), "en")
+    assert any(is_cut for is_cut, _ in seen)
+    assert all(begins for _, begins in seen)
 
 
 # ── words ───────────────────────────────────────────────────────────────────────────────────────────────
