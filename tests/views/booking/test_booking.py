@@ -286,7 +286,7 @@ def test_too_many_requests_are_told_when_to_retry(service: CareService) -> None:
             visitor.get(f"/book/{signed}")
         page = visitor.get(f"/book/{signed}", status=429)
         assert page.heading == "Please wait a moment"
-        assert "You can go on at" in page.words
+        assert "You can try again at" in page.words
         assert int(page.headers["Retry-After"]) > 60
     finally:
         hurried.stop()
