@@ -20,7 +20,7 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
         "El nombre de usuario y la contraseña no coinciden. Revisa los dos.",
         "اسم المستخدم وكلمة المرور غير متطابقين. تحقّق من كليهما.",
     ),
-    "Please give your password once more, so that we know it is you.": (
+    "Enter your password again, so that we know it’s you.": (
         "Escribe de nuevo tu contraseña para que sepamos que eres tú.",
         "أدخل كلمة المرور مرة أخرى لنتأكد من أنك أنت.",
     ),

@@ -371,7 +371,7 @@ def _countersign_page(
     if is_refused and not signing.progress.declared:
         faults.append(("declaration", _("Tick this to go on. If it isn’t true, leave the form unsigned.")))
     if is_refused and not signing.is_name_right:
-        name = _("Type your name as it stands on the form: %(name)s", name=signing.expected_name)
+        name = _("Type your name as it appears on the form: %(name)s", name=signing.expected_name)
         faults.append(("signature", name))
     return CountersignPage(
         signing=signing,

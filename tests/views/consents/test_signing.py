@@ -175,7 +175,7 @@ def test_a_returning_signer_can_confirm_again(portal: Any, form: str) -> None:
     portal.clock.advance(6 * 60)
     page = visitor.get(f"{form}/sign")
     portal.clock.advance(-6 * 60)
-    assert page.heading == "Confirm that it is you" and not page.select("main input[type=text]")
+    assert page.heading == "Confirm that it’s you" and not page.select("main input[type=text]")
     sign_in = after_a_while(portal, page.form(f"{form}/sign"))
     assert visitor.fill_sign_in(sign_in, "amelia").heading == "Sign this form"
 
