@@ -64,7 +64,7 @@ class ResultView:
             return _("No result yet")
         words = labels.pgt_call_name(self.result.call)
         if self.result.is_mosaic and self.result.mosaic_percent is not None:
-            return _("%(call)s, %(percent)s %%", call=words, percent=number(self.result.mosaic_percent))
+            return _("%(call)s, %(percent)s%%", call=words, percent=number(self.result.mosaic_percent))
         return words
 
     @property
@@ -92,14 +92,14 @@ class ResultView:
         found: list[str] = []
         if below is not None:
             found.append(
-                _("Below %(percent)s %% of changed cells it calls an embryo euploid.", percent=number(below))
+                _("Below %(percent)s%% of changed cells it calls an embryo euploid.", percent=number(below))
             )
         if below is not None and above is not None:
             found.append(
-                _("From %(low)s %% to %(high)s %% it calls it mosaic.", low=number(below), high=number(above))
+                _("From %(low)s%% to %(high)s%% it calls it mosaic.", low=number(below), high=number(above))
             )
         if above is not None:
-            found.append(_("Above %(percent)s %% it calls it aneuploid.", percent=number(above)))
+            found.append(_("Above %(percent)s%% it calls it aneuploid.", percent=number(above)))
         return found
 
     @property

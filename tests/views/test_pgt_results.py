@@ -30,10 +30,10 @@ def elif_(portal: PortalThread) -> Visitor:
 def test_a_mosaic_result_shows_percentage_meaning_and_cut_offs(grace: Visitor) -> None:
     page = grace.get(address("GO-4"))
     assert page.heading == "Genetic test of embryo GO-4"
-    assert "Low mosaic, 32 %" in page.words
+    assert "Low mosaic, 32%" in page.words
     assert "It does not mean that a child would be ill." in page.words
-    assert "Below 20 % of changed cells it calls an embryo euploid." in page.words
-    assert "From 20 % to 80 % it calls it mosaic." in page.words
+    assert "Below 20% of changed cells it calls an embryo euploid." in page.words
+    assert "From 20% to 80% it calls it mosaic." in page.words
     assert "mosaic gain (32 %)" in page.words
 
 

@@ -1,4 +1,4 @@
-"""A laboratory's cut-offs: 0 to 100 % of changed cells, its three bands, and a marker where this embryo stands.
+"""A laboratory's cut-offs: 0 to 100% of changed cells, its three bands, and a marker where this embryo stands.
 
 No band is painted as good or bad: the one of the laboratory's call is set apart, and the words say the rest.
 """
@@ -67,7 +67,7 @@ def cut_off_chart(
         label(names[2], side(_END), bottom + 46, class_="chart-label", anchor="end"),
     ]
     ticks = [
-        label(f"{number(at)} %", side(across.at(at)), bottom + 20, anchor=anchor)
+        label(_("%(percent)s%%", percent=number(at)), side(across.at(at)), bottom + 20, anchor=anchor)
         for at, anchor in ((0.0, None), (below, "middle"), (above, "middle"), (100.0, "end"))
         if at in (below, above) or (at == 0 and below >= 16) or (at == 100 and above <= 76)
     ]
@@ -89,7 +89,7 @@ def _marker(
     percent: float, across: Axis, side: Callable[[float], float], number: Callable[[float], str]
 ) -> list[Markup]:
     """A line through the bar with the embryo's own percentage above."""
-    words = _("This embryo: %(percent)s %%", percent=number(percent))
+    words = _("This embryo: %(percent)s%%", percent=number(percent))
     x = across.at(percent)
     half = _LETTER * len(words) / 2
     place = min(max(x, _START + half), _END - half)

@@ -28,7 +28,7 @@ def test_bands_reach_from_0_to_100_and_the_result_is_highlighted() -> None:
     widths = [float(one) for one in re.findall(r'<rect [^>]*?width="([\d.]+)"', svg)]
     assert len(widths) == 3 and abs(widths[1] / widths[0] - 2) < 0.1, "a linear scale"
     assert svg.count("data-current") == 1
-    for words in (*NAMES, "0 %", "25 %", "75 %", "100 %", "All of it."):
+    for words in (*NAMES, "0%", "25%", "75%", "100%", "All of it."):
         assert words in svg
     assert "This embryo" not in svg
 
