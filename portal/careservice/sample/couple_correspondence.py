@@ -56,7 +56,7 @@ def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patien
     clinic.conversation(
         "amelia-scan", "After yesterday’s scan", both,
         [
-            (_NORA, 1.2, "Good morning! Your scan looks lovely: the leading follicle is 16 mm."),
+            (_NORA, 1.2, "Hello Amelia. Your scan looks lovely: the leading follicle is 16 mm."),
             (_AMELIA, 1.1, "Thank you. Do I stay at 225?"),
             (_NORA, 0.4, "Yes, 225 IU tonight again, and cetrorelix at 8 tomorrow. The picture is attached."),
         ],
