@@ -1,0 +1,74 @@
+"""How many pages a browser loads for one signature, from home to the receipt, and on how many of them the text stands."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from portal.state.sessions import SessionRecord, record_name
+from portal.store import open_store
+from portal.store.vault import Vault
+from tests.browser.conftest import SignIn
+from tests.browser.pages import Reading, Receipt
+from tests.support.signing import fresh_form
+from tests.support.stack import PASSWORD, SECRETS, PortalProcess
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
+def test_a_form_is_signed_from_home_within_five_documents_and_its_text_shown_once(
+    visit: SignIn, stack: PortalProcess, javascript: bool
+) -> None:
+    """The password was given a while ago: the identity server's page is one of the five."""
+    form = fresh_form(stack.plan)
+    amelia = visit("amelia", javascript=javascript, width=390, height=844)
+    page, documents = amelia.page, list[str]()
+    page.on("response", lambda answer: documents.extend(_document(answer, page)))
+
+    page.locator(f'#main a[href="{form}/sign"]').click()
+    reading = Reading(page, amelia.origin)
+    clause = reading.main.locator(".clause .as-written").first.inner_text()
+    with_text = [clause in page.content()]
+    statements = reading.have_read()
+    with_text.append(clause in page.content())
+    for box in statements.main.get_by_role("checkbox").all():
+        box.check()
+    _age_sign_in(stack, page)
+    statements.press("Continue")
+    page.locator("input[name=password]").fill(PASSWORD)
+    with_text.append(clause in page.content())
+    page.locator("form button").click()
+    page.get_by_label("Type your full name").fill("Amelia Hart")
+    with_text.append(clause in page.content())
+    page.get_by_role("button", name="Sign this form").click()
+    Receipt(page, amelia.origin).sees("Amelia Hart")
+    with_text.append(clause in page.content())
+
+    assert len(documents) <= 5, documents
+    assert sum(not url.startswith(amelia.origin) for url in documents) == 1, "the identity server's"
+    assert with_text == [True, False, False, False, False]
+    expect(page).to_have_url(f"{amelia.origin}{form}/receipt")
+
+
+def _document(answer: Response, page: Page) -> list[str]:
+    """The address of a page that was loaded; nothing for a redirect, a part of a page or a file of it."""
+    asked = answer.request
+    is_page = asked.is_navigation_request() and asked.frame == page.main_frame and answer.status < 300
+    return [answer.url] if is_page else []
+
+
+def _age_sign_in(stack: PortalProcess, page: Page) -> None:
+    """Let this visitor's password have been given six minutes ago."""
+    vault = Vault(
+        open_store(f"sqlite:///{stack.plan.data}/store.db", time.time), (SECRETS["PORTAL_SECRET_KEYS"],)
+    )
+    cookie = next(one["value"] for one in page.context.cookies() if one["name"] == "__Host-sid")  # pyright: ignore[reportTypedDictNotRequiredAccess]
+
+    def age(record: SessionRecord) -> SessionRecord:
+        assert record.person is not None
+        person = msgspec.structs.replace(record.person, auth_time=record.person.auth_time - 6 * 60)
+        return msgspec.structs.replace(record, person=person)
+
+    assert vault.update(record_name(cookie), SessionRecord, age) is not None
