@@ -18,6 +18,7 @@ _START, _END = 6.0, 474.0
 _ABOVE, _HEIGHT = 62.0, 26.0
 _LETTER = 12.0
 """How wide a letter may be on a telephone, where letters are largest in the drawing."""
+_LINE = 26.0
 
 
 def cut_off_chart(
@@ -60,10 +61,11 @@ def cut_off_chart(
         )
         for place, (low, high) in enumerate(pairwise(limits))
     ]
-    middle = side(across.at((below + above) / 2))
+    middle = across.at((below + above) / 2)
+    lowered = 0.0 if _stand_in_a_line(names, middle) else _LINE
     words = [
         label(names[0], side(_START), bottom + 46, class_="chart-label"),
-        label(names[1], middle, bottom + 46, class_="chart-label", anchor="middle"),
+        label(names[1], side(middle), bottom + 46 + lowered, class_="chart-label", anchor="middle"),
         label(names[2], side(_END), bottom + 46, class_="chart-label", anchor="end"),
     ]
     ticks = [
@@ -73,7 +75,7 @@ def cut_off_chart(
     ]
     return drawing(
         _WIDTH,
-        bottom + 54,
+        bottom + 54 + lowered,
         element("g", *bands),
         *(_marker(percent, across, side, number) if percent is not None and is_placed else []),
         *ticks,
@@ -83,6 +85,12 @@ def cut_off_chart(
         description=said,
         rtl=rtl,
     )
+
+
+def _stand_in_a_line(names: tuple[str, str, str], middle: float) -> bool:
+    """Whether the words of the band between leave room to those at both ends."""
+    first, between, last = (_LETTER * len(name) for name in names)
+    return _START + first + _LETTER <= middle - between / 2 and middle + between / 2 + _LETTER <= _END - last
 
 
 def _marker(

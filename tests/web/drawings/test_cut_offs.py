@@ -13,12 +13,19 @@ from portal.web.drawings.cut_offs import cut_off_chart
 NAMES = ("Euploid", "Mosaic", "Aneuploid")
 
 
-def draw(below: float | None, above: float | None, percent: float | None = None, *, rtl: bool = False) -> str:
+def draw(
+    below: float | None,
+    above: float | None,
+    percent: float | None = None,
+    *,
+    rtl: bool = False,
+    names: tuple[str, str, str] = NAMES,
+) -> str:
     app = Flask(__name__)
     Babel(app)
     with app.test_request_context("/"):
         drawn = cut_off_chart(
-            below, above, percent, current=1, names=NAMES, said="All of it.", number="{:g}".format, rtl=rtl
+            below, above, percent, current=1, names=names, said="All of it.", number="{:g}".format, rtl=rtl
         )
         return str(drawn or "")
 
@@ -38,7 +45,7 @@ def test_the_marker_stands_at_the_embryos_percentage(percent: float, rtl: bool, 
     svg = draw(20, 80, percent, rtl=rtl)
     (x,) = re.findall(r'chart-today" d="M([\d.]+) ', svg)
     assert abs(float(x) - (6 + 468 * share)) < 1
-    assert f"This embryo: {percent} %" in svg
+    assert f"This embryo: {percent}%" in svg
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,28 @@ def test_the_marker_stands_at_the_embryos_percentage(percent: float, rtl: bool, 
 )
 def test_invalid_limits_draw_nothing(below: float | None, above: float | None) -> None:
     assert draw(below, above) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "limits", "is_in_line"),
+    [
+        (NAMES, (20, 80), True),
+        (("Euploide", "Mosaico", "Aneuploide"), (20, 80), True),
+        (("سويّ الصيغة الصبغية", "فسيفسائي", "مختل الصيغة الصبغية"), (20, 80), False),
+        (NAMES, (10, 20), False),
+    ],
+    ids=["short", "spanish", "arabic", "narrow"],
+)
+def test_the_words_of_the_bands_never_lie_on_each_other(
+    names: tuple[str, str, str], limits: tuple[float, float], is_in_line: bool
+) -> None:
+    svg = draw(*limits, names=names)
+    first, between, last = (
+        float(found[1]) for name in names if (found := re.search(rf'y="([\d.]+)"[^>]*>{name}<', svg))
+    )
+    assert first == last
+    assert (between == first) == is_in_line
+    assert float(re.findall(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg)[0]) >= between + 6
 
 
 @pytest.mark.parametrize("percent", [-1, 101, float("nan"), float("inf")])
