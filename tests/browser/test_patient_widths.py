@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 
 import pytest
 
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import SignIn
+from tests.browser.pages import Home
 from tests.support.stack import PortalProcess
 
 WIDTHS = (320, 390, 768, 1280, 1600)
@@ -30,6 +32,7 @@ PAGES = (
     ),
     *("/notifications/settings", "/care-team", "/me", "/help", "/help/words"),
 )
+OF_EMBRYOS = ("/storage", f"/episodes/{sample_id('episode', 'grace-2')}/embryos")
 LONG = "Wolfeschlegelsteinhausenbergerdorffwelchevoralternwarengewiss"
 _CHANGES = (
     "UPDATE patients SET first_name = :long, preferred_name = :long",
@@ -52,18 +55,29 @@ def long_words(stack: PortalProcess) -> None:
 
 def test_no_page_of_a_patient_scrolls_sideways(visit: SignIn, long_words: None) -> None:
     home = visit("amelia")
-    page = home.page
-    found: list[str] = []
-    for language, pages in (("en", PAGES), ("es", PAGES[::2]), ("ar", PAGES[1::2])):
-        if language != "en":
-            page.evaluate(
-                "(code) => document.querySelector(`button[name=language][value=${code}]`).click()", language
-            )
-            page.wait_for_selector(f"html[lang={language}]")
-        for path in pages:
-            page.goto(home.origin + path, wait_until="domcontentloaded")
-            for width in WIDTHS:
-                page.set_viewport_size({"width": width, "height": 900})
-                if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
-                    found.append(f"{language} {path}: {wide} px of {width}")
+    found = (
+        _sideways(home, "en", PAGES) + _sideways(home, "es", PAGES[::2]) + _sideways(home, "ar", PAGES[1::2])
+    )
     assert not found
+
+
+def test_no_page_about_embryos_scrolls_sideways(visit: SignIn, long_words: None) -> None:
+    home = visit("grace")
+    assert not [one for language in ("en", "es", "ar") for one in _sideways(home, language, OF_EMBRYOS)]
+
+
+def _sideways(home: Home, language: str, paths: Sequence[str]) -> list[str]:
+    """Which of these pages are wider than which windows, in this language."""
+    page, found = home.page, list[str]()
+    if page.locator("html").get_attribute("lang") != language:
+        page.evaluate(
+            "(code) => document.querySelector(`button[name=language][value=${code}]`).click()", language
+        )
+        page.wait_for_selector(f"html[lang={language}]")
+    for path in paths:
+        page.goto(home.origin + path, wait_until="domcontentloaded")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
+                found.append(f"{language} {path}: {wide} px of {width}")
+    return found
