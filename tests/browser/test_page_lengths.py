@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 
+import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
 from portal.careservice.ids import sample_id
@@ -56,6 +57,33 @@ def test_my_details_folds_rare_fields_and_uses_the_full_width(visit: SignIn) -> 
         beside, bar = page.locator("main aside").bounding_box(), page.locator(".topbar-inner").bounding_box()
         assert beside and bar
         assert abs(beside["x"] + beside["width"] - bar["x"] - bar["width"]) <= 24, path
+
+
+@pytest.mark.parametrize("language", ["es", "ar"])
+def test_pages_of_other_languages_are_no_longer(visit: SignIn, language: str) -> None:
+    home = visit("amelia", width=360, height=800)
+    page = home.page
+    page.evaluate(
+        "(code) => document.querySelector(`button[name=language][value=${code}]`).click()", language
+    )
+    page.wait_for_selector(f"html[lang={language}]")
+    page.goto(f"{home.origin}/me")
+    assert page.evaluate(_HEIGHT) <= 2200
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{home.origin}/episodes/{sample_id('episode', 'amelia-1')}")
+    assert page.evaluate(_HEIGHT) <= 1100
+
+
+def test_a_heading_stands_nearer_to_its_own_words_than_to_what_is_above(visit: SignIn) -> None:
+    page = visit("grace", width=1280, height=900).go("/storage").page
+    cards, heading, rows = (
+        page.locator(place).bounding_box()
+        for place in (".stored", "#results > section h2", "#results > section .links")
+    )
+    assert cards and heading and rows
+    above = heading["y"] - cards["y"] - cards["height"]
+    assert above >= 32
+    assert above > rows["y"] - heading["y"] - heading["height"]
 
 
 def test_five_embryos_fit_in_two_windows(visit: SignIn) -> None:

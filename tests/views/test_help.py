@@ -21,7 +21,10 @@ def amelia(portal: PortalThread) -> Visitor:
 def test_help_begins_with_how_the_clinic_is_reached_and_its_links_lead_somewhere(amelia: Visitor) -> None:
     page = amelia.get("/help")
     first = page.select("main section.card")[0]
-    assert first.select_one("a[href^='tel:+44']") and first.select_one("a[href^='mailto:']")
+    mail = first.select_one("a[href^='mailto:']")
+    assert first.select_one("a[href^='tel:+44']") and mail
+    assert mail.get_text() == "care@riverside.example"
+    assert "care<wbr" in str(mail), "the address may break before its @"
     for link in page.select("main a[href^='/']"):
         amelia.get(str(link["href"]))
 
