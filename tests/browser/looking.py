@@ -28,7 +28,7 @@ _RULES = {
     "iframes": False,
 }
 _SPACED = "* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }"
-_OPEN = "() => document.querySelectorAll('main details').forEach((one) => (one.open = true))"
+_OPEN = "() => document.querySelectorAll('main details:not([data-menu])').forEach((one) => (one.open = true))"
 
 
 @dataclass
