@@ -120,7 +120,7 @@ def test_a_client_can_require_the_password_again(server: IdentityServer, prompt:
     first = server.read(server.tokens("amelia", browser)["id_token"]).claims
     server.clock.advance(minutes=10)
     page = browser.page(prompt=prompt)
-    assert "so that we know it is you" in page.text
+    assert "so that we know it’s you" in page.text
     assert 'value="amelia"' in page.text
     code = answer_in(browser.submit(page, "amelia"))["code"]
     again = server.read(server.exchange(code).get_json()["id_token"]).claims
