@@ -16,6 +16,7 @@ MAY_CONNECT = {
     "portal/server/connection.py",  # what is sent and received, and not to whom: it answers clients
     "portal/server/worker.py",  # accepts connections, opens none
     "portal/http/transport.py",  # the one place that opens connections
+    "portal/http/transfer.py",  # the handle of one call, for it alone
     "portal/http/requests_adapter.py",  # what libraries ask of `requests` goes through it
     "portal/operate/check.py",  # Authlib's session as at sign-in, upon that adapter
     "portal/signin/discovery.py",  # Authlib's, too: what it raises

@@ -314,7 +314,7 @@ def test_a_failed_sign_in_is_explained(operator: Operator, capsys: pytest.Captur
         run(operator.settings, Options("riverside"), say=lambda _line: None, paste=lambda: "https://x/?a=1")
         == 2
     )
-    assert "no state in it" in capsys.readouterr().err
+    assert "contains no response (no state)" in capsys.readouterr().err
     assert run(operator.settings, Options("nowhere")) == 2
     assert "There is no clinic nowhere" in capsys.readouterr().err
 
