@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from portal.views.style_guide import SampleForm
 from portal.web import templates
+from portal.web.filters import breakable
 from portal.web.templates import PortalEnvironment
 from portal.web.three_way_merge import Comparison, Difference
 
@@ -74,6 +75,7 @@ def app() -> Iterator[Flask]:
     )
     for name in ("moment", "day", "date", "time", "ago", "telephone", "e164"):
         app.jinja_env.filters[name] = str
+    app.jinja_env.filters["breakable"] = breakable
     with app.test_request_context():
         g.language = "en"
         yield app
