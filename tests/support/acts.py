@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 import uuid
@@ -199,6 +200,33 @@ def _move_embryo(people: People, plan: Plan) -> Ready:
     )
 
 
+def _thaw_embryo(people: People, plan: Plan) -> Ready:
+    embryo, where = sample_id("embryo", "GO-2"), f"/storage/{sample_id('embryo', 'GO-2')}"
+    form = str(uuid.uuid4())
+    with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
+        database.row_factory = sqlite3.Row
+        database.execute("UPDATE embryo_storage SET status = 'Stored' WHERE id = ?", (embryo,))
+        database.execute("UPDATE episodes SET status = 'Active' WHERE id = ?", (TREATMENT_OF_GRACE,))
+        about = {"id": form, "embryo_storage_ids": json.dumps([embryo]), "episode_id": TREATMENT_OF_GRACE}
+        copy_rows(database, "consent_forms", {"id": sample_id("consent", "grace-treatment")}, about)
+        for table in ("consent_signers", "consent_signatures"):
+            copy_rows(
+                database, table, {"form_id": sample_id("consent", "grace-treatment")}, {"form_id": form}
+            )
+    visitor = people("elif")
+    page = visitor.get(f"{where}?episode={TREATMENT_OF_GRACE}")
+    filled = page.form(where)
+    page = visitor.post(filled.action, {**dict(filled.fields()), "status": "Thawed"})
+    return Ready(
+        "elif",
+        page.form(where),
+        call=f"PUT /api/care/embryo-storage/{embryo}",
+        end="Embryo GO-2",
+        unsure="",
+        values={"code": "GO-2"},
+    )
+
+
 def _move_folder(people: People, plan: Plan) -> Ready:
     folder = sample_id("directory", "amelia-scans")
     page = people("nora").get(f"/directories/{folder}/move?episode={TREATMENT_OF_AMELIA}")
@@ -215,6 +243,7 @@ def _move_folder(people: People, plan: Plan) -> Ready:
 
 MOVES: dict[str, Callable[[People, Plan], Ready]] = {
     "move an embryo": _move_embryo,
+    "thaw an embryo": _thaw_embryo,
     "move a folder": _move_folder,
 }
 """Acts that change a record which others read, and that may be done again."""

@@ -159,7 +159,7 @@ def test_a_refusal_is_explained_by_its_rule_in_each_dialect(person: Any) -> None
     assert "It is exchanging data right now." in told.words
 
 
-ACTS_HERE = ("merge", "book", "book by a link", "move an embryo", "move a folder")
+ACTS_HERE = ("merge", "book", "book by a link", "move an embryo", "move a folder", "thaw an embryo")
 """Those that no other test of this module does."""
 
 
