@@ -127,15 +127,14 @@ class Foreign:
             members = ((self.our_key(name), one) for name, one in value.items())
             return {name: self.meant(one, inner.get(name, {}), name) for name, one in members}
         names = shape if isinstance(shape, str) else SENT_CHOICES.get(member)
-        if names:
-            return next(
-                (
-                    name
-                    for name in names.split()
-                    if member != "type" and str(self.code(member, name)) == str(value)
-                ),
-                value,
+        if names and member != "type":
+            codes = {str(self.code(member, name)): name for name in names.split()}
+            assert str(value) in codes or value not in names.split(), (
+                f"{member}: {value} is the portal's own word"
             )
+            return codes.get(str(value), value)
+        if names:
+            return value
         return self.value(value, member)
 
     def value(self, value: Any, member: str) -> Any:
