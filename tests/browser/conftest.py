@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from playwright.sync_api import (
@@ -83,6 +85,20 @@ def visit(chrome: Browser, stack: PortalProcess) -> Iterator[SignIn]:
     yield visitor
     for context in opened:
         context.close()
+    assert not complaints, "the browser's console: " + "; ".join(complaints)
+
+
+@contextmanager
+def signed_in(chrome: Browser, origin: str, name: str, **options: Any) -> Generator[Page]:
+    """A browser of this person's own, for as long as a module of tests; `options` are those of its context."""
+    complaints: list[str] = []
+    context = chrome.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **options})
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    _listen(page, complaints)
+    sign_in(page, origin, name)
+    yield page
+    context.close()
     assert not complaints, "the browser's console: " + "; ".join(complaints)
 
 

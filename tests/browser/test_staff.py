@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from portal.careservice.ids import sample_id
-from tests.browser.conftest import _listen  # pyright: ignore[reportPrivateUsage]
+from tests.browser.conftest import signed_in
 from tests.browser.keys import Keys
-from tests.browser.pages import ready, sign_in
+from tests.browser.pages import ready
 from tests.support.screenshots import speak
 from tests.support.stack import PortalThread
 
@@ -27,15 +27,8 @@ def stack(portal: PortalThread) -> PortalThread:
 @pytest.fixture(scope="module")
 def nora(chrome: Browser, stack: PortalThread) -> Iterator[Page]:
     """The nurse, signed in for the module."""
-    complaints: list[str] = []
-    context = chrome.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
-    context.set_default_timeout(10_000)
-    page = context.new_page()
-    _listen(page, complaints)
-    sign_in(page, stack.origin(), "nora")
-    yield page
-    context.close()
-    assert not complaints, "; ".join(complaints)
+    with signed_in(chrome, stack.origin(), "nora") as page:
+        yield page
 
 
 def go(page: Page, stack: PortalThread, path: str) -> None:
@@ -112,15 +105,8 @@ def test_the_staff_navigation_stays_visible_while_scrolling(nora: Page, stack: P
 @pytest.fixture(scope="module")
 def victor(chrome: Browser, stack: PortalThread) -> Iterator[Page]:
     """The physician, signed in for the module; each press of the mouse is counted."""
-    complaints: list[str] = []
-    context = chrome.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
-    context.set_default_timeout(10_000)
-    page = context.new_page()
-    _listen(page, complaints)
-    sign_in(page, stack.origin(), "victor")
-    yield page
-    context.close()
-    assert not complaints, "; ".join(complaints)
+    with signed_in(chrome, stack.origin(), "victor") as page:
+        yield page
 
 
 def test_a_table_of_25_forms_is_at_most_1450_pixels_high(victor: Page, stack: PortalThread) -> None:

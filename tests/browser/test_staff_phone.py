@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import _listen  # pyright: ignore[reportPrivateUsage]
-from tests.browser.pages import ready, sign_in
+from tests.browser.conftest import signed_in
+from tests.browser.pages import ready
 from tests.support.stack import PortalThread
 
 WIDTH, HEIGHT = 390, 844
@@ -36,17 +36,9 @@ _HIDDEN = """(one) => {
 @pytest.fixture(scope="module")
 def victor(chrome: Browser, portal: PortalThread) -> Iterator[Page]:
     """The physician on a phone."""
-    complaints: list[str] = []
-    context = chrome.new_context(
-        viewport={"width": WIDTH, "height": HEIGHT}, has_touch=True, is_mobile=True, locale="en-GB"
-    )
-    context.set_default_timeout(10_000)
-    page = context.new_page()
-    _listen(page, complaints)
-    sign_in(page, portal.origin(), "victor")
-    yield page
-    context.close()
-    assert not complaints, "; ".join(complaints)
+    phone = {"viewport": {"width": WIDTH, "height": HEIGHT}, "has_touch": True, "is_mobile": True}
+    with signed_in(chrome, portal.origin(), "victor", **phone) as page:
+        yield page
 
 
 def test_three_forms_of_a_queue_are_signed_by_touch_in_13_taps(victor: Page) -> None:
