@@ -21,9 +21,14 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return max(2, (os.cpu_count() or 1) * 3 // 2)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The browser's tests first, the longest of them before all, so that none is left over when the rest is done."""
     items.sort(key=lambda item: (item.path.name != "test_every_page.py", item.path.parent.name != "browser"))
+    for item in items:
+        if (
+            item.get_closest_marker("xdist_group") is None
+        ):  # for --dist loadgroup: by file, but for what says otherwise
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(config.rootpath).as_posix()))
 
 
 @pytest.fixture(scope="session")

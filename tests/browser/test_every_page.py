@@ -38,7 +38,12 @@ class Seen:
     )
 
 
-@pytest.fixture(scope="module", params=LANGUAGES if IS_FULL else [MIXED])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(one, marks=pytest.mark.xdist_group(one)) for one in (LANGUAGES if IS_FULL else [MIXED])
+    ],
+)
 def language(request: pytest.FixtureRequest) -> str:
     """The language of all pages, or MIXED when each person has one of their own."""
     return request.param
