@@ -6,11 +6,8 @@ the request. `state` says whose turn it is: while it is `BUSY`, the thread may w
 
 from __future__ import annotations
 
-import fcntl
 import math
 import socket
-import struct
-import termios
 import time
 from collections import deque
 from selectors import EVENT_READ, EVENT_WRITE
@@ -18,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from portal.server.answer import own_answer
 from portal.server.request import END, Refused, Request, check
+from portal.server.socket_buffers import buffer_little, unacknowledged
 from portal.server.state import State
 from portal.server.stream import Stream
 
@@ -28,34 +26,13 @@ _PIECE = 65536
 _MOST_AHEAD = 65536
 """How many bytes of further requests are read while one is being handled."""
 
-_UNSENT = 128 * 1024
-"""How many unsent bytes the kernel buffers for a slow client (tcp(7), TCP_NOTSENT_LOWAT)."""
-
-_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
-
 
 class Connection:
     """A client's connection; `deadline` (`time.monotonic`) is when it is dropped."""
 
     __slots__ = (
-        "_data",
-        "_mask",
-        "_out",
-        "_request",
-        "_scanned",
-        "_sock",
-        "_stream",
-        "_unsent",
-        "_worker",
-        "base",
-        "closes",
-        "deadline",
-        "is_broken",
-        "is_new",
-        "is_over",
-        "since",
-        "state",
-        "trusted",
+        "_data", "_mask", "_out", "_request", "_scanned", "_sock", "_stream", "_unsent", "_worker",
+        "base", "closes", "deadline", "is_broken", "is_new", "is_over", "since", "state", "trusted",
     )  # fmt: skip
 
     def __init__(self, worker: Worker, sock: socket.socket, base: dict[str, Any], *, trusted: bool) -> None:
@@ -351,9 +328,8 @@ class Connection:
 
     def _moves(self) -> bool:
         """Whether the client still reads: fewer bytes are unacknowledged than at the last call."""
-        try:
-            (unsent,) = struct.unpack("i", fcntl.ioctl(self._sock, termios.TIOCOUTQ, b"\0\0\0\0"))
-        except OSError:
+        unsent = unacknowledged(self._sock)
+        if unsent is None:
             return False
         moves = self._unsent < 0 or unsent < self._unsent
         self._unsent = unsent
@@ -405,8 +381,8 @@ class Connection:
             poller.modify(self._sock, mask, self.on_event)
         else:
             poller.unregister(self._sock)
-        if mask & EVENT_WRITE and self._sock.family != socket.AF_UNIX:
-            self._sock.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, _UNSENT)
+        if mask & EVENT_WRITE:
+            buffer_little(self._sock)
         self._mask = mask
 
     def busy(self) -> None:

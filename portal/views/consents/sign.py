@@ -22,7 +22,7 @@ from portal.i18n.locale import language
 from portal.parse import line
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.consents import get_consent, sign_consent, signed_by
+from portal.services.consents import get_consent, signed_by
 from portal.services.records.consents import ConsentForm
 from portal.state.operations import State
 from portal.state.sessions import Person
@@ -45,7 +45,6 @@ bp = Blueprint("sign", __name__)
 
 P = ParamSpec("P")
 
-_TRIES = 3
 _LONGEST_NAME = 200
 
 
@@ -199,9 +198,9 @@ def sign(signing: Signing) -> Response:
         return _once_more(signing, Step.NAME)
     outcome = act_once(
         signing.attempt,
-        lambda _key: _send(signing),
-        shows=lambda signed: signed_by(signed, signing.person.sub, signing.role),
-        look=lambda: _read_if_signed(signing),
+        lambda _key: signing.send(),
+        shows=signing.is_shown_by,
+        look=signing.read_if_signed,
         event="consent.sign",
         kind="consent",
         id_=signing.form.id,
@@ -218,36 +217,6 @@ def sign(signing: Signing) -> Response:
             return _unconfirmed(signing, is_readable=is_readable, status=status)
         case Reopened():
             return redirect_to(with_queue(url_for("consents.sign.show", consent_id=signing.form.id)))
-
-
-def _send(signing: Signing) -> ConsentForm:
-    """Sign; if someone else has signed meanwhile, retry on the new version as long as its text is the same."""
-    for is_last in (False,) * (_TRIES - 1) + (True,):
-        progress = signing.progress
-        try:
-            return sign_consent(
-                signing.care,
-                signing.form.id,
-                role=signing.role,
-                signature=progress.typed,
-                acknowledged=progress.acknowledged,
-                content_hash=progress.api_hash,
-                stamp=progress.stamp,
-                language=progress.language,
-                operation=signing.attempt.key,
-            )
-        except errors.Conflict:
-            newer = signing.rebase(get_consent(signing.care, signing.form.id))
-            if is_last or newer is None:
-                raise
-            signing = newer
-    raise AssertionError("unreachable")
-
-
-def _read_if_signed(signing: Signing) -> ConsentForm | None:
-    """The form, if the record shows the signature."""
-    form = get_consent(signing.care, signing.form.id)
-    return form if signed_by(form, signing.person.sub, signing.role) else None
 
 
 def _refused(signing: Signing, error: errors.CareError) -> Response:

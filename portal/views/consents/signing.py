@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from portal.context import context
+from portal.services import errors
 from portal.services.client import Care
-from portal.services.consents import content_hash, signing_max_age
+from portal.services.consents import content_hash, get_consent, sign_consent, signed_by, signing_max_age
 from portal.services.records.consents import ConsentForm, SignerRole, Statement
 from portal.state.operations import Operation, State
 from portal.state.sessions import Person
@@ -24,6 +25,8 @@ from portal.views.consents.eligibility import expected_name, open_role, same_nam
 from portal.views.consents.snapshot import Change, Snapshot, changes
 from portal.web import audit
 from portal.web.act_once import Attempt, begin, is_lost
+
+_TRIES = 3
 
 
 class Step(StrEnum):
@@ -148,6 +151,39 @@ class Signing:
         """The signature as it is sent."""
         sent = (self.progress.typed, self.progress.api_hash, self.progress.stamp)
         return Attempt(self.person.sub, self.operation, sent)
+
+    def send(self) -> ConsentForm:
+        """Sign; if someone else has signed meanwhile, retry on the new version as long as its text is the same."""
+        signing = self
+        for is_last in (False,) * (_TRIES - 1) + (True,):
+            progress = signing.progress
+            try:
+                return sign_consent(
+                    signing.care,
+                    signing.form.id,
+                    role=signing.role,
+                    signature=progress.typed,
+                    acknowledged=progress.acknowledged,
+                    content_hash=progress.api_hash,
+                    stamp=progress.stamp,
+                    language=progress.language,
+                    operation=signing.attempt.key,
+                )
+            except errors.Conflict:
+                newer = signing.rebase(get_consent(signing.care, signing.form.id))
+                if is_last or newer is None:
+                    raise
+                signing = newer
+        raise AssertionError("unreachable")
+
+    def is_shown_by(self, form: ConsentForm) -> bool:
+        """Whether the form, just read, shows this signature."""
+        return signed_by(form, self.person.sub, self.role)
+
+    def read_if_signed(self) -> ConsentForm | None:
+        """The form, if the record shows the signature."""
+        form = get_consent(self.care, self.form.id)
+        return form if self.is_shown_by(form) else None
 
     def keep(self, **values: object) -> Signing:
         """A copy with these values, saved in the operation."""
