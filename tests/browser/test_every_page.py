@@ -1,8 +1,9 @@
 """Every page in every state: axe-core finds nothing (WCAG 2.2 AA), and nothing is lost at 320 pixels or in large letters.
 
 `make test` looks at each page once, in a theme, width and language that change from page to page, with letters set wider
-or twice as large in turns; with CARE_TEST_FULL=1 at each page of each person in all of them. What is too wide between a
-phone and a desk is found by `test_patient_widths.py` and `test_staff_widths.py` too.
+or twice as large in turns; with CARE_TEST_FULL=1 at each page of each person in every language and both themes, at a
+phone's width in one and a desk's in the other. What is too wide between a phone and a desk is found by
+`test_patient_widths.py` and `test_staff_widths.py` too.
 """
 
 from __future__ import annotations
@@ -95,11 +96,12 @@ def seen(album: tuple[Album, set[str]], chrome: Browser) -> Seen:
 
 
 def _look(looking: Looker, leaf: Leaf, number: int, faults: dict[str, list[str]]) -> None:
-    dresses: list[tuple[Theme, int]] = list(product(("light", "dark"), (360, 1280)))
+    dresses: list[tuple[Theme, int]] = [("light", 360), ("dark", 1280), ("light", 1280), ("dark", 360)]
     if not IS_FULL:
         dresses = [dresses[number % len(dresses)]]
-    elif number % 8 == 0:
-        dresses.append(("forced", 1280))
+    else:  # the other two are another language's, or another person's
+        other = (number + LANGUAGES.index(leaf.language)) % 2 * 2
+        dresses = dresses[other : other + 2] + [("forced", 1280)] * (number % 8 == 0)
     looking.show(leaf)
     for theme, width in dresses:
         looking.dress(theme, width)
