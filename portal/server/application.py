@@ -10,13 +10,12 @@ from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 from portal.server.answer import Answer, BadAnswer, own_answer
+from portal.server.interfaces import Respondent
 from portal.server.request import Request
 from portal.server.stream import AHEAD, Pumps, Stream
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
-
-    from portal.server.connection import Connection
 
 _SOON = 0.05
 """How long a thread waits for the whole response body before it leaves the rest to a pump, in seconds."""
@@ -54,7 +53,7 @@ class FileWrapper:
             close()
 
 
-_Job = tuple["Connection", Request, bytes | None]
+_Job = tuple[Respondent, Request, bytes | None]
 
 
 class Threads:
@@ -85,7 +84,7 @@ class Threads:
         """The number of requests being handled or waiting for a thread."""
         return len(self._threads) - len(self._idle)
 
-    def put(self, connection: Connection, request: Request, body: bytes | None) -> None:
+    def put(self, connection: Respondent, request: Request, body: bytes | None) -> None:
         """Hand this request to a thread."""
         self._jobs.append((connection, request, body))
         if not self._wake() and len(self._threads) < self._most:
@@ -109,7 +108,7 @@ class Threads:
             return False
         return True
 
-    def _serve(self, connection: Connection, request: Request, body: bytes | None) -> None:
+    def _serve(self, connection: Respondent, request: Request, body: bytes | None) -> None:
         environ = request.input(b"" if body is None else body)
         environ["wsgi.file_wrapper"] = FileWrapper
         if body is None:
@@ -139,7 +138,7 @@ class Threads:
             return
         connection.answered(wire, closes=answer.is_last)
 
-    def _failed(self, connection: Connection, environ: dict[str, Any], error: BaseException) -> None:
+    def _failed(self, connection: Respondent, environ: dict[str, Any], error: BaseException) -> None:
         if isinstance(error, TooLarge):
             connection.answered([own_answer(413)], closes=True)
             return

@@ -11,16 +11,14 @@ import socket
 import time
 from collections import deque
 from selectors import EVENT_READ, EVENT_WRITE
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from portal.server.answer import own_answer
+from portal.server.interfaces import Loop
 from portal.server.request import END, Refused, Request, check
 from portal.server.socket_buffers import buffer_little, unacknowledged
 from portal.server.state import State
 from portal.server.stream import Stream
-
-if TYPE_CHECKING:
-    from portal.server.worker import Worker
 
 _PIECE = 65536
 _MOST_AHEAD = 65536
@@ -35,7 +33,9 @@ class Connection:
         "base", "closes", "deadline", "is_broken", "is_new", "is_over", "since", "state", "trusted",
     )  # fmt: skip
 
-    def __init__(self, worker: Worker, sock: socket.socket, base: dict[str, Any], *, trusted: bool) -> None:
+    def __init__(
+        self, worker: Loop[Connection], sock: socket.socket, base: dict[str, Any], *, trusted: bool
+    ) -> None:
         """`base` is the common part of this connection's environs; `trusted`: a proxy whose scheme is believed."""
         self._worker = worker
         self._sock = sock
@@ -163,8 +163,7 @@ class Connection:
     def _end_answer(self) -> None:
         # Set the deadline before the state: after that, the loop may already be handling the next request.
         self.is_new = False
-        worker = self._worker
-        self.deadline = time.monotonic() + (worker.cfg.keepalive if worker.alive else worker.patience.last)
+        self.deadline = time.monotonic() + self._worker.keepalive()
         self.state = State.HEAD
 
     # Reading
@@ -343,7 +342,7 @@ class Connection:
         """Respond on behalf of the application, and close."""
         self._forget_body()
         self.closes = True
-        self._worker.log.debug("refused: %d", status)
+        self._worker.errors.debug("refused: %d", status)
         try:
             self._sock.send(own_answer(status))
         except OSError:

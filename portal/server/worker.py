@@ -15,6 +15,7 @@ and fields, and forwarded_allow_ips. TLS and HTTP/2 are left to the proxy: with 
 
 from __future__ import annotations
 
+import logging
 import os
 import selectors
 import socket
@@ -72,6 +73,7 @@ class Worker(BaseWorker):
             fields=cfg.limit_request_fields or Limits.fields,
             field=cfg.limit_request_field_size or Limits.field,
         )
+        self.errors: logging.Logger = self.log.error_log
         self._connections: set[Connection] = set()
         self._posted: deque[Connection] = deque()
         self._held = 0
@@ -90,14 +92,14 @@ class Worker(BaseWorker):
 
     def run(self) -> None:
         """Serve until told to stop, then finish what is in progress."""
-        self.poller = selectors.DefaultSelector()
+        self.poller: selectors.BaseSelector = selectors.DefaultSelector()
         self.poller.register(self.PIPE[0], selectors.EVENT_READ, self._woken)
         self._pumps = Pumps(_PUMPS)
         self._threads = Threads(
             cast("WSGIApplication", self.wsgi),
             self._pumps,
             self.cfg.threads,
-            self.log.error_log,
+            self.errors,
             lambda: self.alive,
         )
         for door in self.sockets:
@@ -145,6 +147,10 @@ class Worker(BaseWorker):
         self._posted.append(connection)
         with suppress(BlockingIOError):  # the loop is already being woken
             os.write(self.PIPE[1], b".")
+
+    def keepalive(self) -> float:
+        """How long a connection is kept for another request, in seconds; not as long while the worker shuts down."""
+        return self.cfg.keepalive if self.alive else self.patience.last
 
     def hold(self, more: int) -> None:
         """Count this many more bytes of request bodies as held."""

@@ -64,7 +64,7 @@ class Care:
     deadline: float
     language: str
     correlation_id: str
-    references: References | None
+    references: References[Care] | None
     partition: tuple[str, ...]
     is_fresh: Callable[[int], bool] = lambda _max_age: True
     by_patient: bool = False

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import FailureForms
 
-if TYPE_CHECKING:
-    from portal.services.client import Care
-
 T = TypeVar("T")
+Caller = TypeVar("Caller", contravariant=True)
 
 
 class Bearer(Protocol):
@@ -63,14 +61,14 @@ class Translator(FailureForms, Protocol):
         ...
 
 
-class References(Protocol):
-    """The source of reference data (portal.services.reference_cache)."""
+class References(Protocol[Caller]):
+    """The source of reference data (portal.services.reference_cache); `Caller` is the client of one person."""
 
-    def get(self, care: Care, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
+    def get(self, care: Caller, endpoint: Endpoint, into: type[T], query: Query) -> Reference[T]:
         """Return the data, from the cache if possible."""
         ...
 
-    def move_on(self, care: Care) -> None:
+    def move_on(self, care: Caller) -> None:
         """Invalidate copies that a write by this caller may have changed."""
         ...
 

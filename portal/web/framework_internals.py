@@ -13,13 +13,11 @@ to join it. What is known when a template is compiled needs none of this; `porta
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from flask.templating import Environment
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator
-
-if TYPE_CHECKING:
-    from portal.web.templates import PortalEnvironment
 
 PLAIN = frozenset(
     {"hx", "nonce", "csrf_field", "toasts", "now", "today", "static", "url_for", "ngettext", "caller"}
@@ -27,13 +25,19 @@ PLAIN = frozenset(
 """What templates call by these names wants no context of Jinja's."""
 
 
+class UiEnvironment(Environment):
+    """An environment with the macros of `templates/ui`."""
+
+    ui: object
+
+
 class TemplateCode(CodeGenerator):
     """Writes calls of the macros in `ui`, and of functions that want no context, as plain calls of Python.
 
-    What stands on the page goes through `PortalEnvironment.written`, what is joined by `~` through `joined`.
+    What stands on the page goes through the environment's `written`, what is joined by `~` through `joined`.
     """
 
-    environment: PortalEnvironment
+    environment: UiEnvironment
 
     def visit_Call(  # noqa: N802 (Jinja's name)
         self, node: nodes.Call, frame: Any, forward_caller: bool = False

@@ -25,7 +25,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from flask import Flask, current_app
-from flask.templating import Environment
 from jinja2 import StrictUndefined, nodes
 from jinja2.filters import do_urlencode
 from jinja2.visitor import NodeTransformer
@@ -33,7 +32,7 @@ from markupsafe import Markup, escape
 
 from portal.i18n import gettext
 from portal.i18n.locale import language as current_language
-from portal.web.framework_internals import TemplateCode
+from portal.web.framework_internals import TemplateCode, UiEnvironment
 
 FOLDER = Path(__file__).parents[2] / "templates"
 _EXTENSION = "portal.templates"
@@ -60,7 +59,7 @@ def _joined(values: Iterable[object]) -> str:
     return "".join(texts)
 
 
-class PortalEnvironment(Environment):
+class PortalEnvironment(UiEnvironment):
     """Flask's Jinja environment; the one in a language has the words of that language compiled in."""
 
     code_generator_class = TemplateCode

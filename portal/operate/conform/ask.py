@@ -1,4 +1,4 @@
-"""Probes for what responses alone don't show: an API's base path, its parameters' names, the form of its errors.
+"""Probes for what responses alone don't show: the names of an API's parameters.
 
 All calls are reads. A parameter is recognized by its effect: the portal's own name is tried first, then likely ones,
 until a response is filtered as expected.
@@ -6,21 +6,19 @@ until a response is filtered as expected.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from portal.operate.conform.walk import LISTS, Visit, call, json_of, records, rules_of
+from portal.operate.conform.walk import Visit, call, records, rules_of
 from portal.services import endpoints
 from portal.services.answers.shape import UNREAD
 from portal.services.client import Care
 from portal.services.dialects.dialect import Dialect
 from portal.services.dialects.forms import write_instant
-from portal.services.dialects.naming import STYLES, folded, words
+from portal.services.dialects.naming import STYLES, folded
 from portal.services.dialects.rules import Code
 from portal.services.dialects.writing import SORTING
-from portal.services.endpoints import Endpoint
 from portal.services.records.consents import ConsentForm
 from portal.services.records.notifications import Notification
 from portal.services.records.physicians import Physician
@@ -94,52 +92,6 @@ class Learned:
             if len(fitting) == 1:
                 return fitting[0]
         return None
-
-
-# ── addresses ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def find_addresses(care: Care, bases: Sequence[str]) -> tuple[Care, Learned]:
-    """If the API answers the specification's addresses with 404, find its own by trying the paths in `bases`.
-
-    A base may precede an address, or replace its first two segments ("/api/care"). Returns a client that uses them.
-    """
-    learned, found = Learned(), dict[str, str]()
-    if not bases:
-        return care, learned
-    for endpoint, into, _query in LISTS:
-        prefix = _prefix(endpoint)
-        if prefix in found or call(care, endpoint, into).status != 404:
-            continue
-        tried = [(one, instead) for one in bases for instead in (one + prefix, one)]
-        for one, instead in tried:
-            if call(_there(care, "", {prefix: instead}), endpoint, into).is_good:
-                found[prefix] = instead
-                if instead == one + prefix:
-                    learned.base_path = learned.base_path or one
-                break
-    if not found:
-        return care, learned
-    base = learned.base_path
-    if not all(instead.startswith(f"{base}/") for instead in found.values()):
-        base = learned.base_path = ""
-    learned.addresses = {
-        prefix: instead.removeprefix(base) for prefix, instead in found.items() if instead != base + prefix
-    }
-    return _there(care, base, learned.addresses), learned
-
-
-def _prefix(endpoint: Endpoint) -> str:
-    return "/".join(endpoint.template.split("/")[:3])
-
-
-def _there(care: Care, base_path: str, addresses: Mapping[str, str]) -> Care:
-    rules = rules_of(care)
-    told = replace(rules, base_path=base_path or rules.base_path, addresses={**rules.addresses, **addresses})
-    return replace(care, dialect=Dialect(told))
-
-
-# ── parameters ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _List:
@@ -408,41 +360,3 @@ def _names(care: Care, ours: str, likely: Iterable[str]) -> list[str]:
 def _value(record: Mapping[str, object], ours: str, names: Mapping[str, str]) -> object:
     wanted = {folded(ours), folded(names.get(ours, ours))}
     return next((v for name, v in record.items() if folded(name.removeprefix(UNREAD)) in wanted), None)
-
-
-# ── a refusal ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def ask_refusal(care: Care, learned: Learned) -> None:
-    """Request a record that doesn't exist, and learn the status and form of the error."""
-    refused = call(care, endpoints.READ_CONSENT, ConsentForm, ids={"id": str(uuid.uuid4())})
-    learned.calls += 1
-    rules = rules_of(care)
-    if refused.status in (410, 422) and refused.status not in rules.errors.statuses:
-        learned.statuses[refused.status] = 404
-    answer = json_of(refused.body) if refused.status and refused.status >= 400 else None
-    if rules.errors.code is None and isinstance(answer, dict):
-        paths = list(_leaves(cast("dict[str, object]", answer), ()))
-        if not any(".".join(path) in _UNDERSTOOD for path, _value in paths):
-            learned.code_at = [".".join(path) for path, value in paths if _is_code(path, value)]
-
-
-_UNDERSTOOD = ("error.code", "code", "error")
-
-
-def _leaves(value: Mapping[str, object], path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], object]]:
-    for name, one in value.items():
-        if isinstance(one, list):
-            first = dict(zip("0", cast("list[object]", one), strict=False))
-            yield from _leaves(first, (*path, name))
-        elif isinstance(one, dict):
-            yield from _leaves(cast("dict[str, object]", one), (*path, name))
-        else:
-            yield (*path, name), one
-
-
-def _is_code(path: tuple[str, ...], value: object) -> bool:
-    """Whether this may be an error code: by the member's name, and because the value isn't a sentence."""
-    is_short = isinstance(value, str | int) and not isinstance(value, bool) and " " not in str(value)
-    named = {word for name in path for word in words(name)}
-    return is_short and bool(named & {"code", "number", "reason", "rule", "key"})

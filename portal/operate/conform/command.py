@@ -16,11 +16,13 @@ from urllib.parse import urlsplit
 from portal.config.settings import Settings
 from portal.config.tenants import Tenant
 from portal.http import transfer
-from portal.operate.conform.ask import ask_parameters, ask_refusal, find_addresses
+from portal.operate.conform.addresses import find_addresses
+from portal.operate.conform.ask import ask_parameters
 from portal.operate.conform.judge import judge
 from portal.operate.conform.merge import merged
 from portal.operate.conform.proposal import Proposal
 from portal.operate.conform.propose import propose
+from portal.operate.conform.refusal import ask_refusal
 from portal.operate.conform.report import Report
 from portal.operate.conform.sign_in import CALLBACK, HeldToken, NoSignIn, sign_in
 from portal.operate.conform.walk import Visit, act, json_of, rules_of, walk

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from portal.http.transfer import Answer
-from portal.operate.conform.ask import Learned, ask_parameters, ask_refusal
+from portal.operate.conform.ask import Learned, ask_parameters
 from portal.operate.conform.proposal import Proposal
+from portal.operate.conform.refusal import ask_refusal
 from portal.operate.conform.walk import Visit, call
 from portal.services.client import Care
 from portal.services.decoding import Page
