@@ -48,7 +48,7 @@ def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patien
         days=-90, directory_id=results.id, **place,
     )  # fmt: skip
     clinic.file(
-        "amelia-timelapse", "Time-lapse demonstration.png", "image/png", files.large_picture("amelia"),
+        "amelia-timelapse", "Time-lapse demonstration.png", "image/png", files.time_lapse_still("amelia"),
         days=-12, directory_id=None, **place,
     )  # fmt: skip
     about: dict[str, Any] = {"patient_id": amelia.id, "episode_id": EPISODE}

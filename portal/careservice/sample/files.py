@@ -6,6 +6,7 @@ import random
 import struct
 import zlib
 from collections.abc import Sequence
+from math import isqrt
 
 
 def pdf(title: str, lines: Sequence[str]) -> bytes:
@@ -49,12 +50,37 @@ def scan(width: int = 320, height: int = 240) -> bytes:
     return _png(width, height, 0, bytes(rows))
 
 
-def large_picture(seed: str) -> bytes:
-    """A PNG of about 3 MB that doesn't compress, like a still from a time-lapse incubator."""
-    width = height = 1024
-    noise = random.Random(seed).randbytes(width * height * 3)
-    rows = b"".join(b"\0" + noise[row * width * 3 : (row + 1) * width * 3] for row in range(height))
-    return _png(width, height, 2, rows)
+def time_lapse_still(seed: str) -> bytes:
+    """A grey PNG of about 3 MB: an embryo of four cells with a camera's grain, like a still from a time-lapse incubator."""
+    grain, five_bits = random.Random(seed), int.from_bytes(b"\x1f" * _STILL)
+    rows = bytearray()
+    for y in range(_STILL):
+        row = bytearray(b"\x48" * _STILL)
+        for cx, cy, radius, grey in _EMBRYO:
+            if (reach := radius**2 - (y - cy) ** 2) > 0:
+                half = isqrt(reach)
+                row[cx - half : cx + half] = bytes([grey]) * (2 * half)
+        noise = (
+            int.from_bytes(grain.randbytes(_STILL)) & five_bits
+        )  # no byte of a row exceeds 224, so none carries over
+        rows += b"\0" + (int.from_bytes(row) + noise).to_bytes(_STILL)
+    return _png(_STILL, _STILL, 0, bytes(rows))
+
+
+_STILL = 2048
+_CELLS = ((800, 860, 300), (1240, 850, 290), (850, 1270, 285), (1260, 1240, 305))
+_EMBRYO = (
+    *((1024, 1024, 960 - 24 * step, 90 + 2 * step) for step in range(12)),  # the well
+    *((1040, 1050, 720 - 6 * step, 150 + 3 * (8 - abs(8 - step))) for step in range(16)),  # zona pellucida
+    (1040, 1050, 622, 128),
+    *(
+        (x + 4 * step, y + 5 * step, radius - 18 * step, 108 + 5 * step)
+        for x, y, radius in _CELLS
+        for step in range(10)
+    ),
+    *((x + 30, y + 20, radius // 6, 120) for x, y, radius in _CELLS),  # nuclei
+)
+"""Discs, each painted over those before it: centre, radius and grey."""
 
 
 def _png(width: int, height: int, colour: int, rows: bytes) -> bytes:
