@@ -134,7 +134,7 @@ def test_an_episodes_consents_list_those_to_sign_first(amelia: Any) -> None:
 def test_documents_are_listed_in_their_folders_with_kind_and_size(amelia: Any) -> None:
     page = amelia.get(AMELIA + "/documents")
     assert {"Letters", "Results", "Scans", "Blood tests"} <= {h.get_text() for h in page.select("h3")}
-    assert "PNG · 3.1 MB" in page.words and "Archive" not in page.words
+    assert "PNG · 3.4 MB" in page.words and "Archive" not in page.words
 
 
 def test_the_calendar_file_of_visits_has_neutral_titles(amelia: Any) -> None:
