@@ -58,7 +58,7 @@ def test_an_administrator_sees_missing_members_and_unknown_values(portal: Portal
     row = row_of(ada, EPISODE)
     assert "2 unknown values: Episode.stage" in row
     assert "Episode.alerts Used in: Treatment, Home, Embryo storage" in row
-    assert "warnings: none is shown without it" in row
+    assert "warnings; without it, none are shown" in row
     assert "Episode.warnings" in row
     assert " ms " in row
     assert "AwaitingFunding" not in row

@@ -1,4 +1,4 @@
-"""What the portal uses each member of a record for, and on which pages: what is lost if an API doesn't send it.
+"""What the portal uses each member of a record for, and on which pages; people lose this if an API doesn't send it.
 
 Areas are the modules of `portal.views`. Members that aren't listed are ignored. tests/services/test_contract.py checks
 the list against the code: listed members are read somewhere, others nowhere.
@@ -13,10 +13,10 @@ from portal.services.uses.people import PEOPLE
 from portal.services.uses.treatment import TREATMENT
 
 _EVERYWHERE: Mapping[str, str] = {
-    "id": "names the record in addresses and calls",
-    "concurrencyStamp": "sent back with a change, so that nobody overwrites another's",
-    "creationTime": "when it was made: order, and which of two is newer",
-    "lastModificationTime": "when it was last changed, beside two versions that differ",
+    "id": "record id in addresses and calls",
+    "concurrencyStamp": "sent back with a change, so that nobody overwrites another person's",
+    "creationTime": "when it was created; order, and which of two is newer",
+    "lastModificationTime": "when it was last changed, shown when two versions conflict",
 }
 
 _USES = {**TREATMENT, **PEOPLE}

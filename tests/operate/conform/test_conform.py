@@ -128,7 +128,7 @@ def test_renamed_members_are_reported_and_nothing_else(visits: list[Visit]) -> N
         ),
     ]
     assert {"EmbryoStorage.reasonForHold", "Episode.warnings"} < of(found, EPISODE).unknown.keys()
-    assert "Episode.alerts: warnings: none is shown without it (on episodes, home, storage)" in (
+    assert "Episode.alerts: warnings; without it, none are shown (on episodes, home, storage)" in (
         of(found, EPISODE).losses
     )
     assert not of(found, "GET /api/messaging/getconversations").has_gap
