@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# Only the portal: no care service, no build tools. Pinned requirements, an unprivileged user, read-only files.
+# The portal only, without care service or build tools: pinned requirements, an unprivileged user, read-only files.
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
 COPY requirements/uv.txt requirements/portal.txt requirements/

@@ -1,4 +1,4 @@
-"""The rules for Prometheus name metrics that there are, and see what they are to see."""
+"""The Prometheus rules use existing metrics and fire when they should."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from portal.operate import metrics
 from tests.support.stack import ROOT, CareService, PortalThread
 
 RULES = ROOT / "docs" / "alerts.yml"
-TRIED = Path(__file__).with_name("alerts.test.yml")
+ALERT_TESTS = Path(__file__).with_name("alerts.test.yml")
 TOKEN = "a token for the tests of alerts"
 NAME = re.compile(r"\b((?:portal|care)_[a-z_]+)(?:\{([^}]*)\})?")
-OF_PROMETHEUS = {"up"}
+BUILT_IN = {"up"}
 
 
 def rules() -> list[dict[str, Any]]:
@@ -29,12 +29,12 @@ def rules() -> list[dict[str, Any]]:
     return [rule for group in groups for rule in group["rules"]]
 
 
-def trials() -> list[dict[str, Any]]:
-    return yaml.safe_load(TRIED.read_text(encoding="utf-8"))["tests"]
+def alert_tests() -> list[dict[str, Any]]:
+    return yaml.safe_load(ALERT_TESTS.read_text(encoding="utf-8"))["tests"]
 
 
 def labels_by_series(text: str) -> dict[str, set[str]]:
-    """The names of the series that a `/metrics` shows, each with its labels."""
+    """The series of a `/metrics` page by name, with their labels."""
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -53,7 +53,7 @@ def test_alert_rules_use_existing_series_and_labels(service: CareService, tmp_pa
         )
     finally:
         portal.stop()
-    # Threads and breakers are counted under gunicorn and after failures: their names and labels are known before.
+    # Thread metrics appear only under gunicorn, breaker metrics only after failures; take them from the declarations.
     known |= {name: labels for name, labels in declared().items() if name not in known}
     known |= labels_by_series(care_metrics(service))
     used = 0
@@ -64,13 +64,13 @@ def test_alert_rules_use_existing_series_and_labels(service: CareService, tmp_pa
             assert name in known, rule["alert"]
             matched = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", labels))
             assert matched <= known[name], f"{rule['alert']}: {name} has no {matched - known[name]}"
-        bare = set(re.findall(r"\b([a-z_]+)\{", rule["expr"])) - set(known) - OF_PROMETHEUS
+        bare = set(re.findall(r"\b([a-z_]+)\{", rule["expr"])) - set(known) - BUILT_IN
         assert not bare, f"{rule['alert']}: {bare}"
     assert used >= 20
 
 
 def declared() -> dict[str, set[str]]:
-    """Every series that the portal's code declares, whether it counted anything yet or not."""
+    """Every series that the portal's code declares, even if it hasn't counted anything yet."""
     series: dict[str, set[str]] = {}
     for collector in metrics._REGISTRY._collector_to_names:
         labels = set(getattr(collector, "_labelnames", ()))
@@ -96,19 +96,22 @@ def test_alert_rules_about_pages_exclude_health_checks() -> None:
 
 
 def test_the_alert_tests_cover_existing_rules_and_pass() -> None:
-    """By Prometheus's own tool besides, where this machine has it."""
+    """Also run promtool if it is installed."""
     names = {rule["alert"] for rule in rules()}
-    tried = [one for test in trials() for one in test["alert_rule_test"]]
+    tried = [one for test in alert_tests() for one in test["alert_rule_test"]]
     assert {one["alertname"] for one in tried} <= names
     for name in {one["alertname"] for one in tried}:
         expected = [bool(one["exp_alerts"]) for one in tried if one["alertname"] == name]
-        assert True in expected, f"{name} is never seen to fire"
+        assert True in expected, f"{name} is never expected to fire"
     written = {
-        name for test in trials() for one in test["input_series"] for name, _ in NAME.findall(one["series"])
+        name
+        for test in alert_tests()
+        for one in test["input_series"]
+        for name, _ in NAME.findall(one["series"])
     }
     read = {name for rule in rules() for name, _ in NAME.findall(rule["expr"])}
-    assert written <= read, "a series that no rule looks at"
+    assert written <= read, "a series that no rule uses"
     if tool := shutil.which("promtool"):
-        command = [tool, "test", "rules", str(TRIED)]
+        command = [tool, "test", "rules", str(ALERT_TESTS)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
