@@ -78,11 +78,11 @@ bench: $(VENV)/.dev $(VENV)/.assets  ## measure speed, size and memory, and writ
 	@$(RUN) -m tests.bench
 
 bench-load: $(VENV)/.dev $(VENV)/.assets  ## load test: 200 people for a minute, with an API that is slow and sometimes fails
-	@$(RUN) -m tests.bench.waiting_room
+	@$(RUN) -m tests.bench.concurrent_users
 
 bench-slow: $(VENV)/.dev $(VENV)/.assets  ## measure how a thousand slow clients affect others, with and without nginx
 	@$(RUN) -m tests.support.machine
-	@$(RUN) -m tests.bench.slow
+	@$(RUN) -m tests.bench.slow_clients
 
 bench-quick: $(VENV)/.dev $(VENV)/.assets  ## a quick make bench: about a minute, writes nothing
 	@$(RUN) -m tests.support.machine

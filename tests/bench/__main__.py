@@ -35,7 +35,7 @@ MEASURES: dict[str, Callable[[Bench, Size], list[Row]]] = {
     "home": measures.slow_home,
     "visits": visits.first_and_next,
     "start": measures.start,
-    "threads": measures.many_waiting,
+    "throughput": measures.throughput,
     "clinics": measures.thousand_clinics,
     "file": measures.large_file,
     "sessions": measures.session_cost,
@@ -45,20 +45,20 @@ MEASURES: dict[str, Callable[[Bench, Size], list[Row]]] = {
 
 def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m tests.bench")
-    asked.add_argument("--quick", action="store_true", help="about a minute; keeps nothing")
+    asked.add_argument("--quick", action="store_true", help="about a minute; writes nothing")
     asked.add_argument("rows", nargs="*", choices=[[], *MEASURES], help="only these measurements")
     chosen = asked.parse_args()
     size = QUICK if chosen.quick else WHOLE
     rows: list[Row] = []
     subprocess.run(
         [sys.executable, "-m", "portal.web.static"], cwd=ROOT, check=True
-    )  # as when it is installed
+    )  # the assets that an installed portal serves
     with tempfile.TemporaryDirectory(prefix="portal-bench-") as folder, bench(Path(folder)) as running:
         for name in chosen.rows or MEASURES:
             for row in MEASURES[name](running, size):
                 rows.append(row)
                 _say(
-                    f"{'reached' if row.reached else 'MISSED ':<8} {row.what}: {row.found} (to reach: {row.target})"
+                    f"{'reached' if row.reached else 'MISSED ':<8} {row.what}: {row.found} (target: {row.target})"
                 )
         costs = measures.http_clients(running, size)
     for client, cost in costs.items():
@@ -86,11 +86,11 @@ def _table(rows: list[Row], clients: dict[str, float]) -> str:
     lines = [
         f"Measured on {datetime.now(UTC).date().isoformat()} on {_machine()}, everything on loopback.",
         "",
-        "| What | To reach | Found |",
+        "| What | Target | Result |",
         "| --- | --- | --- |",
         *(f"| {row.what} | {row.target} | {row.found}{'' if row.reached else ' **(missed)**'} |" for row in rows),
         "",
-        "| Two calls of 5.7 kB by | CPU |",
+        "| Two calls of 5.7 kB with | CPU |",
         "| --- | --- |",
         *(f"| {client} | {cost:.2f} ms |" for client, cost in clients.items()),
     ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The responses of the care API stub, built once from the portal's own record types.
 
-Each answer of the measured page has about 5.7 kB: an episode with 40 consent forms, and the list of those forms.
+Each response for the measured page has about 5.7 kB: an episode with 40 consent forms, and the list of those forms.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OTHER_EPISODE = str(uuid5(NAMESPACE_URL, "urn:bench:other-episode"))
 FILE = str(uuid5(NAMESPACE_URL, "urn:bench:file"))
 
 Answers = dict[str, bytes]
-"""By path, without the query."""
+"""Response bodies by path, without the query."""
 
 
 def answers() -> Answers:

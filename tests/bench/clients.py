@@ -1,6 +1,6 @@
-"""`python -m tests.bench.clients`: what two calls of 5.7 kB cost by several HTTP clients, in CPU of this process.
+"""`python -m tests.bench.clients`: CPU of this process for two calls of 5.7 kB with several HTTP clients.
 
-This is why `portal.http.transport` stands on libcurl's multi interface (docs/performance.md).
+The results are why `portal.http.transport` uses libcurl's multi interface (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADERS = {"Authorization": "Bearer " + "t" * 900, "Accept": "application/json"
 
 
 def measure(port: int, *, rounds: int = 5, count: int = 200) -> dict[str, float]:
-    """Return by client the CPU of two calls in milliseconds: the median of rounds in turn."""
+    """Return the CPU milliseconds of two calls by client: the median of rounds in which the clients take turns."""
     clients = _clients(port)
     for ask in clients.values():
         ask()

@@ -1,4 +1,4 @@
-"""What a dialect costs: the additional CPU of reading the measured page's two answers in one that changes everything."""
+"""The cost of a dialect: additional CPU for reading the page's two responses in one that changes everything."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ numbers = "text"
 
 
 def dialect_of_a_page(bench: Bench, size: Size) -> list[Row]:
-    """The page as it is, and in this process what the dialect adds to it, in turns."""
+    """The page without a dialect, and the cost of one measured in this process, in turns."""
     portal = bench.portal()
     portal.headers.update(bench.sign_in(portal, "nora"))
     rules = parse_dialect(EVERYTHING)
@@ -54,7 +54,7 @@ def dialect_of_a_page(bench: Bench, size: Size) -> list[Row]:
     )
     portal.stop()
     cost = sorted(costs["dialect"])[len(costs["dialect"]) // 2]
-    return [_ratio("CPU that a dialect adds ÷ a page", 0.15, costs["dialect"], costs["page"], cost)]
+    return [_ratio("CPU added by a dialect ÷ a page", 0.15, costs["dialect"], costs["page"], cost)]
 
 
 def _answers() -> list[tuple[bytes, Any]]:
@@ -65,7 +65,7 @@ def _answers() -> list[tuple[bytes, Any]]:
 
 
 def _added(dialect: Dialect, writing: Writing, body: bytes, into: Any) -> Callable[[], float]:
-    """Milliseconds of CPU that reading `body` takes more in the dialect than as it is."""
+    """Additional CPU milliseconds for reading `body` in the dialect."""
     record: Any = decoding.decode(body, into)
     if into is Episode:
         theirs: Any = {"data": writing.record(Episode)(msgspec.to_builtins(record))}

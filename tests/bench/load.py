@@ -1,4 +1,4 @@
-"""A cheap HTTP load generator over kept connections, and readings from /proc of what the servers spent."""
+"""A lightweight HTTP load generator over keepalive connections, and the servers' CPU and memory from /proc."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Connection:
-    """One kept connection to a server on this machine."""
+    """A keepalive connection to a server on this machine."""
 
     def __init__(self, port: int, host: str, headers: Mapping[str, str]) -> None:
         self._port = port
@@ -23,7 +23,7 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def get(self, path: str) -> Answer:
-        """Ask for `path`; once more where the server closed the kept connection meanwhile."""
+        """Request `path`, again if the server has closed the connection meanwhile."""
         began = time.perf_counter()
         request = f"GET {path} HTTP/1.1\r\n{self._fixed}\r\n".encode()
         for _ in range(2):
@@ -35,7 +35,7 @@ class Connection:
         raise AssertionError(f"no answer for {path}")
 
     def drain(self, path: str) -> int:
-        """Ask for `path` and throw away what comes; return how many bytes that was."""
+        """Request `path`, discard the response and return its size in bytes."""
         asked = self._connect()
         asked.sendall(f"GET {path} HTTP/1.1\r\n{self._fixed}Connection: close\r\n\r\n".encode())
         received = 0
@@ -79,7 +79,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as it came over the wire, and how long it took."""
+    """A raw response, and how long it took."""
 
     status: int
     raw: bytes
@@ -96,7 +96,7 @@ class Answer:
 
 
 def at_once(connect: Callable[[], Connection], path: str, *, count: int, by: int) -> list[float]:
-    """Ask `count` times over `by` connections; return how long each answer took, in seconds."""
+    """Send `count` requests over `by` connections; return how long each took, in seconds."""
     took: list[float] = []
     wrong: list[str] = []
 
@@ -121,17 +121,17 @@ def at_once(connect: Callable[[], Connection], path: str, *, count: int, by: int
 
 
 def workers(master: int) -> list[int]:
-    """The processes that gunicorn's master started."""
+    """The worker processes of a gunicorn master."""
     return [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
 
 
 def cpu_seconds(pids: list[int]) -> float:
-    """What the processes have used of the processor, in user and kernel mode, by the scheduler's own count."""
+    """The processes' CPU time in user and kernel mode, as counted by the scheduler."""
     return sum(_cpu(pid) for pid in pids)
 
 
 def _cpu(pid: int) -> float:
-    # schedstat counts nanoseconds a thread; stat only counts ticks of 10 ms.
+    # schedstat counts nanoseconds for each thread; stat counts only ticks of 10 ms.
     total = 0
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -150,6 +150,6 @@ def memory(pid: int) -> tuple[float, float]:
 
 
 def quantile(values: list[float], share: float) -> float:
-    """The value below which this share of them lies."""
+    """The quantile of the values: the one below which this share lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

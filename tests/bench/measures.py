@@ -1,4 +1,4 @@
-"""The measurements, one function for each row of the table: all on loopback, all against deployed servers."""
+"""The measurements, one function for each row of the table: on loopback, against real servers."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ QUICK = Size(rounds=5, pages=80, long=False)
 
 
 def cpu_of_a_page(bench: Bench, size: Size) -> list[Row]:
-    """The portal, the bell and what the page is compared with, in turns, so that all have the same weather."""
+    """The portal, the bell and the baselines in turns, so that noise on the machine affects all alike."""
     portal = bench.portal()
     portal.headers.update(bench.sign_in(portal, "nora"))
-    floor, usual = bench.yardstick("floor"), bench.yardstick("usual")
-    fastapi = bench.yardstick("asynchronous", by="uvicorn")
+    bare, typical = bench.baseline("bare_flask"), bench.baseline("typical_flask")
+    fastapi = bench.baseline("fastapi_app", by="uvicorn")
     asked = {
         "page": (portal, PAGE),
-        "floor": (floor, PAGE),
-        "usual": (usual, PAGE),
+        "bare_flask": (bare, PAGE),
+        "typical_flask": (typical, PAGE),
         "fastapi": (fastapi, PAGE),
         "bell": (portal, BELL),
     }
     costs = in_turns({name: _cost(*one, size.pages) for name, one in asked.items()}, size.rounds)
-    for server in (portal, floor, usual, fastapi):
+    for server in (portal, bare, typical, fastapi):
         server.stop()
     page = statistics.median(costs["page"])
     return [
-        _ratio("CPU of a page ÷ the floor", 0.80, costs["page"], costs["floor"], page),
-        _ratio("CPU of a page ÷ the usual way", 0.55, costs["page"], costs["usual"], page),
+        _ratio("CPU of a page ÷ bare Flask", 0.80, costs["page"], costs["bare_flask"], page),
+        _ratio("CPU of a page ÷ typical Flask", 0.55, costs["page"], costs["typical_flask"], page),
         _ratio("CPU of a page ÷ FastAPI with aiohttp", 0.62, costs["page"], costs["fastapi"], page),
         _ratio(
             "CPU of a badge refresh ÷ a page", 0.35, costs["bell"], costs["page"], statistics.median(costs["bell"])
@@ -81,7 +81,7 @@ def in_turns(costs: dict[str, Callable[[], float]], rounds: int) -> dict[str, li
 
 
 def _cost(server: Server, path: str, count: int) -> Callable[[], float]:
-    """Milliseconds of CPU that its workers spend on one answer."""
+    """CPU milliseconds that the workers spend on one response."""
 
     def cost() -> float:
         before = cpu_seconds(server.workers)
@@ -110,7 +110,7 @@ def _ratio(what: str, target: float, ours: list[float], theirs: list[float], cos
 
 
 def bell_calls(bench: Bench, size: Size) -> list[Row]:
-    """Two browsers of one person, each with tabs, at two workers: how many calls the API sees, and what is answered."""
+    """API calls and statuses for one person with two browsers, each with several tabs, on two workers."""
     portal = bench.portal()
     first, second = bench.sign_in(portal, "nora"), bench.sign_in(portal, "nora")
     statuses: set[int] = set()
@@ -127,7 +127,7 @@ def bell_calls(bench: Bench, size: Size) -> list[Row]:
     most = math.floor(seconds / 15) + 1
     return [
         Row(
-            "Calls for the badge, all tabs and workers of a person",
+            "Calls for the badge, all of a person's tabs and workers",
             "≤ 1 in 15 s; 204 when nothing changed",
             f"{calls} in {seconds:.0f} s; {', '.join(map(str, sorted(statuses)))}",
             calls <= most and statuses == {204},
@@ -137,10 +137,10 @@ def bell_calls(bench: Bench, size: Size) -> list[Row]:
 
 
 def slow_home(bench: Bench, size: Size) -> list[Row]:
-    """Home of a patient while each call takes 200 ms: with the episode's id known, and by a new session."""
+    """A patient's home page while each call takes 200 ms: with the episode's id known, and in a new session."""
     portal = bench.portal()
     portal.headers.update(bench.sign_in(portal, "amelia"))
-    at_once(portal.connect, "/", count=16, by=8)  # each worker compiles its templates at its first page
+    at_once(portal.connect, "/", count=16, by=8)  # each worker compiles its templates for its first page
     bench.delay(200)
     known = at_once(portal.connect, "/", count=40 if size.long else 10, by=1)
     cold: list[float] = []
@@ -160,8 +160,8 @@ def _wait(what: str, target: int, seconds: float, which: str) -> Row:
     return Row(what, f"≤ {target} ms", f"{found:.0f} ms ({which})", found <= target, {"milliseconds": found})
 
 
-def many_waiting(bench: Bench, size: Size) -> list[Row]:
-    """Two workers, an upstream of 100 ms, as many browsers as threads: how much of what they could do is done."""
+def throughput(bench: Bench, size: Size) -> list[Row]:
+    """Throughput of two workers with a 100 ms upstream and one browser per thread, as a share of the theoretical maximum."""
     portal = bench.portal(PORTAL_WORKERS="2")
     portal.headers.update(bench.sign_in(portal, "nora"))
     threads = 2 * 8
@@ -177,7 +177,7 @@ def many_waiting(bench: Bench, size: Size) -> list[Row]:
     tail = quantile(took, 0.99) / statistics.median(took)
     return [
         Row(
-            "Pages a second with an upstream of 100 ms ÷ what 16 threads can do",
+            "Pages per second with a 100 ms upstream ÷ the maximum for 16 threads",
             "≥ 0.90; 99th percentile ≤ 2 × the median",
             f"{share:.2f}; {tail:.1f} ×",
             share >= 0.9 and tail <= 2,
@@ -187,7 +187,7 @@ def many_waiting(bench: Bench, size: Size) -> list[Row]:
 
 
 def memory_of_a_worker(bench: Bench, size: Size) -> list[Row]:
-    """What a worker holds after 10,000 pages of all kinds, and how much of it came in the second half."""
+    """A worker's memory after 10,000 pages of all kinds, and its growth in the second half."""
     portal = bench.portal()
     portal.headers.update(bench.sign_in(portal, "nora"))
     pages = 20000 if size.long else 2000  # over two workers
@@ -201,7 +201,7 @@ def memory_of_a_worker(bench: Bench, size: Size) -> list[Row]:
         Row(
             f"Memory of a worker after {pages // 2:,} pages",
             "≤ 90 MB, flat",
-            f"{whole:.0f} MB, {shared:.0f} MB of it its own share; {whole - half:+.1f} MB in the second half",
+            f"{whole:.0f} MB, {shared:.0f} MB proportional share; {whole - half:+.1f} MB in the second half",
             whole <= 90 and whole - half <= 3,
             {"rss": whole, "pss": shared, "growth": whole - half},
         )
@@ -214,7 +214,7 @@ def _all_kinds(server: Server, count: int) -> None:
 
 
 def start(bench: Bench, size: Size) -> list[Row]:
-    """From `gunicorn wsgi:app` to the first whole page."""
+    """Time from `gunicorn wsgi:app` to the first complete page."""
     took: list[float] = []
     for _ in range(5 if size.long else 2):
         began = time.perf_counter()
@@ -236,7 +236,7 @@ def start(bench: Bench, size: Size) -> list[Row]:
 
 
 def thousand_clinics(bench: Bench, size: Size) -> list[Row]:
-    """The same page with two clinics and with a thousand more, in turns."""
+    """The same page with two clinics and with a thousand more, measured in turns."""
     few = bench.portal()
     few.headers.update(bench.sign_in(few, "nora"))
     many = bench.portal_of_many(1000)
@@ -250,7 +250,7 @@ def thousand_clinics(bench: Bench, size: Size) -> list[Row]:
     middle = statistics.median(ratios)
     return [
         Row(
-            "A thousand clinics in the file: CPU of a page ÷ with two; start",
+            "A thousand clinics: CPU of a page ÷ with two clinics; start-up",
             "no slower; ≤ 3 s",
             f"{middle:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}); {many.seconds_to_start:.2f} s",
             middle <= 1.05 and many.seconds_to_start <= 3,
@@ -260,23 +260,23 @@ def thousand_clinics(bench: Bench, size: Size) -> list[Row]:
 
 
 def large_file(bench: Bench, size: Size) -> list[Row]:
-    """How much a worker grows while a file of 100 MB goes through it."""
+    """How much a worker's memory grows while it streams a file of 100 MB."""
     portal = bench.portal(PORTAL_WORKERS="1")
     portal.headers.update(bench.sign_in(portal, "nora"))
     portal.get(PAGE)
     (worker,) = portal.workers
-    Path(f"/proc/{worker}/clear_refs").write_text("5")  # from now on the peak is counted anew
+    Path(f"/proc/{worker}/clear_refs").write_text("5")  # resets the peak
     before = memory(worker)[0]
     received = portal.connect().drain(f"/files/{FILE}")
     status = Path(f"/proc/{worker}/status").read_text()
     peak = int(status.partition("VmHWM:")[2].split()[0]) / 1024
     portal.stop()
     if received < 100 * 1024 * 1024:
-        raise AssertionError(f"only {received} bytes came")
+        raise AssertionError(f"only {received} bytes received")
     grown = peak - before
     return [
         Row(
-            "Memory of a worker while a file of 100 MB goes through it",
+            "Memory of a worker while streaming a file of 100 MB",
             "≤ 5 MB more",
             f"{grown:+.1f} MB",
             grown <= 5,
@@ -286,7 +286,7 @@ def large_file(bench: Bench, size: Size) -> list[Row]:
 
 
 def session_cost(bench: Bench, size: Size) -> list[Row]:
-    """Loading and checking a session, among few and among many."""
+    """Loading and checking a session, with few and with many in the store."""
     counts = (1_000, 1_000_000) if size.long else (1_000, 20_000)
     rows: list[Row] = []
     for store, found in sessions.run(counts)["stores"].items():
@@ -306,5 +306,5 @@ def session_cost(bench: Bench, size: Size) -> list[Row]:
 
 
 def http_clients(bench: Bench, size: Size) -> dict[str, float]:
-    """Two calls by several clients, in milliseconds of CPU."""
+    """CPU milliseconds for two calls with each HTTP client."""
     return clients.measure(bench.upstream_port, rounds=size.rounds, count=size.pages)

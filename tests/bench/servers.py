@@ -1,4 +1,4 @@
-"""Starts what is measured: the upstream stub, the identity server, the portal and the baselines."""
+"""Starts the servers to measure: the stub API, the identity server, the portal and the baselines."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.support.stack import GENEROUS, PASSWORD, ROOT, CareService, free_port
 from tests.support.visitor import Visitor
 
 PAGE = f"/episodes/{EPISODE}/consents"
-"""The page that is measured: two calls of 5.7 kB side by side, 40 rows."""
+"""The measured page: two concurrent calls of 5.7 kB, 40 rows."""
 
 
 @dataclass(slots=True)
 class Server:
-    """gunicorn with the portal's own settings, serving one of those measured."""
+    """A running server: gunicorn with the portal's settings, or uvicorn."""
 
     name: str
     port: int
@@ -52,7 +52,7 @@ class Server:
 
 
 class Bench:
-    """The servers of a run, over a folder of its own."""
+    """The servers of a run, in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -68,15 +68,15 @@ class Bench:
         self._wait_for(self.upstream_port, "/calls", "upstream")
 
     def tenants_text(self) -> str:
-        """The sample clinics with the identity server as it is, and the stand-in as the care API."""
+        """The sample clinics with the real identity server and the stub as care API."""
         text = tenants_file(self.plan)
         return text.replace(f'base_url = "{self.plan.service}"', f'base_url = "{self.upstream}"')
 
     def portal(self, **environment: str) -> Server:
         return self._serve("portal", "wsgi:app", self.plan.portal_port, environment)
 
-    def yardstick(self, name: str, *, by: str = "gunicorn") -> Server:
-        """One of those that the portal is compared with, run `by` gunicorn or uvicorn with two workers."""
+    def baseline(self, name: str, *, by: str = "gunicorn") -> Server:
+        """Start a baseline `by` gunicorn or uvicorn with two workers."""
         sessions = self.folder / f"sessions-{name}"
         environment = {
             "BENCH_UPSTREAM": self.upstream,
@@ -84,13 +84,13 @@ class Bench:
             "BENCH_SESSIONS": str(sessions),
         }
         server = self._serve(name, f"tests.bench.{name}:app", free_port(), environment, by=by)
-        if name == "usual":
+        if name == "typical_flask":
             cookie = server.get("/sign-in").header("Set-Cookie").partition(";")[0]
             server.headers["Cookie"] = cookie
         return server
 
     def portal_of_many(self, clinics: int) -> Server:
-        """The same portal, with so many more clinics in its file."""
+        """Start the portal with this many more clinics in its tenants file."""
         port = free_port()
         text = self.tenants_text()
         ours = text[text.index("[tenants.riverside]") : text.index("[tenants.harbour]")]
@@ -107,19 +107,19 @@ class Bench:
         )
 
     def sign_in(self, server: Server, name: str, at: str = "/") -> dict[str, str]:
-        """Sign this sample person in at the real identity server; return the headers that go with it."""
+        """Sign this sample person in at the real identity server; return the headers to send."""
         visitor = Visitor(f"http://riverside.localhost:{server.port}", PASSWORD)
         visitor.sign_in(name, at)
         cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
         return {"Cookie": f"__Host-sid={cookie}", "Accept-Encoding": "identity", "Accept-Language": "en"}
 
     def delay(self, milliseconds: int) -> None:
-        """Let the stand-in wait so long before each answer."""
+        """Make the stub wait this long before each response."""
         with closing(Connection(self.upstream_port, "upstream", {})) as connection:
             connection.get(f"/delay/{milliseconds}")
 
     def calls(self) -> dict[str, int]:
-        """How many calls the stand-in had since this was asked last, by path."""
+        """Calls that the stub received since last asked, by path."""
         with closing(Connection(self.upstream_port, "upstream", {})) as connection:
             return json.loads(connection.get("/calls").body)
 
@@ -166,12 +166,12 @@ class Bench:
                 connection.get(path)
                 return
             time.sleep(0.005)
-        raise AssertionError(f"nothing answers at {port}: {(self.folder / 'bench.log').read_text()[-3000:]}")
+        raise AssertionError(f"no answer on port {port}: {(self.folder / 'bench.log').read_text()[-3000:]}")
 
 
 @contextmanager
 def bench(folder: Path) -> Generator[Bench]:
-    """Start what every measurement needs, and end all of it."""
+    """Start what every measurement needs, and stop it afterwards."""
     made = Bench(folder)
     try:
         yield made

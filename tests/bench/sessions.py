@@ -1,7 +1,7 @@
-"""`python -m tests.bench.sessions [sessions …]`: what loading and checking one session costs, by how many there are.
+"""`python -m tests.bench.sessions [COUNT …]`: the cost of loading and checking a session, by the number in the store.
 
-CPU time of this process for a session with its tokens, drawn at random, on SQLite and on a Redis of its own. Counts take
-turns within each round, so that a slow moment of the machine meets all of them alike.
+CPU time of this process for a random session with its tokens, on SQLite and on a Redis of its own. The counts take
+turns within each round, so that noise on the machine affects all alike.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOADS, ROUNDS = 4000, 9
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Measure for these counts, print a table for people and a line of JSON for machines."""
+    """Measure with these numbers of sessions; print a table and a line of JSON."""
     result = run([int(word) for word in arguments] or COUNTS)
     for store, found in result["stores"].items():
         for count, cost in found["microseconds"].items():
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def run(counts: Sequence[int] = COUNTS) -> dict[str, Any]:
-    """Return by store the cost at each count (median µs of CPU), and most to fewest with the spread of rounds."""
+    """Return for each store the median µs of CPU at each count, and the ratio of most to fewest with its spread."""
     stores: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -116,8 +116,8 @@ def session(number: int) -> tuple[SessionRecord, Tokens]:
     )
 
 
-class Sealed:
-    """What sessions would write, instead of a store that takes it one by one."""
+class Collector:
+    """Collects what sessions write, to be inserted in bulk."""
 
     def __init__(self) -> None:
         self.written: list[tuple[str, bytes]] = []
@@ -138,13 +138,13 @@ class Sealed:
 
 
 def records(count: int) -> Iterator[tuple[str, bytes]]:
-    """The sealed records of so many sessions, in the order of signing in."""
-    sealed = Sealed()
-    sessions = Sessions(Vault(cast("Any", sealed), KEYS), Tenants({}, {}), LIMITS, time.time)
+    """The encrypted records of this many sessions, in the order of signing in."""
+    collected = Collector()
+    sessions = Sessions(Vault(cast("Any", collected), KEYS), Tenants({}, {}), LIMITS, time.time)
     for number in range(count):
         sessions.insert(f"cookie-{number}", *session(number))
-        yield from sealed.written
-        sealed.written.clear()
+        yield from collected.written
+        collected.written.clear()
 
 
 def fill_sqlite(url: str, count: int) -> None:
@@ -164,7 +164,7 @@ def fill_sqlite(url: str, count: int) -> None:
 def fill_redis(url: str, count: int) -> None:
     head = struct.pack(">QdI", 1, 9e9, 0)
     with Redis.from_url(url) as client, client.pipeline(transaction=False) as batch:
-        client.config_set("appendonly", "no")  # three gigabytes that nobody reads again
+        client.config_set("appendonly", "no")  # would write 3 GB that nobody reads
         for number, (name, value) in enumerate(records(count)):
             batch.set(f"portal:record:{name}", head + value)
             if number % 5000 == 0:

@@ -1,4 +1,4 @@
-"""The baselines of the bench render the same page as the portal, with the current templates."""
+"""The benchmark's baselines render the same page as the portal, with the current templates."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tests.support.stack import ROOT, Process, free_port
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     port = free_port()
     log = tmp_path_factory.mktemp("bench") / "upstream.log"
-    stand_in = Process([sys.executable, "-m", "tests.bench.upstream", str(port)], {}, log)
-    stand_in.wait_for(f"http://127.0.0.1:{port}/calls")
+    stub = Process([sys.executable, "-m", "tests.bench.upstream", str(port)], {}, log)
+    stub.wait_for(f"http://127.0.0.1:{port}/calls")
     yield port
-    stand_in.stop()
+    stub.stop()
 
 
 def test_the_asynchronous_baseline_makes_both_calls_and_shows_all_rows(
@@ -36,9 +36,9 @@ def test_the_asynchronous_baseline_makes_both_calls_and_shows_all_rows(
 ) -> None:
     monkeypatch.setenv("BENCH_UPSTREAM", f"http://127.0.0.1:{upstream}")
     monkeypatch.setenv("BENCH_TOKEN", "t" * 900)
-    app: Any = importlib.import_module("tests.bench.asynchronous").app
+    app: Any = importlib.import_module("tests.bench.fastapi_app").app
     calls_of(upstream)
-    with ThreadPoolExecutor(1) as elsewhere:  # browsers' tests leave a loop running in this thread
+    with ThreadPoolExecutor(1) as elsewhere:  # browser tests leave an event loop running in this thread
         status, text = elsewhere.submit(lambda: asyncio.run(answer_of(app, PAGE))).result()
     assert status == 200
     assert text.count('class="link-row"') == ROWS
@@ -47,7 +47,7 @@ def test_the_asynchronous_baseline_makes_both_calls_and_shows_all_rows(
 
 
 async def answer_of(app: Any, path: str) -> tuple[int, str]:
-    """What an ASGI application answers, its start and end included."""
+    """The response of an ASGI application, run with its lifespan."""
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
@@ -63,7 +63,7 @@ async def answer_of(app: Any, path: str) -> tuple[int, str]:
     return sent[0]["status"], b"".join(one.get("body", b"") for one in sent).decode()
 
 
-@pytest.mark.parametrize("name", ["floor", "usual"])
+@pytest.mark.parametrize("name", ["bare_flask", "typical_flask"])
 def test_a_baseline_makes_both_calls_and_shows_all_rows(
     upstream: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_baseline_makes_both_calls_and_shows_all_rows(
     assert answer.text.count('class="link-row"') == ROWS
     assert "</html>" in answer.text
     assert sorted(calls_of(upstream).values()) == [1, 1]
-    if name == "floor":
+    if name == "bare_flask":
         app.view_functions["consents"].__globals__["pool"].clear()
 
 

@@ -1,7 +1,7 @@
-"""`python -m tests.bench.upstream PORT`: a stand-in for the care API, small and quick, in a process of its own.
+"""`python -m tests.bench.upstream PORT`: a small, fast stub of the care API, in a process of its own.
 
-The same bodies for everybody who is measured. `GET /delay/MILLISECONDS` sets how long it waits before each answer,
-`GET /calls` tells how many calls there were since, by path. A file has 100 MB, made up as it goes.
+The portal and all baselines get the same responses. `GET /delay/MILLISECONDS` sets a delay before each response;
+`GET /calls` returns the calls since it was last asked, by path. Files have 100 MB, generated on the fly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FILE_BYTES = 100 * 1024 * 1024
 
 
 class Upstream:
-    """What all connections share."""
+    """State shared by all connections."""
 
     def __init__(self, answers: Answers) -> None:
         self.answers = {path: _whole(body) for path, body in answers.items()}
@@ -41,14 +41,14 @@ class Upstream:
 
 
 class Connection(asyncio.Protocol):
-    """HTTP/1.1 with keep-alive, as far as it is needed here: requests without a body, or with a length."""
+    """HTTP/1.1 with keep-alive, for requests without a body or with a Content-Length."""
 
     def __init__(self, upstream: Upstream) -> None:
         self.upstream = upstream
         self.received = b""
         self.writing: asyncio.Task[None] | None = None
-        self.room = asyncio.Event()
-        self.room.set()
+        self.writable = asyncio.Event()
+        self.writable.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -73,10 +73,10 @@ class Connection(asyncio.Protocol):
                 self._write(answer)
 
     def pause_writing(self) -> None:
-        self.room.clear()
+        self.writable.clear()
 
     def resume_writing(self) -> None:
-        self.room.set()
+        self.writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.writing is not None:
@@ -90,7 +90,7 @@ class Connection(asyncio.Protocol):
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: {_FILE_BYTES}\r\n\r\n"
         self.transport.write(head.encode() + b"%PDF-" + _PIECE[5:])
         for _ in range(_FILE_BYTES // len(_PIECE) - 1):
-            await self.room.wait()
+            await self.writable.wait()
             self.transport.write(_PIECE)
 
 

@@ -1,4 +1,4 @@
-"""What a first visit, a next page and a part of one cost, as Chromium counts it."""
+"""Bytes and requests of a first visit, a next page and a page fragment, as counted by Chromium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.wire import Received, Recorder
 
 
 def first_and_next(bench: Bench, size: Size) -> list[Row]:
-    """A patient's home in a browser that has never been here, then other pages, then a part of one."""
+    """A patient's home page in a new browser, then other pages, then a page fragment."""
     portal = bench.portal()
     cookie = bench.sign_in(portal, "amelia")["Cookie"].partition("=")[2]
     origin = f"http://{portal.host}"

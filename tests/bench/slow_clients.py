@@ -1,9 +1,9 @@
 """How slow clients affect everyone else: page times with and without them, directly on gunicorn and behind nginx with TLS.
 
-    make bench-slow                      1,000 half requests, 100 slow bodies, 40 readers of 100 MB at 1 kB/s, for 60 s
-    python -m tests.bench.slow --seconds 10
+    make bench-slow                      1,000 unfinished requests, 100 slow bodies, 40 readers of 100 MB at 1 kB/s, for 60 s
+    python -m tests.bench.slow_clients --seconds 10
 
-nginx is set up as docs/operations.md says. The pages are asked for by other people, from another address.
+nginx is configured as in docs/operations.md. Other people request pages meanwhile, from another address.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _PAUSE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Times of other people's pages, in seconds: `before` without slow clients, `during` with them."""
+class Outcome:
+    """Seconds that other people's pages took: `before` without slow clients, `during` with them."""
 
     where: str
     before: list[float]
@@ -57,7 +57,7 @@ class Told:
         before, during = (statistics.median(some) * 1000 for some in (self.before, self.during))
         return (
             f"{'reached' if self.is_reached else 'MISSED ':<8} {self.where}: {before:.1f} ms before, {during:.1f} ms"
-            f" during ({self.ratio:.2f} ×, to reach ≤ 1.50), 99th percentile {self.last * 1000:.0f} ms (< 1000)"
+            f" during ({self.ratio:.2f} ×, target ≤ 1.50), 99th percentile {self.last * 1000:.0f} ms (< 1000)"
             f" of {len(self.during)} pages; {len(self.wrong)} failed; {self.readers.count(200)} of"
             f" {len(self.readers)} readers served; largest worker {self.megabytes:.0f} MB"
         )
@@ -65,8 +65,8 @@ class Told:
 
 def run(
     made: Bench, *, half_heads: int, slow_bodies: int, readers: int, seconds: float, behind_nginx: bool
-) -> Told:
-    """Measure so many seconds without them, and so many with them."""
+) -> Outcome:
+    """Measure page times without slow clients, then with them, for this many seconds each."""
     portal = made.portal(PORTAL_PROXY_HOPS="1" if behind_nginx else "0")
     people = [made.sign_in(portal, name) for name in READERS]
     nginx = Nginx(made.folder / "nginx", portal.port) if behind_nginx else None
@@ -88,9 +88,9 @@ def run(
             during, wrong = visitor.ask(seconds)
             megabytes = max(memory(pid)[0] for pid in portal.workers)
         if nginx is not None and (left := nginx.files_held()):
-            wrong.append(f"on the disk: {left}")
-        where = "behind nginx" if nginx else "straight on gunicorn"
-        return Told(where, before, during, wrong, clients.statuses, megabytes)
+            wrong.append(f"left on disk: {left}")
+        where = "behind nginx" if nginx else "directly on gunicorn"
+        return Outcome(where, before, during, wrong, clients.statuses, megabytes)
     finally:
         if nginx is not None:
             nginx.stop()
@@ -98,7 +98,7 @@ def run(
 
 
 class Visitors:
-    """A few people who ask for a page now and then, over kept connections."""
+    """A few people who request a page now and then, over keepalive connections."""
 
     def __init__(self, port: int, portal: Server, fields: dict[str, str], tls: ssl.SSLContext | None) -> None:
         self._port = port
@@ -106,7 +106,7 @@ class Visitors:
         self._tls = tls
 
     def ask(self, seconds: float) -> tuple[list[float], list[str]]:
-        """Return how long each page took, and what went wrong."""
+        """Return how long each page took, and the failures."""
         took: list[float] = []
         wrong: list[str] = []
         until = time.monotonic() + seconds
@@ -143,21 +143,21 @@ class Visitors:
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(prog="python -m tests.bench.slow")
+    asked = argparse.ArgumentParser(prog="python -m tests.bench.slow_clients")
     asked.add_argument("--half-heads", type=int, default=1000)
     asked.add_argument("--slow-bodies", type=int, default=100)
     asked.add_argument("--readers", type=int, default=40)
     asked.add_argument("--seconds", type=float, default=60)
     given = asked.parse_args()
-    told: list[Told] = []
+    outcomes: list[Outcome] = []
     for behind_nginx in (False, True):
         with tempfile.TemporaryDirectory(prefix="portal-bench-") as folder, bench(Path(folder)) as made:
-            told.append(run(made, **vars(given), behind_nginx=behind_nginx))
-            sys.stdout.write(f"{told[-1]}\n")
-            for what in told[-1].wrong[:5]:
+            outcomes.append(run(made, **vars(given), behind_nginx=behind_nginx))
+            sys.stdout.write(f"{outcomes[-1]}\n")
+            for what in outcomes[-1].wrong[:5]:
                 sys.stdout.write(f"         {what}\n")
             sys.stdout.flush()
-    return 0 if all(one.is_reached for one in told) else 1
+    return 0 if all(one.is_reached for one in outcomes) else 1
 
 
 if __name__ == "__main__":

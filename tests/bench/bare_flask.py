@@ -1,6 +1,6 @@
-"""The floor: a bare Flask view that makes the page's two calls through a urllib3 pool, one after another.
+"""Baseline: a bare Flask view that makes the page's two calls through a urllib3 pool, one after another.
 
-No session, no checks, no headers, no audit. Run by gunicorn with the portal's own settings: `tests.bench.floor:app`.
+No session, no checks, no headers, no audit. Run by gunicorn with the portal's own settings: `tests.bench.bare_flask:app`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import urllib3
 from flask import render_template
 
-from tests.bench.plain import make_app, page
+from tests.bench.baselines import make_app, page
 
 UPSTREAM = os.environ["BENCH_UPSTREAM"]
 TOKEN = os.environ["BENCH_TOKEN"]

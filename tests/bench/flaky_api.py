@@ -1,8 +1,8 @@
-"""`python -m tests.bench.waiting_line PORT CARE_PORT`: a slow and unreliable proxy in front of the care API.
+"""`python -m tests.bench.flaky_api PORT CARE_PORT`: a slow and unreliable proxy in front of the care API.
 
-Each person's answers are asked of the care service once and given again from then on, so that its own speed is not
-what is measured: after 100 ms give or take, a mark of the person put before every title, one in a hundred failing.
-`GET /counted` tells how many calls and faults there were since it was last asked.
+Each response is fetched from the care service once per person and then repeated, so that the service's own speed isn't
+measured. It comes after about 100 ms, with a mark of the person before every title; one call in a hundred fails.
+`GET /counts` returns how many calls and faults there were since it was last asked.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-_HUNDREDTH = 0.01
+_FAULT_RATE = 0.01
 _chance = random.Random(20)
 
 
-class Line:
-    """What all connections share."""
+class FlakyApi:
+    """State shared by all connections."""
 
     def __init__(self, care_port: int) -> None:
         self.care_port = care_port
@@ -30,7 +30,7 @@ class Line:
         self.threads = ThreadPoolExecutor(8)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one kept connection."""
+        """Answer the requests of one keepalive connection."""
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 request, headers = _parsed(head)
@@ -46,14 +46,14 @@ class Line:
             writer.close()
 
     async def answer(self, request: tuple[str, str], headers: dict[str, str], body: bytes) -> bytes:
-        """Return the answer, or nothing where the connection is to break."""
-        if request[1] == "/counted":
-            told = _whole(200, json.dumps({"calls": self.calls, "faults": self.faults}).encode())
+        """Return the response, or nothing to close the connection."""
+        if request[1] == "/counts":
+            counts = _whole(200, json.dumps({"calls": self.calls, "faults": self.faults}).encode())
             self.calls = self.faults = 0
-            return told
+            return counts
         self.calls += 1
         await asyncio.sleep(_chance.uniform(0.08, 0.12))
-        if _chance.random() < _HUNDREDTH:
+        if _chance.random() < _FAULT_RATE:
             self.faults += 1
             return _chance.choice(
                 (b"", _whole(502, b"<html>Bad gateway</html>"), _whole(200, b'{"items": [}'))
@@ -69,7 +69,7 @@ class Line:
         return await self.kept[key]
 
     def ask(self, request: tuple[str, str], headers: dict[str, str], body: bytes) -> bytes:
-        """Ask the care service, and mark its answer as this person's."""
+        """Ask the care service, and mark its response as this person's."""
         care = http.client.HTTPConnection("127.0.0.1", self.care_port, timeout=30)
         sent = {name: value for name, value in headers.items() if name not in ("connection", "host")}
         care.request(*request, body or None, sent)
@@ -90,7 +90,7 @@ def _parsed(head: bytes) -> tuple[tuple[str, str], dict[str, str]]:
 
 
 def _sub(headers: dict[str, str]) -> str:
-    """Whose token this is, by its own word: the portal's tokens are checked by the care service, not here."""
+    """The token's `sub`, unverified: the care service checks the tokens, not this proxy."""
     claims = headers.get("authorization", "..").split(".")[1]
     return json.loads(base64.urlsafe_b64decode(claims + "==") or b"{}").get("sub", "") if claims else ""
 
@@ -103,7 +103,7 @@ def _whole(status: int, body: bytes) -> bytes:
 
 
 async def main(port: int, care_port: int) -> None:
-    server = await asyncio.start_server(Line(care_port).serve, "127.0.0.1", port, backlog=512)
+    server = await asyncio.start_server(FlakyApi(care_port).serve, "127.0.0.1", port, backlog=512)
     await server.serve_forever()
 
 

@@ -1,10 +1,10 @@
 """A load test: many people at once and an API that is slow and sometimes fails.
 
     make bench-load                              200 browsers for 60 s through four workers
-    python -m tests.bench.waiting_room --browsers 40 --seconds 10
+    python -m tests.bench.concurrent_users --browsers 40 --seconds 10
 
-The care API's own answers are given again after 100 ms give or take, a mark of the asking person in every title, and
-one call in a hundred fails. Told are the statuses, the times, the memory of the workers, and any mark seen by another.
+A proxy repeats the care API's responses after about 100 ms, with a mark of the person in every title, and fails one call
+in a hundred. The outcome is statuses, times, the workers' memory, and any page that showed another person's mark.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.bench.load import Connection, memory, workers
 from tests.support.stack import PASSWORD, CareService, PortalProcess, Process, free_port, plan
 from tests.support.visitor import Visitor
 
-EVERYBODY = [(clinic, name) for clinic, people in PEOPLE.items() for name in dict(people)]
+EVERYONE = [(clinic, name) for clinic, people in PEOPLE.items() for name in dict(people)]
 PAGES = (
     "/",
     "/consents",
@@ -47,7 +47,7 @@ MARK = re.compile(rb"mark-([0-9a-f]{12})")
 
 @dataclass
 class Seen:
-    """What all browsers saw, for one run."""
+    """What all browsers of a run saw."""
 
     statuses: Counter[int] = field(default_factory=Counter[int])
     took: list[float] = field(default_factory=list[float])
@@ -57,8 +57,8 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Told:
-    """A run in figures: seconds, megabytes that the largest worker grew by in the second half, calls and their faults."""
+class Outcome:
+    """A run's results: seconds, growth of the largest worker in MB over the second half, API calls and injected faults."""
 
     pages: int
     statuses: Mapping[int, int]
@@ -71,26 +71,26 @@ class Told:
     wrong: Sequence[str]
 
 
-def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: float) -> Told:
-    """Start all, let `browsers` people look around for `seconds`, looking at each page for about `think`` seconds."""
+def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: float) -> Outcome:
+    """Start everything and let `browsers` people browse for `seconds`, pausing about `think` seconds on each page."""
     plans = plan(folder)
     service = CareService(plans)
-    line = Process(
-        [sys.executable, "-m", "tests.bench.waiting_line", str(port := free_port()), str(plans.service_port)],
+    api = Process(
+        [sys.executable, "-m", "tests.bench.flaky_api", str(port := free_port()), str(plans.service_port)],
         {},
-        folder / "line.log",
+        folder / "flaky-api.log",
     )
     portal = None
     try:
-        line.wait_for(f"http://127.0.0.1:{port}/counted")
-        tenants = folder / "tenants-waiting.toml"
+        api.wait_for(f"http://127.0.0.1:{port}/counts")
+        tenants = folder / "tenants-flaky.toml"
         direct = f'base_url = "{plans.service}"'
         tenants.write_text(tenants_file(plans).replace(direct, f'base_url = "http://127.0.0.1:{port}"'))
         portal = PortalProcess(plans, PORTAL_WORKERS=str(processes), PORTAL_TENANTS=str(tenants))
-        people = [EVERYBODY[number % len(EVERYBODY)] for number in range(browsers)]
+        people = [EVERYONE[number % len(EVERYONE)] for number in range(browsers)]
         with ThreadPoolExecutor(4) as pool:
             cookies = list(pool.map(lambda one: _sign_in(portal, *one), people))
-        _told_of(port)  # what signing in needed is not counted
+        _counts(port)  # resets the counts, so that signing in isn't included
         seen = Seen()
         stop = threading.Event()
         threads = [
@@ -109,12 +109,12 @@ def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: f
         for thread in threads:
             thread.join(timeout=30)
             if thread.is_alive():
-                seen.wrong.append("a browser never got its answer")
-        calls = _told_of(port)
+                seen.wrong.append("a browser never got its response")
+        calls = _counts(port)
         failed = seen.statuses[502] + seen.statuses[503]
         if failed > calls["faults"]:
             seen.wrong.append(f"{failed} pages failed, but only {calls['faults']} calls")
-        return Told(
+        return Outcome(
             pages=len(seen.took),
             statuses=dict(seen.statuses),
             median=statistics.median(seen.took),
@@ -126,13 +126,13 @@ def run(folder: Path, *, browsers: int, seconds: float, processes: int, think: f
             wrong=seen.wrong,
         )
     finally:
-        for process in (portal, line, service):
+        for process in (portal, api, service):
             if process is not None:
                 process.stop()
 
 
 def _sign_in(portal: PortalProcess, clinic: str, name: str) -> tuple[str, str]:
-    """Return the session's cookie, and the mark of the person's own pages."""
+    """Return the session cookie and the mark of the person's own pages."""
     visitor = Visitor(portal.origin(clinic), PASSWORD)
     visitor.sign_in(name)
     cookie = next(one.value for one in visitor.http.cookies if one.name == "__Host-sid")
@@ -148,7 +148,7 @@ def _browse(
     stop: threading.Event,
     seen: Seen,
 ) -> None:
-    """One person: page after page, with a look at each."""
+    """One person opens page after page, pausing on each."""
     cookie, mark = known
     chance = random.Random(f"{name}{cookie}")
     headers = {"Cookie": f"__Host-sid={cookie}", "Accept": "text/html", "Accept-Encoding": "identity"}
@@ -174,11 +174,11 @@ def _browse(
     connection.close()
 
 
-def _told_of(port: int) -> dict[str, int]:
-    connection = Connection(port, "line", {})
-    told: dict[str, int] = json.loads(connection.get("/counted").body)
+def _counts(port: int) -> dict[str, int]:
+    connection = Connection(port, "flaky-api", {})
+    counts: dict[str, int] = json.loads(connection.get("/counts").body)
     connection.close()
-    return told
+    return counts
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -186,22 +186,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--browsers", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--think", type=float, default=4, help="seconds that a person looks at a page")
+    parser.add_argument("--think", type=float, default=4, help="seconds that a person pauses on a page")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        told = run(
+        outcome = run(
             Path(folder),
             browsers=given.browsers,
             seconds=given.seconds,
             processes=given.workers,
             think=given.think,
         )
-    print(json.dumps(asdict(told), indent=2))
-    kept = not told.wrong and told.p99 <= 3 * told.median
+    print(json.dumps(asdict(outcome), indent=2))
+    met = not outcome.wrong and outcome.p99 <= 3 * outcome.median
     print(
-        f"p99 is {told.p99 / told.median:.1f} times the median; {'as promised' if kept else 'NOT as promised'}"
+        f"p99 is {outcome.p99 / outcome.median:.1f} times the median; {'targets met' if met else 'targets MISSED'}"
     )
-    return 0 if kept else 1
+    return 0 if met else 1
 
 
 if __name__ == "__main__":

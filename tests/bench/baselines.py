@@ -1,7 +1,7 @@
-"""What the baselines share: the portal's own template files, rendered with plain Jinja and their framework.
+"""Shared by the baselines: the portal's template files, rendered with plain Jinja in each framework.
 
-Records stay the dictionaries that JSON gave. No session, no checks, no audit: a clinic, a person and a language
-that are written down here. Each request makes the context of its page anew, as a view has to.
+Records stay dictionaries, as decoded from JSON. No session, no checks, no audit: clinic, person and language are
+hard-coded here. Each request builds the context of its page, as a view has to.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ADDRESSES = {
     "open_by_id.show": "/open",
     "sign_in.sign_out": "/sign-out",
 }
-"""What the page and its frame lead to, by endpoint."""
+"""The addresses that the page and its frame link to, by endpoint."""
 
 
 def make_app(name: str) -> Flask:
@@ -56,7 +56,7 @@ def make_app(name: str) -> Flask:
     app.config["BABEL_TRANSLATION_DIRECTORIES"] = str(ROOT / "portal" / "i18n" / "translations")
     Babel(app, locale_selector=lambda: request.accept_languages.best_match(TENANT["languages"]) or "en")
     prepare(app.jinja_env, nonce=_nonce, gettext=gettext, format_date=format_date)
-    app.context_processor(_flasks_frame)
+    app.context_processor(_flask_frame)
     for endpoint, rule in ADDRESSES.items():
         app.add_url_rule(rule, endpoint, lambda **_: "")
     for tab in TABS:
@@ -68,7 +68,7 @@ def make_app(name: str) -> Flask:
 def prepare(
     env: Any, *, nonce: Callable[[], str], gettext: Callable[[str], str], format_date: Callable[..., str]
 ) -> None:
-    """Bring a Jinja environment to where it can render the portal's templates."""
+    """Prepare a Jinja environment to render the portal's templates."""
     env.trim_blocks = env.lstrip_blocks = True
     env.add_extension("jinja2.ext.do")
     env.globals.update(
@@ -117,7 +117,7 @@ _SECTIONS = (
 
 
 class _Named(dict[str, Any]):
-    """Filters and tests of the portal's other pages, which Jinja wants to know when it compiles a file."""
+    """Accepts filters and tests used only by other pages, which Jinja looks up when it compiles a file."""
 
     def __init__(self, known: Mapping[str, Any], other: Any) -> None:
         super().__init__(known)
@@ -131,7 +131,7 @@ class _Named(dict[str, Any]):
 
 
 class _Nothing(Undefined):
-    """What the portal's frame asks for beyond this page, such as what was typed before a session ended."""
+    """Stands for variables that the page frame reads but this page doesn't need, such as text typed before a session ended."""
 
     def __call__(self, *args: Any, **named: Any) -> Undefined:
         return self
@@ -146,7 +146,7 @@ def page(
     gettext: Callable[[str], str] = gettext,
     url_for: Callable[..., str] = url_for,
 ) -> dict[str, Any]:
-    """The context of an episode's consents page, from the two answers."""
+    """The context of an episode's consents page, from the two responses."""
     read = {form["id"]: form for form in forms["items"]}
     rows = [
         {
@@ -184,14 +184,14 @@ def page(
     }
 
 
-def _flasks_frame() -> dict[str, Any]:
+def _flask_frame() -> dict[str, Any]:
     return frame(request.path, request.full_path, str(get_locale()), _nonce, gettext)
 
 
 def frame(
     path: str, here: str, locale: str, nonce: Callable[[], str], gettext: Callable[[str], str]
 ) -> dict[str, Any]:
-    """What every page has around it."""
+    """The context of the page frame."""
     person = SimpleNamespace(
         name="Nora Quinn", given_name="Nora", side="staff", is_staff=True, roles=["nurse"], sub="nora"
     )
@@ -214,7 +214,7 @@ def frame(
 
 
 def hx(own_nonce: Callable[[], str], /, **given: Any) -> Markup:
-    """An element's attributes for htmx, with the answer's nonce."""
+    """An element's htmx attributes, with the response's nonce."""
     pairs = [(name.replace("_", "-"), value) for name, value in given.items() if value is not None]
     return Markup(" ").join(
         Markup('hx-{}="{}"').format(name, "true" if value is True else value)

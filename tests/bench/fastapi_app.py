@@ -1,6 +1,6 @@
-"""FastAPI with aiohttp: both calls at once in one event loop, plain Jinja, words from a dictionary.
+"""Baseline: FastAPI with aiohttp, both calls concurrently, plain Jinja, translations from a dictionary.
 
-No session, no checks, no headers, no audit. Run by uvicorn with two workers: `tests.bench.asynchronous:app`.
+No session, no checks, no headers, no audit. Run by uvicorn with two workers: `tests.bench.fastapi_app:app`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader
 
-from tests.bench.plain import ROOT, frame, page, prepare
+from tests.bench.baselines import ROOT, frame, page, prepare
 
 UPSTREAM = os.environ["BENCH_UPSTREAM"]
 TOKEN = os.environ["BENCH_TOKEN"]
@@ -29,7 +29,7 @@ _nonce: ContextVar[str] = ContextVar("nonce", default="")
 
 
 def gettext(text: str) -> str:
-    """As cheap as a translation can be."""
+    """The cheapest possible translation."""
     return _WORDS.get(text, text)
 
 

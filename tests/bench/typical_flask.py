@@ -1,7 +1,7 @@
-"""The usual way: Flask, Authlib's token in a Flask-Session on disk, `requests` for each call, dictionaries to Jinja.
+"""Baseline: typical Flask, with Authlib's token in a Flask-Session on disk, `requests` for calls and dictionaries in Jinja.
 
-Run by gunicorn with the portal's own settings: `tests.bench.usual:app`. `/sign-in` takes the place of the code flow,
-which no page pays for: it puts a token into the session as Authlib's callback would.
+Run by gunicorn with the portal's settings: `tests.bench.typical_flask:app`. `/sign-in` replaces the code flow, which isn't
+part of a page's cost: it puts a token into the session as Authlib's callback would.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cachelib.file import FileSystemCache
 from flask import abort, render_template, session
 from flask_session import Session
 
-from tests.bench.plain import make_app, page
+from tests.bench.baselines import make_app, page
 
 UPSTREAM = os.environ["BENCH_UPSTREAM"]
 TOKEN = os.environ["BENCH_TOKEN"]
