@@ -77,7 +77,7 @@ def _holds_text(table: Table, column: Column[Any]) -> bool:
         return True
     if not isinstance(column.type, String) or isinstance(column.type, Enum):
         return False
-    return column.type.length not in (3, 36)  # a currency, an id
+    return column.type.length not in (3, 36)  # a currency or an id
 
 
 def _planted(planted: Planted, place: str, key: str, column: Column[Any]) -> Any:

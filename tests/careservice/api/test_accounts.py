@@ -183,7 +183,7 @@ def test_binding_replaces_the_record_by_the_account_in_pending_signatures(bindab
     assert all(JOSEPH in signers(one) for one in kept.values())
     assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
     for path, before in kept.items():
-        assert bindable.get("nora", path) == before, "what was signed stays as it was"
+        assert bindable.get("nora", path) == before, "existing signatures don't change"
     waiting = bindable.get("joseph", waiting_path)
     assert signers(waiting) == [person("grace"), ACCOUNT]
     assert waiting["signatures"] == half["signatures"]

@@ -187,7 +187,7 @@ def test_a_draft_cannot_be_signed(api: Api) -> None:
     assert code(sign(api, "amelia", draft)) == "ClientelePortal:FormNotSent"
 
 
-def test_every_state_has_its_sample(api: Api) -> None:
+def test_the_samples_include_every_state(api: Api) -> None:
     items = api.get("amelia", CONSENTS, MaxResultCount=1000, EpisodeId=AMELIA_EPISODE)["items"]
     assert {item["status"] for item in items} == {
         "Draft", "Pending", "PartiallySigned", "Signed", "Revoked", "Expired", "Superseded",
@@ -208,7 +208,7 @@ def test_a_form_that_was_acted_upon_cannot_be_withdrawn(api: Api) -> None:
     assert code(revoke(api, "maya", storage)) == "ClientelePortal:FormActedUpon"
 
 
-def test_lists_leave_the_body_out_and_one_form_has_it(api: Api) -> None:
+def test_lists_omit_the_body_and_a_single_form_includes_it(api: Api) -> None:
     made = created(api)
     listed = api.get("amelia", CONSENTS, MaxResultCount=1)["items"][0]
     assert "body" not in listed

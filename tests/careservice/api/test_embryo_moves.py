@@ -183,7 +183,7 @@ def test_a_second_person_counts_only_for_the_form_they_signed(alone: Case) -> No
 
 
 def test_discarding_a_thawed_embryo_needs_notes(alone: Case) -> None:
-    alone.signed("Storage", "Witness:nora")  # allows no thaw
+    alone.signed("Storage", "Witness:nora")  # doesn't allow a thaw
     alone.signed("Treatment", "Clinician:victor")
     assert alone.put("elif", status="Thawed").status_code == 200
     assert members(alone.put("elif", status="Discarded")) == ["notes"]
@@ -196,7 +196,7 @@ def test_discarding_a_thawed_embryo_needs_notes(alone: Case) -> None:
 def test_either_partner_may_take_a_decision_back(couple: Case, who: str) -> None:
     couple.signed("Treatment", "Clinician:victor")
     couple.signed("Disposition", "Witness:nora", disposition="Discard")
-    assert couple.refused(disposition="Undecided") == "FieldNotYours"  # for staff it is not
+    assert couple.refused(disposition="Undecided") == "FieldNotYours"  # staff may not
     back = couple.put(who, disposition="Undecided").json()
     assert (back["status"], back["disposition"]) == ("OnHold", "Undecided")
     assert back["holdReason"] == "Decision taken back"
@@ -222,7 +222,7 @@ def test_only_a_new_form_that_names_the_embryo_ends_the_hold(couple: Case, kind:
     couple.signed("Disposition", "Witness:nora", disposition="Discard")
     assert couple.put("daniel", disposition="Undecided").json()["status"] == "OnHold"
     assert sign(couple.api, "victor", old, "Clinician").json()["status"] == "Signed"
-    assert couple.embryo["status"] == "OnHold"  # they had signed that before
+    assert couple.embryo["status"] == "OnHold"  # they signed it before the decision was taken back
     couple.signed("Treatment", "Witness:nora")
     couple.signed(kind, "Witness:nora", embryoStorageIds=None)
     assert couple.embryo["status"] == "OnHold"
@@ -259,7 +259,7 @@ def test_a_former_partner_takes_back_a_decision_he_signed_and_gets_only_five_mem
 
 def test_a_former_partner_may_not_take_back_a_decision_he_did_not_sign(api: Api, families: Families) -> None:
     case = Case(api, families.add("grace", "daniel", disposition=Disposition.DISCARD))
-    case.signed("Storage")  # names the embryo, and says nothing of its end
+    case.signed("Storage")  # names the embryo but doesn't decide its end
     end_sharing(case)
     assert case.put("daniel", disposition="Undecided").status_code == 404
     assert case.embryo["disposition"] == "Discard"

@@ -42,7 +42,7 @@ def test_an_illegal_move_of_an_embryo_is_refused(api: Api) -> None:
     assert put(api, "nora", record, status="Stored").content == b""
 
 
-def test_the_samples_include_embryos_that_may_not_be_moved_and_one_that_may(api: Api) -> None:
+def test_the_samples_include_embryos_that_cannot_be_moved_and_one_that_can(api: Api) -> None:
     alone = embryo(api, "elif", "ZW-5")
     assert code(put(api, "elif", alone, status="Donated")) == "ClientelePortal:SecondPersonMissing"
     taken_back = embryo(api, "elif", "ZW-6")

@@ -67,7 +67,7 @@ def test_missing_arguments_are_named(
     assert status(api, family.episode) == "Stored"
 
 
-def test_a_limit_that_passed_ends_storage(api: Api, families: Families, care_place: Place) -> None:
+def test_a_passed_limit_ends_storage(api: Api, families: Families, care_place: Place) -> None:
     family = families.add("grace", statutory_limit=date(2020, 1, 1))
     assert end(care_place, family.embryos[0], reason="limit-passed") == 0
     assert status(api, family.episode) == "Discarded"

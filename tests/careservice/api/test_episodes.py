@@ -11,7 +11,7 @@ from tests.careservice.api.calls import AMELIA_EPISODE, EPISODES, GRACE_EPISODE,
 
 
 @pytest.mark.parametrize("who", ["amelia", "daniel", "nora", "ada"])
-def test_patient_partner_and_staff_see_an_episode_whole(api: Api, who: str) -> None:
+def test_patient_partner_and_staff_see_the_whole_episode(api: Api, who: str) -> None:
     episode = api.get(who, f"{EPISODES}/{AMELIA_EPISODE}")
     assert episode["stage"] == "Stimulation"
     assert episode["patient"]["id"] == patient("amelia")
@@ -30,7 +30,7 @@ def test_patient_partner_and_staff_see_an_episode_whole(api: Api, who: str) -> N
 
 
 @pytest.mark.parametrize("who", ["grace", "maya", "omar"])
-def test_others_find_no_such_episode(api: Api, who: str) -> None:
+def test_an_episode_is_not_found_by_others(api: Api, who: str) -> None:
     answer = api(who, "GET", f"{EPISODES}/{AMELIA_EPISODE}")
     missing = api(who, "GET", f"{EPISODES}/{sample_id('episode', 'nothing')}")
     assert answer.status_code == missing.status_code == 404

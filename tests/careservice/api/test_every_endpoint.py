@@ -31,7 +31,7 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer x", "Basic YTpi", "Bearer a.b.c"])
-def test_without_a_good_token_the_answer_is_an_empty_401(api: Api, header: str | None) -> None:
+def test_without_a_valid_token_the_response_is_an_empty_401(api: Api, header: str | None) -> None:
     answer = api(None, "GET", CONSENTS, headers={} if header is None else {"Authorization": header})
     assert (answer.status_code, answer.content) == (401, b"")
     assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
@@ -75,12 +75,12 @@ def test_an_etag_changes_with_the_record(api: Api) -> None:
         ({"Filter": "a\0b"}, "Filter"),
     ],
 )
-def test_paging_out_of_bounds_is_invalid(api: Api, path: str, query: dict[str, Any], member: str) -> None:
+def test_paging_out_of_range_is_invalid(api: Api, path: str, query: dict[str, Any], member: str) -> None:
     assert members(api("nora", "GET", path, **query)) == [member]
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_lists_hold_ten_unless_asked_and_may_be_skipped_past_their_end(api: Api, path: str) -> None:
+def test_lists_return_ten_by_default_and_may_be_skipped_past_their_end(api: Api, path: str) -> None:
     page = api.get("nora", path)
     assert len(page["items"]) == min(10, page["totalCount"])
     beyond = api.get("nora", path, SkipCount=2_000_000_000, MaxResultCount=1000)
@@ -95,7 +95,7 @@ def test_a_token_of_one_clinic_finds_nothing_of_another(api: Api) -> None:
         assert (answer.status_code, answer.content) == (403, b"")
 
 
-def test_a_service_client_reads_its_clinics_physicians_and_nothing_personal(api: Api) -> None:
+def test_a_service_client_can_read_only_its_clinics_physicians(api: Api) -> None:
     assert api("riverside-service", "GET", PHYSICIANS, __tenant="riverside").status_code == 200
     for path in (CONSENTS, NOTIFICATIONS, f"{EPISODES}/{AMELIA_EPISODE}"):
         answer = api("riverside-service", "GET", path, __tenant="riverside")
@@ -118,7 +118,7 @@ def test_the_correlation_id_is_accepted_or_generated(api: Api) -> None:
     assert api(None, "GET", CONSENTS).headers["X-Correlation-Id"]
 
 
-def test_messages_come_in_the_language_asked_for(api: Api) -> None:
+def test_messages_are_in_the_requested_language(api: Api) -> None:
     path = f"{CONSENTS}/{NOBODY}"
     texts = {
         language: api("nora", "GET", path, headers={"Accept-Language": language}).json()["error"]["message"]
@@ -150,7 +150,7 @@ def test_messages_come_in_the_language_asked_for(api: Api) -> None:
         ("GET", f"{PHYSICIANS}?From=9999-12-31"),
     ],
 )
-def test_what_is_malformed_is_invalid(api: Api, method: str, path: str) -> None:
+def test_malformed_values_are_invalid(api: Api, method: str, path: str) -> None:
     assert members(api("nora", method, path))
 
 

@@ -163,7 +163,7 @@ def plan(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_protocol_is_made_read_changed_and_ends(api: Api) -> None:
+def test_a_protocol_is_created_read_changed_and_ended(api: Api) -> None:
     made = api("victor", "POST", PROTOCOLS, plan()).json()
     assert made["medications"][0]["id"]
     path = f"{PROTOCOLS}/{made['id']}"

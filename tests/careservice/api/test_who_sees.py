@@ -131,7 +131,7 @@ def test_a_former_partner_reads_signs_and_withdraws_the_forms_that_name_him(clin
     assert clinic("daniel", "POST", f"{path}/revoke", withdrawal).json["status"] == "Revoked"
 
 
-def test_embryos_and_results_end_with_sharing_too(clinic: Clinic) -> None:
+def test_embryos_and_results_are_not_found_after_sharing_ended(clinic: Clinic) -> None:
     """Daniel as the partner of an episode with embryos and results."""
     share = {"patient_id": patient("grace"), "related_patient_id": patient("daniel")}
     change(clinic, Relationship, SHARED, **share)
@@ -167,7 +167,9 @@ def test_ending_a_relationship_on_which_forms_depend_ends_sharing_and_keeps_the_
 ) -> None:
     token = clinic.token("daniel")
     assert clinic.call(token, "GET", EPISODE).status_code == 200
-    assert clinic("daniel", "DELETE", RELATIONSHIPS + SHARED).status_code == 404, "it is hers to end"
+    assert clinic("daniel", "DELETE", RELATIONSHIPS + SHARED).status_code == 404, (
+        "only the patient may end it"
+    )
     gone = clinic("amelia", "DELETE", RELATIONSHIPS + SHARED)
     assert (gone.status_code, gone.data) == (204, b"")
     assert clinic.call(token, "GET", EPISODE).status_code == 404
@@ -254,7 +256,7 @@ def test_staff_notes_are_left_out_for_patients(clinic: Clinic) -> None:
     assert clinic.get("elif", f"{EPISODES}/{GRACE_EPISODE}")["embryos"][0]["notes"] == "Between ourselves"
 
 
-def test_an_embryo_without_a_result_looks_like_one_whose_result_is_not_out(clinic: Clinic) -> None:
+def test_an_embryo_without_a_result_looks_like_one_with_an_unreleased_result(clinic: Clinic) -> None:
     change(clinic, EmbryoStorage, sample_id("embryo", "GO-5"), pgt_result_id=None)
     hers = clinic.get("grace", f"{EPISODES}/{GRACE_EPISODE}")["embryos"]
     assert ["pgtResultId" in one for one in hers] == [True] * 4 + [False] * 2
@@ -349,7 +351,7 @@ def test_the_report_is_withheld_from_patients_while_the_sex_is_undisclosed(clini
             )
         )
     )
-    assert seen_by("grace") == held_back, "an attachment opens no other way to it"
+    assert seen_by("grace") == held_back, "an attachment doesn't make it accessible"
     clinic.change(
         lambda session: session.add(
             ClinicPolicy(tenant_id=sample_id("tenant", "riverside"), discloses_sex=True)
@@ -357,12 +359,12 @@ def test_the_report_is_withheld_from_patients_while_the_sex_is_undisclosed(clini
     )
     for code in ("GO-1", "GO-2", "GO-3", "GO-4"):
         change(clinic, PgtResult, sample_id("pgt-result", code), sex_disclosed=True)
-    assert seen_by("grace") == held_back, "one of the results in it isn't told"
+    assert seen_by("grace") == held_back, "one of its results has an undisclosed sex"
     change(clinic, PgtResult, sample_id("pgt-result", "GO-5"), sex_disclosed=True)
     assert seen_by("grace") == shown
 
 
-def test_a_copy_for_the_patient_waits_for_the_release_too(clinic: Clinic) -> None:
+def test_a_patients_copy_is_withheld_until_the_release(clinic: Clinic) -> None:
     late = sample_id("file", "grace-report-late")
     change(clinic, File, late, is_patient_copy=True)
     assert clinic("grace", "GET", FILE + late).status_code == 404

@@ -83,7 +83,7 @@ def test_other_kinds_need_no_partner(api: Api, families: Families) -> None:
 
 
 @pytest.mark.parametrize(("given", "kept"), [(" gene tictesting", "GeneticTesting"), ("Sharing", "Sharing")])
-def test_a_kind_is_kept_and_hashed_by_its_listed_name(
+def test_a_kind_is_stored_and_hashed_by_its_listed_name(
     api: Api, families: Families, given: str, kept: str
 ) -> None:
     family = families.add("amelia", "daniel")
@@ -95,7 +95,7 @@ def test_a_kind_is_kept_and_hashed_by_its_listed_name(
     assert made["contentHash"] == hashlib.sha256(rfc8785.dumps({**text, "body": clauses})).hexdigest()
 
 
-def test_a_donation_names_no_recipient(api: Api, families: Families) -> None:
+def test_the_recipient_of_a_donation_is_not_a_signer(api: Api, families: Families) -> None:
     family = families.add("grace")
     donor = named("Donor", person("grace"))
     recipient = named("IntendedParent", person("amelia"))
@@ -108,10 +108,10 @@ def test_a_donation_names_no_recipient(api: Api, families: Families) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        named("Patient", person("nora")),  # staff in a patient's place
+        named("Patient", person("nora")),  # a staff member as patient
         named("Patient", person("daniel")),
-        named("Patient", patient("amelia")),  # the record of somebody who has an account
-        named("Patient", person("maya")),  # of another clinic
+        named("Patient", patient("amelia")),  # the record of a person who has an account
+        named("Patient", person("maya")),  # a person of another clinic
         named("Patient", new_id()),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_form_waits_for_a_partner_without_account(api: Api, families: Families
 @pytest.mark.parametrize(
     "typed", ["Amelia Hart", "amelia  HART", "Àmélia Hart", "Amelia-Hart.", "Ame\u200dlia Hart"]
 )
-def test_a_name_may_be_typed_as_people_write_it(api: Api, typed: str) -> None:
+def test_a_typed_name_may_differ_in_case_accents_and_punctuation(api: Api, typed: str) -> None:
     assert sign(api, "amelia", created(api), signature=typed).status_code == 200
 
 
@@ -171,7 +171,7 @@ def test_a_name_may_be_typed_as_people_write_it(api: Api, typed: str) -> None:
     ["A. Person", "Amelia", "Daniel Hart", "", "  ", "-.-", "Amelia\u202e Hart", "Amelia\x07 Hart",
      "Amelia\u200b Hart", "Amelia\nHart"],
 )  # fmt: skip
-def test_another_name_or_a_hidden_character_is_invalid(api: Api, typed: str) -> None:
+def test_a_different_name_or_a_hidden_character_is_invalid(api: Api, typed: str) -> None:
     assert members(sign(api, "amelia", created(api), signature=typed)) == ["signature"]
 
 
@@ -183,13 +183,15 @@ def test_another_name_or_a_hidden_character_is_invalid(api: Api, typed: str) -> 
         ("language", "x" * 35, "x" * 36),
     ],
 )
-def test_a_signature_says_no_more_than_it_may(api: Api, member: str, longest: Any, longer: Any) -> None:
+def test_an_overlong_member_of_a_signature_is_invalid(
+    api: Api, member: str, longest: Any, longer: Any
+) -> None:
     made = created(api)
     assert members(sign(api, "amelia", made, **{member: longer})) == [member]
     assert sign(api, "amelia", made, **{member: longest}).status_code == 200
 
 
-def test_a_content_hash_of_another_form_is_told_from_one_that_is_too_long(api: Api) -> None:
+def test_another_forms_content_hash_and_an_overlong_one_are_different_errors(api: Api) -> None:
     made = created(api)
     assert members(sign(api, "amelia", made, contentHash="0" * 201)) == ["contentHash"]
     assert code(sign(api, "amelia", made, contentHash="0" * 200)) == "ClientelePortal:ContentChanged"
@@ -261,7 +263,7 @@ def test_a_signed_form_is_superseded_only_when_its_successor_is_signed(api: Api,
     assert "seal" not in before
 
 
-def test_what_a_form_decides_is_part_of_its_hash(api: Api, families: Families) -> None:
+def test_a_forms_decision_is_part_of_its_hash(api: Api, families: Families) -> None:
     family = families.add("amelia")
     made = created(
         api, **about(family, kind="Disposition", embryoStorageIds=list(family.embryos), disposition="Discard")

@@ -79,7 +79,7 @@ def test_a_restart_keeps_data_and_takes_new_secrets_and_keys(tmp_path: Path) -> 
     printed = first.stop()
     assert first.child.returncode == 0
     assert not has_group(first.child.pid)
-    assert "Secret of riverside-portal: " in printed  # none was given, so one was made
+    assert "Secret of riverside-portal: " in printed  # none was given, so one was generated
     assert "given" not in printed
     assert "Secret of riverside-service" not in printed
 

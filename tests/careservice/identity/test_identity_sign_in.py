@@ -44,7 +44,7 @@ def test_the_sign_in_page_uses_the_requested_language(
     assert (soup.html["lang"], soup.html["dir"], soup.h1.text) == (language, direction, heading)
 
 
-def test_every_word_of_the_pages_is_translated() -> None:
+def test_every_text_of_the_pages_is_translated() -> None:
     folder = Path(translations.__file__).parents[1] / "templates" / "identity"
     said = {text for file in folder.glob("*.html") for text in re.findall(r'_\("([^"]+)"', file.read_text())}
     assert said and not said - translations.TRANSLATIONS.keys()

@@ -175,7 +175,7 @@ def listener(request: pytest.FixtureRequest) -> Iterator[Listener]:
     listening.close()
 
 
-def test_all_clients_get_a_logout_token_whatever_they_answer(
+def test_all_clients_get_a_logout_token_whatever_they_respond(
     server: IdentityServer, listener: Listener
 ) -> None:
     listener.listen(server)

@@ -100,7 +100,7 @@ def test_a_known_browser_has_its_own_budget_only_for_its_own_name(server: Identi
     assert stolen.guess("amelia").status_code == 429
 
 
-def test_a_made_up_cookie_makes_no_known_browser(server: IdentityServer) -> None:
+def test_a_forged_cookie_does_not_make_a_browser_known(server: IdentityServer) -> None:
     guesser = Guesser(server)
     guesser.browser.http.set_cookie(throttle.COOKIE, "made-up")
     assert guesser.statuses(10) == {401}
@@ -151,7 +151,7 @@ def test_the_same_name_at_another_clinic_has_its_own_budget(server: IdentityServ
     assert elsewhere.submit(page, "amelia", "a guess").status_code == 401
 
 
-def test_failures_over_all_names_are_logged_and_lengthen_waits(
+def test_failures_across_all_names_are_logged_and_lengthen_delays(
     server: IdentityServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(throttle, "FREE_OVERALL", 5)
@@ -176,7 +176,7 @@ def test_concurrent_guesses_are_counted_one_by_one(
     assert sorted(statuses) == [401] * 10 + [429] * 4
 
 
-def test_failures_over_all_names_are_in_metrics_only_with_the_token(server: IdentityServer) -> None:
+def test_failures_across_all_names_are_in_metrics_only_with_the_token(server: IdentityServer) -> None:
     client = server.app.test_client()
     assert client.get("/metrics").status_code == 404, "no token is set"
     with server.app.app_context():

@@ -161,7 +161,7 @@ OF_BEFORE = (
 )
 
 
-def test_older_people_files_and_sign_ins_are_kept_with_the_safe_default(engine: Engine) -> None:
+def test_existing_people_files_and_sign_ins_get_the_safe_default(engine: Engine) -> None:
     to_version(engine, "v0001")
     with engine.begin() as connection:
         for statement in OF_BEFORE:
@@ -169,6 +169,8 @@ def test_older_people_files_and_sign_ins_are_kept_with_the_safe_default(engine: 
     migrations.upgrade(engine)
     with database.new_session(engine) as session:
         kept = session.get_one(RefreshToken, "r")
-        assert kept.grant.auth_time is None, "nobody knows when, so no act that asks for it goes on"
+        assert kept.grant.auth_time is None, (
+            "the time is unknown, so acts that need a fresh sign-in are refused"
+        )
         assert session.get_one(Person, "p").email_verified is False
         assert session.get_one(File, "f").is_patient_copy is False

@@ -245,7 +245,7 @@ class Checked:
         raise AssertionError(f"{method} {path} is not in the document")
 
 
-def test_every_answer_matches_the_document(api: Api, document: Json) -> None:
+def test_every_response_matches_the_document(api: Api, document: Json) -> None:
     call = Checked(api, document)
     for who in ("nora", "victor", "elif", "colin", "ada", "amelia", "daniel", "grace", "maya", "omar"):
         for form in call(who, "GET", CONSENTS, MaxResultCount=1000)["items"]:

@@ -85,8 +85,8 @@ def configuration(api: Api, who: str) -> str:
         },
     }
     lines = [
-        # A request that fits the document can still be wrong: another clinic's record, an unknown time zone, the
-        # character NUL. Those are 400, which would count as refusing good data.
+        # A request that matches the document can still be invalid: another clinic's record, an unknown time zone, a NUL
+        # character. The response is then 400, which Schemathesis would take for refusing valid data.
         'checks.positive_data_acceptance.expected-statuses = ["2xx", 304, 400, 401, 403, 404, 416, 501]',
         *(f"dictionaries.{name}.values = {json.dumps(values)}" for name, values in dictionaries.items()),
     ]
@@ -119,11 +119,11 @@ def _records(episode: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("who", ["nora", "amelia", *(["ada", "elif", "grace"] if FULL else [])])
-def test_no_generated_request_gets_an_undocumented_answer(
+def test_no_generated_request_gets_an_undocumented_response(
     api: Api, care_service: Any, tmp_path: Path, who: str
 ) -> None:
     (tmp_path / "schemathesis.toml").write_text(configuration(api, who))
-    # Each operation by its limits for one of the staff; patients get what is made at random.
+    # For staff, the boundary values of each operation too; for patients, only random requests.
     phases = "coverage,fuzzing,stateful" if FULL else "coverage,fuzzing" if who == "nora" else "fuzzing"
     done = subprocess.run(
         [

@@ -54,7 +54,9 @@ def sms(**fields: str) -> bytes:
         {"webhook_id": ""},
     ],
 )
-def test_without_a_good_signature_the_answer_is_401(hooks: Any, path: str, changes: dict[str, str]) -> None:
+def test_without_a_valid_signature_the_response_is_401(
+    hooks: Any, path: str, changes: dict[str, str]
+) -> None:
     body, kind = b"{}", "application/json"
     headers = dict(changes)
     webhook_id = headers.pop("webhook_id", None)
@@ -116,7 +118,7 @@ def test_each_current_secret_is_accepted(hooks: Any, secret: str, status: int) -
     assert hooks.post("/smsinbound", sms(), FORM, secret=secret).status_code == status
 
 
-def test_the_same_call_again_has_one_effect_and_the_same_answer(hooks: Any) -> None:
+def test_a_repeated_call_has_one_effect_and_the_same_response(hooks: Any) -> None:
     webhook_id = f"msg_{new_id()}"
     first = hooks.sms(webhook_id=webhook_id, Body="Once only, please")
     again = hooks.sms(webhook_id=webhook_id, Body="Once only, please")
@@ -125,7 +127,7 @@ def test_the_same_call_again_has_one_effect_and_the_same_answer(hooks: Any) -> N
     assert said.count("Once only, please") == 1
 
 
-def test_the_same_call_many_times_at_once_has_one_effect(hooks: Any) -> None:
+def test_concurrent_identical_calls_have_one_effect(hooks: Any) -> None:
     webhook_id, answers = f"msg_{new_id()}", []
     threads = [
         threading.Thread(

@@ -303,7 +303,7 @@ def stuck(patience: None, place: Place) -> Any:
     """Another program that holds what a writer needs, until it is told to let go."""
     connection = place.engine.connect()
     if place.kind == "sqlite":
-        connection.exec_driver_sql("SELECT 1")  # the write lock comes with every transaction that may write
+        connection.exec_driver_sql("SELECT 1")  # every transaction that may write takes the write lock
     else:
         tables = ", ".join(f'"{table.name}"' for table in database.Base.metadata.sorted_tables)
         connection.exec_driver_sql(f"LOCK TABLE {tables} IN EXCLUSIVE MODE")
@@ -316,7 +316,7 @@ def test_a_busy_database_is_503_where_no_code_is_documented(stuck: Any, place: P
         assert (answer.status_code, answer.headers["Retry-After"], answer.data) == (503, "1", b"")
     with place.clinic.app.test_client() as client:
         if place.kind == "postgresql":
-            return  # its identity server locks rows, and reads past this
+            return  # reads don't wait for the lock on PostgreSQL
         answer = client.get("/connect/authorize?client_id=x")
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         assert "Please try again" in answer.text
