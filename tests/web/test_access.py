@@ -23,7 +23,7 @@ STAFF = {
 REFUSED = "Your role at this clinic doesn’t include this page or this action."
 
 
-def test_the_table_is_what_the_marks_give(portal: PortalThread) -> None:
+def test_the_table_matches_the_access_marks(portal: PortalThread) -> None:
     assert access.TABLE.read_text(encoding="utf-8") == access.table(portal.app), "run make evidence"
 
 

@@ -45,9 +45,7 @@ def cookie_of(visitor: Visitor) -> str:
     ],
 )
 @pytest.mark.asvs("7.2.1", "16.3.3")
-def test_a_cookie_that_is_no_session_leads_to_sign_in(
-    portal: PortalThread, audit: Audit, cookie: str
-) -> None:
+def test_an_invalid_session_cookie_leads_to_sign_in(portal: PortalThread, audit: Audit, cookie: str) -> None:
     headers = {"Cookie": f"__Host-sid={cookie}"}
     page = portal.visitor().request("GET", "/consents", headers=headers, status=303, follow=False)
     assert page.headers["Location"] == "/sign-in?next=%2Fconsents"
@@ -79,7 +77,7 @@ def test_a_return_address_on_another_site_is_ignored(
 
 @pytest.mark.parametrize("token", ["", "forged", "a" * 100_000, "é", "\x00", ["one", "two"]])
 @pytest.mark.asvs("3.5.1", "16.3.3")
-def test_a_form_with_another_token_changes_nothing(
+def test_a_form_with_a_wrong_token_changes_nothing(
     portal: PortalThread, audit: Audit, token: str | list[str]
 ) -> None:
     visitor = portal.sign_in("amelia")
@@ -107,7 +105,7 @@ def test_an_unknown_host_is_misdirected(portal: PortalThread, audit: Audit, host
     assert len(audit.events()) == 1
 
 
-def test_a_body_beyond_the_limit_is_refused(portal: PortalThread, audit: Audit) -> None:
+def test_a_body_over_the_size_limit_is_refused(portal: PortalThread, audit: Audit) -> None:
     visitor = portal.sign_in("amelia")
     before = len(audit.events())
     page = visitor.request("POST", "/sign-out", data={"x": "y" * 1_100_000}, status=None)

@@ -32,8 +32,8 @@ PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
 EPISODE = f"/episodes/{AMELIAS}"
 EMR = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}"
 
-# By route: who opens which address, and how many calls it may cost. Home and lists of episodes cost one call for each
-# episode, because no endpoint lists them; everyone has opened home before, so that the ids are known.
+# By route: who opens which address, and how many calls it may make. Home and lists of episodes make one call per
+# episode, because no endpoint lists episodes; everyone has opened home before, so the ids are known.
 BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/": [("amelia", "/", 4), ("grace", "/", 5), ("nora", "/", 4)],
     "/notifications": [("amelia", "/notifications", 3), ("nora", "/notifications?unread=1", 3)],
@@ -185,12 +185,14 @@ def test_a_page_keeps_to_its_call_budget(
     assert answer.status in (200, 204, 303), f"{path}: {answer.status} {answer.words[:200]}"
     assert route_of(portal, path) == route
     assert len(made) <= budget, f"{path} costs {len(made)} calls, not {budget}: {made}"
-    # Home and staff's work lists ask for the forms of two statuses.
-    assert len(set(made)) == len(made) or route in ("/", "/consents"), f"{path} asks the same twice: {made}"
+    # Home and the staff worklists request forms of two statuses.
+    assert len(set(made)) == len(made) or route in ("/", "/consents"), (
+        f"{path} makes the same call twice: {made}"
+    )
     assert all(call.startswith("GET ") for call in made), f"reading {path} changes something: {made}"
 
 
-def test_the_bell_asks_once_in_15_seconds_however_many_tabs_ring(
+def test_the_bell_asks_the_api_once_in_15_seconds_for_all_tabs(
     person: Callable[[str], Visitor], portal: PortalThread
 ) -> None:
     daniel, again = person("daniel"), portal.sign_in("daniel")
@@ -208,7 +210,7 @@ def test_the_bell_asks_once_in_15_seconds_however_many_tabs_ring(
 @pytest.mark.parametrize(
     ("region", "budget"), [("consents", 1), ("messages", 1), ("treatment", 1), ("news", 1)]
 )
-def test_a_region_of_home_costs_its_own_calls_alone(
+def test_a_region_of_home_makes_only_its_own_calls(
     person: Callable[[str], Visitor], region: str, budget: int
 ) -> None:
     with calls() as made:
@@ -216,7 +218,7 @@ def test_a_region_of_home_costs_its_own_calls_alone(
     assert len(made) <= budget, made
 
 
-def test_the_first_visit_of_a_session_costs_one_call_more_for_each_episode(portal: PortalThread) -> None:
+def test_the_first_page_of_a_session_makes_one_more_call_per_episode(portal: PortalThread) -> None:
     visitor = portal.visitor()
     with calls() as made:
         visitor.sign_in("amelia")

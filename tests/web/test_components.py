@@ -82,7 +82,7 @@ def app() -> Iterator[Flask]:
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=[component.name for component in COMPONENTS])
-def test_a_component_says_how_it_is_used(app: Flask, component: Component) -> None:
+def test_a_components_comment_matches_its_signature_and_example(app: Flask, component: Component) -> None:
     signature, _, rest = component.comment.strip().partition(":\n")
     assert " ".join(signature.split()) == f"ui.{component.signature}"
     meaning, _, example = rest.partition("\n\n")

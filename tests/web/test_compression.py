@@ -62,7 +62,7 @@ def test_a_page_is_a_third_of_its_size(amelia: Visitor) -> None:
     assert len(packed) * 3 < len(plain)
 
 
-def test_small_answers_files_and_static_files_stay_as_they_are(amelia: Visitor) -> None:
+def test_small_responses_and_static_files_are_not_compressed_on_the_fly(amelia: Visitor) -> None:
     for path in ("/portal.webmanifest", "/healthz", "/notifications/bell"):
         response, _body = raw(amelia, path, "br, gzip")
         assert "Content-Encoding" not in response.headers, path
@@ -91,7 +91,7 @@ def test_a_strong_etag_of_a_compressed_response_becomes_weak(portal: PortalThrea
             assert _compress(response).headers["ETag"] == expected
 
 
-def test_what_is_encoded_partial_or_not_to_be_changed_stays_so(portal: PortalThread) -> None:
+def test_encoded_partial_and_no_transform_responses_are_unchanged(portal: PortalThread) -> None:
     from flask import make_response
 
     from portal.web.compression import _compress
@@ -113,7 +113,7 @@ def test_what_is_encoded_partial_or_not_to_be_changed_stays_so(portal: PortalThr
         assert "Content-Encoding" not in _compress(streamed).headers
 
 
-def test_form_token_and_nonce_are_new_in_every_answer(portal: PortalThread, amelia: Visitor) -> None:
+def test_form_token_and_nonce_are_new_in_every_response(portal: PortalThread, amelia: Visitor) -> None:
     """Otherwise the length of compressed pages would tell them (BREACH)."""
     tokens, nonces = set[str](), set[str]()
     for path in PAGES * 2:
@@ -125,7 +125,7 @@ def test_form_token_and_nonce_are_new_in_every_answer(portal: PortalThread, amel
         tokens |= mine
         nonces |= here
     assert len(tokens) == len(nonces) == 2 * len(PAGES)
-    # Nor do they share a part that could be guessed bit by bit.
+    # Nor do they share a part that could be guessed byte by byte.
     for at in range(0, 80, 8):
         assert len({token[at : at + 8] for token in tokens}) == len(tokens)
 
@@ -138,7 +138,7 @@ def test_every_form_token_is_valid_for_the_whole_session(portal: PortalThread) -
         visitor.request("POST", "/language", data=data, status=303, follow=False)
 
 
-def test_no_other_secret_is_in_a_page(portal: PortalThread, amelia: Visitor) -> None:
+def test_a_page_contains_no_other_secret(portal: PortalThread, amelia: Visitor) -> None:
     cookies = {one.name: one.value or "" for one in amelia.http.cookies if one.name.startswith("__Host-")}
     name = record_name(cookies["__Host-sid"])
     tokens = portal.context.sessions.tokens_of(name)

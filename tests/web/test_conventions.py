@@ -45,7 +45,7 @@ READERS = {"fromisoformat", "strptime", "parsedate_to_datetime", "parsedate", "D
 
 def test_external_text_is_parsed_only_by_the_bounded_parser() -> None:
     root = Path(portal.__file__).parent
-    own = [root / "careservice", root / "demo"]  # programs of their own
+    own = [root / "careservice", root / "demo"]  # separate programs
     bounded = [root / "parse.py", root / "services" / "decoding.py"]
     others = [
         f"{path.relative_to(root)}, line {node.lineno}"
@@ -61,7 +61,7 @@ OVERFLOW = {"astimezone"}
 """What raises within hours of the calendar's ends, which other systems send for "never"."""
 
 
-def test_instants_change_zones_where_the_calendar_ends_too() -> None:
+def test_zone_conversions_go_through_portal_dates() -> None:
     root = Path(portal.__file__).parent
     own = [root / "careservice", root / "demo", root / "dates.py"]
     others = [

@@ -27,7 +27,9 @@ def state(operations: Operations, operation: Operation) -> State:
     return found.state
 
 
-def test_the_same_change_sent_twice_is_one_operation_and_another_is_another(operations: Operations) -> None:
+def test_the_same_change_sent_twice_is_one_operation_and_a_different_one_is_another(
+    operations: Operations,
+) -> None:
     first = begin_edit("nora", "edit:1", "stamp", "new")
     assert begin_edit("nora", "edit:1", "stamp", "new").id == first.id
     others = [
@@ -38,15 +40,13 @@ def test_the_same_change_sent_twice_is_one_operation_and_another_is_another(oper
     assert first.id not in {other.id for other in others}
 
 
-def test_a_change_that_was_done_by_a_post_at_the_same_time_is_not_made_again(operations: Operations) -> None:
+def test_a_change_made_by_a_concurrent_post_is_not_made_again(operations: Operations) -> None:
     first = begin_edit("nora", "edit:1", None, "new")
     operations.finish("nora", first.id)
     assert begin_edit("nora", "edit:1", None, "new").state is State.DONE
 
 
-def test_a_change_that_was_done_before_and_changed_back_is_made_once_more(
-    operations: Operations, clock: Clock
-) -> None:
+def test_a_change_that_was_undone_can_be_made_again(operations: Operations, clock: Clock) -> None:
     first = begin_edit("nora", "edit:1", None, "new")
     operations.finish("nora", first.id)
     clock.advance(1)
@@ -55,7 +55,7 @@ def test_a_change_that_was_done_before_and_changed_back_is_made_once_more(
 
 
 @pytest.mark.parametrize("is_lost", [True, False], ids=["no answer", "the process was killed"])
-def test_a_change_without_an_answer_is_open_again_after_a_while(
+def test_a_change_without_a_response_reopens_after_30_seconds(
     operations: Operations, clock: Clock, is_lost: bool
 ) -> None:
     first = begin_edit("nora", "edit:1", "stamp", "new")
@@ -68,15 +68,13 @@ def test_a_change_without_an_answer_is_open_again_after_a_while(
     assert (again.id, again.state) == (first.id, State.OPEN)
 
 
-def test_a_change_is_forgotten_when_the_record_tells_whether_it_was_made(
-    operations: Operations, clock: Clock
-) -> None:
+def test_an_edits_operation_expires_after_a_minute(operations: Operations, clock: Clock) -> None:
     first = begin_edit("nora", "edit:1", "stamp", "new")
     clock.advance(61)
     assert operations.find("nora", first.id, "edit:1") is None
 
 
-def test_a_record_that_turns_up_after_a_lost_answer_settles_the_act(
+def test_a_record_found_after_a_lost_response_settles_the_act(
     operations: Operations, audit: NotedAudit
 ) -> None:
     operation = operations.begin("nora", "create")
@@ -92,7 +90,7 @@ def test_a_record_that_turns_up_after_a_lost_answer_settles_the_act(
     assert again == Done(None, "12", is_first=False)
 
 
-def test_what_is_not_in_the_record_stays_unknown_and_is_open_again_after_a_while(
+def test_an_act_not_found_in_the_record_stays_unknown_and_reopens_after_30_seconds(
     operations: Operations, clock: Clock
 ) -> None:
     operation = operations.begin("nora", "create")

@@ -83,9 +83,9 @@ def unhurt(path: str, which: str, fault: str) -> bool:
     if which == "the last call" and path.startswith(beside):
         return True
     if path.startswith("/emr-endpoints/"):
-        return True  # the connection's name stands in a notification; without it the page asks for its id
+        return True  # a notification has the connection's name; without it, the page asks for the id
     if which == "the last call" and fault == "501" and path.startswith("/protocols/"):
-        return True  # where the clinic offers no list of physicians, a plan has no physician but its patient
+        return True  # without a list of physicians, the plan shows its patient but no physician
     if fault == "404" and path == "/me":
         return True
     return (
@@ -160,12 +160,12 @@ def portal(
     text = tenants_file(service.plan)
     direct = f'base_url = "{service.plan.service}"'
     assert direct in text
-    text = text.replace("idempotency = true", "idempotency = false")  # this API would act twice
+    text = text.replace("idempotency = true", "idempotency = false")  # this API would repeat an act
     tenants.write_text(text.replace(direct, f'base_url = "{board.address}"'))
     running = PortalThread(
         service.plan,
         PORTAL_TENANTS=str(tenants),
-        PORTAL_BREAKER="0",  # each fault is to be met, not what is said of the ones before
+        PORTAL_BREAKER="0",  # each fault is met afresh, whatever the previous ones did
         PORTAL_TIMEOUT_CONNECT="0.5",
         PORTAL_TIMEOUT_READ="1",
         PORTAL_TIMEOUT_PAGE=str(PAGE_SECONDS),
@@ -195,7 +195,7 @@ def forget(portal: PortalThread) -> None:
 
 
 @pytest.mark.parametrize(("name", "path", "which", "fault"), named(PAGE_CASES))
-def test_a_page_says_what_it_cannot_show(
+def test_a_page_reports_what_it_cannot_show(
     person: Callable[[str], Visitor],
     portal: PortalThread,
     board: Switchboard,
@@ -217,7 +217,7 @@ def test_a_page_says_what_it_cannot_show(
     assert took < PAGE_SECONDS + SLACK_SECONDS, f"{took:.1f} s"
     assert_honest(page, fault)
     if not needed:
-        assert page.status == (303 if path == "/find/results" else 200), "needs nothing of the API"
+        assert page.status == (303 if path == "/find/results" else 200), "the page makes no API call"
     elif page.status == 200:
         said = page.select(SAID)
         assert said or "can’t be listed right now" in page.words or unhurt(path, which, fault), (
@@ -226,14 +226,16 @@ def test_a_page_says_what_it_cannot_show(
     else:
         possible = EXPECTED[fault] | ({503} if len(needed) > 1 else set[int]())
         if path.startswith("/consents/new?"):
-            possible = possible | {422}  # the treatment that was named isn't to be had: name another
+            possible = possible | {422}  # the given treatment can't be read: choose another
         assert page.status in possible, f"{page.status}: {page.words[:300]}"
-        assert page.select("main a[href]"), "a way on"
+        assert page.select("main a[href]"), "the error page has no link"
         request_id = page.headers["X-Request-Id"]
-        # Removed already, or another treatment to be named: no fault.
+        # Already removed, or another treatment has to be chosen: not an error page.
         gone = page.status == 422 or (page.status == 404 and path.startswith("/relationships/"))
-        assert gone or request_id in page.words, "the number to give when calling the clinic"
-        assert gone or any("care api" in record.message for record in caplog.records), "said in the log"
+        assert gone or request_id in page.words, "the error page doesn't show the request id"
+        assert gone or any("care api" in record.message for record in caplog.records), (
+            "the failed call isn't logged"
+        )
     if page.status == 503 and len(needed) == 1 and fault in ("503 with Retry-After", "429"):
         assert int(page.headers["Retry-After"]) >= 1
 
@@ -244,16 +246,16 @@ def test_a_page_says_what_it_cannot_show(
         [(*region, fault) for region in REGIONS for fault in sorted({*some_faults(*region), "404", "501"})]
     ),
 )
-def test_a_region_says_what_it_cannot_show(
+def test_a_region_reports_what_it_cannot_show(
     person: Callable[[str], Visitor], board: Switchboard, name: str, path: str, region: str, fault: str
 ) -> None:
     visitor = person(name)
     with board.failing(fault):
         page = visitor.fragment(path, region, status=None, at=path)
     assert_honest(page, fault)
-    assert "<html" not in page.text.lower(), "a fragment never holds a page"
+    assert "<html" not in page.text.lower(), "a fragment must not contain a whole page"
     if (path, fault) == ("/", "501") and region != "treatment":
-        assert page.status == 200 and page.words == "", "home leaves out what the clinic doesn't offer"
+        assert page.status == 200 and page.words == "", "home leaves out what the API doesn't offer"
     elif page.status == 200:
         assert page.select(SAID), f"shown as if nothing had failed: {page.text[:400]}"
     else:
@@ -312,7 +314,7 @@ ACT_CASES = [
 
 @pytest.mark.parametrize(("act", "fault"), named(ACT_CASES))
 @pytest.mark.asvs("2.3.3", "16.5.3")
-def test_an_act_that_fails_is_never_said_to_be_done(
+def test_an_act_that_fails_is_never_reported_as_done(
     portal: PortalThread, board: Switchboard, act: str, fault: str
 ) -> None:
     one = ACTS[act]
@@ -327,9 +329,9 @@ def test_an_act_that_fails_is_never_said_to_be_done(
                 break
     assert time.monotonic() - began < (PAGE_SECONDS + SLACK_SECONDS) * one.steps
     assert tried or fault in LINE_FAULTS, f"the act was never tried: {page.url} {page.words[:500]}"
-    # A refused token is renewed; a change of other fields meanwhile is no conflict with this one.
+    # A refused token is renewed and the call repeated; a change of other fields doesn't conflict with this one.
     once = fault not in ("401", "409", "412")
-    assert len(set(tried)) == len(tried) or not once, f"tried again by itself: {tried}"
+    assert len(set(tried)) == len(tried) or not once, f"retried automatically: {tried}"
     assert_honest(page, fault)
     if fault not in ACTED:
         assert not page.select('.toast[data-tone="success"]'), page.words[:300]

@@ -24,7 +24,7 @@ from portal.web.filters import breakable, clock_time, unbroken
         ("a <b> " + "<" * 25, "a &lt;b&gt; " + "<wbr>".join(("&lt;" * 12, "&lt;" * 12, "&lt;"))),
     ],
 )
-def test_only_words_that_are_too_long_for_a_column_may_break(text: str, written: str) -> None:
+def test_only_words_too_long_for_a_column_can_break(text: str, written: str) -> None:
     assert breakable(text) == written
 
 
@@ -36,7 +36,7 @@ def test_an_abbreviation_with_a_hyphen_stays_in_one_piece() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "es", "ar"])
-def test_hours_are_written_as_those_of_medicines_come(language: str) -> None:
+def test_times_of_day_have_two_digit_hours(language: str) -> None:
     with Flask("filters").test_request_context():
         g.tenant, g.language = SimpleNamespace(time_zone=ZoneInfo("Europe/London")), language
         assert clock_time(datetime(2026, 11, 22, 7, 5, 59, tzinfo=UTC)) == "07:05"

@@ -88,7 +88,7 @@ def test_only_framework_internals_uses_private_names() -> None:
         "def made(self): self._error_response('no')",
     ],
 )
-def test_a_private_name_is_seen(source: str) -> None:
+def test_uses_of_private_names_are_detected(source: str) -> None:
     tree = ast.parse(source)
     assert list(foreign(tree, own_names([tree])))
 
@@ -101,7 +101,7 @@ def written(source: str) -> str:
     return str(env.compile(source, raw=True)).partition("def root")[2]
 
 
-def test_jinja_writes_what_stands_on_the_page_and_what_is_called_through_our_hooks() -> None:
+def test_compiled_templates_output_call_and_join_through_our_hooks() -> None:
     """Jinja's own code for it would be `escape(`, `context.call(` and `markup_join(`."""
     python = written("{{ title }}{{ ui.tag(word, tone='x') }}{{ nonce() }}{{ a ~ b }}")
     assert python.count("environment.written(") == 4
@@ -110,7 +110,7 @@ def test_jinja_writes_what_stands_on_the_page_and_what_is_called_through_our_hoo
     assert not any(theirs in python for theirs in ("escape(", "context.call(", "markup_join("))
 
 
-def test_where_escaping_is_off_or_not_known_jinja_writes_its_own() -> None:
+def test_templates_without_static_autoescape_use_jinjas_own_code() -> None:
     for flag in ("false", "flag"):
         python = written(f"{{% autoescape {flag} %}}{{{{ one ~ two }}}}{{% endautoescape %}}")
         assert "environment.written(" not in python
@@ -118,7 +118,7 @@ def test_where_escaping_is_off_or_not_known_jinja_writes_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["visit_Call", "visit_Concat", "_output_child_pre", "signature"])
-def test_jinja_takes_what_we_give(name: str) -> None:
+def test_overridden_jinja_methods_keep_their_signature(name: str) -> None:
     """A method that is gone, or takes something else, would be overridden in vain."""
     theirs = list(inspect.signature(getattr(CodeGenerator, name)).parameters)
     ours = list(inspect.signature(getattr(TemplateCode, name)).parameters)

@@ -134,7 +134,7 @@ def test_an_endpoint_without_access_mark_is_not_found_unless_public(site: Flask,
 
 
 @pytest.mark.parametrize(("age", "fresh"), [(0, True), (FRESH, True), (FRESH + 1, False)])
-def test_a_sign_in_is_fresh_for_so_long(
+def test_a_sign_in_is_fresh_until_its_maximum_age(
     app: Flask, clock: Clock, monkeypatch: pytest.MonkeyPatch, age: int, fresh: bool
 ) -> None:
     monkeypatch.setattr(guard, "context", lambda: SimpleNamespace(clock=clock))
@@ -151,7 +151,7 @@ def test_a_sign_in_is_fresh_for_so_long(
         ({"next_path": "/bell", "fresh": True}, "/sign-in?next=%2Fbell&fresh=1"),
     ],
 )
-def test_signing_in_leads_back(site: Flask, given: dict[str, Any], location: str) -> None:
+def test_signing_in_returns_to_the_requested_page(site: Flask, given: dict[str, Any], location: str) -> None:
     with site.test_request_context("/list?page=2"):
         answer: Response = to_sign_in(**given)
         assert (answer.status_code, answer.headers["Location"]) == (303, location)
@@ -174,14 +174,12 @@ def test_signing_in_leads_back(site: Flask, given: dict[str, Any], location: str
         ({"HX-Request": "true", "HX-Current-URL": "http://elsewhere.test/list"}, "/"),
     ],
 )
-def test_a_form_leads_back_to_the_page_that_it_stands_on(
-    site: Flask, headers: dict[str, str], page: str
-) -> None:
+def test_a_form_returns_to_the_page_it_is_on(site: Flask, headers: dict[str, str], page: str) -> None:
     with site.test_request_context("/send", method="POST", headers=headers, base_url=HOST):
         assert page_behind() == page
 
 
-def test_a_fragment_leads_back_to_its_page_and_a_page_to_itself(site: Flask) -> None:
+def test_a_fragment_returns_to_its_page_and_a_page_to_itself(site: Flask) -> None:
     htmx = {"HX-Request": "true", "HX-Current-URL": f"{HOST}/list"}
     with site.test_request_context("/bell", headers=htmx, base_url=HOST):
         assert page_behind() == "/list"
@@ -190,7 +188,7 @@ def test_a_fragment_leads_back_to_its_page_and_a_page_to_itself(site: Flask) -> 
 
 
 @pytest.mark.parametrize(("who", "location"), [(NURSE, "/list"), (None, "/sign-in?next=%2Flist")])
-def test_a_page_whose_session_has_ended_hands_in_its_form_to_be_kept_and_nothing_else(
+def test_a_form_sent_after_the_session_ended_is_only_kept(
     site: Flask, here: Here, monkeypatch: pytest.MonkeyPatch, who: Person | None, location: str
 ) -> None:
     kept: list[bool] = []
@@ -205,7 +203,7 @@ def test_a_page_whose_session_has_ended_hands_in_its_form_to_be_kept_and_nothing
     assert kept == [True]
 
 
-def test_records_that_can_not_be_shown_are_counted_together(app: Flask) -> None:
+def test_unreadable_records_are_counted_in_total(app: Flask) -> None:
     with app.test_request_context():
         for records in (2, 3):
             guard._count_unreadable(records)
@@ -213,7 +211,7 @@ def test_records_that_can_not_be_shown_are_counted_together(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("is_by_itself", [False, True])
-def test_calls_are_made_as_this_person_within_the_pages_time(
+def test_calls_are_made_as_the_person_within_the_pages_deadline(
     app: Flask, clock: Clock, monkeypatch: pytest.MonkeyPatch, is_by_itself: bool
 ) -> None:
     missing: list[tuple[str, str]] = []

@@ -72,7 +72,7 @@ class Collector:
         assert "Access-Control-Allow-Origin" not in headers, where
 
     def judge_nonces(self) -> None:
-        assert len(self.nonces) == len(set(self.nonces)), "a nonce was given twice"
+        assert len(self.nonces) == len(set(self.nonces)), "a nonce was used twice"
         assert len(self.nonces) > 20
 
 
@@ -117,7 +117,7 @@ def test_every_route_has_the_security_headers_for_everyone(
 ) -> None:
     visitor = portal.sign_in(name) if name else portal.visitor()
     found = routes(portal)
-    assert len(found) > 90, "the whole map of addresses"
+    assert len(found) > 90, "too few routes were found"
     for (method, path, endpoint), headers in product(found, [{}, HTMX]):
         if headers and method == "POST":
             continue
@@ -155,7 +155,7 @@ def test_pages_fragments_files_and_errors_have_the_security_headers(
     collector.judge(ask(visitor, "GET", f"{address}?download=1"))
     collector.judge(ask(visitor, "POST", "/sign-out", data={"x": "y" * 1_100_000}))
     collector.judge(ask(visitor, "GET", "/nowhere"))
-    collector.judge(requests.get(f"http://127.0.0.1:{portal.port}/", timeout=30))  # no clinic's host
+    collector.judge(requests.get(f"http://127.0.0.1:{portal.port}/", timeout=30))  # a host of no clinic
     fault = {"me.show": ZeroDivisionError(), "devices.index": StoreDown("down")}
     for endpoint, error in fault.items():
 

@@ -29,7 +29,7 @@ def site(app: Flask) -> Flask:
 
 @pytest.mark.parametrize("path", ["/page", "/bare", "/own", "/nowhere"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_every_answer_has_each_header_once(site: Flask, path: str, scheme: str) -> None:
+def test_every_response_has_each_header_once(site: Flask, path: str, scheme: str) -> None:
     answer = site.test_client().get(path, base_url=f"{scheme}://clinic.test")
     for name, value in FIXED.items():
         (given,) = answer.headers.getlist(name)
@@ -49,7 +49,7 @@ def test_every_answer_has_each_header_once(site: Flask, path: str, scheme: str) 
         assert all(feature.endswith("=()") for feature in features[:-1])
 
 
-def test_a_page_has_a_policy_with_a_nonce_of_its_own_answer(site: Flask) -> None:
+def test_a_pages_policy_has_the_responses_own_nonce(site: Flask) -> None:
     client, nonces = site.test_client(), set[str]()
     for _ in range(3):
         answer = client.get("/page")
@@ -62,13 +62,13 @@ def test_a_page_has_a_policy_with_a_nonce_of_its_own_answer(site: Flask) -> None
     assert len(nonces) == 3
 
 
-def test_without_a_clinic_forms_go_nowhere_else(app: Flask) -> None:
+def test_without_a_clinic_forms_may_only_post_to_the_same_origin(app: Flask) -> None:
     headers.init_app(app)
     answer = app.test_client().get("/nowhere")
     assert "form-action 'self';" in answer.headers["Content-Security-Policy"]
 
 
-def test_without_a_number_none_is_told(app: Flask) -> None:
+def test_without_a_request_id_the_header_is_left_out(app: Flask) -> None:
     headers.init_app(app)
     app.before_request(lambda: g.pop("request_id") and None)
     assert "X-Request-Id" not in app.test_client().get("/nowhere").headers

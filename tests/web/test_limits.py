@@ -34,7 +34,7 @@ def pair(
 
 
 @pytest.mark.asvs("2.4.1")
-def test_a_limit_holds_for_all_workers_and_says_when_it_ends(
+def test_a_limit_applies_across_workers_and_says_when_to_retry(
     pair: tuple[PortalThread, PortalThread],
 ) -> None:
     first, second = pair
@@ -51,7 +51,7 @@ def test_a_limit_holds_for_all_workers_and_says_when_it_ends(
 
 
 @pytest.mark.asvs("16.3.3")
-def test_what_is_refused_is_one_line_of_audit(pair: tuple[PortalThread, PortalThread]) -> None:
+def test_a_rate_limited_request_is_one_audit_line(pair: tuple[PortalThread, PortalThread]) -> None:
     portal, _ = pair
     for _ in range(3):
         portal.visitor().request("GET", FORGED, status=400)
@@ -88,7 +88,7 @@ def _audited(portal: PortalThread) -> list[str]:
 @pytest.fixture
 def strict(service: CareService, tmp_path: Path) -> Iterator[PortalThread]:
     """A portal that lets nobody sign or withdraw, and lets each open one booking page and one file an hour."""
-    known = service.plan  # the identity server knows this port alone
+    known = service.plan  # the identity server accepts only this port
     running = PortalThread(
         Plan(known.portal_port, known.service_port, tmp_path, known.secrets),
         PORTAL_LIMIT_SIGNING="0 per hour",
@@ -101,7 +101,7 @@ def strict(service: CareService, tmp_path: Path) -> Iterator[PortalThread]:
 
 
 @pytest.mark.asvs("2.4.1")
-def test_looking_people_up_too_often_is_said_where_the_hits_stand(strict: PortalThread) -> None:
+def test_searching_too_often_is_reported_among_the_results(strict: PortalThread) -> None:
     nora, victor = strict.sign_in("nora"), strict.sign_in("victor")
     for _ in range(2):
         nora.fragment("/find", "found", data={"q": "amelia"})
@@ -114,7 +114,7 @@ def test_looking_people_up_too_often_is_said_where_the_hits_stand(strict: Portal
 
 
 @pytest.mark.asvs("2.3.2", "2.4.1", "15.2.2")
-def test_what_happens_too_often_is_told_when_to_go_on_and_is_one_line_of_audit(strict: PortalThread) -> None:
+def test_a_limited_action_says_when_to_retry_and_is_one_audit_line(strict: PortalThread) -> None:
     amelia, grace, visitor = strict.sign_in("amelia"), strict.sign_in("grace"), strict.visitor()
     file = _a_file(amelia)
     form = next(
@@ -145,7 +145,7 @@ def test_what_happens_too_often_is_told_when_to_go_on_and_is_one_line_of_audit(s
         assert len(refused) == 1, endpoint
         assert f'"{endpoint}"' in refused[0]
     assert grace.get(f"{form}/revoke").select("form textarea"), (
-        "nothing was withdrawn, and it can be tried again"
+        "nothing was withdrawn, so the form is still offered"
     )
     other = _a_file(grace)
     grace.request("GET", other)
@@ -153,7 +153,7 @@ def test_what_happens_too_often_is_told_when_to_go_on_and_is_one_line_of_audit(s
 
 
 @pytest.mark.asvs("2.3.2")
-def test_calendar_files_are_limited_by_person_as_files_are(strict: PortalThread) -> None:
+def test_calendar_files_are_limited_per_person_like_files(strict: PortalThread) -> None:
     amelia = strict.sign_in("amelia")
     episode = f"/episodes/{sample_id('episode', 'amelia-1')}"
     for path in (

@@ -52,7 +52,7 @@ def person(portal: PortalThread) -> Callable[[str], Visitor]:
     return cache(portal.sign_in)
 
 
-# Whose record it is tells `userId`: without it, and without an id that is the person's own, it is nobody's to change.
+# `userId` says whose record it is: without it, and unless the id is the person's own, nobody may change the record.
 @pytest.mark.parametrize(("name", "path"), GETS, ids=[f"{name} {path}" for name, path in GETS])
 def test_a_page_works_with_missing_members(person: Callable[[str], Visitor], name: str, path: str) -> None:
     visitor = person(name)
@@ -94,7 +94,7 @@ def test_a_row_without_a_value_is_left_out(person: Callable[[str], Visitor], nam
     assert not terms & set(ROWS), f"{path}: {terms & set(ROWS)}"
 
 
-def test_the_names_that_came_are_shown(person: Callable[[str], Visitor]) -> None:
+def test_names_that_the_api_sent_are_shown(person: Callable[[str], Visitor]) -> None:
     words = person("nora").get(f"/episodes/{TREATMENT_OF_AMELIA}").words
     assert "Amelia Hart" in words and "Daniel Hart" in words
 

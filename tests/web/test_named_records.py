@@ -65,7 +65,7 @@ def pages(visitor: Visitor, portal: PortalThread, counted: dict[str, int]) -> It
             waiting += [str(link["href"]) for link in page.select('a[href^="/"]')]
 
 
-def test_no_page_of_staff_shows_a_bare_id(portal: PortalThread) -> None:
+def test_no_staff_page_shows_a_bare_id(portal: PortalThread) -> None:
     counted = defaultdict[str, int](int)
     bare: dict[str, str] = {}
     for name in ("nora", "victor", "ada"):

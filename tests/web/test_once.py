@@ -82,16 +82,16 @@ def test_one_of_twenty_concurrent_posts_acts_and_all_end_at_its_page(
         ends = list(pool.map(lambda _: ready.send(), range(AT_ONCE)))
     assert {(end.status, end.heading) for end in ends} == {(200, ready.end)}
     assert len({end.url for end in ends}) == 1
-    # Refreshed, and sent once more from the page that Back shows: the same end.
+    # Reloading, and sending the form again after Back, leads to the same page.
     end = ends[0]
     assert end.visitor.get(end.url).heading == ready.end
-    if "operation=" in ready.address:  # the page that Back asks for
+    if "operation=" in ready.address:  # the page that Back requests
         assert end.visitor.get(ready.address).heading == ready.end
     assert ready.send(200).url == end.url
     assert line.count(ready.call) == 1
 
 
-def test_an_answer_that_is_lost_after_the_act_ends_at_the_receipt_or_at_honest_words(
+def test_a_response_lost_after_the_act_leads_to_the_receipt_or_an_unconfirmed_outcome(
     ready: Ready, line: CountingProxy
 ) -> None:
     line.lose(ready.call, after=True)
@@ -107,7 +107,7 @@ def test_an_answer_that_is_lost_after_the_act_ends_at_the_receipt_or_at_honest_w
     assert line.count(ready.call) == 1
 
 
-def test_what_may_have_been_sent_is_said_to_be_unconfirmed_and_not_sent_again(
+def test_an_act_that_may_have_been_sent_is_unconfirmed_and_not_resent(
     ready: Ready, line: CountingProxy
 ) -> None:
     line.lose(ready.call, after=False)
@@ -121,7 +121,7 @@ def test_what_may_have_been_sent_is_said_to_be_unconfirmed_and_not_sent_again(
     assert line.count(ready.call) == 1
 
 
-def test_what_surely_never_left_is_said_not_to_be_done_and_can_be_sent_at_once(
+def test_an_act_that_was_never_sent_is_reported_as_not_done_and_can_be_sent_again(
     ready: Ready, line: CountingProxy, refuse: Refuse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse(ready.call)

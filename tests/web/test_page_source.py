@@ -68,7 +68,7 @@ def walk(visitor: Visitor, portal: PortalThread, starts: list[str]) -> Iterator[
 
 @pytest.mark.parametrize("one", PEOPLE, ids=lambda one: one.username)
 @pytest.mark.asvs("15.3.1")
-def test_a_page_holds_no_member_that_is_not_on_its_list(
+def test_a_page_contains_only_its_allowed_members(
     portal: PortalThread, marks: Marks, one: SamplePerson
 ) -> None:
     table = PATIENTS if one.role == "patient" else STAFF
@@ -88,7 +88,7 @@ def test_a_page_holds_no_member_that_is_not_on_its_list(
         surplus |= {f"{route}: {member}" for member in found - allowed}
         held += len(found)
     assert not surplus, "\n".join(sorted(surplus))
-    assert held > 20, "no marks are seen at all"
+    assert held > 20, "no mark was found"
 
 
 def as_seen_by(one: SamplePerson, member: str) -> str:
@@ -99,11 +99,11 @@ def as_seen_by(one: SamplePerson, member: str) -> str:
     return f"{'me' if (whose == 'partner') == (one.username in PARTNERS) else 'other'}{dot}{rest}"
 
 
-def test_every_member_is_marked_or_known_to_be_no_text() -> None:
+def test_every_member_is_marked_or_known_not_to_be_text() -> None:
     assert unmarked() == members(NO_TEXT)
 
 
-def test_the_lists_keep_from_patients_what_is_not_theirs() -> None:
+def test_the_lists_allow_patients_no_staff_or_other_persons_members() -> None:
     for route, row in PATIENTS.items():
         for member in members(row):
             whose, _, name = member.partition(".")

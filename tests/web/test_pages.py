@@ -13,12 +13,12 @@ from tests.support.coverage_table import application
 
 
 @pytest.mark.parametrize("name", sorted(FRAME))
-def test_a_page_that_takes_a_name_of_the_frame_is_an_error_at_start(name: str) -> None:
+def test_a_page_field_named_like_a_frame_variable_is_an_error(name: str) -> None:
     with pytest.raises(TypeError, match=name):
         type("Wrong", (Page,), {"__annotations__": {name: str}}, template="wrong.html")
 
 
-def test_a_page_that_takes_a_name_which_every_template_knows_is_an_error_at_start() -> None:
+def test_a_page_field_named_like_a_template_global_is_an_error() -> None:
     class Fine(Page, template="fine.html"):
         url_for: str
 
@@ -30,7 +30,7 @@ def test_a_page_that_takes_a_name_which_every_template_knows_is_an_error_at_star
         Fine.__dataclass_fields__.clear()  # pyright: ignore
 
 
-def test_a_page_holds_just_its_fields() -> None:
+def test_a_pages_context_is_exactly_its_fields() -> None:
     class Fields(Page, template="fields.html"):
         title: str
         count: int = 0
@@ -47,7 +47,7 @@ def environment() -> Environment:
     return application().jinja_env
 
 
-def test_a_template_says_nothing_that_its_page_does_not_hold(environment: Environment) -> None:
+def test_a_template_uses_only_names_that_its_page_has(environment: Environment) -> None:
     known = FRAME | environment.globals.keys() | {"ui"}
     wrong = {
         f"{page.__qualname__} ({page.template})": sorted(unknown)
@@ -57,7 +57,7 @@ def test_a_template_says_nothing_that_its_page_does_not_hold(environment: Enviro
     assert not wrong, f"let the page hold these names, or leave them out of its template: {wrong}"
 
 
-def test_a_page_holds_nothing_that_its_template_does_not_say(environment: Environment) -> None:
+def test_a_page_has_no_field_that_its_template_does_not_use(environment: Environment) -> None:
     wrong = {
         f"{page.__qualname__} ({page.template})": sorted(unused)
         for page in pages()
@@ -88,7 +88,7 @@ def names_of(environment: Environment, template: str) -> Names:
     assert environment.loader
     tree = environment.parse(environment.loader.get_source(environment, template)[0])
     read = meta.find_undeclared_variables(tree)
-    # Jinja counts what a block sets and a `call` within it reads as read from outside.
+    # Jinja reports variables that a block sets and a `call` inside it reads as undeclared.
     own = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
     own |= {macro.name for macro in tree.find_all(nodes.Macro)}
     needed = read - own

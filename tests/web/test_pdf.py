@@ -147,7 +147,7 @@ def test_the_copy_holds_the_whole_text_every_signature_and_the_seal(
     assert f"Version {form['version']}" in signed.words
 
 
-def test_the_audit_page_tells_what_happened_and_how_to_check_it(signed: Document) -> None:
+def test_the_audit_page_lists_what_happened_and_how_to_verify_it(signed: Document) -> None:
     audit = next(page for page in signed.pages if "Audit page" in page)
     order = [
         "Written",
@@ -165,14 +165,14 @@ def test_the_audit_page_tells_what_happened_and_how_to_check_it(signed: Document
     assert " ".join(seal[at : at + 4] for at in range(0, 64, 4)) in audit
 
 
-def test_every_page_says_whose_it_is_and_where_it_stands(signed: Document) -> None:
+def test_every_page_names_the_clinic_and_its_page_number(signed: Document) -> None:
     for number, page in enumerate(signed.pages, start=1):
         assert f"Page {number} of {len(signed.pages)}" in page
         assert "Riverside Fertility" in page
         assert "020 7946 0120" in page
 
 
-def test_the_copy_can_be_read_by_everyone(signed: Document) -> None:
+def test_the_copy_is_accessible(signed: Document) -> None:
     assert signed.root["/Lang"] == "en"
     assert signed.root["/MarkInfo"]["/Marked"]
     assert signed.root["/ViewerPreferences"]["/DisplayDocTitle"]
@@ -196,23 +196,23 @@ def test_a_signed_form_and_its_receipt_offer_the_copy(amelia: Visitor, path: str
     assert link.get_text(strip=True) == "Download as PDF"
 
 
-def test_one_that_nobody_has_signed_has_no_copy(portal: PortalThread, amelia: Visitor) -> None:
+def test_an_unsigned_form_has_no_copy(portal: PortalThread, amelia: Visitor) -> None:
     form = fresh_form(portal.plan)
     assert amelia.get(f"{form}/receipt.pdf").path == form
     assert amelia.get(form).soup.select_one('a[href$="receipt.pdf"]') is None
 
 
-def test_a_form_of_others_has_none_for_me(portal: PortalThread) -> None:
+def test_another_persons_form_has_no_copy(portal: PortalThread) -> None:
     portal.sign_in("grace").get(f"{SIGNED}/receipt.pdf", status=404)
 
 
-def test_every_page_of_one_that_is_not_in_force_says_so(portal: PortalThread, amelia: Visitor) -> None:
+def test_every_page_of_a_replaced_form_says_so(portal: PortalThread, amelia: Visitor) -> None:
     replaced = download(amelia, f"{REPLACED}/receipt.pdf")
     assert all("Replaced" in page for page in replaced.pages)
     assert "No time recorded Replaced by a newer version" in replaced.words
 
 
-def test_in_arabic_the_words_run_from_right_to_left_and_the_letters_are_there(portal: PortalThread) -> None:
+def test_arabic_runs_from_right_to_left_with_all_its_letters(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     speak(visitor, "ar")
     copy = download(visitor, f"{SIGNED}/receipt.pdf")
@@ -226,7 +226,7 @@ def test_in_arabic_the_words_run_from_right_to_left_and_the_letters_are_there(po
 HOSTILE = '</p><img src="file:///etc/passwd"><style>*{display:none}</style><script>x</script>'
 
 
-def test_what_others_wrote_is_text_whatever_it_looks_like(portal: PortalThread, amelia: Visitor) -> None:
+def test_markup_in_a_record_is_printed_as_text(portal: PortalThread, amelia: Visitor) -> None:
     form = record(portal, REPLACED)
     body = json.loads(form["body"])
     body[0] |= {"heading": HOSTILE, "text": "p{background:url(file:///etc/passwd)} {{ 7*7 }} root:x is text"}
@@ -246,14 +246,14 @@ def test_what_others_wrote_is_text_whatever_it_looks_like(portal: PortalThread, 
     assert "Matches. Amelia Hart" not in copy.words
 
 
-def test_each_copy_is_a_line_of_audit(portal: PortalThread, amelia: Visitor) -> None:
+def test_each_copy_is_an_audit_line(portal: PortalThread, amelia: Visitor) -> None:
     before = _audited(portal)
     download(amelia, f"{SIGNED}/receipt.pdf")
     (line,) = _audited(portal)[len(before) :]
     assert '"consent.download","outcome":"done"' in line
 
 
-def test_when_none_can_be_made_the_page_to_print_is_offered(
+def test_without_a_pdf_the_printable_page_is_offered(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("portal.web.pdf.pdf", _cannot)
@@ -263,7 +263,7 @@ def test_when_none_can_be_made_the_page_to_print_is_offered(
     assert page.soup.select_one(f'main a[href="{SIGNED}/receipt"]') is not None
 
 
-def test_the_copy_is_sealed_by_the_clinic_and_says_how_to_see_it(
+def test_the_copy_is_sealed_by_the_clinic_and_says_how_to_verify_it(
     portal: PortalThread, signed: Document, tmp_path: Path
 ) -> None:
     said = judged(signed.content, authority_file(portal.plan.data), tmp_path)
@@ -277,7 +277,7 @@ def test_the_copy_is_sealed_by_the_clinic_and_says_how_to_see_it(
     )
 
 
-def test_the_seal_has_the_time_of_the_portals_clock(portal: PortalThread) -> None:
+def test_the_seal_is_timed_by_the_portals_clock(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     portal.clock.advance(120)
     try:
@@ -311,7 +311,7 @@ def _other_certificates(portal: PortalThread, **other: timedelta) -> Iterator[Pa
         ("ar", "هذه النسخة غير مختومة"),
     ],
 )
-def test_when_the_certificate_has_ended_the_copy_comes_all_the_same_and_says_that_it_is_not_sealed(
+def test_with_an_expired_certificate_the_copy_says_that_it_is_not_sealed(
     portal: PortalThread, language: str, said: str
 ) -> None:
     visitor = portal.sign_in("amelia")
@@ -323,7 +323,7 @@ def test_when_the_certificate_has_ended_the_copy_comes_all_the_same_and_says_tha
     assert "has sealed this file" not in copy.words
 
 
-def test_a_key_that_is_gone_is_no_error_page_and_a_new_one_counts_at_once(
+def test_a_missing_key_is_not_an_error_page_and_a_new_one_is_used_at_once(
     portal: PortalThread, amelia: Visitor, tmp_path: Path
 ) -> None:
     with _other_certificates(portal) as folder:
@@ -335,7 +335,7 @@ def test_a_key_that_is_gone_is_no_error_page_and_a_new_one_counts_at_once(
         assert TRUSTED in judged(copy.content, folder / "authority.pem", tmp_path)
 
 
-def test_a_plan_of_medicines_is_not_sealed(amelia: Visitor) -> None:
+def test_a_medication_plan_is_not_sealed(amelia: Visitor) -> None:
     assert "/AcroForm" not in download(amelia, f"{PLAN}/schedule.pdf").root
 
 

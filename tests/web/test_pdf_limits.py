@@ -33,7 +33,7 @@ def strict(service: CareService) -> Iterator[PortalThread]:
     running.stop()
 
 
-def test_one_person_gets_so_many_in_a_time_and_others_get_theirs(strict: PortalThread) -> None:
+def test_pdfs_are_limited_per_person(strict: PortalThread) -> None:
     amelia, nora = strict.sign_in("amelia"), strict.sign_in("nora")
     amelia.request("GET", PLAN, status=200)
     page = amelia.request("GET", SIGNED, status=429)
@@ -55,7 +55,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return pages
 
 
-def test_a_document_is_made_once_for_a_session_as_long_as_the_record_says_the_same(
+def test_a_document_is_made_once_per_session_until_its_record_changes(
     service: CareService, portal: PortalThread, made: list[str]
 ) -> None:
     amelia, form = portal.sign_in("amelia"), fresh_form(service.plan, signed=True)
@@ -73,7 +73,7 @@ def test_a_document_is_made_once_for_a_session_as_long_as_the_record_says_the_sa
     assert len(made) == 4
 
 
-def test_what_is_kept_is_sealed_and_goes_with_the_session(
+def test_kept_pdfs_are_encrypted_and_deleted_with_the_session(
     service: CareService, portal: PortalThread, made: list[str]
 ) -> None:
     amelia = portal.sign_in("amelia")
@@ -90,7 +90,7 @@ def kept(portal: PortalThread) -> dict[str, bytes]:
         return dict(store.execute("SELECT name, value FROM records WHERE name LIKE 'copy:%'").fetchall())
 
 
-def test_nobody_waits_for_all_that_another_wants(
+def test_one_persons_pdfs_do_not_delay_anothers(
     service: CareService, portal: PortalThread, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("portal.web.pdf._TURN_SECONDS", 0.2)
@@ -117,14 +117,14 @@ def _host(visitor: Any) -> str:
 
 
 @pytest.mark.parametrize(("letters", "status"), [(300, 200), (5000, 503)], ids=["as usual", "too long"])
-def test_two_hundred_clauses_are_printed_in_ten_seconds_or_refused_at_once(
+def test_a_form_of_200_clauses_is_printed_in_ten_seconds_or_refused_at_once(
     service: CareService,
     portal: PortalThread,
     letters: int,
     status: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Its own time alone is measured; with other tests on the same cores it may take longer by the clock.
+    # Only CPU time is measured: with other tests on the same cores the wall-clock time is longer.
     monkeypatch.setattr(printing, "_child", partial(_with_time, printing._child))
     form = fresh_form(service.plan, signed=True)
     lengthen(service, form, clauses=200, letters=letters)
@@ -134,7 +134,7 @@ def test_two_hundred_clauses_are_printed_in_ten_seconds_or_refused_at_once(
     after, took = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - began
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 10
     if status == 503:
-        assert took < 3, "nothing is tried"
+        assert took < 3, "refused without trying"
         assert "too long for a PDF" in answer.words and "Retry-After" not in answer.headers
         assert answer.soup.select_one(f'main a[href="{form}/receipt"]') is not None
 

@@ -24,12 +24,12 @@ from portal.web.record_links import address_of, is_at
         ("", None),
     ],
 )
-def test_a_kind_has_one_page_whatever_it_is_called(kind: str, address: str | None) -> None:
+def test_all_names_of_a_kind_lead_to_one_page(kind: str, address: str | None) -> None:
     assert address_of(kind, "7") == address
 
 
 @pytest.mark.parametrize("id_", [None, "", "..", "a/b", "x" * 129, "a\0b"])
-def test_what_can_be_no_id_has_no_page(id_: str | None) -> None:
+def test_an_invalid_id_has_no_page(id_: str | None) -> None:
     assert address_of("episode", id_) is None
 
 
@@ -43,11 +43,11 @@ def test_an_embryo_is_shown_in_the_episode_that_holds_it() -> None:
         assert address_of("EmbryoStorage", "7", data=unusable) == "/storage/7"
 
 
-def test_an_enquiry_that_may_be_known_already_is_merged() -> None:
+def test_a_possible_duplicate_enquiry_leads_to_merging() -> None:
     assert address_of("Prospect", "7", data={"mergeId": "8"}) == "/prospects/7/merge"
 
 
-def test_a_page_is_about_its_kind() -> None:
+def test_a_path_is_matched_only_to_its_own_kind() -> None:
     assert is_at("emr-endpoint", "/emr-endpoints/7/remove")
     assert not is_at("consent", "/conversations/7")
     assert not is_at("nothing", "/")

@@ -16,7 +16,7 @@ def names_after_a_visit(portal: PortalThread) -> set[str]:
     with closing(sqlite3.connect(portal.plan.data / "store.db", timeout=10)) as store, store:
         store.execute("PRAGMA foreign_keys = ON")
         store.execute("DELETE FROM records")
-    portal.context.vault._names._known = None  # as in a process that starts now
+    portal.context.vault._names._known = None  # as in a new process
     visitor = portal.sign_in("amelia")
     for path in ("/", "/consents", f"/episodes/{EPISODE}"):
         visitor.get(path)

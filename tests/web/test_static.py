@@ -12,13 +12,13 @@ from portal.web import static
 SCRIPTS, STYLES = static.FOLDER / "scripts", static.FOLDER / "styles"
 
 
-def test_what_pages_load_is_shorter_than_its_source() -> None:
+def test_joined_assets_are_minified() -> None:
     script, sheet = static.joined_script(static.SCRIPTS["scripts.js"]), static.joined_sheet("portal.css")
     assert 0.3 * len(script) < len(static.short_script(script)) < 0.9 * len(script)
     assert 0.3 * len(sheet) < len(static.short_sheet(sheet)) < 0.95 * len(sheet)
 
 
-def test_every_part_of_the_scripts_is_loaded() -> None:
+def test_every_script_source_is_loaded() -> None:
     written = {file.relative_to(SCRIPTS).with_suffix("").as_posix() for file in SCRIPTS.rglob("*.js")}
     assert {part for parts in static.SCRIPTS.values() for part in parts} == written
 
@@ -26,13 +26,13 @@ def test_every_part_of_the_scripts_is_loaded() -> None:
 @pytest.mark.parametrize(
     "file", sorted(SCRIPTS.rglob("*.js")), ids=lambda file: file.relative_to(SCRIPTS).as_posix()
 )
-def test_a_part_of_a_script_begins_with_what_happens_without_it(file: Path) -> None:
+def test_a_script_begins_with_what_happens_without_it(file: Path) -> None:
     comment = re.match(r"(//.*\n)+", file.read_text(encoding="utf-8"))
     assert comment, "begin with a comment: what it does, and what happens without it"
     assert file.stem == "shared" or "Without it" in comment[0].replace("\n// ", " ")
 
 
-def test_every_part_of_the_sheets_is_loaded_once() -> None:
+def test_every_style_source_is_loaded_once() -> None:
     sheets = static.SHEETS.values()
     imported = [
         part for sheet in sheets for part in re.findall(r'@import "(.+)\.css"', (STYLES / sheet).read_text())
@@ -42,7 +42,7 @@ def test_every_part_of_the_sheets_is_loaded_once() -> None:
     assert not [sheet for sheet in sheets if "@import" in static.joined_sheet(sheet)]
 
 
-def test_what_is_joined_is_served_and_compressed_and_its_sources_are_not(
+def test_joined_assets_are_served_compressed_and_their_sources_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = "the same words again and again " * 20
@@ -66,7 +66,9 @@ def test_what_is_joined_is_served_and_compressed_and_its_sources_are_not(
     assert now == files | {f"{name}.{ending}" for name in loaded for ending in ("br", "gz")}
 
 
-def test_parts_of_one_layer_stand_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rules_of_a_layer_are_joined_into_one_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "styles").mkdir()
     for name in "abc":
         (tmp_path / "styles" / f"{name}.css").write_text(f".{name} {{ margin: 0; }}\n")
@@ -88,11 +90,11 @@ def test_parts_of_one_layer_stand_in_one_block(tmp_path: Path, monkeypatch: pyte
         "'/* no comment */'",
     ],
 )
-def test_the_words_and_patterns_of_a_script_stay_as_they_are(text: str) -> None:
+def test_strings_and_patterns_of_a_script_are_not_minified(text: str) -> None:
     assert static.short_script(f"// a comment\nconst   value = {text};\n") == f"const value={text};"
 
 
-def test_the_words_of_a_sheet_stay_as_they_are() -> None:
+def test_strings_of_a_style_sheet_are_not_minified() -> None:
     sheet = """
     /* a comment */
     @media (width >= 40em) {

@@ -36,14 +36,14 @@ def name_of(file: Path) -> str:
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_colours_are_tokens(file: Path) -> None:
+def test_colours_use_tokens(file: Path) -> None:
     declarations = re.findall(r"(?<=[{;])\s*([\w-]+: *[^;{}]+)", text_of(file))
     raw = [one for one in declarations if not one.startswith("--") and COLOUR.search(one)]
     assert not raw, "name the colour in tokens.css"
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_spaces_are_tokens_where_there_is_one(file: Path) -> None:
+def test_spacing_uses_a_token_if_one_exists(file: Path) -> None:
     spaces = re.findall(r"--s\d+: ([\d.]+rem)", (STYLES / "tokens.css").read_text(encoding="utf-8"))
     assert len(spaces) > 9
     used = [value for value in SPACE.findall(text_of(file)) if file.name != "tokens.css"]
@@ -77,7 +77,7 @@ def given_names() -> Iterator[str]:
         )
 
 
-def test_every_class_and_id_of_the_sheets_is_on_a_page() -> None:
+def test_every_class_and_id_in_a_style_sheet_is_used() -> None:
     words = {word for names in given_names() for word in re.findall(r"[a-z][\w-]*", names)} | MADE_BY_OTHERS
     unused = {
         f"{name_of(file)}: {selector}"

@@ -71,7 +71,7 @@ ENUMERATED = enumerated()
 
 
 @pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_values_of_enumerations_are_named_by_properties(file: Path) -> None:
+def test_templates_do_not_compare_enumeration_values(file: Path) -> None:
     compared = [
         constant.value
         for comparison in parsed(file).find_all(nodes.Compare)
@@ -83,5 +83,5 @@ def test_values_of_enumerations_are_named_by_properties(file: Path) -> None:
     )
 
 
-def test_the_values_of_enumerations_are_known() -> None:
+def test_enumeration_values_are_collected_from_the_code() -> None:
     assert {"PartiallySigned", "OnHold", "NoResult", "staff"} <= ENUMERATED

@@ -38,23 +38,23 @@ def shown(source: str, language: str = "en", **context: object) -> str:
     return environment.from_string(source).render(context)
 
 
-def test_words_are_those_of_the_language(app: Flask) -> None:
+def test_texts_are_translated(app: Flask) -> None:
     assert shown("{{ _('Consents') }}") == "Consents"
     assert shown("{{ _('Consents') }}", "es") != "Consents"
 
 
-def test_what_is_filled_in_is_escaped_and_markup_stays(app: Flask) -> None:
+def test_placeholders_are_escaped_and_markup_is_kept(app: Flask) -> None:
     source = "{{ _('Step %(step)s of %(steps)s', step=step, steps=steps) }}"
     assert shown(source, step="<b>", steps=Markup("<i>4</i>")) == "Step &lt;b&gt; of <i>4</i>"
     assert shown(source, "es", step="<b>", steps=4).count("&lt;b&gt;") == 1
 
 
-def test_what_is_written_is_escaped_once(app: Flask) -> None:
+def test_output_is_escaped_once(app: Flask) -> None:
     assert shown("{{ one }}{{ other }}", one="<a>", other=Markup("<a>")) == "&lt;a&gt;<a>"
     assert shown("{{ ui.tag(word) }}", word="<a>").count("&lt;a&gt;") == 1
 
 
-def test_macros_take_their_arguments_by_place_and_by_name(app: Flask) -> None:
+def test_macros_take_positional_and_named_arguments(app: Flask) -> None:
     by_place = shown("{{ ui.tag('New', 'accent') }}")
     assert by_place == shown("{{ ui.tag(tone='accent', text='New') }}")
     assert 'data-tone="accent"' in by_place
@@ -64,7 +64,7 @@ def test_a_call_block_reaches_its_macro(app: Flask) -> None:
     assert "<em>inside</em>" in shown("{% call ui.link_list('All') %}<em>inside</em>{% endcall %}")
 
 
-def test_icons_are_drawn_the_same_from_a_word_and_from_a_variable(app: Flask) -> None:
+def test_an_icon_is_the_same_from_a_literal_and_a_variable(app: Flask) -> None:
     assert shown("{{ ui.icon('bell') }}") == shown("{{ ui.icon(name) }}", name="bell")
     assert "/static/1/icons.svg#bell" in shown("{{ ui.icon('bell') }}")
 
@@ -86,7 +86,7 @@ class _Drawn:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_what_is_written_and_joined_is_escaped_as_jinja_does(count: int) -> None:
+def test_output_and_joins_are_escaped_as_in_jinja(count: int) -> None:
     """Whatever stands beside whatever: text of others, markup, numbers, nothing."""
     values = ("<a&'\">", Markup("<b>"), 3, None, _Drawn(), True, ["<x>"])
     for some in product(values, repeat=count):

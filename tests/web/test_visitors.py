@@ -40,7 +40,7 @@ def test_public_pages_and_forms_store_nothing(portal: PortalThread) -> None:
 
 
 @pytest.mark.asvs("3.3.1", "3.3.2", "3.3.3")
-def test_a_visitors_form_cookie_is_bound_to_host_and_out_of_reach_of_scripts(portal: PortalThread) -> None:
+def test_a_visitors_form_cookie_is_host_bound_and_http_only(portal: PortalThread) -> None:
     answer = portal.visitor().get("/signed-out").response
     (cookie,) = answer.raw.headers.getlist("Set-Cookie")
     assert cookie.startswith(f"{csrf.VISITOR_COOKIE}=")
@@ -48,7 +48,7 @@ def test_a_visitors_form_cookie_is_bound_to_host_and_out_of_reach_of_scripts(por
     assert "Domain" not in cookie and "Max-Age" not in cookie
 
 
-def test_the_form_cookie_comes_once_and_with_forms_alone(portal: PortalThread) -> None:
+def test_the_form_cookie_is_set_once_and_only_with_forms(portal: PortalThread) -> None:
     visitor = portal.visitor()
     assert "Set-Cookie" not in visitor.get("/healthz").headers
     assert "Set-Cookie" not in visitor.get("/portal.webmanifest").headers
@@ -72,13 +72,13 @@ def test_a_forged_token_is_refused(portal: PortalThread, change: str) -> None:
     choose(visitor, change, status=400)
 
 
-def test_each_bit_of_a_token_counts(portal: PortalThread) -> None:
+def test_a_changed_form_token_is_refused(portal: PortalThread) -> None:
     visitor = portal.visitor()
     token = str(visitor.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
     for at in (0, 5, 20, 45, 60):
         changed = "B" if token[at] != "B" else "C"
         damaged = token[:at] + changed + token[at + 1 :]
-        # The second half of each part only says for whom the form was made.
+        # The second half of each part only says who the form was made for.
         is_of_owner = 22 <= at < 42 or at >= 65
         choose(visitor, damaged, status=303 if is_of_owner else 400)
 
@@ -104,7 +104,7 @@ def test_a_form_of_another_site_is_refused_even_with_a_token(
     choose(visitor, str(token), status=status, **headers)
 
 
-def test_a_visitors_token_is_worth_nothing_after_signing_in_from_elsewhere(portal: PortalThread) -> None:
+def test_another_visitors_form_token_is_refused_in_a_session(portal: PortalThread) -> None:
     """Someone else's visitor cookie and token don't act in a session."""
     attacker, victim = portal.visitor(), portal.sign_in("amelia")
     token = str(attacker.get("/signed-out").soup.select_one(f"input[name={csrf.FIELD}]")["value"])  # type: ignore[index]
@@ -112,7 +112,7 @@ def test_a_visitors_token_is_worth_nothing_after_signing_in_from_elsewhere(porta
     assert victim.get("/").status == 200
 
 
-def test_tokens_outlive_a_rotation_of_keys(portal: PortalThread) -> None:
+def test_form_tokens_survive_a_key_rotation(portal: PortalThread) -> None:
     from portal.demo.stack import Plan
     from tests.support.stack import SECRETS, free_port
     from tests.support.stack import PortalThread as Other
@@ -128,7 +128,7 @@ def test_tokens_outlive_a_rotation_of_keys(portal: PortalThread) -> None:
         rotated.stop()
 
 
-def test_every_answer_to_someone_signed_in_says_when_the_session_ends(portal: PortalThread) -> None:
+def test_every_response_to_a_signed_in_person_says_when_the_session_ends(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     answers = [
         visitor.get("/consents"),
@@ -165,12 +165,12 @@ def test_a_ten_minute_clock_step_signs_nobody_out(portal: PortalThread, step: in
         portal.clock.advance(-step)
         for visitor in visitors:
             ends = datetime.fromisoformat(visitor.get("/").headers["Session-Expires-At"]).timestamp()
-            assert ends - portal.clock() <= 31 * 60, "nor does anyone stay longer than they may"
+            assert ends - portal.clock() <= 31 * 60, "the session lasts longer than allowed"
     finally:
         portal.clock.ahead = 0
 
 
-def test_with_a_full_disk_pages_that_only_read_go_on_and_others_say_so(
+def test_with_a_full_disk_reading_works_and_other_requests_are_explained(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.store.sqlite import SqliteStore
@@ -180,7 +180,7 @@ def test_with_a_full_disk_pages_that_only_read_go_on_and_others_say_so(
 
     def full(self: SqliteStore) -> sqlite3.Connection:
         connection = connect(self)
-        connection.execute("PRAGMA max_page_count = 1")  # SQLite takes this for: not one page more
+        connection.execute("PRAGMA max_page_count = 1")  # SQLite then adds no page
         return connection
 
     monkeypatch.setattr(SqliteStore, "_connect", full)

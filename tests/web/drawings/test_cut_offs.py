@@ -41,7 +41,7 @@ def test_bands_reach_from_0_to_100_and_the_result_is_highlighted() -> None:
 
 
 @pytest.mark.parametrize(("percent", "rtl", "share"), [(32, False, 0.32), (32, True, 0.68), (0, False, 0.0)])
-def test_the_marker_stands_at_the_embryos_percentage(percent: float, rtl: bool, share: float) -> None:
+def test_the_marker_is_at_the_embryos_percentage(percent: float, rtl: bool, share: float) -> None:
     svg = draw(20, 80, percent, rtl=rtl)
     (x,) = re.findall(r'chart-today" d="M([\d.]+) ', svg)
     assert abs(float(x) - (6 + 468 * share)) < 1
@@ -65,7 +65,7 @@ def test_invalid_limits_draw_nothing(below: float | None, above: float | None) -
     ],
     ids=["short", "spanish", "arabic", "narrow"],
 )
-def test_the_words_of_the_bands_never_lie_on_each_other(
+def test_labels_of_bands_never_overlap(
     names: tuple[str, str, str], limits: tuple[float, float], is_in_line: bool
 ) -> None:
     svg = draw(*limits, names=names)

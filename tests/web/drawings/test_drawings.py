@@ -62,13 +62,13 @@ def test_the_chart_names_the_leading_follicle_of_each_ovary_and_the_last_values(
 
 
 @pytest.mark.parametrize("rtl", [False, True])
-def test_values_stand_at_their_points_and_the_last_one_clear_of_today(rtl: bool) -> None:
+def test_values_are_beside_their_points_and_the_last_one_is_clear_of_today(rtl: bool) -> None:
     days = [day(0, e2=141.0), day(3, e2=786.0), day(4, e2=2480.0), day(6, e2=3910.0)]
     root = drawn(monitoring_chart(days, today=days[-1].date + timedelta(days=1), rtl=rtl))
     places = {text.text: float(text.get("x", 0)) for text in root.iter("text")}
     points = [float(circle.get("cx", 0)) for circle in root.iter("circle")]
     assert places["141"] == points[0] and places["2480"] == points[2]
-    assert "786" not in places, "it would touch the next"
+    assert "786" not in places, "it would touch the next dot"
     assert (places["3910"] - places["Today"]) * (-1 if rtl else 1) > 10
 
 
@@ -91,7 +91,7 @@ def test_each_day_is_one_focus_stop_with_all_its_values(rtl: bool) -> None:
     assert all(any(low <= point <= high for low, high in edges) for point in points)
 
 
-def test_the_chart_says_in_words_what_its_last_day_shows() -> None:
+def test_the_chart_describes_its_last_day_in_words() -> None:
     described = drawn(monitoring_chart(CYCLE)).findtext("desc")
     assert (
         described
@@ -105,7 +105,7 @@ def test_every_size_of_every_day_is_a_dot() -> None:
 
 
 @pytest.mark.parametrize("rtl", [False, True])
-def test_follicles_of_one_size_stand_side_by_side_on_their_ovarys_side(rtl: bool) -> None:
+def test_follicles_of_equal_size_are_side_by_side_on_their_ovarys_side(rtl: bool) -> None:
     root = drawn(monitoring_chart([day(0, (9.0, 9.0, 9.5, 8.5), (9.0, 9.0))], rtl=rtl))
     left, right = ([float(c.get("cx", 0)) for c in g.iter("circle")] for g in root.iter("g") if is_ovary(g))
     assert len(left) == 4 and len(right) == 2
@@ -118,14 +118,14 @@ def is_ovary(group: ElementTree.Element) -> bool:
     return "series" in (group.get("class") or "") and group.find("circle") is not None
 
 
-def test_later_days_stand_further_along_and_larger_follicles_higher() -> None:
+def test_later_days_are_further_along_and_larger_follicles_higher() -> None:
     root = drawn(monitoring_chart([day(0, (5,)), day(4, (15,))]))
     first, last = list(root.iter("circle"))
     assert float(first.get("cx", 0)) < float(last.get("cx", 0))
     assert float(first.get("cy", 0)) > float(last.get("cy", 0))
 
 
-def test_time_runs_to_the_left_where_the_language_does() -> None:
+def test_time_runs_to_the_left_in_right_to_left_languages() -> None:
     root = drawn(monitoring_chart([day(0, (5,)), day(4, (15,))], rtl=True))
     first, last = list(root.iter("circle"))
     assert float(first.get("cx", 0)) > float(last.get("cx", 0))
@@ -183,13 +183,13 @@ def bars_of(root: ElementTree.Element) -> list[ElementTree.Element]:
 
 
 @pytest.mark.parametrize(("today", "past", "to_come"), [(1, 0, 1), (4, 1, 1), (6, 1, 0)])
-def test_the_days_of_a_medicine_that_have_gone_by_are_quieter(today: int, past: int, to_come: int) -> None:
+def test_past_days_of_a_medicine_are_marked(today: int, past: int, to_come: int) -> None:
     plan = [Medication(drug="x", start_day=1, end_day=5), Medication(drug="y", start_day=9, end_day=9)]
     bars_ = bars_of(drawn(medication_grid(plan, today=today)))[:-1]
     assert [bar.get("data-past") is not None for bar in bars_] == [True] * past + [False] * to_come
 
 
-def test_a_plan_is_mirrored_where_the_language_is() -> None:
+def test_a_plan_is_mirrored_in_right_to_left_languages() -> None:
     plain, mirrored = (list(drawn(medication_grid(PLAN, rtl=rtl)).iter("rect"))[1] for rtl in (False, True))
     assert float(plain.get("x", 0)) > float(mirrored.get("x", 0))
     assert plain.get("width") == mirrored.get("width")
@@ -216,7 +216,7 @@ def test_a_plan_with_only_checks_draws() -> None:
     drawn(medication_grid([], [Check(day=3)]))
 
 
-def test_a_drawing_refuses_a_place_that_is_no_number() -> None:
+def test_a_drawing_refuses_a_coordinate_that_is_not_a_number() -> None:
     with pytest.raises(ValueError, match="finite"):
         element("circle", cx=float("nan"))
 

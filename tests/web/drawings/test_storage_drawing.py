@@ -30,14 +30,14 @@ def bars(svg: str) -> list[tuple[float, float]]:
     return [(float(x), float(width)) for x, width in found]
 
 
-def test_the_nearest_comes_first_and_longer_reaches_are_longer() -> None:
+def test_the_nearest_date_comes_first_and_later_dates_have_longer_bars() -> None:
     svg = draw(ALLOWED, AGREED, PAID)
     widths = [width for _x, width in bars(svg)]
     assert widths == sorted(widths)
     assert svg.index("Paid until 2026-12-09") < svg.index("You agreed until") < svg.index("The law allows")
 
 
-def test_the_day_stands_below_its_words_so_that_both_find_room_on_a_telephone() -> None:
+def test_the_date_is_below_its_label_to_fit_a_phone() -> None:
     texts = re.findall(r"<text [^>]*>([^<]+)</text>", draw(AGREED))
     assert texts[-2:] == ["You agreed until", "2036-08-27"]
 
@@ -59,7 +59,7 @@ def test_a_past_date_is_a_hollow_dot_at_today() -> None:
 
 
 @pytest.mark.parametrize("days", [0, 1, 18, 400, 3650, 20_000, 400_000, 2_900_000])
-def test_everything_stays_inside_the_picture_both_ways(days: int) -> None:
+def test_everything_stays_inside_the_picture_in_both_directions(days: int) -> None:
     bar = DatedBar("Paid until", TODAY + timedelta(days=days))
     for rtl in (False, True):
         svg = draw(bar, AGREED, rtl=rtl)
@@ -67,7 +67,7 @@ def test_everything_stays_inside_the_picture_both_ways(days: int) -> None:
         assert all(0 <= float(x) <= 480 for x in re.findall(r'<text [^>]*?x="([-\d.]+)"', svg))
 
 
-def test_words_of_years_never_touch() -> None:
+def test_labels_of_years_never_touch() -> None:
     svg = draw(PAID, AGREED, ALLOWED)
     years = r'chart-axis" x="([\d.]+)" y="[\d.]+"(?: text-anchor="\w+")?>'
     places = sorted(float(x) for x in re.findall(years, svg))

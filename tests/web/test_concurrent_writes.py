@@ -83,7 +83,7 @@ def test_a_limit_counts_every_request(app: Flask) -> None:
     assert sorted(count for one in told for count in one) == list(range(1, 20 * THREADS + 1))
 
 
-def test_one_request_alone_asks_for_the_number_at_the_bell(app: Flask) -> None:
+def test_one_of_many_concurrent_requests_refreshes_the_bell(app: Flask) -> None:
     for _ in range(10):
         with app.app_context():
             g.tenant = SimpleNamespace(key="riverside")
@@ -93,7 +93,7 @@ def test_one_request_alone_asks_for_the_number_at_the_bell(app: Flask) -> None:
         assert sorted(claims) == [False] * (THREADS - 1) + [True]
 
 
-def test_all_that_a_clinic_does_not_offer_is_remembered(app: Flask, vault: Vault) -> None:
+def test_concurrently_noted_missing_endpoints_are_all_kept(app: Flask, vault: Vault) -> None:
     lists = (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS)
     for clinic in ("riverside", "harbour", "hillside", "lakeside"):
 

@@ -31,7 +31,7 @@ def written() -> Iterator[io.StringIO]:
     logger.removeHandler(handler)
 
 
-def test_a_failed_page_its_log_lines_and_the_calls_bear_one_number(
+def test_a_failed_page_its_log_lines_and_its_calls_share_one_request_id(
     service: CareService, upstream: Make, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     api = upstream(lambda line, number: FAILED)

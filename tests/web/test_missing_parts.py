@@ -78,7 +78,7 @@ def person(portal: PortalThread) -> Callable[[str], Visitor]:
     return cache(portal.sign_in)
 
 
-def test_parts_that_are_called_otherwise_are_said_not_to_be_given(person: Callable[[str], Visitor]) -> None:
+def test_renamed_parts_are_reported_as_not_provided(person: Callable[[str], Visitor]) -> None:
     amelia = person("amelia")
     episode = f"/episodes/{TREATMENT_OF_AMELIA}"
     assert WARNINGS in amelia.get(episode).words
@@ -97,7 +97,7 @@ def test_parts_that_are_called_otherwise_are_said_not_to_be_given(person: Callab
     assert storage.count("Not given by the clinic’s system") > 2
 
 
-def test_without_embryos_nobody_is_told_that_there_are_none(
+def test_without_the_embryos_member_no_page_says_there_are_none(
     service: CareService, proxy: DialectProxy, portal: PortalThread
 ) -> None:
     with proxy.speaking(change=renamed({"embryos"})):
@@ -108,7 +108,7 @@ def test_without_embryos_nobody_is_told_that_there_are_none(
             assert "no embryo" not in words, path
 
 
-def test_no_page_says_of_what_is_left_out_that_there_is_none(person: Callable[[str], Visitor]) -> None:
+def test_a_missing_part_is_never_shown_as_empty(person: Callable[[str], Visitor]) -> None:
     for who, path, words in UNSAID:
         page = person(who).get(path).words
         assert words not in page, (who, path, words)

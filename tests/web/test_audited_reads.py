@@ -104,7 +104,7 @@ def answers() -> Iterator[set[str]]:
 
 
 @pytest.mark.parametrize("name", WHO)
-def test_no_page_shows_a_patient_without_a_line(
+def test_no_page_shows_a_patient_without_an_audit_line(
     person: Callable[[str], Visitor], portal: PortalThread, lines: Lines, name: str
 ) -> None:
     visitor = person(name)
@@ -136,7 +136,7 @@ def test_no_page_shows_a_patient_without_a_line(
     assert found > 5
 
 
-def test_every_route_is_walked_and_every_read_is_of_a_kind() -> None:
+def test_every_read_is_audited_or_exempt() -> None:
     reads = {endpoint for endpoint in ALL if endpoint.is_safe}
     assert audit.KINDS.keys() | audit.UNRECORDED == reads
     assert not audit.KINDS.keys() & audit.UNRECORDED
@@ -174,7 +174,7 @@ def test_every_route_is_walked_and_every_read_is_of_a_kind() -> None:
         ),
     ],
 )
-def test_a_page_says_what_it_shows(
+def test_a_pages_audit_lines_name_only_what_it_shows(
     person: Callable[[str], Visitor], lines: Lines, name: str, path: str, events: set[str]
 ) -> None:
     visitor = person(name)
@@ -183,9 +183,7 @@ def test_a_page_says_what_it_shows(
     assert {line["audit"] for line in lines()} <= events
 
 
-def test_home_names_what_stands_on_it_and_nothing_else(
-    person: Callable[[str], Visitor], lines: Lines
-) -> None:
+def test_homes_audit_lines_name_exactly_what_it_shows(person: Callable[[str], Visitor], lines: Lines) -> None:
     visitor = person("nora")
     lines()
     page = visitor.get("/")
@@ -203,7 +201,7 @@ def test_home_names_what_stands_on_it_and_nothing_else(
     assert talks == set(found["conversation.list"]["ids"]) != set()
 
 
-def test_a_search_is_noted_without_what_was_sought(person: Callable[[str], Visitor], lines: Lines) -> None:
+def test_a_search_is_audited_without_its_terms(person: Callable[[str], Visitor], lines: Lines) -> None:
     visitor = person("nora")
     lines()
     visitor.get("/consents?" + urlencode({"q": "Zzyzx"}))
@@ -212,9 +210,7 @@ def test_a_search_is_noted_without_what_was_sought(person: Callable[[str], Visit
     assert "Zzyzx" not in json.dumps(line)
 
 
-def test_finding_people_is_noted_as_what_is_shown_of_each_kind(
-    person: Callable[[str], Visitor], lines: Lines
-) -> None:
+def test_finding_people_is_audited_by_kind_of_record(person: Callable[[str], Visitor], lines: Lines) -> None:
     nora = person("nora")
     lines()
     nora.fragment("/find", "found", data={"q": "karimova"})
@@ -224,7 +220,7 @@ def test_finding_people_is_noted_as_what_is_shown_of_each_kind(
     assert "karimova" not in json.dumps(found).casefold()
 
 
-def test_a_part_that_brings_the_same_records_again_is_no_news(
+def test_a_fragment_with_the_same_records_is_not_audited_again(
     person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
 ) -> None:
     amelia = person("amelia")
@@ -241,7 +237,7 @@ def test_a_part_that_brings_the_same_records_again_is_no_news(
     assert "consent.list" in dict(brief(lines())), "a whole page is always noted"
 
 
-def test_what_another_process_has_shown_is_noted_once_more_at_most(
+def test_records_shown_by_another_process_are_audited_at_most_once_more(
     person: Callable[[str], Visitor], lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     amelia = person("amelia")
@@ -252,7 +248,7 @@ def test_what_another_process_has_shown_is_noted_once_more_at_most(
     assert len(lines()) <= 1
 
 
-def test_searching_part_by_part_is_noted_each_time(person: Callable[[str], Visitor], lines: Lines) -> None:
+def test_each_search_by_fragment_is_audited(person: Callable[[str], Visitor], lines: Lines) -> None:
     nora = person("nora")
     lines()
     for word in ("Aaaaa", "Bbbbb"):
@@ -260,7 +256,7 @@ def test_searching_part_by_part_is_noted_each_time(person: Callable[[str], Visit
     assert brief(lines()) == [("conversation.search", 0)] * 2
 
 
-def test_a_file_that_the_browser_has_and_the_bell_leave_no_line(
+def test_an_unchanged_file_and_the_bell_leave_no_audit_line(
     person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
 ) -> None:
     amelia, path = person("amelia"), f"/files/{sample_id('file', 'amelia-plan')}"
@@ -275,7 +271,7 @@ def test_a_file_that_the_browser_has_and_the_bell_leave_no_line(
     assert len(lines()) <= 1
 
 
-def test_what_was_read_for_an_error_page_was_shown_to_nobody(
+def test_records_read_for_an_error_page_are_not_audited_as_shown(
     person: Callable[[str], Visitor], lines: Lines
 ) -> None:
     elif_ = person("elif")
@@ -307,7 +303,7 @@ def pseudonym(portal: PortalThread, name: str) -> str:
         ("amelia", "/open", "NotAllowed", None, None),
     ],
 )
-def test_a_refusal_names_who_asked_and_the_record(
+def test_a_refusals_audit_line_names_person_and_record(
     person: Callable[[str], Visitor],
     portal: PortalThread,
     lines: Lines,
@@ -329,7 +325,7 @@ def test_a_refusal_names_who_asked_and_the_record(
     assert "Amelia" not in json.dumps(line)
 
 
-def test_a_form_without_its_token_names_who_is_signed_in_and_the_record(
+def test_a_missing_form_tokens_audit_line_names_person_and_record(
     person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
 ) -> None:
     form, amelia = sample_id("consent", "amelia-genetic"), person("amelia")
@@ -343,7 +339,7 @@ def test_a_form_without_its_token_names_who_is_signed_in_and_the_record(
     assert not {"actor", "role", "kind", "id"} & nobody.keys()
 
 
-def test_a_form_that_is_shown_again_with_its_faults_leaves_a_line(
+def test_a_form_redisplayed_with_errors_leaves_an_audit_line(
     person: Callable[[str], Visitor], lines: Lines
 ) -> None:
     nora = person("nora")
@@ -353,7 +349,7 @@ def test_a_form_that_is_shown_again_with_its_faults_leaves_a_line(
     assert ("episode.read", 1) in brief(lines())
 
 
-def test_many_ids_are_cut_at_a_hundred_and_counted(portal: PortalThread, lines: Lines) -> None:
+def test_an_audit_line_lists_at_most_100_ids_and_counts_all(portal: PortalThread, lines: Lines) -> None:
     lines()
     ids = [str(number) for number in range(250)]
     portal.context.audit.record("consent.list", "done", tenant="-", request_id="-", kind="consent", ids=ids)

@@ -17,14 +17,14 @@ from portal.web.filters import in_a_row
         ("ar", "\u200f\u2068Gonal-f\u2069، \u2068225 IU\u2069"),
     ],
 )
-def test_things_in_a_row_run_as_the_language_does(language: str, line: str) -> None:
+def test_inline_lists_use_the_separator_of_the_language(language: str, line: str) -> None:
     with Flask(__name__).app_context():
         g.language = language
         assert in_a_row(["Gonal-f", "225 IU"]) == line
         assert in_a_row([]) == ""
 
 
-def test_a_row_may_have_a_separator_of_its_own() -> None:
+def test_an_inline_list_can_have_its_own_separator() -> None:
     assert in_a_row(["PDF", "787 bytes"], " · ") == "PDF · 787 bytes"
 
 
@@ -36,7 +36,7 @@ def test_a_row_may_have_a_separator_of_its_own() -> None:
         ("ar", "\u200f\u2068Amelia\u2069، \u2068Daniel\u2069 و\u200f\u2068Nora\u2069"),
     ],
 )
-def test_the_last_name_follows_and(language: str, line: str) -> None:
+def test_the_last_name_follows_the_word_and(language: str, line: str) -> None:
     with Flask(__name__).app_context():
         g.language = language
         assert listed(["Amelia", "Daniel", "Nora"]) == line
