@@ -74,7 +74,7 @@ def test_the_style_guide_shows_every_component() -> None:
         for name in re.findall(r"macro ([a-z]\w*)\(", file.read_text())
     }
     shown = set(re.findall(r"ui\.(\w+)\(", (ROOT / "templates" / "style_guide.html").read_text()))
-    # A page of its own, the frame's own, and what other components are made with.
+    # Components with a page of their own, those of the page frame, and helpers of other components.
     made_with = {"carried", "href_with", "page_of", "word"}
     parts = {"field_target", "field_hint", "field_error", "field_described_by", "field_control"}
     assert components - shown == {"confirm", "bell"} | made_with | parts

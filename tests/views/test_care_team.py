@@ -111,7 +111,7 @@ def test_filters_by_name_and_place_are_in_the_url(nora):
     assert "Nobody matches" in nora.get("/care-team?q=nobody-at-all").words
 
 
-def test_hours_can_be_shown_in_ones_own_time_zone(nora):
+def test_hours_can_be_shown_in_the_readers_time_zone(nora):
     week = a_working_week(nora)
     page = nora.get(f"{week}&zone=Asia/Dubai")
     assert "not the clinic’s (Europe/London)" in page.words
@@ -126,7 +126,7 @@ def test_filters_return_fragments_to_htmx(nora):
     assert not part.select("h1")
 
 
-def test_patients_see_it_under_more(portal):
+def test_the_care_team_is_in_the_patients_menu(portal):
     page = portal.sign_in("amelia").get("/care-team")
     assert page.heading == "Care team"
     assert page.select('nav a[href="/care-team"][aria-current="page"]')
@@ -145,7 +145,7 @@ def test_patients_see_their_own_care_team_first_with_roles_and_contact(portal, n
     assert not nora.get("/care-team").select(".people")
 
 
-def test_filters_and_zones_cost_no_further_calls(nora, portal, monkeypatch):
+def test_filters_and_zones_make_no_further_calls(nora, portal, monkeypatch):
     nora.get("/care-team")
     called: list[str] = []
     from portal.http import transport

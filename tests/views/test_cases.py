@@ -71,10 +71,10 @@ def test_an_illegal_move_is_refused_with_an_explanation(nora: Visitor, status: s
     assert "Its present state doesn’t allow this step." in page.words
 
 
-def test_the_physician_is_one_of_the_clinics(nora: Visitor, service: CareService) -> None:
+def test_a_case_can_only_have_a_physician_of_the_clinic(nora: Visitor, service: CareService) -> None:
     page = nora.get(EDIT)
     offered = {str(o["value"]): o.get_text() for o in page.select("select[name=physician_id] option")}
-    assert "" not in offered, "the case has one, and the API takes none away"
+    assert "" not in offered, "a case's physician can't be removed"
     other = next(v for v in offered if v and v != dict(page.form(ACTION).fields())["physician_id"])
     send(page, physician_id=other)
     assert stored(service, "physician_id") == other

@@ -43,7 +43,7 @@ def ada(portal: PortalThread) -> Visitor:
 def row_of(visitor: Visitor, endpoint: str) -> str:
     page = visitor.get("/clinic-system")
     assert page.heading == "How the clinic’s system answers"
-    for place in page.select("wbr"):  # where a long word may break
+    for place in page.select("wbr"):  # optional line breaks
         place.unwrap()
     page.soup.smooth()
     rows = [" ".join(row.get_text(" ").split()) for row in page.select("tbody tr")]
@@ -51,7 +51,7 @@ def row_of(visitor: Visitor, endpoint: str) -> str:
 
 
 def test_an_administrator_sees_missing_members_and_unknown_values(portal: PortalThread, ada: Visitor) -> None:
-    assert not row_of(ada, EPISODE), "no episode was asked for yet"
+    assert not row_of(ada, EPISODE), "no episode was read yet"
     nora = portal.sign_in("nora")
     for _time in range(2):
         nora.get(f"/episodes/{TREATMENT_OF_AMELIA}")

@@ -113,7 +113,7 @@ def test_pages_announce_that_the_password_will_be_needed(
     mine = here.get(sign_out_of(here.get(DEVICES), here=True).action)
     portal.clock.advance(-6 * 60)
     assert said == list(pages)
-    assert "asked for your password" not in mine.words, "this device is signed out by itself"
+    assert "asked for your password" not in mine.words, "this device is signed out separately"
 
 
 def test_signing_out_this_device_never_asks_for_the_password(
@@ -127,7 +127,7 @@ def test_signing_out_this_device_never_asks_for_the_password(
     assert not is_signed_in(here) and is_signed_in(there)
 
 
-def test_someone_with_one_device_signs_out_everywhere_without_a_password(portal: PortalThread) -> None:
+def test_signing_out_a_single_device_everywhere_needs_no_password(portal: PortalThread) -> None:
     portal.sign_in("grace").post(f"{DEVICES}/sign-out", status=None)
     alone = portal.sign_in("grace")
     page = alone.get(f"{DEVICES}/sign-out")

@@ -42,14 +42,14 @@ def depth(visitor: Visitor, name: str) -> int:
     return next(int(str(row["data-depth"])) for row in rows if name in row.get_text())
 
 
-def test_staff_reach_the_tree_from_the_documents(nora: Visitor) -> None:
+def test_staff_open_the_folder_tree_from_the_documents(nora: Visitor) -> None:
     page = nora.get(f"/episodes/{EPISODE}/documents").follow("Move folders")
     assert page.heading == "Folders"
-    assert "Archive" in page.words, "the empty ones too"
+    assert "Archive" in page.words, "empty folders are listed too"
     assert page.follow("Move").heading.startswith("Move “")
 
 
-def test_patients_are_not_offered_it_and_refused(person: Callable[[str], Visitor]) -> None:
+def test_patients_are_not_offered_the_folder_tree_and_refused(person: Callable[[str], Visitor]) -> None:
     amelia = person("amelia")
     assert "Move folders" not in amelia.get(f"/episodes/{EPISODE}/documents").words
     amelia.get(f"/directories?episode={EPISODE}", status=403)
@@ -63,7 +63,7 @@ def test_a_folder_cannot_be_moved_into_itself_its_subfolders_or_its_own_place(no
     assert "Inside this folder" in page.words
 
 
-def test_moving_into_itself_is_refused_in_words_even_by_hand(nora: Visitor) -> None:
+def test_a_forged_move_into_the_folder_itself_is_refused_with_an_explanation(nora: Visitor) -> None:
     form = moving(nora, RESULTS).form(f"/directories/{RESULTS}/move")
     assert "Inside this folder" in form.submit(to=SCANS, status=403).words
 

@@ -56,7 +56,7 @@ def test_a_connection_that_is_syncing_is_not_removed(ada: Visitor) -> None:
     for _ in range(2):
         page = form.submit(typed=MAIN, status=403)
         assert "exchanging data right now" in page.words
-        assert page.soup.select_one("#typed")["value"] == "", "it is typed once more"
+        assert page.soup.select_one("#typed")["value"] == "", "the field is emptied"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_form_from_another_session_removes_nothing(ada: Visitor) -> None:
 
 
 @pytest.mark.parametrize("name", ["nora", "victor", "elif", "colin", "amelia"])
-def test_others_than_administrators_are_refused(person: Callable[[str], Visitor], name: str) -> None:
+def test_people_other_than_administrators_are_refused(person: Callable[[str], Visitor], name: str) -> None:
     visitor = person(name)
     visitor.get(f"/emr-endpoints/{MAIN}/remove", status=403)
     visitor.post(f"/emr-endpoints/{MAIN}/remove", {"typed": MAIN}, status=403)

@@ -57,7 +57,7 @@ def test_an_unchanged_file_is_not_sent_again(amelia: Any) -> None:
 
 
 @pytest.mark.asvs("5.4.2")
-def test_a_name_in_any_alphabet_survives(amelia: Any) -> None:
+def test_a_file_name_in_any_alphabet_is_preserved(amelia: Any) -> None:
     given = amelia.get(file("amelia-semen")).headers["Content-Disposition"]
     assert "filename*=UTF-8''Analiza%20nasienia" in given and given.isascii()
 
@@ -69,7 +69,7 @@ def test_only_listed_headers_are_passed_on(amelia: Any) -> None:
 
 @pytest.mark.parametrize("person", ["grace", "maya"])
 @pytest.mark.asvs("8.2.2")
-def test_anothers_file_is_not_found(portal: PortalThread, person: str) -> None:
+def test_another_persons_file_is_not_found(portal: PortalThread, person: str) -> None:
     visitor = portal.sign_in(person)
     for path in (file("amelia-plan"), f"{file('amelia-plan')}/preview", "/files/no-such-file"):
         visitor.get(path, status=404)
@@ -81,7 +81,7 @@ def test_a_report_that_is_not_released_is_not_found(portal: PortalThread) -> Non
     portal.sign_in("elif").get(file("grace-report-late"))
 
 
-def test_pictures_and_papers_are_shown_in_place(amelia: Any) -> None:
+def test_pictures_and_documents_are_shown_in_place(amelia: Any) -> None:
     page = amelia.get(f"{file('amelia-scan')}/preview")
     assert page.heading == "Scan day 7.png" and page.select(f"img[src='{file('amelia-scan')}']")
     assert "kB" in page.words

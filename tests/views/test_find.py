@@ -36,16 +36,16 @@ def hits(page: Page) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("at", ["/", "/consents", f"/episodes/{EPISODE}", "/find", "/me"])
-def test_the_box_is_on_every_page_of_staff(nora: Visitor, at: str) -> None:
+def test_the_search_box_is_on_every_staff_page(nora: Visitor, at: str) -> None:
     page = nora.get(at)
     assert len(page.select("input#find[type=search]")) == 1
     form = page.form("/find").element
-    assert form["method"] == "post", "what is typed goes into no address"
-    assert form["hx-sync"] == "this:replace", "an older answer never wins"
+    assert form["method"] == "post", "search terms must not be in the URL"
+    assert form["hx-sync"] == "this:replace", "an older response never replaces a newer one"
     assert len(page.select("#found")) == 1
 
 
-def test_two_letters_of_the_name_lead_to_the_treatment(nora: Visitor) -> None:
+def test_two_letters_of_a_name_find_the_treatment(nora: Visitor) -> None:
     page = typed(nora, "am")
     assert hits(page)[0] == ("Amelia Hart", f"/episodes/{EPISODE}")
     facts = page.select("#found .hit-main")[0].get_text(" ")
@@ -58,13 +58,13 @@ def test_a_record_number_finds_its_patient(nora: Visitor) -> None:
     assert hits(typed(nora, "RF-10482"))[0] == ("Amelia Hart", f"/episodes/{EPISODE}")
 
 
-def test_a_patient_without_a_treatment_leads_to_what_is_known(nora: Visitor) -> None:
+def test_a_patient_without_a_treatment_links_to_a_known_record(nora: Visitor) -> None:
     (hit,) = hits(typed(nora, "karimova"))
     assert hit[0] == "Nadia Karimova"
     assert hit[1].startswith("/consents/")
 
 
-def test_two_people_of_one_name_are_both_listed_and_neither_opened(nora: Visitor) -> None:
+def test_two_people_with_one_name_are_listed_and_neither_is_opened(nora: Visitor) -> None:
     page = typed(nora, "elizabeth smith")
     assert [name for name, _ in hits(page)[:2]] == ["Elizabeth Smith"] * 2
     assert page.select("#found[data-ambiguous]")
@@ -90,17 +90,17 @@ def test_a_search_without_hits_says_so(nora: Visitor, text: str) -> None:
     assert page.select("#found .hit-none")
 
 
-def test_without_scripts_one_hit_is_opened_and_several_have_a_page(nora: Visitor) -> None:
+def test_without_scripts_one_hit_is_opened_and_several_are_listed_on_a_page(nora: Visitor) -> None:
     assert nora.get("/").form("/find").submit(q="amelia hart").path == f"/episodes/{EPISODE}"
     page = nora.get("/protocols").form("/find").submit(q="elizabeth smith")
     assert page.path == "/find/results"
     assert "q=" not in page.url
     assert [name for name, _ in hits(page)] == ["Elizabeth Smith"] * 2
     assert page.select("input#find")[0]["value"] == "elizabeth smith"
-    assert hits(nora.get("/find/results")) == hits(page), "it can be read again"
+    assert hits(nora.get("/find/results")) == hits(page), "the page can be reloaded"
 
 
-def test_an_empty_box_asks_for_a_name_and_lists_what_was_opened(person: Callable[[str], Visitor]) -> None:
+def test_an_empty_search_asks_for_a_name_and_lists_recent_records(person: Callable[[str], Visitor]) -> None:
     colin = person("colin")
     assert colin.get("/find/results").path == "/find"
     page = colin.get("/").form("/find").submit(q=" ")
@@ -122,7 +122,7 @@ def test_recently_opened_records_show_names_and_no_ids(person: Callable[[str], V
     assert FORM not in page.words
 
 
-def test_patients_have_no_such_box(person: Callable[[str], Visitor]) -> None:
+def test_patients_have_no_search_box(person: Callable[[str], Visitor]) -> None:
     amelia = person("amelia")
     amelia.get("/find", status=403)
     assert not amelia.get("/").select("#find")

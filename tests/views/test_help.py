@@ -18,7 +18,7 @@ def amelia(portal: PortalThread) -> Visitor:
     return portal.sign_in("amelia")
 
 
-def test_help_begins_with_how_the_clinic_is_reached_and_its_links_lead_somewhere(amelia: Visitor) -> None:
+def test_help_begins_with_the_clinics_contacts_and_its_links_work(amelia: Visitor) -> None:
     page = amelia.get("/help")
     first = page.select("main section.card")[0]
     mail = first.select_one("a[href^='mailto:']")
@@ -29,14 +29,14 @@ def test_help_begins_with_how_the_clinic_is_reached_and_its_links_lead_somewhere
         amelia.get(str(link["href"]))
 
 
-def test_help_is_in_the_menu_of_patients_alone(portal: PortalThread, amelia: Visitor) -> None:
+def test_only_patients_have_help_in_their_menu(portal: PortalThread, amelia: Visitor) -> None:
     assert amelia.get("/help").select("nav a[href='/help'][aria-current=page]")
     nora = portal.sign_in("nora")
     assert not nora.get("/").select("nav a[href='/help']")
     nora.get("/help", status=403)
 
 
-def test_each_word_is_explained_in_every_language() -> None:
+def test_each_term_is_explained_in_every_language() -> None:
     words = glossary.by_language()
     assert set(words) == set(LANGUAGES)
     assert len(words["en"]) >= 12

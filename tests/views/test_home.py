@@ -25,13 +25,13 @@ def nora(portal: PortalThread) -> Any:
     return portal.sign_in("nora")
 
 
-def test_a_patient_sees_first_what_waits_for_a_signature(amelia: Any) -> None:
+def test_forms_to_sign_come_first_on_a_patients_home(amelia: Any) -> None:
     page = amelia.get("/")
     assert page.heading == "Hello, Millie"
     tasks = [task.get_text(" ") for task in page.select("#consents .task")]
     assert tasks and all("Read and sign" in task for task in tasks)
     assert any("freezing and storage" in task for task in tasks)
-    assert "legal parent" not in " ".join(tasks)  # Daniel signs that one first
+    assert "legal parent" not in " ".join(tasks)  # Daniel has to sign that one first
 
 
 def test_signing_is_at_most_two_clicks_away(amelia: Any) -> None:
@@ -54,7 +54,7 @@ def test_todays_medicines_and_the_next_visit_are_shown(amelia: Any) -> None:
     assert "Cetrorelix at the same hour" in words
 
 
-def test_a_partner_is_told_whose_medicines_they_are(portal: PortalThread) -> None:
+def test_a_partner_is_told_who_takes_the_medicines(portal: PortalThread) -> None:
     assert "Millie’s medicines today" in portal.sign_in("daniel").get("/").words
 
 
@@ -65,13 +65,13 @@ def test_near_dates_of_stored_embryos_are_shown(portal: PortalThread) -> None:
 
 
 @pytest.mark.parametrize("region", ["consents", "messages", "treatment", "news"])
-def test_each_region_can_be_fetched_alone(amelia: Any, region: str) -> None:
+def test_each_region_can_be_fetched_separately(amelia: Any, region: str) -> None:
     part = amelia.fragment("/", target=region)
     assert part.soup.select_one(f"body > #{region}") is not None
     assert part.soup.select_one("h1") is None
 
 
-def test_only_ids_of_episodes_are_remembered(portal: PortalThread) -> None:
+def test_the_session_stores_only_episode_ids(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     visitor.get("/")
     cookie = visitor.http.cookies.get("__Host-sid")
@@ -99,7 +99,7 @@ def test_a_page_makes_few_calls(
     assert len(made) == calls, made
 
 
-def test_staff_see_the_consents_needed_first_with_words_for_their_dates(nora: Any) -> None:
+def test_staff_see_the_most_urgent_consents_first_with_dates_in_words(nora: Any) -> None:
     page = nora.get("/")
     assert page.heading == "Worklist"
     rows = [row.get_text(" ") for row in page.select("#consents tbody tr")]
@@ -113,7 +113,7 @@ def test_staff_see_the_consents_needed_first_with_words_for_their_dates(nora: An
 
 
 @pytest.mark.parametrize("region", ["consents", "messages", "news"])
-def test_each_region_of_the_worklist_can_be_fetched_alone(nora: Any, region: str) -> None:
+def test_each_region_of_the_worklist_can_be_fetched_separately(nora: Any, region: str) -> None:
     assert nora.fragment("/", target=region).soup.select_one(f"body > #{region}") is not None
 
 
@@ -121,7 +121,9 @@ def test_staff_open_a_record_by_its_id(nora: Any) -> None:
     episode = sample_id("episode", "amelia-1")
     assert nora.get("/").form("/find").submit(q=episode).path == f"/episodes/{episode}"
     opened = nora.get("/").select("a.link-row[href^='/episodes/']")
-    assert f"/episodes/{episode}" in [row["href"] for row in opened], "the worklist forgets what was opened"
+    assert f"/episodes/{episode}" in [row["href"] for row in opened], (
+        "the opened record isn't in the worklist"
+    )
 
 
 @pytest.fixture
@@ -138,7 +140,7 @@ def stopped(tmp_path: Path) -> Iterator[Any]:
 
 def test_a_failed_region_says_so_and_offers_a_retry(stopped: Any) -> None:
     page = stopped.get("/")
-    assert page.heading == "Hello, Millie", "the session keeps what her record calls her"
+    assert page.heading == "Hello, Millie", "the session stores her preferred name"
     for region in ("consents", "messages", "treatment", "news"):
         failed = page.soup.select_one(f"#{region} [data-state=failed]")
         assert failed is not None and "can’t be shown right now" in failed.get_text(" ")

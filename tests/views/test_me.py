@@ -62,7 +62,7 @@ def test_only_contact_fields_are_sent_whatever_the_form_holds(amelia: Visitor, s
     more = {"is_active": "no", "user_id": sample_id("person", "grace"), "tenant_id": "harbour"}
     saved = amelia.post("/me", {**fields, "preferred_name": "Milly", **given, **more})
     assert "Your details are saved." in saved.text
-    assert stored(service, "preferred_name") == "Milly", "the form itself was taken"
+    assert stored(service, "preferred_name") == "Milly", "the form was accepted"
     assert {column: stored(service, column) for column in before} == before
 
 
@@ -84,7 +84,7 @@ def test_errors_are_listed_and_input_is_kept(amelia: Visitor) -> None:
     assert dict(page.form("/me").fields())["email"] == "nope"
 
 
-def test_a_concurrent_change_by_the_clinic_is_shown_beside_mine(
+def test_a_concurrent_change_by_the_clinic_is_shown_beside_the_patients(
     portal: PortalThread, amelia: Visitor, service: CareService
 ) -> None:
     mine = amelia.get("/me")
@@ -121,7 +121,7 @@ def test_a_record_kept_elsewhere_is_explained_and_the_page_works(portal: PortalT
     assert daniel.get("/me").status == 200
 
 
-def test_the_people_on_my_record_are_listed_with_what_they_see(amelia: Visitor) -> None:
+def test_people_on_the_record_are_listed_with_what_they_see(amelia: Visitor) -> None:
     page = amelia.get("/me")
     assert "Sees your treatment in the portal. Removing ends that." in page.words
     assert "Margaret Hart" in page.words
@@ -139,7 +139,7 @@ def test_devices_notifications_and_language_are_one_step_away(amelia: Visitor) -
     back.form(english).submit()
 
 
-def test_staff_have_a_page_without_a_record(portal: PortalThread) -> None:
+def test_my_details_work_for_staff_without_a_record(portal: PortalThread) -> None:
     nora = portal.sign_in("nora")
     page = nora.get("/me")
     assert "Nurse" in page.words
@@ -147,7 +147,7 @@ def test_staff_have_a_page_without_a_record(portal: PortalThread) -> None:
     nora.post("/me", {}, status=403)
 
 
-def test_my_details_needs_a_sign_in(portal: PortalThread) -> None:
+def test_my_details_need_a_sign_in(portal: PortalThread) -> None:
     visitor = portal.visitor()
     answer = visitor.request("GET", "/me", status=303, follow=False)
     assert answer.headers["Location"].startswith("/sign-in")

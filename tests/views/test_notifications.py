@@ -86,7 +86,7 @@ def test_an_unknown_kind_is_not_an_error(amelia: Visitor) -> None:
     assert "Something new" in page.soup.select_one("#type option[selected]").get_text()
 
 
-def test_opening_a_notification_marks_it_read_and_leads_to_its_record(portal: PortalThread) -> None:
+def test_opening_a_notification_marks_it_read_and_opens_its_record(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
     page = daniel.get("/notifications")
     before = bell_of(page)
@@ -95,7 +95,7 @@ def test_opening_a_notification_marks_it_read_and_leads_to_its_record(portal: Po
     assert bell_of(opened) == before - 1
 
 
-def test_each_kind_opens_what_it_is_about_even_where_it_names_no_record(
+def test_each_kind_opens_its_page_even_without_a_record_id(
     portal: PortalThread, amelia: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about_records_alone = {"ProspectReceived", "EmrSyncFailed"}
@@ -125,7 +125,7 @@ def test_a_notification_of_an_unknown_kind_stays_in_the_list(
     assert opened.url.endswith(f"#{element['id']}")
 
 
-def test_one_on_a_later_page_is_opened_as_well(amelia: Visitor) -> None:
+def test_a_notification_on_a_later_page_can_be_opened(amelia: Visitor) -> None:
     element = amelia.get("/notifications?page=2").select(".notification")[-1]
     page = amelia.post(f"/notifications/{element['id'].removeprefix('notification-')}/open", status=None)
     assert page.path.startswith("/episodes/")
@@ -170,7 +170,7 @@ def test_marking_all_read_updates_list_and_bell_in_one_response(portal: PortalTh
     assert not page.soup.title.get_text().startswith("(")
 
 
-def test_all_read_works_without_scripts(portal: PortalThread) -> None:
+def test_marking_all_read_works_without_scripts(portal: PortalThread) -> None:
     elif_ = portal.sign_in("elif")
     page = elif_.get("/notifications")
     assert bell_of(page) > 0
@@ -206,7 +206,7 @@ def test_a_page_uses_the_known_count_without_a_call(portal: PortalThread, calls:
     assert calls() == asked
 
 
-def test_the_bells_count_is_per_person(portal: PortalThread) -> None:
+def test_the_bell_count_is_per_person(portal: PortalThread) -> None:
     for name in ("colin", "grace"):
         visitor = portal.sign_in(name)
         unread = len(visitor.get("/notifications?unread=1").select(".notification"))
@@ -240,7 +240,7 @@ def ways(page: Page, channel: str) -> set[str]:
     return {str(box["value"]) for box in page.select(f"input[name={channel}][checked]")}
 
 
-def test_the_settings_are_a_table_whose_boxes_are_named_by_row_and_column(grace: Visitor) -> None:
+def test_checkboxes_of_the_settings_table_are_named_by_row_and_column(grace: Visitor) -> None:
     page, _ = settings(grace)
     box = page.soup.select_one("input[name=sms][value=StorageReminder]")
     names = [page.soup.select_one(f"[id={one}]") for one in box["aria-labelledby"].split()]
@@ -257,7 +257,7 @@ def test_a_locked_setting_says_why(grace: Visitor) -> None:
     )
 
 
-def test_choices_quiet_hours_and_language_are_saved(grace: Visitor) -> None:
+def test_notification_choices_quiet_hours_and_language_are_saved(grace: Visitor) -> None:
     _, form = settings(grace)
     saved = form.submit(
         email=["ConsentRequested"], start="22:00", end="07:30", time_zone="Europe/Madrid", language="es"
@@ -304,33 +304,35 @@ def test_concurrent_changes_of_settings_are_both_shown_for_a_choice(grace: Visit
     assert saved.soup.select_one("#start")["value"] == "23:00"
 
 
-def test_staff_have_their_own_kinds(portal: PortalThread) -> None:
+def test_staff_have_their_own_kinds_of_notifications(portal: PortalThread) -> None:
     assert "Enquiries" in portal.sign_in("colin").get(SETTINGS).words
 
 
 def test_notifications_are_grouped_by_day_and_name_their_subject(amelia: Visitor) -> None:
     page = amelia.get("/notifications")
     days = [one.get_text() for one in page.select("#results h2")]
-    assert days[0] in ("Today", "Yesterday"), "the newest is some hours old, and midnight may lie between"
+    assert days[0] in ("Today", "Yesterday"), "the newest may be from before midnight"
     assert len(days) == len(set(days)) > 1
     assert "After yesterday’s scan" in row(page, "You have a new message").get_text()
     assert "preimplantation genetic testing" in row(page, "A form is ready for you").get_text()
     assert "Open the portal" not in page.words
 
 
-def test_staff_are_told_whose_form_or_message_it_is(portal: PortalThread) -> None:
+def test_notifications_to_staff_name_the_patient_of_a_form_or_message(portal: PortalThread) -> None:
     page = portal.sign_in("nora").get("/notifications")
     late = row(page, "A form is late").select_one(".notification-text")
     assert late.get_text() == "Sunita Patel · Consent to IVF with intracytoplasmic sperm injection (ICSI)"
     missed = row(page, "A visit was missed").select_one(".notification-text")
-    assert missed.get_text() == "Siân Llewellyn didn’t come to yesterday’s scan.", "words of its own say more"
+    assert missed.get_text() == "Siân Llewellyn didn’t come to yesterday’s scan.", (
+        "its own text is more specific"
+    )
     assert "Amelia Hart · " in row(page, "A patient has written").select_one(".notification-text").get_text()
 
 
 def test_a_rows_actions_are_in_its_menu(amelia: Visitor) -> None:
     for element in amelia.get("/notifications").select(".notification"):
         outside = [form for form in element.select("form") if not form.find_parent("details")]
-        assert len(outside) == 1, "one tap opens it"
+        assert len(outside) == 1, "more than one action is outside the menu"
         assert element.select_one("details.menu form button")
 
 

@@ -155,7 +155,7 @@ def test_errors_are_listed_with_links_and_input_is_kept(nora: Visitor, service: 
     assert stored(service, "concurrency_stamp") == before
 
 
-def test_an_address_is_complete_or_empty_and_the_preferred_contact_exists(nora: Visitor) -> None:
+def test_an_incomplete_address_or_missing_preferred_contact_is_refused(nora: Visitor) -> None:
     page = nora.get(EDIT).form(ACTION).submit(
         status=422, address_city="", emergency_contact_phone_number="", preferred_channel="Sms", phone_number=""
     )  # fmt: skip
@@ -192,7 +192,7 @@ def test_the_same_form_sent_twice_has_one_effect(nora: Visitor, service: CareSer
     assert stored(service, "concurrency_stamp") == stamp
 
 
-def test_a_form_sent_unchanged_says_so(nora: Visitor, service: CareService) -> None:
+def test_sending_an_unchanged_form_says_so(nora: Visitor, service: CareService) -> None:
     stamp = stored(service, "concurrency_stamp")
     assert "Nothing was changed." in nora.get(EDIT).form(ACTION).submit().text
     assert stored(service, "concurrency_stamp") == stamp

@@ -47,7 +47,7 @@ def test_the_confirmation_shows_consequences_and_removes_nothing(
 
 
 @pytest.mark.parametrize("error", [Conflict(), Invalid(), Refused("FieldNotYours")])
-def test_a_removal_that_is_refused_in_any_way_leaves_the_form_open(
+def test_a_refused_removal_leaves_the_form_open(
     amelia: Visitor, service: CareService, monkeypatch: pytest.MonkeyPatch, error: CareError
 ) -> None:
     def refused(care: object, relationship_id: str) -> None:
@@ -149,7 +149,7 @@ def test_staff_remove_from_the_episode_and_come_back_to_it(
     assert not is_there(service, SISTER)
 
 
-def test_the_end_is_shown_with_its_date_and_the_forms_that_remain(
+def test_an_ended_relationship_shows_its_date_and_remaining_forms(
     portal: PortalThread, service: CareService
 ) -> None:
     amelia, daniel, nora = (portal.sign_in(who) for who in ("amelia", "daniel", "nora"))
@@ -214,7 +214,7 @@ def test_a_former_partner_is_told_what_ended_and_what_remains(
         assert f"/episodes/{EPISODE}" in daniel.get("/").text
 
 
-def test_a_former_partner_has_no_dead_links(portal: PortalThread, service: CareService) -> None:
+def test_a_former_partner_sees_no_dead_links(portal: PortalThread, service: CareService) -> None:
     share_again(service)
     end_sharing(portal.sign_in("amelia"))
     daniel = portal.sign_in("daniel")
@@ -249,7 +249,7 @@ def test_unreadable_forms_do_not_prevent_a_removal(
     page = portal.sign_in("grace").get(address(JOSEPH, GRACES))
     assert "can’t be read right now" in page.words
     page.form("/relationships/").submit()
-    assert is_there(service, JOSEPH), "an embryo in storage is of both"
+    assert is_there(service, JOSEPH), "the record stays because a stored embryo belongs to both"
 
 
 def test_an_unknown_relationship_is_not_found(amelia: Visitor) -> None:

@@ -95,6 +95,6 @@ def test_after_an_old_sign_in_the_password_is_asked_and_the_form_restored(
     page = grave.page(visitor, service)
     sign_in = after_a_while(portal, grave.form_on(page), **grave.typed)
     back = visitor.fill_sign_in(sign_in, grave.who)
-    assert back.path == page.path, "back where the form stands"
+    assert back.path == page.path, "returns to the form"
     fields = dict(grave.form_on(back).fields())
     assert {name: fields.get(name) for name in grave.typed} == grave.typed

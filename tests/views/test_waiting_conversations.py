@@ -70,7 +70,7 @@ def test_the_longest_waiting_conversation_comes_first_with_its_last_message(
     assert page.soup.select_one("[aria-current]:-soup-contains('Waiting for us (2)')")
 
 
-def test_the_list_states_what_it_covers(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_waiting_list_states_what_it_covers(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     given(monkeypatch, talk(IN), total=900)
     assert "Looked through: the newest 1." in nora.get("/conversations").words
     given(monkeypatch, talk(IN, OUT), total=900)
@@ -89,5 +89,5 @@ def test_the_count_matches_the_list_and_all_conversations_are_one_click_away(nor
     assert "found for “scan”" in found.words
 
 
-def test_patients_have_the_plain_inbox(portal: PortalThread) -> None:
+def test_patients_have_the_inbox_without_waiting_lists(portal: PortalThread) -> None:
     assert "Waiting for us" not in portal.sign_in("amelia").get("/conversations").words

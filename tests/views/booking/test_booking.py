@@ -97,7 +97,7 @@ def test_the_receipt_has_a_calendar_file_with_neutral_words(anybody: Visitor, li
     assert event["dtend"].dt - event["dtstart"].dt == timedelta(minutes=30)
 
 
-def test_there_is_no_calendar_file_before_it_is_booked(anybody: Visitor, link: Link) -> None:
+def test_there_is_no_calendar_file_before_booking(anybody: Visitor, link: Link) -> None:
     anybody.get(f"{link()}/appointment.ics", status=404)
 
 
@@ -138,7 +138,7 @@ def starts(value: str) -> datetime:
     return datetime.strptime(value.partition("/")[0], "%Y-%m-%dT%H:%MZ")
 
 
-def test_one_day_is_shown_at_a_time_and_the_others_are_a_link_away(anybody: Visitor, link: Link) -> None:
+def test_one_day_is_shown_at_a_time_with_links_to_the_others(anybody: Visitor, link: Link) -> None:
     page = anybody.get(week(link()))
     days = page.select(".day-strip li")
     assert len(days) == 7
@@ -160,7 +160,7 @@ def test_a_day_outside_the_week_shows_the_first_day_with_times(
     assert windows(anybody.get(f"{path}&day={day}")) == windows(anybody.get(path))
 
 
-def test_the_button_names_what_is_chosen(anybody: Visitor, link: Link) -> None:
+def test_the_button_names_the_chosen_time(anybody: Visitor, link: Link) -> None:
     choice = anybody.get(week(link())).select("input[name=window]")[0]
     assert re.fullmatch(r"Book \w{3} \d+ \w{3,4}, \d\d:\d\d", str(choice["data-names-button"]))
 
@@ -197,7 +197,7 @@ def test_a_link_is_not_found_on_another_clinics_host(portal: PortalThread, link:
     assert portal.visitor("harbour").get(link(), status=404)
 
 
-def test_a_clinic_without_a_calendar_explains_it(portal: PortalThread, link: Link) -> None:
+def test_a_clinic_without_a_calendar_is_explained(portal: PortalThread, link: Link) -> None:
     page = portal.visitor("harbour").get(link(clinic="harbour"), status=501)
     assert "doesn’t offer this here" in page.words
 
@@ -272,7 +272,7 @@ def test_a_definite_failure_leaves_the_link_usable(
     assert form.submit(window=windows(form.page)[0]).heading == "Your visit is booked"
 
 
-def test_too_many_requests_are_told_when_to_retry(service: CareService) -> None:
+def test_a_rate_limited_request_is_told_when_to_retry(service: CareService) -> None:
     plan = service.plan
     hurried = PortalThread(
         type(plan)(free_port(), plan.service_port, plan.data, plan.secrets),
@@ -292,7 +292,7 @@ def test_too_many_requests_are_told_when_to_retry(service: CareService) -> None:
         hurried.stop()
 
 
-def test_the_token_is_fetched_once_for_many_and_renewed_after_it_was_refused(portal: PortalThread) -> None:
+def test_the_token_is_shared_and_renewed_after_a_refusal(portal: PortalThread) -> None:
     from portal.signin.service_client import ServiceBearer
 
     the = portal.context
@@ -351,7 +351,7 @@ def test_the_token_request_has_the_four_fields_of_the_specification(
         (datetime(2027, 3, 1, 23), "+442079460199", "Out of hours, call 020 7946 0199 · The clinic opens"),
     ],
 )
-def test_every_page_has_the_telephone_number_that_is_open_now(
+def test_every_page_has_the_telephone_number_that_is_answered_now(
     portal: PortalThread, anybody: Visitor, at: datetime, number: str, said: str
 ) -> None:
     before = portal.clock.ahead
@@ -361,5 +361,5 @@ def test_every_page_has_the_telephone_number_that_is_open_now(
     finally:
         portal.clock.ahead = before
     called = [link["href"] for link in page.select("main .reach a, footer .reach a")]
-    assert called == [f"tel:{number}"] * 2, "beside what to do, and in the footer"
+    assert called == [f"tel:{number}"] * 2, "the number is in the advice and in the footer"
     assert said in page.words

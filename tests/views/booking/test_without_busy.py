@@ -62,7 +62,9 @@ def legends(page: Page) -> list[str]:
     return [one.get_text() for one in page.select("fieldset legend")]
 
 
-def test_staff_are_told_and_offered_others(portal: PortalThread, weeks: Iterator[str]) -> None:
+def test_staff_are_warned_and_offered_other_times_after_a_refusal(
+    portal: PortalThread, weeks: Iterator[str]
+) -> None:
     week = next(weeks)
     path = f"/prospects/{TOMASZ}/book"
     colin = portal.sign_in("colin")
@@ -76,7 +78,9 @@ def test_staff_are_told_and_offered_others(portal: PortalThread, weeks: Iterator
     assert legends(refused)[0] == "Nearest free times"
 
 
-def test_an_enquirer_is_told_and_offered_others(portal: PortalThread, weeks: Iterator[str]) -> None:
+def test_an_enquirer_is_warned_and_offered_other_times_after_a_refusal(
+    portal: PortalThread, weeks: Iterator[str]
+) -> None:
     colin = portal.sign_in("colin")
     made = (
         colin.get(f"/prospects/{TOMASZ}/book-link").form(f"/prospects/{TOMASZ}/book-link").submit(days="14")

@@ -63,14 +63,14 @@ def test_a_partner_sees_the_forms_that_name_him_with_his_turn(daniel: Any) -> No
     assert "Amelia Hart signs first, then you" in page.words
 
 
-def test_a_person_without_open_forms_is_told_so_in_words(portal: Any) -> None:
+def test_a_person_without_open_forms_is_told_so(portal: Any) -> None:
     page = portal.sign_in("maya").get("/consents")
     assert "Your turn" in page.words
     page = portal.sign_in("elif").get("/consents?status=Draft&q=nobody-of-this-name")
     assert "No forms here." in page.words
 
 
-def test_staff_filter_sort_and_page_by_the_address(nora: Any) -> None:
+def test_filters_sorting_and_paging_are_in_the_url(nora: Any) -> None:
     page = nora.get("/consents?status=PartiallySigned&sort=patient")
     assert {tag.get_text(strip=True) for tag in page.select('td[data-label="Status, sent"] .tag')} == {
         "Partly signed"
@@ -130,7 +130,7 @@ def test_a_form_reads_as_a_document_with_plain_summaries_and_signers_in_order(am
     assert page.link("Read and sign")
 
 
-def test_a_waiting_signer_is_told_for_whom(daniel: Any) -> None:
+def test_a_waiting_signer_is_told_who_signs_first(daniel: Any) -> None:
     page = daniel.get(consent("amelia-genetic"))
     assert "Amelia Hart signs first; then it is your turn." in page.words
     assert "Read and sign" not in page.words
@@ -152,9 +152,7 @@ def test_expired_and_withdrawn_forms_say_when(amelia: Any) -> None:
 
 @pytest.mark.parametrize("rest", ["", "/sign", "/sign/name", "/receipt", "/revoke"])
 @pytest.mark.parametrize("id_", ["grace", "harbour", "unknown", "odd"])
-def test_missing_forms_and_those_of_others_or_other_clinics_are_the_same_404(
-    amelia: Any, id_: str, rest: str
-) -> None:
+def test_missing_and_other_peoples_forms_are_the_same_404(amelia: Any, id_: str, rest: str) -> None:
     address = {
         "grace": consent("grace-storage"),
         "harbour": consent("maya-treatment"),
@@ -210,7 +208,7 @@ def test_verify_detects_a_changed_text_with_an_old_hash(amelia: Any, service: An
     assert "Does not match" in page.words and "As recorded" not in page.words
 
 
-def test_verify_says_that_it_cannot_tell_if_the_api_has_its_own_hash(portal: Any, service: Any) -> None:
+def test_verify_is_inconclusive_if_the_api_uses_its_own_hash(portal: Any, service: Any) -> None:
     mark_all_in_another_way(service.plan, sample_id("patient", "grace"))
     page = portal.sign_in("grace").get(f"{consent('grace-storage')}/receipt?verify=1")
     assert "As recorded" in page.words and "can’t be made anew here" in page.words
@@ -218,7 +216,7 @@ def test_verify_says_that_it_cannot_tell_if_the_api_has_its_own_hash(portal: Any
     assert "Matches" not in of_the_text and "Does not match" not in of_the_text
 
 
-def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
+def test_an_unsigned_form_has_no_receipt(amelia: Any) -> None:
     page = amelia.get(f"{consent('amelia-genetic')}/receipt")
     assert page.path == consent("amelia-genetic")
 
@@ -226,9 +224,7 @@ def test_a_form_nobody_signed_has_no_receipt_yet(amelia: Any) -> None:
 # ── withdrawing ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_withdrawing_shows_consequences_asks_for_a_reason_and_ends_in_a_record(
-    amelia: Any, service: Any
-) -> None:
+def test_withdrawing_shows_consequences_asks_for_a_reason_and_is_recorded(amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     page = amelia.get(form).follow("Withdraw consent")
     assert "What follows" in page.words and "they go on hold" in page.words
@@ -293,7 +289,7 @@ def test_an_unsigned_signer_declines_and_the_form_shows_it_to_everyone(
     amelia: Any, daniel: Any, nora: Any, service: Any
 ) -> None:
     form = fresh_form(service.plan, signed=True)
-    assert "I don’t want to sign" not in amelia.get(form).words, "she has signed: she withdraws"
+    assert "I don’t want to sign" not in amelia.get(form).words, "after signing, one withdraws instead"
     page = daniel.get(form)
     assert "Withdraw" not in page.words
     page = page.follow("I don’t want to sign")

@@ -42,7 +42,7 @@ def victor(portal: Any) -> Any:
 # ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_staff_create_a_form_from_a_template_and_the_patient_finds_it(nora: Any, amelia: Any) -> None:
+def test_staff_create_a_form_from_a_template_and_the_patient_sees_it(nora: Any, amelia: Any) -> None:
     page = nora.get("/consents").follow("New consent form")
     page = page.follow("Consent to freezing and storage of embryos")
     page = page.form("/consents/new").submit(
@@ -57,7 +57,7 @@ def test_staff_create_a_form_from_a_template_and_the_patient_finds_it(nora: Any,
     assert changed.soup.select_one("input[name=procedure_date]")["value"] == "2031-04-05"
     made = page.form("/consents/new").submit()
     assert made.heading == "Storage, for the second round" and "sent to its signers" in made.soup.get_text()
-    assert page.form("/consents/new").submit().path == made.path, "sent twice"
+    assert page.form("/consents/new").submit().path == made.path, "sending twice creates one form"
     assert "Storage, for the second round" in amelia.get("/consents").words
 
 
@@ -145,7 +145,7 @@ def test_a_clinician_countersigns(nora: Any, amelia: Any, daniel: Any, victor: A
 
 def test_the_couple_is_always_among_the_signers_whatever_fields_are_sent(nora: Any, amelia: Any) -> None:
     page = nora.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}")
-    assert not page.select("#signer-0 option, #signer-1 option"), "neither can be chosen or left out"
+    assert not page.select("#signer-0 option, #signer-1 option"), "neither can be changed or removed"
     assert "Amelia Hart · Patient" in page.words and "Daniel Hart · Partner" in page.words
     sub = next(o["value"] for o in page.select("#signer-2 option") if "Nora" in o.get_text())
     edited = {
@@ -213,7 +213,9 @@ def test_a_decision_form_names_and_shows_its_embryos(nora: Any, portal: Any) -> 
     assert check.heading == "Sign this form" and "GO-3" in check.words
     receipt = check.form(f"{made.path}/sign").submit(signature="Grace Okafor")
     verified = receipt.form(f"{made.path}/receipt").submit()
-    assert "the text is exactly the one that was signed" in verified.words, "hashed as the care service does"
+    assert "the text is exactly the one that was signed" in verified.words, (
+        "the portal's hash equals the care service's"
+    )
 
 
 def test_a_form_similar_to_an_open_one_can_only_supersede_it(nora: Any, amelia: Any) -> None:

@@ -148,7 +148,7 @@ def test_a_signature_that_never_arrived_is_reported_and_can_be_repeated(
     assert "We couldn’t confirm your signature yet" in unknown.words
     assert "your signature is not in the record" in unknown.words
     again = page.form(f"{form}/sign").submit(signature="Amelia Hart", status=202)
-    assert "couldn’t confirm" in again.words, "not sent a second time while the first may still arrive"
+    assert "couldn’t confirm" in again.words, "must not be resent while the first may still arrive"
     line.mend()
     portal.clock.advance(30)
     page = unknown.follow("Look again")

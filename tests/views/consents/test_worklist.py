@@ -48,7 +48,9 @@ def rows(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["nora", "victor"])
-def test_each_count_matches_its_list_and_home(signed_in: Callable[[str], Visitor], name: str) -> None:
+def test_each_count_matches_its_list_and_the_home_page(
+    signed_in: Callable[[str], Visitor], name: str
+) -> None:
     visitor = signed_in(name)
     page = visitor.get("/consents?list=open")
     assert lists(page) == lists(visitor.get("/"))
@@ -63,7 +65,7 @@ def test_each_count_matches_its_list_and_home(signed_in: Callable[[str], Visitor
         assert len(opened) == len(set(opened)) == count, href
 
 
-def test_the_worklist_opens_on_ones_own_forms_or_else_on_all_pending(
+def test_the_worklist_opens_with_ones_own_forms_or_else_all_pending(
     signed_in: Callable[[str], Visitor],
 ) -> None:
     mine = signed_in("victor").get("/consents")
@@ -89,7 +91,7 @@ def test_a_form_opened_from_a_list_links_to_its_neighbours(victor: Visitor) -> N
     assert "2 of 11" in second.words
     assert victor.get(str(second.select(".queue a[rel=prev]")[0]["href"])).url == first.url
     home = str(second.select(".queue a")[0]["href"])
-    assert home == f"/consents?list=mine#{rows(listed)[1]}", "back at the row that it came from"
+    assert home == f"/consents?list=mine#{rows(listed)[1]}", "returns to the form's row"
 
 
 @pytest.mark.parametrize("query", ["", "?list=nonsense", "?list=all", "?done=3"])
@@ -105,7 +107,7 @@ def test_patients_have_no_worklists_and_no_list_navigation(signed_in: Callable[[
     assert not amelia.get(f"{form}?list=mine").select(".queue")
 
 
-def test_the_receipt_leads_to_the_next_of_the_list(signed_in: Callable[[str], Visitor]) -> None:
+def test_the_receipt_links_to_the_next_form_in_the_list(signed_in: Callable[[str], Visitor]) -> None:
     """And the count goes on, though what is signed has left the list."""
     victor = signed_in("victor")
     listed = victor.get("/consents?list=mine")
@@ -146,7 +148,7 @@ def records(*forms: ConsentForm, total: int | None = None) -> Records[ConsentFor
         (None, WorkList.UNDATED),
     ],
 )
-def test_a_day_belongs_to_one_list(
+def test_a_procedure_date_belongs_to_one_list(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch, days: int | None, which: WorkList | None
 ) -> None:
     monkeypatch.setattr(worklist, "today", lambda: TODAY)
@@ -168,7 +170,9 @@ def test_beyond_a_thousand_forms_the_most_urgent_are_listed_with_a_note(portal: 
     assert len(work.rows) == 1000
     assert not work.is_complete
     assert open_count is None
-    assert any(row.form.id == "f1001" for row in work.rows), "the latest are left out, not the second page"
+    assert any(row.form.id == "f1001" for row in work.rows), (
+        "the latest are left out, not the second page of results"
+    )
 
 
 def test_a_form_that_left_the_list_keeps_its_position_in_the_navigation(portal: PortalThread) -> None:
@@ -203,7 +207,7 @@ def test_a_form_has_a_short_name(
     assert re.sub("[\u2066-\u2069]", "", written) == short
 
 
-def test_forms_of_one_patient_with_one_short_name_are_told_apart_by_their_titles(
+def test_a_patients_forms_with_the_same_short_name_show_their_titles(
     portal: PortalThread, victor: Visitor
 ) -> None:
     names = [("One", "Amelia Hart"), ("Another", "Amelia Hart"), ("One", "Daniel Hart")]

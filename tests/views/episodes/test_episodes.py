@@ -70,13 +70,13 @@ def test_another_clinics_episode_is_not_found(portal: PortalThread) -> None:
     portal.sign_in("omar").get(AMELIA, status=404)
 
 
-def test_the_timeline_shows_today_between_past_and_future(amelia: Any) -> None:
+def test_the_timeline_shows_today_between_past_and_future_events(amelia: Any) -> None:
     states = [event["data-state"] for event in amelia.get(AMELIA).select(".timeline > .event")]
     assert states == ["past", "past", "today", "next", "next", "next"]
     assert "Stimulation · Day 8" in amelia.get(AMELIA).words
 
 
-def test_a_partner_sees_both_names_and_whose_medicines_they_are(portal: PortalThread) -> None:
+def test_a_partner_sees_both_names_and_who_takes_the_medicines(portal: PortalThread) -> None:
     words = portal.sign_in("daniel").get(AMELIA).words
     assert "Amelia Hart and Daniel Hart" in words and "These are Millie’s medicines." in words
 
@@ -121,12 +121,12 @@ def test_a_result_that_is_not_released_is_not_shown_to_the_patient(grace: Any, n
     assert "No result" in nora.get(GRACE + "/embryos").words
 
 
-def test_staff_see_who_the_patient_is_and_notes_as_they_were_written(nora: Any) -> None:
+def test_staff_see_record_and_case_numbers_and_notes(nora: Any) -> None:
     words = nora.get(AMELIA).words
     assert "RF-10482" in words and "C-2051" in words and "offer a numbing cream" in words
 
 
-def test_an_episodes_consents_list_those_to_sign_first(amelia: Any) -> None:
+def test_an_episodes_consents_to_sign_are_listed_first(amelia: Any) -> None:
     rows = [row.get_text(" ") for row in amelia.get(AMELIA + "/consents").select(".link-row")]
     assert "Yours to sign" in rows[0] and "Yours to sign" not in rows[-1]
 
@@ -197,7 +197,7 @@ def test_the_next_days_medicines_are_listed_by_date_up_to_the_trigger(amelia: An
     assert not any("rFSH" in one or "Cetrorelix" in one for one in days[trigger + 1 :])
 
 
-def test_the_last_scan_is_said_in_a_sentence_and_drawn_by_date(amelia: Any) -> None:
+def test_the_last_scan_is_summarised_and_charted_by_date(amelia: Any) -> None:
     page = amelia.get(f"{AMELIA}/monitoring")
     assert re.search(r"\d+ follicles on \w{3} \d+ \w+, \d+ of them over 13 mm\.", page.words)
     drawn = [text.get_text() for text in page.select(".chart svg text")]
@@ -205,7 +205,7 @@ def test_the_last_scan_is_said_in_a_sentence_and_drawn_by_date(amelia: Any) -> N
     assert "Today" in drawn
 
 
-def test_staff_read_scans_by_the_plans_days_with_follicles_by_size(portal: PortalThread) -> None:
+def test_staff_see_scans_by_plan_day_with_follicles_by_size(portal: PortalThread) -> None:
     nora = portal.sign_in("nora")
     page = nora.get(f"{AMELIA}/monitoring")
     heading = page.soup.select_one(".lede")
@@ -220,5 +220,5 @@ def test_staff_read_scans_by_the_plans_days_with_follicles_by_size(portal: Porta
         ["7", "2", "5", "4", "0", "11"],
     ]
     days = [row.select("td")[0].get_text(strip=True) for row in by_day.select("tbody tr")]
-    assert days == ["1", "4", "6", "7"], "yesterday is the day before the heading's"
+    assert days == ["1", "4", "6", "7"], "the day column doesn't match the plan's days"
     assert {"LH, IU/L", "Progesterone, unit not given"} <= {head.get_text() for head in by_day.select("th")}

@@ -51,7 +51,7 @@ def windows(page: Page) -> list[str]:
 # ── booking ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_physicians_week_shows_free_windows_and_what_is_busy_in_the_clinics_time(colin: Visitor) -> None:
+def test_a_physicians_week_shows_free_and_busy_times_in_the_clinics_zone(colin: Visitor) -> None:
     page = colin.get(week(TOMASZ))
     assert page.heading == "Book a window"
     assert len(windows(page)) > 20
@@ -72,7 +72,7 @@ def test_busy_times_are_never_offered(colin: Visitor, portal: PortalThread) -> N
             assert start not in free
 
 
-def test_another_physician_and_another_week_are_links(colin: Visitor) -> None:
+def test_other_physicians_and_weeks_are_linked(colin: Visitor) -> None:
     page = colin.get(f"/prospects/{TOMASZ}/book")
     later = page.follow("Leïla").follow("Later")
     assert f"physician={LEILA}" in later.url
@@ -129,7 +129,7 @@ def test_a_window_taken_meanwhile_is_refused_with_fresh_ones(colin: Visitor, nor
     assert receipt.path.endswith("/receipt")
 
 
-def test_a_closed_enquiry_can_not_be_booked(colin: Visitor) -> None:
+def test_a_closed_enquiry_cannot_be_booked(colin: Visitor) -> None:
     form = colin.get(week(RUTH)).form(f"/prospects/{RUTH}/book")
     assert "This enquiry is closed" in form.submit(window=windows(form.page)[0], status=403).words
 
@@ -140,7 +140,7 @@ def test_a_form_from_another_session_books_nothing(colin: Visitor) -> None:
     assert "nothing was booked" in page.words
 
 
-def test_the_weeks_come_as_a_fragment_for_htmx(colin: Visitor) -> None:
+def test_htmx_gets_the_weeks_as_a_fragment(colin: Visitor) -> None:
     page = colin.fragment(week(TOMASZ), "week")
     assert "<html" not in page.text
     assert [element["id"] for element in page.select("body > [id]")] == ["week"]
@@ -172,7 +172,7 @@ def test_staff_create_a_link_with_a_chosen_lifetime_and_can_copy_it(
     assert portal.visitor().get(urlsplit(address).path).heading == "Book your first visit"
 
 
-def test_the_link_comes_as_a_fragment_for_htmx(colin: Visitor) -> None:
+def test_htmx_gets_the_link_as_a_fragment(colin: Visitor) -> None:
     page = colin.fragment(f"/prospects/{TOMASZ}/book-link", "link", data={"days": "7"})
     assert page.soup.select_one("#link #address")
     assert "<html" not in page.text
@@ -198,7 +198,7 @@ def test_a_notification_links_to_both_records_side_by_side(colin: Visitor) -> No
     assert AGAIN in page.words or page.heading == "Merge two enquiries"
 
 
-def test_without_the_other_id_a_notification_suggests_it(colin: Visitor) -> None:
+def test_without_the_other_id_its_notification_is_linked(colin: Visitor) -> None:
     page = colin.get(f"/prospects/{INES}/merge")
     assert page.follow("Ines Goncalves").heading == "Merge two enquiries"
 
@@ -208,7 +208,7 @@ def test_merging_a_record_with_itself_or_an_invalid_id_is_refused(colin: Visitor
     assert "This is no id" in colin.get(f"/prospects/{INES}/merge?merge=a/b", status=422).words
 
 
-def test_unknown_members_are_shown_as_unknown(colin: Visitor) -> None:
+def test_unknown_members_are_shown_as_unknown_when_merging(colin: Visitor) -> None:
     page = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}")
     assert "These records can’t be read here" in page.words
     assert "Not known here" in page.words
@@ -238,7 +238,7 @@ def test_merging_keeps_the_choices_confirms_and_happens_once(colin: Visitor) -> 
     page = form.submit(email="merged", firstName="kept")
     assert page.heading == "Merge these two?"
     for words in ("Inês Gonçalves", "Ines Goncalves", "E-mail ines.goncalves@mail.example", "+447700900411"):
-        assert words in page.words, "names, and the values that will be kept"
+        assert words in page.words, "names and kept values are shown"
     assert "can’t be undone" in page.words
     confirm = page.form(f"/prospects/{INES}/merge/confirm")
     with ThreadPoolExecutor(5) as pool:
@@ -304,5 +304,5 @@ def test_a_merge_with_a_lost_response_is_explained_and_not_resent(
     assert "isn’t confirmed" in again.heading
     anew = again.form(again.select("form:has(input[name=checked])")[0]).submit()
     assert anew.heading == "Merge two enquiries"
-    assert confirm.submit().heading == "Merge two enquiries", "the form of before is nobody's any more"
+    assert confirm.submit().heading == "Merge two enquiries", "the old form no longer has an operation"
     assert calls == [TOMASZ]

@@ -58,16 +58,18 @@ def test_protocol_and_episode_link_to_pdf_and_calendar(portal: PortalThread, nam
         assert {f"{PLAN}/schedule.pdf", f"{PLAN}/schedule.ics"} <= links, path
 
 
-def test_a_plan_is_only_for_people_it_is_shared_with(portal: PortalThread) -> None:
+def test_a_plan_is_visible_only_to_those_it_is_shared_with(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
-    assert not daniel.get(f"{EPISODE}/medication").select('main a[href*="schedule"]'), "it is Amelia's"
+    assert not daniel.get(f"{EPISODE}/medication").select('main a[href*="schedule"]'), (
+        "only Amelia may see the schedule"
+    )
     assert daniel.get(f"{PLAN}/schedule.pdf").headers["Content-Type"] == "application/pdf"
     grace = portal.sign_in("grace")
     grace.get(f"{PLAN}/schedule.pdf", status=404)
     grace.get(f"{PLAN}/schedule.ics", status=404)
 
 
-def test_the_calendar_names_no_medicine_and_leads_to_the_plan(amelia: Visitor) -> None:
+def test_the_calendar_names_no_medicine_and_links_to_the_plan(amelia: Visitor) -> None:
     file = calendar(amelia)
     for secret in (b"rFSH", b"follitropin", b"Cetrorelix", b"Progesterone", b"Amelia", b"IU"):
         assert secret not in file
@@ -82,7 +84,7 @@ def test_an_alarm_at_each_dose_has_only_the_neutral_title(amelia: Visitor) -> No
     for event in events(calendar(amelia)):
         (alarm,) = event.walk("VALARM")
         assert (alarm["ACTION"], alarm["DESCRIPTION"]) == ("DISPLAY", event["SUMMARY"])
-        assert alarm["TRIGGER"].dt == timedelta(), "when it is due"
+        assert alarm["TRIGGER"].dt == timedelta(), "the alarm is at the dose's time"
 
 
 def test_medicines_are_named_only_in_the_calendar_that_asks_for_it(amelia: Visitor) -> None:
