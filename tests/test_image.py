@@ -64,7 +64,7 @@ def test_every_copied_path_exists() -> None:
 
 
 def test_the_image_runs_unprivileged_with_a_health_check() -> None:
-    assert FINAL.base == BUILD.base, "compiled in one, it must run in the other"
+    assert FINAL.base == BUILD.base, "both stages must use the same base image"
     user, group = FINAL.last("USER").split(":")
     assert int(user) > 999 and int(group) > 999
     assert json.loads(FINAL.last("CMD")) == ["gunicorn", "wsgi:app"]

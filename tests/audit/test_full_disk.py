@@ -72,7 +72,7 @@ def test_accepted_acts_are_audited_after_reads_filled_the_disk(audit: Audit, dis
     acts = PROMISED // 1024 - 1
     for _ in range(acts):
         record(audit, "consent.sign", is_promised=True)
-    assert audit._gap is None, "each was written, the first of them behind the gap"
+    assert audit._gap is None, "each act must be written, the first after the gap"
     events = [line["audit"] for line in lines(disk)]
     assert events[-acts - 1 :] == [GAP, *["consent.sign"] * acts]
 
@@ -144,7 +144,7 @@ def test_lines_lost_when_a_process_ends_are_counted_in_its_checkpoint(
         def fails(*_arguments: object) -> int:
             raise OSError(28, "No space left on device")
 
-        patched.setattr("portal.audit.output.os.write", fails)  # what was set aside has gone bad, too
+        patched.setattr("portal.audit.output.os.write", fails)  # writing to the reserved space fails too
         audit.close()
     finding = found(disk, checkpoints)
     assert finding.verdict is Verdict.GAP and "; 1 lines up to" in finding.words
@@ -164,9 +164,7 @@ def test_a_partly_written_line_is_truncated(
 
     with monkeypatch.context() as patched:
         patched.setattr("portal.audit.output.os.write", half)
-        patched.setattr(
-            "portal.audit.output.os.ftruncate", lambda *_: half(0, b"")
-        )  # nor can it be cut off now
+        patched.setattr("portal.audit.output.os.ftruncate", lambda *_: half(0, b""))  # truncating fails too
         record(audit, "page.read")
         record(audit, "page.read")
     record(audit, "page.read")

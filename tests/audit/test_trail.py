@@ -269,7 +269,7 @@ if child:
     found = verify([tmp_path / "audit"], checkpoints.all())
     assert sorted(finding.words.partition(",")[0] for finding in found) == ["1 lines", "3 lines"]
     assert all("fully checkpointed" in finding.words for finding in found), (
-        "each checkpointed its own at its end"
+        "each process must checkpoint its own chain when it ends"
     )
 
 

@@ -18,7 +18,7 @@ from tests.support.visitor import Visitor
 
 @pytest.fixture
 def deployed(service: CareService, tmp_path: Path) -> Iterator[PortalProcess]:
-    known = service.plan  # the identity server knows this port alone
+    known = service.plan  # the identity server accepts only this port
     plan = Plan(known.portal_port, known.service_port, tmp_path, known.secrets)
     process = PortalProcess(plan)
     yield process
@@ -48,7 +48,7 @@ def test_audit_files_verify_while_the_portal_runs_and_after_it_stopped(deployed:
     visitor.get("/consents")
     newer = {"PORTAL_SECRET_KEYS": "n" * 48 + "," + deployed.plan.secrets["PORTAL_SECRET_KEYS"]}
     actors = audit(deployed, "actor", sample_id("person", "amelia"), **newer).stdout.split()
-    assert len(actors) == 2, "one for each key"
+    assert len(actors) == 2, "one pseudonym for each key"
     written = "".join(one.read_text() for one in (deployed.plan.data / "audit").glob("*.jsonl"))
     assert f'"actor":"{actors[1]}"' in written and actors[0] not in written
     running = verify(deployed)
@@ -61,7 +61,7 @@ def test_audit_files_verify_while_the_portal_runs_and_after_it_stopped(deployed:
     assert ended.returncode == 0, ended.stdout
     files = sorted((deployed.plan.data / "audit").glob("*.jsonl"))
     assert ended.stdout.count("fully checkpointed") == len(files) >= 1, (
-        "each worker checkpointed its last line"
+        "each worker must checkpoint its last line"
     )
 
     whole = files[0].read_bytes()

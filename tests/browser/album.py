@@ -20,7 +20,7 @@ LANGUAGES = ("en", "es", "ar")
 _ID = re.compile(r"^(?=.*\d)[\w.-]{20,}$")
 _FILLABLE = "input:not([type=hidden], [type=submit], [type=search]), textarea, select"
 _TYPED = "input:not([type=hidden], [type=submit], [type=checkbox], [type=radio]), textarea"
-# Leaving ends the walk; a language changes it.
+# Signing out would end the walk, and a new language would change it.
 _NOT_SENT = ("/sign-out", "/language", "/me/devices")
 
 

@@ -24,10 +24,10 @@ from tests.support import chromium
 from tests.support.resolver import AskedTheSystem
 from tests.support.stack import CareService, PortalProcess, plan
 
-# Chromium says so when the last page had no view transition of its own; nothing is wrong.
+# Chromium reports this if the last page had no view transition; it is harmless.
 _HARMLESS = (
     *("ViewTransition opt-in disabled", "Transition was skipped", "Transition was aborted"),
-    "htmx:error: timeout {elt: span#bell",  # on a busy machine; the bell asks again
+    "htmx:error: timeout {elt: span#bell",  # on a busy machine; the bell is refreshed later
 )
 
 
@@ -106,7 +106,7 @@ def _listen(page: Page, complaints: list[str]) -> None:
     def on_console(message: ConsoleMessage) -> None:
         text = message.text
         if message.type in ("error", "warning") and not any(known in text for known in _HARMLESS):
-            # A refused form is answered with 4xx on purpose; the browser notes it as a failed resource.
+            # A refused form deliberately gets a 4xx response, which the browser logs as a failed resource.
             if "Failed to load resource" in text and " 4" in text:
                 return
             complaints.append(f"{page.url}: {text}")

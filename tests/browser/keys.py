@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-# Where the focus is: its name as a screen reader says it, its box, and whether a person can see that it is there.
+# The focused element: its accessible name, its box, and whether the focus is visible.
 _FOCUS = """() => {
   const one = document.activeElement;
   if (!one || one === document.body) return null;
@@ -92,8 +92,8 @@ class Keys:
             stop = self.focus()
             self.stops = number
             if stop and (stop.name == name if isinstance(name, str) else name.search(stop.name)):
-                assert stop.ring, f"the focus on {stop} can't be seen"
-                assert stop.seen, f"{stop} lies under something"
+                assert stop.ring, f"the focus on {stop} isn't visible"
+                assert stop.seen, f"{stop} is covered"
                 return stop
             passed.append(str(stop))
         raise AssertionError(f"{name!r} is not reached; passed {passed[:40]}")

@@ -24,7 +24,7 @@ _RULES = {
     },
     "rules": {"target-size": {"enabled": True}},
     "resultTypes": ["violations"],
-    # What a frame holds is another page, with a look of its own.
+    # A frame holds another page, which is checked separately.
     "iframes": False,
 }
 _SPACED = "* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }"
@@ -55,7 +55,7 @@ class Looker:
     def answer(self, route: Route) -> None:
         leaf = self._leaf
         if leaf and route.request.is_navigation_request() and route.request.url == leaf.url:
-            # Shown as a good page, so that the browser doesn't put its own in place of an error's.
+            # Served with status 200, so that the browser doesn't replace an error page with its own.
             route.fulfill(status=200, content_type="text/html; charset=utf-8", body=leaf.html)
         else:
             route.continue_()

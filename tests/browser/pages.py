@@ -20,7 +20,7 @@ def ready(page: Page) -> None:
     question = "matchMedia('(scripting: enabled)').matches && document.scripts.length"
     try:
         has_scripts = page.evaluate(question)
-    except Error:  # the page left in the middle of it, for the one that is meant
+    except Error:  # the page was navigating to the requested one
         page.wait_for_load_state()
         has_scripts = page.evaluate(question)
     if has_scripts:
@@ -214,7 +214,7 @@ class Notifications(Seen):
 def sign_in(page: Page, origin: str, name: str, path: str = "/") -> Home:
     """Open the portal, give name and password at the identity server, and be back."""
     page.goto(origin + path)
-    # By the fields' own names: the page is in the browser's language.
+    # By field names, because the page is in the browser's language.
     page.locator("input[name=username]").fill(name)
     page.locator("input[name=password]").fill(PASSWORD)
     page.locator("form button").click()

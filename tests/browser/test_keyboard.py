@@ -183,7 +183,7 @@ def _summary_leads_to_its_field(page: Page, keys: Keys) -> None:
     assert field and field.tag in ("input", "textarea", "select")
     said = page.locator(f"#{field.id}").get_attribute("aria-describedby") or ""
     words = " ".join(page.locator(f"#{one}").inner_text() for one in said.split())
-    assert link.name.rstrip(".") in words or words, "the field's own error is tied to it"
+    assert link.name.rstrip(".") in words or words, "the field must be linked to its error"
     expect(page.locator(f"#{field.id}")).to_have_attribute("aria-invalid", "true")
 
 
@@ -376,7 +376,7 @@ def test_adding_and_removing_protocol_rows_moves_the_focus_to_the_row(visit: Sig
     before = page.locator("#rows fieldset").count()
     keys.use(re.compile("^Remove"))
     expect(page.locator("#rows fieldset")).to_have_count(before - 1)
-    # The last medicine has gone, so the focus is where the next one comes from.
+    # The last medicine was removed, so the focus is on the button that adds one.
     expect(page.locator("#add-medication")).to_be_focused()
 
 

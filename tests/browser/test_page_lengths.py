@@ -60,7 +60,7 @@ def test_my_details_folds_rare_fields_and_uses_the_full_width(visit: SignIn) -> 
 
 
 @pytest.mark.parametrize("language", ["es", "ar"])
-def test_pages_of_other_languages_are_no_longer(visit: SignIn, language: str) -> None:
+def test_pages_in_other_languages_have_the_same_maximum_height(visit: SignIn, language: str) -> None:
     home = visit("amelia", width=360, height=800)
     page = home.page
     page.evaluate(
@@ -74,7 +74,7 @@ def test_pages_of_other_languages_are_no_longer(visit: SignIn, language: str) ->
     assert page.evaluate(_HEIGHT) <= 1100
 
 
-def test_a_heading_stands_nearer_to_its_own_words_than_to_what_is_above(visit: SignIn) -> None:
+def test_a_heading_is_closer_to_its_own_text_than_to_the_text_above(visit: SignIn) -> None:
     page = visit("grace", width=1280, height=900).go("/storage").page
     cards, heading, rows = (
         page.locator(place).bounding_box()
@@ -107,8 +107,8 @@ def test_the_treatment_page_puts_the_next_visit_beside_today_on_a_desktop(visit:
     assert page.evaluate(_HEIGHT) <= 1100
     today, beside = page.locator(".today").bounding_box(), page.locator(".next-visit:visible").bounding_box()
     assert today and beside
-    assert beside["x"] > today["x"] + today["width"], "beside what is to do today"
+    assert beside["x"] > today["x"] + today["width"], "the next visit is beside today"
     page.set_viewport_size(PHONE)
     today, beside = page.locator(".today").bounding_box(), page.locator(".next-visit:visible").bounding_box()
     assert today and beside
-    assert beside["y"] < today["y"], "on a phone it isn't far below"
+    assert beside["y"] < today["y"], "on a phone the next visit comes above"

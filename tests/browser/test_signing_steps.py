@@ -47,7 +47,9 @@ def test_a_form_is_signed_from_home_within_five_documents_and_its_text_shown_onc
     with_text.append(clause in page.content())
 
     assert len(documents) <= 5, documents
-    assert sum(not url.startswith(amelia.origin) for url in documents) == 1, "the identity server's"
+    assert sum(not url.startswith(amelia.origin) for url in documents) == 1, (
+        "the identity server's sign-in page"
+    )
     assert with_text == [True, False, False, False, False]
     expect(page).to_have_url(f"{amelia.origin}{form}/receipt")
 

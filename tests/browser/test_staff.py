@@ -228,7 +228,7 @@ def test_a_pressed_button_reacts_at_once_and_a_progress_bar_follows(nora: Page, 
     words = button.bounding_box()
     button.click()
     assert button.get_attribute("aria-busy") == "true"
-    assert button.bounding_box() == words, "it keeps its size"
+    assert button.bounding_box() == words, "the button's size must not change"
     expect(nora.locator("html[data-loading]")).to_have_count(1)
     held[0].continue_()
     expect(nora.locator("html[data-loading]")).to_have_count(0)
@@ -330,7 +330,7 @@ def test_an_error_names_its_row_and_field_and_links_to_it(nora: Page, stack: Por
     expect(nora.locator("#medication-2-dose")).to_be_focused()
 
 
-def test_follicles_by_size_are_in_sight_beside_the_chart(nora: Page, stack: PortalThread) -> None:
+def test_follicles_by_size_are_visible_beside_the_chart(nora: Page, stack: PortalThread) -> None:
     for language in ("es", "ar", "en"):
         speak(nora.context, stack.origin(), language)
         go(nora, stack, f"/episodes/{EPISODE}/monitoring")

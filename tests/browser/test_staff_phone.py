@@ -18,7 +18,7 @@ KEYBOARD = 336
 FORMS, TAPS = 3, 13
 """To the list and into its first form; then for each its sentence, its name and its button, and twice to the next one."""
 
-# At its middle and near its corners an element is what a finger meets, whichever edge it was scrolled to.
+# A finger can reach an element at its middle and near its corners, whichever edge it was scrolled to.
 _HIDDEN = """(one) => {
   const found = [];
   for (const block of ["start", "center", "end", "nearest"]) {
@@ -82,7 +82,7 @@ def test_three_forms_of_a_queue_are_signed_by_touch_in_13_taps(victor: Page) -> 
     assert taps <= TAPS, taps
 
 
-def test_how_far_one_has_read_is_shown(victor: Page, portal: PortalThread) -> None:
+def test_reading_progress_is_shown(victor: Page, portal: PortalThread) -> None:
     victor.goto(portal.origin() + "/consents?list=mine")
     victor.get_by_role("main").get_by_role("link", name=re.compile("^Sign")).first.tap()
     ready(victor)

@@ -208,7 +208,7 @@ key_file = "/etc/portal/seal/riverside-key.pem"
 
 def test_a_clinics_seal_names_its_certificate_and_key(tmp_path: Path) -> None:
     sealing = Settings.from_env(environment(tmp_path, GOOD + SEAL)).tenants.by_key["riverside"].document_seal
-    assert sealing is not None, "the files are looked at when a document is sealed"
+    assert sealing is not None, "the files are read only when a document is sealed"
     assert sealing.certificate == Path("/etc/portal/seal/riverside.pem")
     assert sealing.key_file == Path("/etc/portal/seal/riverside-key.pem")
     assert Settings.from_env(environment(tmp_path)).tenants.by_key["riverside"].document_seal is None

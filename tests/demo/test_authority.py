@@ -21,9 +21,7 @@ def test_each_clinic_has_a_certificate_in_its_name_from_the_authority(tmp_path: 
         certificate.verify_directly_issued_by(authority)
         assert certificate.subject.rfc4514_string() == f"CN={name}"
         assert key_file.stat().st_mode & 0o777 == 0o600
-    assert len(list(authority_file(tmp_path).parent.iterdir())) == 5, (
-        "the authority's own key is kept nowhere"
-    )
+    assert len(list(authority_file(tmp_path).parent.iterdir())) == 5, "the authority's key must not be stored"
 
 
 def test_certificates_are_kept_until_shortly_before_they_expire(tmp_path: Path) -> None:

@@ -126,6 +126,6 @@ def test_a_given_password_and_data_folder_are_used_again(tmp_path: Path) -> None
         visitor.post("/notifications/read")
         demo.stop(signal.SIGINT)
     others = {path: path.stat().st_mode & 0o077 for path in tmp_path.glob("care.db*")}
-    assert others and not any(others.values()), "records are for their owner alone"
+    assert others and not any(others.values()), "files must be accessible only to their owner"
     assert unread[0] > 0
-    assert unread[1] == 0, "what was read stays read"
+    assert unread[1] == 0, "the read message must stay read"

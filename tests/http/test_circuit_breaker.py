@@ -52,7 +52,7 @@ def test_old_failures_do_not_count(breaker: Breaker, clock: Clock) -> None:
     assert breaker.is_closed
 
 
-def test_after_the_pause_one_read_is_the_probe_and_never_an_act(breaker: Breaker, clock: Clock) -> None:
+def test_after_the_pause_the_probe_is_one_read_and_never_an_act(breaker: Breaker, clock: Clock) -> None:
     fail(breaker)
     clock.now += LONGEST
     with pytest.raises(Open):
@@ -94,7 +94,7 @@ def test_calls_in_flight_when_the_breaker_opened_do_not_extend_the_pause(
 
 
 @pytest.mark.parametrize("step", [-600.0, 600.0])
-def test_a_changed_system_clock_does_not_hold_calls_back(breaker: Breaker, clock: Clock, step: float) -> None:
+def test_a_changed_system_clock_does_not_block_calls(breaker: Breaker, clock: Clock, step: float) -> None:
     fail(breaker)
     clock.now += step
     breaker.admit(is_read=True)

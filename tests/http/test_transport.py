@@ -90,7 +90,7 @@ def test_a_malformed_response_is_an_error(upstream: Make, answer: bytes, reason:
 
     server = upstream(script)
     if answer:
-        server.script = lambda line, number: answer  # then the connection waits: the deadline ends it
+        server.script = lambda line, number: answer  # then the connection stays open until the deadline
         with pytest.raises(TransportError):
             transport.send(Call("GET", server.url, timeout=0.3))
         return
@@ -98,7 +98,7 @@ def test_a_malformed_response_is_an_error(upstream: Make, answer: bytes, reason:
         transport.send(Call("GET", server.url))
 
 
-def test_calls_of_one_page_run_side_by_side(upstream: Make) -> None:
+def test_calls_of_one_page_run_concurrently(upstream: Make) -> None:
     def slow(line: str, number: int) -> bytes:
         time.sleep(0.2)
         return ok(line.encode())
@@ -117,7 +117,7 @@ def test_calls_of_one_page_run_side_by_side(upstream: Make) -> None:
     results = side_by_side([get("/a"), one_after_another, get("/b"), get("/c")])
     took = time.monotonic() - began
     assert [str(result).split()[1] for result in results] == ["/a", "/first", "/b", "/c"]
-    assert took < 0.75, "four tasks, the longest of two calls"
+    assert took < 0.75, "four concurrent tasks, the longest with two calls"
 
 
 def test_a_failing_task_does_not_affect_the_others(upstream: Make) -> None:
@@ -160,7 +160,7 @@ def test_a_file_cut_short_raises(upstream: Make) -> None:
         list(pieces)
 
 
-def test_reading_a_file_may_take_longer_than_a_calls_time_out(upstream: Make) -> None:
+def test_reading_a_file_may_take_longer_than_a_calls_timeout(upstream: Make) -> None:
     body = b"0123456789" * 400_000
     server = upstream(lambda line, number: ok(body))
     _, _, pieces = transport.stream(Call("GET", server.url, timeout=0.3))

@@ -54,7 +54,7 @@ def test_netrc_passwords_are_not_sent(
     assert all("authorization" not in head.lower() for head in server.heads)
 
 
-def test_a_server_that_never_accepts_times_out_after_the_connect_time_out() -> None:
+def test_a_server_that_never_accepts_times_out_after_the_connect_timeout() -> None:
     """Its queue is full, so the kernel lets further connections wait."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         waiting = [socket.socket() for _ in range(8)]

@@ -147,7 +147,7 @@ def test_every_text_of_the_portal_is_translatable(person: str, pseudo: PortalThr
     )
 
 
-def test_a_text_outside_the_catalogue_is_reported(theirs: Corpus) -> None:
+def test_a_text_that_is_not_in_the_catalogue_is_reported(theirs: Corpus) -> None:
     page = f'<main><p>{accented("Hello")}</p><p title="Send it">Press here</p><p>Amelia Hart</p></main>'
     assert sorted(left_plain(page, theirs)) == ["Press here", "Send it"]
 
@@ -166,7 +166,7 @@ class Corpus:
                 for row in records.execute(f"select * from {table}")  # noqa: S608 (our own names)
             ]
         values = [value for row in rows for value in row]
-        # A name may lie in two columns.
+        # A name may be stored in two columns.
         values += [
             f"{one} {two}" for row in rows for one, two in pairwise(row) if _is_word(one) and _is_word(two)
         ]

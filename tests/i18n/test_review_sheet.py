@@ -49,7 +49,7 @@ def test_corrections_are_imported_from_a_spreadsheet(rows: list[Row], kept: Cata
         replace(plural, correction='"%(num)s" impresos'),
     ]
     review_sheet.write(corrected, file)
-    assert file.read_bytes().startswith(b"\xef\xbb\xbf")  # else Excel guesses the encoding
+    assert file.read_bytes().startswith(b"\xef\xbb\xbf")  # without a BOM, Excel guesses the encoding
     assert review_sheet.read(file) == corrected
     assert review_sheet.take(review_sheet.read(file), kept) == 2
     assert kept["Open until %(time)s"].string == "Abierto hasta las %(time)s"

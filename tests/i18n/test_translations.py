@@ -40,7 +40,7 @@ def test_every_translation_keeps_its_placeholders(language: str) -> None:
         allowed = set().union(*(set(_PLACEHOLDER.findall(one)) for one in ids))
         for string in strings:
             used = set(_PLACEHOLDER.findall(string))
-            assert used <= allowed, f"{language}: {string!r} fills in what {ids} doesn't have"
+            assert used <= allowed, f"{language}: {string!r} has a placeholder that {ids} doesn't have"
             if not isinstance(message.id, tuple):
                 assert used == allowed, f"{language}: {string!r} leaves out {allowed - used}"
 

@@ -116,7 +116,7 @@ def test_a_fault_goes_to_stderr_and_into_the_exit_status(service: CareService, t
     )
     assert done.returncode == 2
     assert done.stderr.startswith("FAULT store: doesn't work (DatabaseError). Check that the disk isn't full")
-    assert "care API" in done.stdout, "the rest is looked at all the same"
+    assert "care API" in done.stdout, "the remaining checks must still run"
 
 
 def test_an_unreachable_or_evicting_redis_is_a_fault(

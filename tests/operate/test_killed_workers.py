@@ -65,7 +65,7 @@ def send_and_kill(process: PortalProcess, line: CountingProxy, ready: Ready, *, 
         os.kill(int(worker), signal.SIGKILL)
     sending.join(30)
     line.drop()
-    assert len(lost) == 1, "the browser got no answer"
+    assert len(lost) == 1, "the browser must get no response"
     assert line.count(ready.call) == 1
 
 

@@ -34,7 +34,7 @@ def with_a_new_one(portal: PortalProcess, before: set[int]) -> set[int]:
     until = time.monotonic() + WAIT
     while len(now := workers(portal)) < len(before) or now == before:
         assert portal.child.poll() is None, "the master gave up"
-        assert time.monotonic() < until, "no worker came in place of the one that was killed"
+        assert time.monotonic() < until, "the killed worker wasn't replaced"
         time.sleep(0.02)
     return now
 
@@ -76,12 +76,12 @@ def test_a_wrong_clock_lets_nobody_in_wrongly_and_recovers_when_corrected(
     try:
         visitor = portal.visitor()
         page = visitor.fill_sign_in(visitor.get("/", status=None), "amelia")
-        # Behind: the ID token is of the future. Ahead: it is ten minutes old, and good for twenty.
+        # If the clock is behind, the ID token is from the future; if ahead, it is ten minutes old and valid for twenty.
         assert (page.status, page.heading) == (
             (400, "You couldn’t be signed in") if minutes < 0 else (200, page.heading)
         )
         assert ("__Host-sid" in visitor.http.cookies) is (minutes > 0)
-        assert nora.get("/consents").status == 200, "who is signed in stays so"
+        assert nora.get("/consents").status == 200, "a signed-in person was signed out"
     finally:
         portal.clock.ahead = 0
     assert portal.sign_in("amelia").get("/consents").status == 200

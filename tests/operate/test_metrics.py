@@ -118,7 +118,7 @@ def test_shown_records_are_counted_by_role_and_kind(portal: PortalThread, amelia
     before = read(portal.port)
     for name in ("portal_records_opened_total", "portal_records_listed_total"):
         series = {key for key in before if key[0] == name}
-        assert len(series) == len(metrics.ROLES) * len(metrics.RECORDS), f"{name} doesn't begin at 0"
+        assert len(series) == len(metrics.ROLES) * len(metrics.RECORDS), f"{name} doesn't start at 0"
     since = Difference(portal)
     amelia.get(f"/protocols/{sample_id('protocol', 'amelia')}")
     forms = len(amelia.get("/consents").select("main a[href^='/consents/']"))
@@ -204,7 +204,7 @@ def test_counts_begin_at_zero_and_clocks_are_compared(portal: PortalThread, amel
         ("portal_store_seconds_count", {"operation": "write", "outcome": "full"}),
         ("portal_audit_lost_total", {}),
     ):
-        assert (name, frozenset(labels.items())) in samples, "is there before it happens"
+        assert (name, frozenset(labels.items())) in samples, "the series must exist before the first event"
     skew = samples[("portal_clock_skew_seconds", frozenset({("upstream", portal.plan.service)}))]
     assert -3 < skew < 3
 
@@ -248,10 +248,10 @@ def test_metrics_add_up_over_restarted_workers(service: CareService, tmp_path: P
         count = value(read(process.port), "portal_request_seconds_count", route="/healthz", status="2xx")
         assert count == 40
         slots = {file.stem.rpartition("_")[2] for file in folder.glob("*.db")}
-        assert slots <= {"0", "1"}, "a renewed worker goes on in the same files"
+        assert slots <= {"0", "1"}, "a replaced worker must reuse its slot's files"
         samples = read(process.port)
         assert value(samples, "portal_threads") in (8, 16), "the new worker may not be there yet"
-        assert value(samples, "portal_threads_busy") == 1, "the one that makes this answer"
+        assert value(samples, "portal_threads_busy") == 1, "only the thread of this request is busy"
         assert value(samples, "portal_store_free_bytes") > 0 and value(samples, "portal_build_info") == 1
         assert value(samples, "portal_store_seconds_count", operation="write", outcome="done") > 0
     finally:
@@ -269,7 +269,7 @@ def _folder(master: int) -> Path:
     """Where the workers of this master write: a worker's environment as it was at its start is the master's."""
     found = [
         Path(line.rpartition(" ")[2]).parent
-        for worker in _workers(master)  # one that has answered nobody yet has written nothing
+        for worker in _workers(master)  # a worker that hasn't served a request has written nothing
         for line in Path(f"/proc/{worker}/maps").read_text().splitlines()
         if "portal-metrics-" in line
     ]

@@ -106,7 +106,7 @@ def test_a_new_process_is_ready_at_once_when_all_answer(store: Store, clock: Clo
     assert look(readiness, clock, 3) == (True, "ready")
     asked = [one.asked for one in providers]
     look(readiness, clock, 5)
-    assert [one.asked for one in providers] == asked == [1, 1, 1], "each is met once"
+    assert [one.asked for one in providers] == asked == [1, 1, 1], "each provider must be asked once"
 
 
 def test_an_identity_server_going_down_later_does_not_make_a_machine_unready(

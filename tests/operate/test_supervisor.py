@@ -32,14 +32,14 @@ class Server:
 @pytest.fixture(autouse=True)
 def metrics_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     for name in ("PROMETHEUS_MULTIPROC_DIR", "PORTAL_WORKER_SLOT"):
-        monkeypatch.setenv(name, "")  # so that it is as it was after the test
+        monkeypatch.setenv(name, "")  # restored after the test
     monkeypatch.setattr(scratch, "new_folder", lambda prefix: tmp_path)
     yield
     shutil.rmtree(tmp_path)
 
 
 def test_a_reload_takes_the_hooks_of_the_current_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "assign_slot", None)  # as an older version had it
+    monkeypatch.setattr(supervisor, "assign_slot", None)  # as in an older version
     server = Server(is_good=True)
     supervisor.prepare_reload(server)
     server.reload()
@@ -53,7 +53,7 @@ def test_workers_that_a_reload_replaces_stay_until_all_new_ones_serve() -> None:
     old, others = SimpleNamespace(slot=0, age=7), [SimpleNamespace(slot=1, age=age) for age in (8, 9)]
     for worker in (old, *others):
         supervisor.prepare_worker(server, worker)
-    assert old.may_leave(), "no reload: it is a stop, or its time to be renewed"
+    assert old.may_leave(), "without a reload, a worker may leave at once"
     server.reload()
     assert not old.may_leave()
     others[0].arrive()

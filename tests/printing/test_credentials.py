@@ -76,7 +76,7 @@ def test_each_fault_of_a_certificate_or_key_is_reported(
     with pytest.raises(CannotSeal) as caught:
         read_credentials(clinic.certificate, clinic.key_file)
     assert said in str(caught.value)
-    assert caught.value.__cause__ is None, "what the library says could quote the key"
+    assert caught.value.__cause__ is None, "the library's message could quote the key"
 
 
 def test_valid_credentials_are_read_and_their_repr_hides_the_key(clinic: Clinic) -> None:

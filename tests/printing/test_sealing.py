@@ -97,9 +97,9 @@ def test_a_sealed_document_stays_tagged_and_accessible(sealed: bytes) -> None:
     assert b"A form" in catalog["/Metadata"].get_data()
     ((mark,),) = [page["/Annots"] for page in reader.pages if "/Annots" in page]
     left, bottom, right, top = mark.get_object()["/Rect"]
-    assert (left, bottom) == (right, top), "it takes no room"
+    assert (left, bottom) == (right, top), "the seal must be invisible"
     assert left < 0, "outside the page it needs no tag (ISO 14289-1 §7.18.1)"
-    assert mark.get_object()["/TU"], "a name for who hears it"
+    assert mark.get_object()["/TU"], "the field needs an accessible name"
 
 
 def test_an_rsa_key_seals_too(tmp_path: Path, clinic: Clinic) -> None:
@@ -189,7 +189,7 @@ assert not [name for name in sys.modules if name.startswith("pyhanko")]
     subprocess.run([sys.executable, "-c", asking], check=True, cwd=printing.ROOT, env={**os.environ})
 
 
-def test_a_hostile_page_can_not_reach_the_key(clinic: Clinic) -> None:
+def test_a_hostile_page_cannot_reach_the_key(clinic: Clinic) -> None:
     secret = clinic.key_file.read_text().splitlines()[1].encode()
     file = clinic.key_file.as_uri()
     document = pdf(

@@ -131,7 +131,7 @@ def test_nginxs_own_error_pages_have_the_security_headers_and_advice(tmp_path: P
         assert refused(nginx, request % (b"GET", b"")) == 502
         assert refused(nginx, request % (b"POST", b"Content-Length: 3\r\n") + b"a=b") == 502
         portal.listen(0)
-        held.enter_context(socket.create_connection(("127.0.0.1", port)))  # nobody accepts more
+        held.enter_context(socket.create_connection(("127.0.0.1", port)))  # the backlog is full
         assert refused(nginx, request % (b"GET", b"")) == 504
         assert refused(nginx, request % (b"POST", b"Content-Length: 3000000\r\n")) == 413
         assert refused(nginx, request % (b"GET", b"X-Large: %s\r\n" % (b"a" * 9000))) == 400

@@ -15,7 +15,7 @@ from portal.services.endpoints import Content, Endpoint, Reference
 from portal.services.errors import CareError
 from tests.support.care import care_of
 
-# A busy machine is no failure: examples may take as long as they need.
+# No deadline: on a busy machine, examples may take longer.
 settings.register_profile("services", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("services")
 

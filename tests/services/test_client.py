@@ -88,7 +88,7 @@ def test_a_challenge_for_a_fresh_sign_in_does_not_renew_the_token(
     with pytest.raises(StepUpNeeded) as caught:
         sign(care_at(server))
     assert caught.value.max_age == 300
-    assert len(server.seen) == 1, "with the same token, and not again"
+    assert len(server.seen) == 1, "the call must not be repeated"
 
 
 def test_an_act_that_needs_a_fresh_sign_in_is_not_sent_after_an_old_one(
@@ -198,7 +198,7 @@ def breakers() -> Breakers:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, None])
-def test_calls_that_keep_failing_are_held_back_by_the_breaker(
+def test_calls_that_keep_failing_are_blocked_by_the_breaker(
     upstream: Make, care_at: Callable[..., Care], breakers: Breakers, status: int | None
 ) -> None:
     server = upstream(answers(status) if status else cutting(100, ok()))
@@ -207,7 +207,7 @@ def test_calls_that_keep_failing_are_held_back_by_the_breaker(
         with pytest.raises(Unavailable):
             read(care)
     asked = len(server.seen)
-    assert asked == 3, "no second try once it is open"
+    assert asked == 3, "no retry once the breaker is open"
     with pytest.raises(CircuitOpen) as held_back:
         read(care)
     with pytest.raises(CircuitOpen):
@@ -216,7 +216,7 @@ def test_calls_that_keep_failing_are_held_back_by_the_breaker(
     assert len(server.seen) == asked
 
 
-def test_an_act_held_back_is_known_not_to_have_been_sent(
+def test_an_act_blocked_by_the_breaker_is_known_not_to_have_been_sent(
     upstream: Make, care_at: Callable[..., Care], breakers: Breakers
 ) -> None:
     server = upstream(answers(500))
@@ -242,7 +242,7 @@ def test_refusals_never_open_the_breaker(
         assert not isinstance(caught.value, CircuitOpen)
 
 
-def test_acts_of_a_group_without_reads_are_never_held_back(
+def test_acts_of_a_group_without_reads_are_never_blocked(
     upstream: Make, care_at: Callable[..., Care], breakers: Breakers
 ) -> None:
     server = upstream(answers(500))
@@ -254,7 +254,7 @@ def test_acts_of_a_group_without_reads_are_never_held_back(
     assert len(server.seen) == 10
 
 
-def test_a_time_out_at_the_pages_deadline_does_not_count_for_the_breaker(
+def test_a_timeout_at_the_pages_deadline_does_not_count_for_the_breaker(
     upstream: Make, care_at: Callable[..., Care], breakers: Breakers
 ) -> None:
     server = upstream(lambda line, number: b"")

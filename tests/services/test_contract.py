@@ -101,7 +101,9 @@ def test_members_listed_as_used_are_read_and_ignored_ones_are_not(record: str) -
                 f"{record}.{member.name} is read nowhere"
             )
         elif use == "ignored":
-            assert not is_read or member.name in SHARED_NAMES, f"{record}.{member.name} is read: say for what"
+            assert not is_read or member.name in SHARED_NAMES, (
+                f"{record}.{member.name} is read: say what it is used for"
+            )
 
 
 SHARED_NAMES = {"conversationId", "bookingId", "concurrencyStamp", "creationTime", "lastModificationTime"}

@@ -147,7 +147,7 @@ def test_a_value_that_is_not_a_list_is_reported_with_its_path(body: bytes, field
     assert caught.value.field == field
 
 
-def test_a_bare_list_is_found_after_63_blanks() -> None:
+def test_a_bare_list_is_found_after_63_spaces() -> None:
     assert decode(b" " * 63 + b'[{"id":"1"}]', Page[Thing]).received == 1
 
 
@@ -186,11 +186,11 @@ def test_records_whose_times_are_numbers_are_left_out_of_a_list_and_counted() ->
     assert page.unreadable == ("$.items[0].at",)
 
 
-def test_a_day_may_be_written_as_an_instant() -> None:
+def test_a_date_may_be_sent_as_an_instant() -> None:
     assert thing(on="2026-05-03T23:30:00-05:00").on == date(2026, 5, 3)
 
 
-def test_lists_within_a_record() -> None:
+def test_nested_lists_skip_null_and_must_be_lists() -> None:
     assert thing(names=["a", None, 7]).names == ("a", "7")
     assert thing(names=None).names == ()
     with pytest.raises(BadResponse) as caught:
@@ -198,7 +198,7 @@ def test_lists_within_a_record() -> None:
     assert caught.value.field == "$.names"
 
 
-def test_an_instant_made_here_is_in_utc() -> None:
+def test_a_constructed_instant_is_converted_to_utc() -> None:
     east = timezone(timedelta(hours=2))
     assert Thing(id="1", at=datetime(2026, 1, 1, 2, tzinfo=east)).at == datetime(2026, 1, 1, tzinfo=UTC)
     assert in_utc(datetime(2026, 1, 1)) == datetime(2026, 1, 1, tzinfo=UTC)
@@ -236,6 +236,6 @@ def test_an_untranslatable_answer_is_a_bad_response(
     assert caught.value.field == "$"
 
 
-def test_records_can_not_be_changed() -> None:
+def test_records_are_immutable() -> None:
     with pytest.raises(AttributeError):
         thing().id = "2"  # pyright: ignore[reportAttributeAccessIssue]

@@ -52,7 +52,7 @@ def gaps(found: Move) -> list[Gap]:
     return [one.gap for one in found.missing]
 
 
-def test_a_thaw_rests_on_the_treatment_form_and_an_end_on_the_decision() -> None:
+def test_a_thaw_needs_the_treatment_form_and_an_end_needs_the_decision() -> None:
     assert move(EmbryoStatus.THAWED, TREATMENT, DISCARD).form is TREATMENT
     end = move(EmbryoStatus.DISCARDED, TREATMENT, DISCARD, disposition=Disposition.DISCARD)
     assert end.is_offered
@@ -74,7 +74,7 @@ def test_a_thaw_rests_on_the_treatment_form_and_an_end_on_the_decision() -> None
         ({"episode_id": "another"}, Gap.TREATMENT_OVER),
     ],
 )
-def test_each_fault_of_the_form_stops_the_thaw(changes: dict[str, Any], gap: Gap) -> None:
+def test_each_fault_of_the_form_prevents_the_thaw(changes: dict[str, Any], gap: Gap) -> None:
     found = move(EmbryoStatus.THAWED, replace(TREATMENT, **changes))
     assert gaps(found) == [gap]
     lost = move(EmbryoStatus.DISCARDED, replace(TREATMENT, **changes), status=EmbryoStatus.THAWED)
@@ -101,7 +101,7 @@ def test_a_form_that_decides_something_else_or_nothing_allows_no_end() -> None:
     assert gaps(to_patients) == [Gap.NO_FORM]
 
 
-def test_a_disposition_that_ends_storage_stops_a_thaw() -> None:
+def test_a_disposition_that_ends_storage_prevents_a_thaw() -> None:
     assert gaps(move(EmbryoStatus.THAWED, TREATMENT, disposition=Disposition.DISCARD)) == [Gap.WISH_DIFFERS]
 
 
@@ -128,10 +128,10 @@ def test_the_clinic_cannot_end_a_patients_hold(reason: str) -> None:
     assert gaps(move(EmbryoStatus.STORED, TREATMENT, **held)) == [Gap.HELD_BY_PATIENT]
     thawed = {**held, "status": EmbryoStatus.THAWED}
     assert gaps(move(EmbryoStatus.TRANSFERRED, TREATMENT, **thawed)) == [Gap.HELD_BY_PATIENT]
-    assert move(EmbryoStatus.STORED, **thawed).is_offered, "frozen again, and still stopped"
+    assert move(EmbryoStatus.STORED, **thawed).is_offered, "refreezing must be offered while on hold"
 
 
-def test_the_clinic_may_end_a_hold_of_its_own() -> None:
+def test_the_clinic_can_end_its_own_hold() -> None:
     assert move(EmbryoStatus.STORED, status=EmbryoStatus.ON_HOLD, hold_reason="Biopsy").is_offered
 
 

@@ -35,7 +35,7 @@ def test_a_persons_mentions_are_grouped_with_the_newest_as_latest_event() -> Non
     (amelia,) = group_people([form("Amelia Hart", patient_id="p1", episode_id="e1")], [talk], [plan], [])
     assert amelia.name == "Amelia Hart"
     assert amelia.latest is talk
-    assert amelia.episode_id == "e2", "the treatment that was mentioned last"
+    assert amelia.episode_id == "e2", "the treatment of the newest mention"
 
 
 def test_an_enquiry_counts_as_a_person_and_mentions_of_nobody_are_left_out() -> None:

@@ -101,10 +101,10 @@ def test_no_member_reveals_the_sex(member: str) -> None:
         answer = {**WHOLE, member: as_list if member == "abnormalities" else giveaway}
         try:
             passed = let_through(answer)
-        except BadResponse:  # no number, no time
+        except BadResponse:  # not a number or a time
             continue
         if giveaway == "24" and member != "abnormalities":
-            continue  # a number or an id as any other
+            continue  # an ordinary number or id
         word = re.compile(rf"(?<!\w){re.escape(giveaway)}(?!\w)", re.IGNORECASE)
         told = [text for text in texts(passed) if word.search(text)]
         assert not told, f"{giveaway!r}: {passed}"
@@ -125,7 +125,7 @@ def test_free_text_is_withheld(text: str) -> None:
     assert passed.get("call") in (None, *[str(call) for call in PgtCall])
 
 
-def test_chromosomes_1_to_22_alone_are_listed_and_in_known_words(care: Any) -> None:
+def test_only_chromosomes_1_to_22_are_listed_in_known_words(care: Any) -> None:
     found = [
         {"chromosome": name, "change": "Loss"} for name in ("chr1", "22", "23", "24", "0", "X", "chrXq", "Y")
     ]

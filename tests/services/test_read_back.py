@@ -108,7 +108,7 @@ def test_every_read_after_an_act_goes_through_read_back() -> None:
             unguarded += [f"{path.name}: {function.name}" for node in reads if node not in guarded]
             reading |= {function.name} if reads else set()
     assert not unguarded, f"hand the read to read_back: {unguarded}"
-    assert reading == ACTS.keys(), "each function that reads after its act is tried above"
+    assert reading == ACTS.keys(), "every function that reads after its act must be in ACTS"
 
 
 def _called(node: ast.AST) -> str:

@@ -42,7 +42,7 @@ def test_in_a_sequential_form_the_first_signer_is_next():
     assert form(AMELIA).whose_turn() == (DANIEL,)
 
 
-def test_signers_of_the_same_order_sign_side_by_side():
+def test_signers_with_the_same_order_sign_in_parallel():
     pair = (AMELIA, Signer(role=SignerRole.PARTNER, person_id="daniel", order=1), VICTOR)
     assert [s.person_id for s in form(signers=pair).whose_turn()] == ["amelia", "daniel"]
 
@@ -102,7 +102,7 @@ def test_a_form_knows_its_signers_and_their_signatures():
         (ConsentStatus("Lost"), False, False, False),
     ],
 )
-def test_what_may_happen_to_a_form_follows_from_its_status(status, ended, is_open, revocable):
+def test_a_forms_status_decides_what_can_be_done_with_it(status, ended, is_open, revocable):
     it = form(status=status)
     assert (it.is_ended, it.is_open, it.is_revocable) == (ended, is_open, revocable)
     assert it.is_signed is (status == ConsentStatus.SIGNED)
@@ -358,7 +358,7 @@ def test_a_conversation_shows_its_newest_message_that_is_not_archived():
         *(("S", None), ("", None), ("Mondays", None), ("Someday", None)),
     ],
 )
-def test_working_hours_are_of_a_day_by_name_or_number(day, weekday):
+def test_the_day_of_working_hours_is_a_name_or_a_number(day, weekday):
     assert WorkingHours(day_of_week=day, start="09:00", end="17:00").weekday == weekday
 
 

@@ -56,7 +56,7 @@ def test_the_29_endpoints_are_in_the_specifications_order():
     assert len(endpoints.ALL) == len(set(endpoints.ALL)) == 29
 
 
-def test_webhooks_are_known_but_not_among_those_called():
+def test_webhooks_are_listed_but_never_called():
     assert as_rows(endpoints.WEBHOOKS) == [row for row in rows() if row[2] == "Webhook"]
     assert not set(endpoints.WEBHOOKS) & set(endpoints.ALL)
 

@@ -204,7 +204,7 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(header, seconds):
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 422, 429, 500, 501, 503])
 @pytest.mark.parametrize("endpoint", [at.READ_CONSENT, at.UPDATE_PATIENT, at.LIST_CONSENTS])
 @pytest.mark.asvs("16.5.1")
-def test_no_error_carries_the_apis_own_words(status, endpoint):
+def test_no_error_contains_the_apis_own_text(status, endpoint):
     for body in (abp("ClientelePortal:Rule", faults=[["title"]]), abp(faults=[["title"]]), CANARY.encode()):
         error = answer(status, body, endpoint=endpoint)
         assert CANARY not in f"{error!r} {error} {vars(error)}"

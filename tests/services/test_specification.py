@@ -13,19 +13,19 @@ from tests.support.coverage_table import ROOT, Row, rows, sources, tree
 
 CLIENTS = {"pycurl", "requests", "urllib3", "http.client", "urllib.request", "socket", "httpx", "aiohttp"}
 MAY_CONNECT = {
-    "portal/server/connection.py",  # what is sent and received, and not to whom: it answers clients
+    "portal/server/connection.py",  # serves accepted connections, opens none
     "portal/server/worker.py",  # accepts connections, opens none
-    "portal/http/transport.py",  # the one place that opens connections
-    "portal/http/transfer.py",  # the handle of one call, for it alone
-    "portal/http/requests_adapter.py",  # what libraries ask of `requests` goes through it
-    "portal/operate/check.py",  # Authlib's session as at sign-in, upon that adapter
-    "portal/signin/discovery.py",  # Authlib's, too: what it raises
-    "portal/services/cached_session.py",  # requests-cache, upon that adapter
-    "portal/services/reference_cache.py",  # what that raises
-    "portal/demo/scale.py",  # asks whether a port is taken
-    "portal/demo/stack.py",  # asks whether a port is taken
-    "portal/demo/processes.py",  # starts the processes and waits for them
-    "portal/signin/service_client.py",  # Authlib's session, upon that adapter
+    "portal/http/transport.py",  # the only module that opens connections
+    "portal/http/transfer.py",  # the libcurl handle of one call, for the transport module
+    "portal/http/requests_adapter.py",  # carries libraries' `requests` calls
+    "portal/operate/check.py",  # Authlib's session, over that adapter
+    "portal/signin/discovery.py",  # Authlib's session and its exceptions
+    "portal/services/cached_session.py",  # requests-cache, over that adapter
+    "portal/services/reference_cache.py",  # requests-cache's exceptions
+    "portal/demo/scale.py",  # checks whether a port is in use
+    "portal/demo/stack.py",  # checks whether a port is in use
+    "portal/demo/processes.py",  # starts processes and waits for them
+    "portal/signin/service_client.py",  # Authlib's session, over that adapter
     "portal/signin/tokens.py",
     "portal/signin/refresh.py",
     "portal/signin/flow.py",
@@ -39,10 +39,10 @@ MAY_CALL = {
     "portal/signin/claims.py",
     "portal/http/requests_adapter.py",
 }
-"""Who may use `portal.http.transport`: care API, identity server, the adapter for libraries, and who checks both."""
+"""Modules that may use `portal.http.transport`: for the care API, the identity server, libraries and checks."""
 
 MAY_NAME = {"portal/web/navigation.py"}
-"""What names endpoints without calling them: sections go with the modules that a clinic has."""
+"""Modules that name endpoints without calling them, to show the sections that a clinic uses."""
 
 
 def portal_files() -> list[Path]:
@@ -145,9 +145,7 @@ def test_only_the_client_calls_the_care_api() -> None:
 
 def test_the_committed_table_is_up_to_date() -> None:
     kept = coverage_table.TABLE.read_text(encoding="utf-8")
-    assert kept == coverage_table.written(), (
-        "portal/services/README.md is not what the code gives: run `make table`"
-    )
+    assert kept == coverage_table.written(), "portal/services/README.md is out of date: run `make table`"
 
 
 def test_the_table_is_linked_from_the_readme() -> None:

@@ -124,7 +124,7 @@ def test_only_a_persons_oldest_unsent_operations_are_dropped(tmp_path: Path) -> 
     assert len(vault.tagged("operations", "amelia")) == 100
     assert operations.find("amelia", newest.id, "merge:299") and operations.find("amelia", sent.id, "sign:1")
     assert operations.find("amelia", left.id, "sign:2") is None
-    assert operations.find("daniel", daniels.id, "sign:1"), "nobody loses anything to another"
+    assert operations.find("daniel", daniels.id, "sign:1"), "one person's operations must not evict another's"
 
 
 def test_an_operation_lasts_two_days_and_has_an_unguessable_id(tmp_path: Path) -> None:
@@ -146,6 +146,6 @@ def test_a_new_operation_drops_only_the_oldest_one(tmp_path: Path) -> None:
         clock.advance(1)
         begun.append(operations.begin("amelia", f"sign:{number}").id)
         if number == 99:
-            assert operations.find("amelia", begun[0], "sign:0") is not None, "a hundred have room"
+            assert operations.find("amelia", begun[0], "sign:0") is not None, "a hundred operations must fit"
     found = [operations.find("amelia", id_, f"sign:{n}") is not None for n, id_ in enumerate(begun)]
     assert found == [False] + [True] * 100

@@ -204,7 +204,7 @@ def test_a_worker_killed_during_a_refresh_delays_others_only_briefly(
         while not seen or seen[-1][0] != 200:
             assert time.monotonic() - killed_at < 15, seen
             _ignored(lambda: seen.append(two.get(cookie)))
-        # The lock lasts three times the time-out of a call; then a worker has to start, on a busy machine.
+        # The lock lasts three call timeouts; after that a worker has to start, perhaps on a busy machine.
         assert {status for status, _ in seen} <= {200, 503}, "nobody is signed out"
 
 

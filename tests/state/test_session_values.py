@@ -158,13 +158,13 @@ def test_roles_are_written_only_when_they_change(sessions: Sessions) -> None:
     assert sessions.person_of(record_name("nobody's")) is None
 
 
-def test_a_session_is_counted_when_it_begins_and_once_when_it_ends(
+def test_a_session_is_counted_once_when_it_begins_and_once_when_it_ends(
     sessions: Sessions, counted: list[str]
 ) -> None:
     cookie = begun(sessions, person())
     sessions.end_unasked(record_name(cookie))
     assert counted == ["begun", "ended"]
-    again(sessions, cookie).end()  # what is left of it is whose it was
+    again(sessions, cookie).end()  # only its owner is still remembered
     assert counted == ["begun", "ended"]
 
 

@@ -105,7 +105,7 @@ def test_the_owner_is_forgotten_after_signing_out(sessions: Sessions, clock: Clo
     late = begun(sessions, person())
     clock.now += 31 * MINUTE
     again(sessions, late).end()
-    assert again(sessions, late).whose() is None, "of a session that was over as well"
+    assert again(sessions, late).whose() is None, "the owner of an expired session must be forgotten too"
 
 
 def test_signing_out_wins_over_late_writes(sessions: Sessions) -> None:

@@ -32,7 +32,7 @@ ISSUER = "https://id.example"
 def test_a_field_of_a_newer_version_is_ignored(record: type[msgspec.Struct]) -> None:
     known = type_info(record)
     assert isinstance(known, StructType)
-    assert not known.array_like, "fields go by their names, not by their places"
+    assert not known.array_like, "fields must be stored by name, not by position"
     assert not known.forbid_unknown_fields
 
 

@@ -92,7 +92,7 @@ def test_a_removed_secret_key_cannot_decrypt_the_naming_key(store: Store, clock:
 def test_record_names_cannot_be_derived_without_the_keys(store: Store, clock: Clock, tmp_path: Path) -> None:
     another_store = open_store(f"sqlite:///{tmp_path}/another.db", clock)
     here = name(store, clock, OLD)
-    assert here != name(another_store, clock, OLD), "nor from the secret key alone"
+    assert here != name(another_store, clock, OLD), "the secret key alone must not give the name"
     tried = [
         hashlib.sha256(separator.join(parts).encode()).hexdigest()
         for count in range(1, 4)
@@ -135,7 +135,7 @@ def test_a_process_with_another_secret_key_does_not_replace_the_naming_key(
     running = Names(store, (OLD,), clock)
     before = running.name("sub", *PERSON)
     after = name(store, clock, OTHER)
-    assert after != before, "what the others wrote can't be opened, so nothing is lost"
+    assert after != before, "a process that can't decrypt the naming key must derive other names"
     assert running.tags("sub", *PERSON) == [before]
     assert name(store, clock, OTHER) == after
 
@@ -159,7 +159,7 @@ def test_after_an_upgrade_both_versions_find_each_others_tags(store: Store, cloc
     names = Names(store, (OLD,), clock)
     store.insert("session:new", b"", expires_at=clock.now + 2 * DAY, tags=names.tags("sub", *PERSON))
     assert sorted(names.tagged("sub", *PERSON)) == ["session:new", "session:old"]
-    assert store.tagged(older_tag) == ["session:new", "session:old"], "as the older version looks"
+    assert store.tagged(older_tag) == ["session:new", "session:old"], "the older version looks up this tag"
     clock.now += DAY + 1
     assert names.tags("sub", *PERSON) == [names.name("sub", *PERSON)]
     assert sorted(Names(store, (OLD,), clock).tagged("sub", *PERSON)) == ["session:new", "session:old"]

@@ -55,7 +55,7 @@ def test_a_full_redis_allows_reading_and_explains_refused_writes(
     portal.clock.ahead = 0
     form = fresh_form(service.plan)
     last = to_step(amelia, form, "Sign this form")
-    portal.clock.advance(120)  # the session's last use would be written down now
+    portal.clock.advance(120)  # the session's last use is due to be written
     server.limit("1")
     try:
         for path in ("/", "/consents", form, f"{form}/sign", "/conversations", "/me"):
@@ -95,7 +95,7 @@ def test_a_redis_pause_is_explained_quickly_and_signs_nobody_out(
     try:
         began = time.monotonic()
         said(amelia.get("/consents", status=503), "The portal can’t be used right now")
-        assert time.monotonic() - began < 4.0, "it is asked once, and for two seconds"
+        assert time.monotonic() - began < 4.0, "Redis must be asked only once, for two seconds"
     finally:
         server.send_signal(signal.SIGCONT)
     amelia.get("/consents", status=200)

@@ -64,7 +64,7 @@ def test_writes_sweep_a_few_expired_records(sqlite: str, clock: Clock, tmp_path:
     connection.close()
 
 
-def test_one_of_many_takers_gets_the_record(store: Store, clock: Clock) -> None:
+def test_one_of_many_concurrent_takers_gets_the_record(store: Store, clock: Clock) -> None:
     store.insert("once", b"it", expires_at=clock.now + 10)
     got: list[bytes] = []
     _together(8, lambda: got.extend(record.value for record in [store.take("once")] if record))
@@ -250,7 +250,7 @@ def test_an_sqlite_file_of_an_older_release_is_recreated(sqlite: str, clock: Clo
     store = open_store(sqlite, clock)
     assert store.get("session:a") is None
     assert store.insert("session:a", b"new", expires_at=clock.now + 10)
-    assert open_store(sqlite, clock).get("session:a"), "the second process finds it as it is"
+    assert open_store(sqlite, clock).get("session:a"), "the second process must not recreate the file"
 
 
 def test_keys_of_related_records_are_adjacent_and_never_collide() -> None:

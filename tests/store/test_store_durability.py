@@ -117,7 +117,7 @@ def test_killed_writers_lose_no_committed_record(path: str) -> None:
             if held is not None:
                 assert held.version == (2 if number % 3 == 0 else 1)
             assert store.get(f"tokens:{me}-{number}") is not None
-        # One more may have been written that nobody was told of.
+        # One more may have been written without being acknowledged.
         assert len(store.tagged(f"sub:{me}")) - (last + 1 - len(range(0, last + 1, 5))) in (0, 1)
 
 

@@ -109,12 +109,12 @@ def test_a_missing_record_is_not_updated(vault: Vault, clock: Clock) -> None:
     assert (held.value, held.expires_at, held.version) == ("NEW", clock.now + 10, 1)
 
 
-def test_a_new_record_needs_a_time_to_expire(vault: Vault) -> None:
+def test_a_new_record_needs_an_expiry_time(vault: Vault) -> None:
     with pytest.raises(ValueError, match="expire"):
         vault.update("a", str, str.upper, initial="new")
 
 
-def test_an_update_keeps_the_time_to_expire_or_sets_it_by_the_new_value(vault: Vault, clock: Clock) -> None:
+def test_an_update_keeps_the_expiry_time_or_derives_it_from_the_new_value(vault: Vault, clock: Clock) -> None:
     vault.insert("a", 1, expires_at=clock.now + 10)
     vault.update("a", int, lambda now: now + 1)
     kept = vault.get("a", int)

@@ -126,7 +126,7 @@ class Build:
                 case "RUN":
                     self._run(step.argument)
                 case _:
-                    pass  # how it is run: USER, VOLUME, EXPOSE, HEALTHCHECK, CMD
+                    pass  # used when running: USER, VOLUME, EXPOSE, HEALTHCHECK, CMD
 
     def set_aside(self, stage: Stage) -> None:
         self.root.rename(self.folder / stage.name)

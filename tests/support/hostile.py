@@ -126,7 +126,7 @@ class HostileServer:
         """How often this path was asked for."""
         return self.asked.count(path)
 
-    # What a JWT is signed with.
+    # Ways of signing a JWT.
 
     def signed(self, header: dict[str, Any], payload: bytes) -> str:
         header = {name: value for name, value in header.items() if value is not REMOVED}
@@ -149,7 +149,7 @@ class HostileServer:
         claims = _laid_over(claims, self.claims)
         return self.sign({"alg": "RS256", "kid": self.key.kid, **self.header}, json.dumps(claims).encode())
 
-    # What is asked of it.
+    # Handling requests.
 
     def _answer(self, handler: _Handler, body: bytes) -> None:
         parts = urlsplit(handler.path)
@@ -271,7 +271,7 @@ class CountingProxy:
 
     def wait(self) -> None:
         """Return when one is being held."""
-        assert self._waiting.wait(20), "nothing came"
+        assert self._waiting.wait(20), "no request arrived"
 
     def release(self) -> None:
         """Go on as if nothing had been."""

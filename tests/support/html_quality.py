@@ -23,9 +23,9 @@ from tests.support.stack import CareService, PortalThread, plan
 _VNU = "vnu-jar@26.9.27"
 _HTMX = re.compile(r"""\s(?:hx-[\w:-]+)(?:=(?:"[^"]*"|'[^']*'))?""")
 _KNOWN = (
-    # What a form holds is given back as it was typed, right or wrong.
+    # Forms are redisplayed with the submitted values, valid or not.
     re.compile(r"Bad value .* for attribute “value” on element “input”"),
-    # The clinic's own texts stay in their language on a page in another.
+    # The clinic's own texts aren't translated.
     re.compile(r"This document appears to be written in"),
 )
 

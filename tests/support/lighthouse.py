@@ -98,7 +98,9 @@ def _measure(command: Path, work: Path, url: str, visitor: Visitor) -> dict[str,
         ]
     )
     found: dict[str, Any] = json.loads(report.read_text())
-    assert re.sub(r"[?#].*", "", found["finalDisplayedUrl"]) == url, f"led to {found['finalDisplayedUrl']}"
+    assert re.sub(r"[?#].*", "", found["finalDisplayedUrl"]) == url, (
+        f"redirected to {found['finalDisplayedUrl']}"
+    )
     return found
 
 

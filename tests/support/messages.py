@@ -47,7 +47,7 @@ def catalog(language: str) -> Catalog:
         return Catalog(
             language,
             header_comment=header, project="clinic-portal", version="1", last_translator=team, language_team=team,
-            fuzzy=False,  # else it isn't compiled
+            fuzzy=False,  # fuzzy entries aren't compiled
         )  # fmt: skip
     return read_po(io.BytesIO(file_of(language).read_bytes()), locale=language)
 

@@ -66,7 +66,7 @@ class Nginx(Process):
         found = re.search(
             r"```nginx\n(# /etc/nginx/conf\.d/portal\.conf, for one machine\n.*?)```", text, re.DOTALL
         )
-        assert found, "docs/operations.md no longer holds nginx's file for one machine"
+        assert found, "docs/operations.md no longer contains the nginx configuration for one machine"
         given = found[1]
         for theirs, ours in {
             "/var/log/nginx/error.log": f"{self.folder}/error.log",

@@ -49,13 +49,13 @@ def _new_database(template: str) -> str:
 @cache
 def _running_cluster() -> int:
     """Start a cluster, to be stopped and removed when this process ends; returns its port."""
-    # Not under pytest's own temporary folder, which another user can't enter.
+    # Not in pytest's temporary folder, which another user can't enter.
     folder = Path(tempfile.mkdtemp(prefix="care-postgres-"))
     folder.chmod(0o711)
     port = free_port()
     unsafe_and_fast = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300")
     server = new_cluster(folder / "cluster", port, *unsafe_and_fast)
-    server.ends_by = signal.SIGQUIT  # at once: nothing is to be kept
+    server.ends_by = signal.SIGQUIT  # immediately: no data is kept
     server.start()
     server.wait()
 

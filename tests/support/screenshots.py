@@ -161,7 +161,7 @@ def _photograph(
         settle(page)
         for width in WIDTHS:
             page.set_viewport_size(ViewportSize(width=width, height=800))
-            # A window as tall as the page keeps what is fixed to its edge at the page's end.
+            # With a window as tall as the page, elements fixed to the bottom edge are at the end of the page.
             tall = min(page.evaluate("document.documentElement.scrollHeight"), _TALLEST)
             page.set_viewport_size(ViewportSize(width=width, height=tall))
             for sheet in sheets:

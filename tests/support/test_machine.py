@@ -45,7 +45,7 @@ def test_all_missing_packages_are_installed_at_once(monkeypatch: pytest.MonkeyPa
     assert run(monkeypatch, system) == 0
     assert system.installed == [("a", "b", "chromium")]
     assert run(monkeypatch, system) == 0
-    assert len(system.installed) == 1, "the second time there is nothing to do"
+    assert len(system.installed) == 1, "the second run must install nothing"
 
 
 def test_packages_that_apt_cannot_install_are_named_in_one_line_with_status_2(

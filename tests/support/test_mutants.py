@@ -69,7 +69,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_was_found_elsewhere_stays(project: Path) -> None:
+def test_rows_measured_elsewhere_are_kept(project: Path) -> None:
     lines = mutants.table(date(2026, 1, 2)).splitlines()
     assert ROW in lines
     assert lines[lines.index("## Equivalent") :] == [
@@ -85,7 +85,7 @@ def test_what_was_found_elsewhere_stays(project: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", ["portal/guard.py", "tests/test_guard.py"])
-def test_it_goes_when_the_module_or_a_test_changes(project: Path, changed: str) -> None:
+def test_a_row_is_dropped_when_its_module_or_a_test_changes(project: Path, changed: str) -> None:
     (project / changed).write_text("two = 2\n")
     text = mutants.table(date(2026, 1, 2))
     assert ROW not in text
@@ -93,6 +93,6 @@ def test_it_goes_when_the_module_or_a_test_changes(project: Path, changed: str) 
     assert text.count("not yet run") == 2
 
 
-def test_it_stays_when_another_module_changes(project: Path) -> None:
+def test_a_row_is_kept_when_another_module_changes(project: Path) -> None:
     (project / "portal/headers.py").write_text("two = 2\n")
     assert ROW in mutants.table(date(2026, 1, 2))

@@ -25,7 +25,7 @@ def test_resolving_a_clinics_host_name_by_the_system_is_refused(system_resolver:
     with pytest.raises(AskedTheSystem):
         ask()
     assert [name.lower().rstrip(".") for name in system_resolver] == [CLINIC]
-    system_resolver.clear()  # else this test would fail for it
+    system_resolver.clear()  # otherwise the fixture would fail this test
 
 
 def test_other_names_are_resolved_normally(system_resolver: list[str]) -> None:
@@ -37,7 +37,7 @@ def test_a_visitor_needs_no_system_resolver(portal: PortalThread) -> None:
     assert portal.visitor("harbour").get("/signed-out").status == 200
 
 
-def test_the_report_says_what_the_system_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_says_whether_the_system_resolves_the_host_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [])
     assert report() == f"{CLINIC} is resolved by this system; the suite doesn't need it"
 

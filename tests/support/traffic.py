@@ -77,7 +77,7 @@ class Traffic:
         asks = itertools.islice(itertools.cycle(self.asks), number, None)
         while not over.is_set():
             ask = next(asks)
-            if kept is not None and kept[0].at_eof():  # closed while nothing was asked, and seen in time
+            if kept is not None and kept[0].at_eof():  # closed by the server while idle
                 kept[1].close()
                 kept = None
             try:

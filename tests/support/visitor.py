@@ -55,7 +55,7 @@ class LocalSession(requests.Session):
         self.mount("http://", LocalAdapter())
 
     def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
-        # requests merges cookies into a jar of its own, which forgets this one's policy.
+        # requests merges cookies into a new jar, which doesn't have this one's policy.
         prepared = super().prepare_request(request)
         if "Cookie" in (request.headers or {}):
             prepared.headers["Cookie"] = request.headers["Cookie"]
@@ -285,7 +285,7 @@ def lint(page: Page) -> None:
     errors = _parse_errors(bones, whole)
     assert not errors, f"{where}: not valid HTML: {errors[:5]}"
     value = _PYTHON_VALUE.search(page.text)
-    assert not value, f"{where}: a Python value: {value and page.text[value.start() :][:120]}"
+    assert not value, f"{where}: Python value on the page: {value and page.text[value.start() :][:120]}"
     by_name: defaultdict[str, list[Tag]] = defaultdict(list)
     ids = Counter[str]()
     for element in page.soup.find_all(True):
@@ -297,7 +297,7 @@ def lint(page: Page) -> None:
         bad = [name for name in element.attrs if name == "style" or re.match(r"on[a-z]+$", name)]
         assert not bad, f"{where}: {bad} on {str(element)[:200]}"
     twice = {one for one, times in ids.items() if times > 1}
-    assert not twice, f"{where}: ids twice: {twice}"
+    assert not twice, f"{where}: duplicate ids: {twice}"
     if whole:
         assert len(by_name["h1"]) == 1, f"{where}: {len(by_name['h1'])} h1"
         title = page.soup.title

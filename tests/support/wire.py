@@ -44,7 +44,7 @@ class Recorder:
         self._page.wait_for_load_state("networkidle")
         until = time.monotonic() + 10
         while self._pending and time.monotonic() < until:
-            self._page.wait_for_timeout(5)  # lets the browser's messages in
+            self._page.wait_for_timeout(5)  # processes the browser's events
         return [
             Received(path, self._sizes[id_])
             for id_, path in self._paths.items()

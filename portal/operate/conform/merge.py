@@ -16,7 +16,7 @@ _PROPOSED = re.compile(
 def merged(text: str, additions: str) -> str:
     """The file's text with the additions, each in its table; a key that the file has already is given its new value.
 
-    The additions alone where the file's tables have no place for them, such as tables that are written in one line.
+    Returns only the additions if the file's tables can't be extended, for instance inline tables.
     """
     head, added = _tables(additions)
     own_head, own = _tables(text)

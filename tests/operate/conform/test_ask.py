@@ -122,7 +122,7 @@ class Calendar:
         return Answer(200, {}, json.dumps({"items": rows}).encode())
 
 
-def test_spans_and_sites_are_learned_in_the_form_that_times_have() -> None:
+def test_span_and_location_parameters_are_learned_in_the_format_of_times() -> None:
     care, learned = cast(Care, Calendar()), Learned()
     visits = [call(care, LIST_PHYSICIANS, Page[Physician])]
     ask_parameters(care, visits, learned, {}, "epoch_s")
@@ -132,7 +132,7 @@ def test_spans_and_sites_are_learned_in_the_form_that_times_have() -> None:
     assert {"From", "To"} <= set(untold.untried)
 
 
-def test_what_records_cannot_tell_is_asked_where_the_api_differs() -> None:
+def test_an_untried_parameter_is_a_question_only_if_other_parameters_differ() -> None:
     def asked(**told: Any) -> list[str]:
         questions = Proposal(learned=Learned(untried=["IsRead"], **told)).undecided
         return [one for one in questions if one.startswith("query.IsRead: ")]

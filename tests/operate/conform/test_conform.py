@@ -169,7 +169,9 @@ def test_a_very_different_api_is_read_and_gets_a_proposal(operator: Operator) ->
     assert dialect["lists"] == {"items": "records", "total": "total"}
     assert dialect["times"] == {"days": "dd/MM/yyyy"}
     assert found.status == 1, found.proposal
-    assert found.of(EPISODE)["statuses"]["200"] > 1, "episodes were found by the names that the lists taught"
+    assert found.of(EPISODE)["statuses"]["200"] > 1, (
+        "episodes must be found with the member names learned from lists"
+    )
 
 
 def test_an_ambiguous_member_is_a_question_and_not_guessed(visits: list[Visit]) -> None:
@@ -242,7 +244,9 @@ def test_reports_contain_no_record_value_and_no_token(
     clock = Clock()
     vault = Vault(open_store(operator.settings.store_url, clock), operator.settings.secret_keys, clock)
     members = Answers(vault, clock).members
-    assert members.is_not_given("riverside", "Episode.alerts"), "the portal knows it from its first page on"
+    assert members.is_not_given("riverside", "Episode.alerts"), (
+        "what conform learned must be known to the portal at once"
+    )
     assert not members.is_not_given("riverside", "Episode.embryos")
 
 

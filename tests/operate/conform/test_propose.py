@@ -55,9 +55,7 @@ def test_numeric_values_stay_a_question_until_the_dialect_defines_them() -> None
     elsewhere = parse_dialect("[enumerations.Channel]\nPortal = 1")
     (question,) = proposed(forms(1, 2), rules=elsewhere).undecided
     assert question.startswith("enumerations.ConsentStatus: 1, 2 came")
-    assert proposed(forms("Signed", 2), rules=partly).undecided == [], (
-        "known by the table, in a part not read yet"
-    )
+    assert proposed(forms("Signed", 2), rules=partly).undecided == [], "2 is in the dialect's table"
 
 
 def test_a_member_of_every_record_is_not_proposed_for_one() -> None:
@@ -87,7 +85,7 @@ def test_a_missing_required_member_is_a_question_with_all_fitting_candidates() -
     assert any(one.startswith('ConsentForm.status: one of "state", ') for one in found.undecided)
 
 
-def test_unread_members_are_listed_beside_missing_ones() -> None:
+def test_unread_members_are_listed_with_missing_ones() -> None:
     people = [
         {"id": "1", "displayName": "Dr A", "line": "x", "desk": "y", "ward": "z", "badge": "w", "room": "v"}
     ]
@@ -113,7 +111,7 @@ def test_paths_of_counts_and_lists_start_inside_the_envelope() -> None:
     ]
 
 
-def test_ids_times_and_names_are_told_by_their_like_and_their_form() -> None:
+def test_ids_times_and_names_are_recognised_by_similar_names_and_format() -> None:
     patient = "0b0e9bd6-7d1e-4d6a-9f0f-8a1f6f3c2d11"
     rows = [
         {
@@ -143,24 +141,24 @@ def test_ids_times_and_names_are_told_by_their_like_and_their_form() -> None:
     }
     assert dialect["times"] == {"instants": "epoch_ms", "days": "yyyyMMdd"}
     (title,) = [one for one in found.undecided if one.startswith("ConsentForm.title: ")]
-    assert "patient-ref" not in title, "an id is no title"
+    assert "patient-ref" not in title, "an id can't be a title"
 
 
-def test_what_only_acts_send_is_asked_by_its_like() -> None:
+def test_a_member_only_acts_send_is_asked_with_a_similar_one_as_example() -> None:
     rows = [{"id": "1", "name": "Dr A", "siteRef": "x", "location-ref": "s1"}]
     found = proposed(visit(LIST_PHYSICIANS, Page[Physician], {"items": rows}))
     asked = [one for one in found.undecided if one.startswith("BookingRequest.locationId: ")]
     assert asked and '"location-ref", as in Physician?' in asked[0]
 
 
-def test_times_without_a_zone_are_asked_until_the_dialect_says_theirs() -> None:
+def test_the_zone_of_times_without_one_is_a_question_until_the_dialect_defines_it() -> None:
     local = forms("Signed", creationTime="2026-11-23T09:00:00")
     assert [one for one in proposed(local).undecided if one.startswith("times.zone: ")]
     rules = parse_dialect('[times]\nzone = "Etc/UTC"')
     assert not [one for one in proposed(local, rules=rules).undecided if one.startswith("times.zone: ")]
 
 
-def test_values_in_another_style_than_most_are_listed() -> None:
+def test_values_in_a_minority_style_are_listed() -> None:
     patient = {"id": "p", "preferredChannel": "EMAIL"}
     episode = {
         "id": "e",
@@ -174,7 +172,7 @@ def test_values_in_another_style_than_most_are_listed() -> None:
     assert dialect["enumerations"] == {"Channel": {"Email": "EMAIL"}}
 
 
-def test_additions_are_put_into_the_clinic_s_own_file() -> None:
+def test_additions_are_put_into_the_clinics_own_file() -> None:
     own = '# Ours.\n[query]\nFilter = "q"  # by their manual\n\n[members.Patient]\nmrn = "no"\n'
     added = (
         '# decide: something?\nbom = true\n\n[query]\nSorting = "sort"\n\n[members.Patient]\nmrn = "number"\n'
@@ -188,5 +186,5 @@ def test_additions_are_put_into_the_clinic_s_own_file() -> None:
     assert "# by their manual" in whole
     assert whole.startswith("# decide: something?\n\n# Ours.")
     assert merged('members = { Patient = { mrn = "no" } }\n', added) == added, (
-        "no place for a table of its own"
+        "an inline table can't be extended: only the additions are returned"
     )

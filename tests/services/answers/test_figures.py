@@ -99,7 +99,7 @@ def test_a_members_name_has_no_list_index(path: str, member: str) -> None:
     assert member_of(path) == member
 
 
-def test_made_up_names_of_an_api_are_bounded(answers: Answers) -> None:
+def test_unknown_member_names_are_limited_and_filtered(answers: Answers) -> None:
     names: list[Any] = [f"Episode.x{number}" for number in range(100)]
     answers.figures.unknown_members("clinic", READ, ["<b>", "Amelia Hart", *names])
     assert len(row(answers, READ).unknown) == 30

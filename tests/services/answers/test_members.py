@@ -45,8 +45,8 @@ def test_no_member_is_missing_before_a_record_came(answers: Answers) -> None:
     assert not is_not_given(answers, "Episode.alerts")
     episode(answers)
     assert is_not_given(answers, "Episode.alerts")
-    assert not is_not_given(answers, "EmbryoStorage.holdReason"), "no embryo came yet"
-    assert not is_not_given(answers, "Episode.alerts", "harbour"), "another clinic's API is another"
+    assert not is_not_given(answers, "EmbryoStorage.holdReason"), "no embryo was received yet"
+    assert not is_not_given(answers, "Episode.alerts", "harbour"), "clinics' APIs must be tracked separately"
 
 
 @pytest.mark.parametrize("empty", [[], None])
@@ -117,7 +117,7 @@ def test_after_enough_answers_only_some_are_inspected(answers: Answers, clock: C
     for _time in range(50):
         episode(answers)
     episode(answers, alerts=[])
-    assert is_not_given(answers, "Episode.alerts"), "this one wasn't looked at"
+    assert is_not_given(answers, "Episode.alerts"), "this answer must not be inspected"
     clock.advance(11)
     episode(answers, alerts=[])
     assert not is_not_given(answers, "Episode.alerts")

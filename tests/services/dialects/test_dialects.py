@@ -270,7 +270,7 @@ def test_notification_data_gets_the_portals_names() -> None:
     assert (news.items[0].datum("mergeId"), news.items[0].datum("episodeId")) == ("2", "3")
 
 
-def test_days_of_the_week_are_read_by_the_api_s_codes() -> None:
+def test_weekdays_are_read_by_the_apis_codes() -> None:
     dialect = dialect_of('[enumerations."WorkingHours.dayOfWeek"]\nSunday = 6\nMonday = [0, "LUN"]')
     rows = [{"dayOfWeek": day, "start": "09:00", "end": "10:00"} for day in (0, "LUN", 6, "Friday")]
     page = read(dialect, {"items": [{"id": "1", "name": "Dr A", "workingHours": rows}]}, Page[Physician])

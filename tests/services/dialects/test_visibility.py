@@ -6,9 +6,9 @@ from portal.services.dialects.visibility import STAFF_ONLY
 from tests.support.allowed_members import PATIENTS, STAFF, members
 
 SHOWN_TO_PATIENTS_OTHERWISE = {
-    "Directory.concurrencyStamp",  # a stamp says nothing
+    "Directory.concurrencyStamp",  # a stamp reveals nothing
     "Protocol.concurrencyStamp",
-    "PgtResult.embryoCode",  # patients read it of the embryo
+    "PgtResult.embryoCode",  # patients see it on the embryo
 }
 
 
