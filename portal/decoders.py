@@ -26,7 +26,7 @@ def learn() -> None:
             try:
                 msgspec.json.Decoder(type_)
             except (TypeError, NameError):
-                continue  # a dataclass that is no data from outside, such as one that holds a function
+                continue  # a dataclass that isn't decoded, such as one that holds a function
 
 
 def _structs(base: type) -> Iterator[type]:

@@ -29,7 +29,7 @@ _UNWANTED = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}
 
 def whole_number(text: str | None, *, least: int = 0, most: int = 10_000) -> int | None:
     """Return a whole number of ASCII digits between `least` and `most`, else None."""
-    given = (text or "").strip()  # of more than `int` puts up with
+    given = (text or "").strip()  # may have more digits than `int` accepts
     if not _NUMBER.fullmatch(given):
         return None
     number = int(given)
@@ -53,7 +53,7 @@ def http_date(text: str | None) -> datetime | None:
         return None
     try:
         at = parsedate_to_datetime(given)
-    except (ValueError, OverflowError, IndexError, TypeError):  # whichever the text brings email.utils to
+    except (ValueError, OverflowError, IndexError, TypeError):  # what email.utils raises for bad dates
         return None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 

@@ -246,7 +246,7 @@ def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:
         results[index] = _outcome(tasks[index])
 
     if outer is not None and outer is not me:
-        for index, _ in enumerate(tasks):  # within another task: one after another is right, and simple
+        for index, _ in enumerate(tasks):  # nested in another task: run sequentially
             run(index)
         return cast("list[T | BaseException]", results)
     loop.hub = me
@@ -263,7 +263,7 @@ def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:
             rested = loop.rested()
             for task in (*(one.waiter for one in ended if one.waiter is not None), *rested):
                 task.switch()
-            # A task that went on may have begun a new call, which waits to be started.
+            # A resumed task may have started a new call.
             wait = not ended and not rested
             running = {task for task in running if not task.dead}
     finally:

@@ -114,7 +114,7 @@ class Names:
         if record and opened and self._is_up_to_date(record):
             return None
         if record and not opened and self._known:
-            return None  # of processes that share no secret key with this one, and so no other record either
+            return None  # from processes that share no secret key with this one, hence no records either
         naming_key = opened or self._known or self._made(record)
         seals = [sealer.seal(naming_key.key, _RECORD.encode()) for sealer in self._sealers]
         kept = SealedNamingKey(seals=seals, upgraded_at=naming_key.upgraded_at)

@@ -106,7 +106,7 @@ class RedisStore:
 
     def __init__(self, url: str, clock: Clock) -> None:
         self._clock = clock
-        # No blind repeats: a write whose answer was lost may have happened.
+        # No automatic retries: a write whose response was lost may have happened.
         self._redis = cast(
             "Any",
             Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
@@ -144,7 +144,7 @@ class RedisStore:
         return bool(self._run(self._replace, name, value, *self._until(expires_at), before, head))
 
     def delete(self, *names: str) -> int:
-        # In order, each as a whole: the records of a session are removed one after the other.
+        # One after another, each atomically: a session's records are deleted in this order.
         return sum(int(self._run(self._delete, name)) for name in names)
 
     def take(self, name: str) -> Record | None:
@@ -194,7 +194,7 @@ def _answering(operation: str) -> Generator[None]:
         except (OutOfMemoryError, ReadOnlyError) as error:
             raise StoreFull(type(error).__name__) from error
         except ResponseError as error:
-            if any(word in str(error) for word in _NO_WRITES):  # a script's own error stands before it
+            if any(word in str(error) for word in _NO_WRITES):  # a script's error has a prefix
                 raise StoreFull("write refused") from error
             raise StoreDown(type(error).__name__) from error
         except RedisError as error:

@@ -209,7 +209,7 @@ class SqliteStore:
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                if connection.in_transaction:  # SQLite ends some that fail by itself, and leaves others open
+                if connection.in_transaction:  # SQLite rolls back only some failed transactions itself
                     connection.execute("ROLLBACK")
 
     @contextmanager
@@ -218,7 +218,7 @@ class SqliteStore:
             try:
                 yield
             except sqlite3.Error as error:
-                code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest tells of which kind
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits give the detail
                 raise (StoreFull if code in _FULL else StoreDown)(type(error).__name__) from error
 
 

@@ -112,7 +112,7 @@ def page_of_link(link: str) -> str | Answer:
     """The path of a link, if it is to this clinic's portal."""
     try:
         parts = urlsplit(link if "//" in link or link.startswith("/") else f"//{link}")
-    except ValueError:  # a host in brackets that is none
+    except ValueError:  # an invalid host in brackets
         return _elsewhere()
     if parts.netloc and parts.netloc.lower() not in g.tenant.hosts:
         return _elsewhere()

@@ -249,7 +249,7 @@ def _count_records(event: str, kind: str, actor: Person, ids: str | Sequence[str
         metrics.records_listed(kind, actor.roles, len(ids))
 
 
-# ── the same again ──────────────────────────────────────────────────────────────────────────────────────
+# ── repeated reads ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Lately:

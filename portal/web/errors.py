@@ -141,11 +141,11 @@ def _page_behind() -> str:
 def _not_signed_in(error: NotSignedIn) -> Response:
     from portal.web.guard import is_background, to_sign_in
 
-    # A page that only asked for its bell must not leave for sign-in under someone's hands.
+    # A background request, such as the bell's, must not take someone away from the page they are using.
     if is_background():
         return make_response("", 204)
     unsent.keep()
-    if COOKIE in request.cookies:  # forged, of another host, or over
+    if COOKIE in request.cookies:  # forged, of another host, or expired
         audit.note("session", "unknown")
     return to_sign_in()
 

@@ -37,7 +37,7 @@ class CountsInStore(Storage):
 
         try:
             return int(update(context().vault.store, _counter(key), add) or 0)
-        except StoreFull:  # people go on reading; who was over the limit still is
+        except StoreFull:  # people can still read; anyone over the limit stays over it
             return self.get(key) + amount
 
     def get(self, key: str) -> int:

@@ -156,7 +156,7 @@ def breakable(text: str) -> Markup:
 
     For cells of tables: there the longest word decides how wide a column is. Addresses break where their parts meet.
     """
-    words = _LONG_WORD.split(text)  # every second one is long
+    words = _LONG_WORD.split(text)  # every second element is a long word
     return Markup("").join(
         Markup("<wbr>").join(_pieces(word)) if number % 2 else escape(word)
         for number, word in enumerate(words)

@@ -110,7 +110,7 @@ def text(
         kind, _wt.StringField
     )
     attributes = {
-        # A date has no length; False keeps the one of `_fits` out of the tag.
+        # A date field has no maxlength; False keeps the one from `_fits` out of the tag.
         "maxlength": kind != "date" and longest,
         "autocomplete": autocomplete or "off",
         **({"type": kind} if kind == "date" else {}),

@@ -156,7 +156,7 @@ _NAMES = (
 )
 
 
-@lru_cache(maxsize=1024, typed=True)  # markup isn't the same as the text that reads the same
+@lru_cache(maxsize=1024, typed=True)  # Markup and str of the same text must be kept apart
 def _attributes(*values: str | None) -> str:
     """Attributes that have a value; cached, because pages repeat the same ones."""
     pairs = zip(_NAMES, values, strict=True)

@@ -27,7 +27,7 @@ _SHOWS = {
     "/notifications": LIST_NOTIFICATIONS,
     "/notifications/settings": READ_NOTIFICATION_SETTINGS,
 }
-# What a section can't do without.
+# The endpoint that each section needs.
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def _update(person: Person, change: Callable[[Newest], Newest | None]) -> Newest
     expires_at = _now() + _LIFETIME
     try:
         return context().vault.update(_name(person), Newest, change, initial=_NOTHING, expires_at=expires_at)
-    except StoreDown:  # what is open stays as it is
+    except StoreDown:  # the open page stays as it is
         return None
 
 

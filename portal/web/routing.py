@@ -38,7 +38,7 @@ def endpoint_at(path: str) -> str | None:
     """Return the endpoint that answers GET at this path (unquoted), or None."""
     try:
         endpoint, _arguments = current_app.url_map.bind(request.host).match(path, method="GET")
-    except HTTPException:  # a redirect to a tidier address is one, too
+    except HTTPException:  # including a redirect to the canonical address
         return None
     return str(endpoint)
 

@@ -167,7 +167,7 @@ def _forget_sent(response: Response) -> Response:
     try:
         if request.path in _waiting() and (who := session().whose()):
             _forget_one(who, request.path)
-    except StoreDown as error:  # the form is taken all the same
+    except StoreDown as error:  # the form was accepted all the same
         log.warning("typed text not forgotten: %s", error)
     return response
 

@@ -158,7 +158,7 @@ class Reading:
 
     def _choice(self, choice: type[Choice], names: list[str]) -> Convert:
         if self.keeps_unknown and self.rules.enumeration_style != "integers":
-            # Names of values are understood in every style: who looks wants to see in which they came.
+            # Names aren't converted from another style here, so that they show as the API sends them.
             listed = self.rules.table_of(*names, choice.__name__)
             return _by_table({code: ours for ours, codes in listed.items() for code in codes})
         return _by_table(codes_read(self.rules, choice, names))

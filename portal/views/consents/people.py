@@ -113,7 +113,7 @@ def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tupl
             case SignerRole.PARTNER:
                 pass  # there is no partner
             case SignerRole.INTENDED_PARENT if kind == ConsentKind.DONATION:
-                pass  # a donation names no recipient
+                pass  # a donation doesn't name its recipient
             case _:
                 rows.append(Row(role, order, signer.person_id if role in CLINIC_ROLES else None))
     roles = {row.role for row in rows}

@@ -269,7 +269,7 @@ def _ovary(frame: _Frame, up: Axis, series: str, aside: float, found: list[list[
     outwards = (-1 if aside < 0 else 1) * (-1 if frame.rtl else 1)
     dots: list[Markup] = []
     for day, sizes in zip(frame.days, found, strict=True):
-        lowest = [-_BESIDE] * frame.columns  # where the last dot of each column stands
+        lowest = [-_BESIDE] * frame.columns  # the last dot of each column
         for place, size in enumerate(sorted(sizes, reverse=True)):
             y = up.at(size)
             free = (column for column, last in enumerate(lowest) if y - last >= _BESIDE)

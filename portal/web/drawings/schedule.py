@@ -178,7 +178,7 @@ def _row(
     is_over = today is not None and bar.end < today
     is_begun = today is not None and bar.start < today <= min(bar.end, last)
     words = " ".join(part for part in (bar.medication.drug, written_dose(bar.medication, number)) if part)
-    if len(words) > _LONGEST_WORDS:  # the whole name stands in the table below
+    if len(words) > _LONGEST_WORDS:  # the table below has the full name
         words = f"{words[: _LONGEST_WORDS - 1].rstrip()}…"
     place = max(_START, min(begin + 1, _END - _LETTER * len(words)))
     parts = [
