@@ -1,4 +1,4 @@
-"""A real Chromium in front of the deployed portal. Every test also fails on errors in the browser's console."""
+"""A real Chromium in front of a running portal. Every test also fails on errors in the browser's console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The portal's main job as its people do it, in a real browser, with JavaScript and without."""
+"""The main tasks of patients and staff in a real browser, with and without JavaScript."""
 
 from __future__ import annotations
 

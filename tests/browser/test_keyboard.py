@@ -1,4 +1,4 @@
-"""The portal by keyboard alone, and what a screen reader's user is told: focus, order, announcements."""
+"""Keyboard-only use and what screen readers announce: focus, order, announcements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patients' pages on every window, with names and words longer than any line: nothing scrolls sideways."""
+"""Patients' pages in every window size, with names and words longer than a line: nothing scrolls sideways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many pages a browser loads for one signature, from home to the receipt, and on how many of them the text stands."""
+"""How many pages a browser loads for one signature, from home to the receipt, and how many show the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The care service as a process of its own, and tokens for everyone in it."""
+"""The care service as a separate process, and tokens for its people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patients, with or without a partner, and their embryos: put straight into the database, as no endpoint makes them."""
+"""Patients, with or without a partner, and their embryos, inserted into the database because no endpoint creates them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a clinic is reached: what the tenants file may say, and which number answers when."""
+"""A clinic's contacts: settings in the tenants file, and which number is answered when."""
 
 from __future__ import annotations
 

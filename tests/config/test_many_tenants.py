@@ -1,4 +1,4 @@
-"""A thousand clinics cost no more at a request than two."""
+"""A request costs no more with a thousand clinics than with two."""
 
 from __future__ import annotations
 

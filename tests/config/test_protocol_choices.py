@@ -1,4 +1,4 @@
-"""What a clinic adds to the choices of a protocol's form, and every fault in it."""
+"""A clinic's own choices in the protocol form, and every fault in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's certificate authority: made once, kept, and made anew before its time is over."""
+"""The demo's certificate authority: created once, kept, and renewed before it expires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make demo`, as somebody who tries it the first time."""
+"""`make demo` on its first use."""
 
 from __future__ import annotations
 

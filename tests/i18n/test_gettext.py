@@ -1,4 +1,4 @@
-"""What templates/WORDS.md asks of every sentence, as far as a machine can tell."""
+"""The rules of templates/WORDS.md that can be checked automatically."""
 
 from __future__ import annotations
 

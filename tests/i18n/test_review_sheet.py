@@ -1,4 +1,4 @@
-"""The sheet that native speakers correct: what stands in it, and what comes back into the translations."""
+"""The review sheet for native speakers: its export, and importing the corrections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spanish needs that English doesn't: opening marks, commas in numbers, and the clinic's own terms in its words."""
+"""Spanish: opening punctuation, decimal commas, and the care service's terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The portal's words in each of its languages."""
+"""The portal's texts in each of its languages."""
 
 from __future__ import annotations
 

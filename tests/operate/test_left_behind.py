@@ -1,4 +1,4 @@
-"""The files that a killed portal leaves in /dev/shm are removed at the next start; those of a running one are not."""
+"""Files that a killed portal left in /dev/shm are removed at the next start; those of a running one are kept."""
 
 from __future__ import annotations
 

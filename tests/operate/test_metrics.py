@@ -1,4 +1,4 @@
-"""What operators see of the portal: metrics for who has the token, of all workers, with labels from short lists."""
+"""Metrics: only with the token, over all workers, with labels from short lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The portal is reloaded, renewed and stopped while people use it: no request that was sent goes without its answer."""
+"""The portal is reloaded, restarted and stopped while in use: every request gets its response."""
 
 from __future__ import annotations
 

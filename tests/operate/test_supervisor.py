@@ -1,4 +1,4 @@
-"""What the hooks of gunicorn.conf.py do; `test_reload.py` and `test_left_behind.py` see them at work under gunicorn."""
+"""The hooks of gunicorn.conf.py; `test_reload.py` and `test_left_behind.py` test them under gunicorn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDF documents: what they hold, what a page can't reach from within, and what happens when one can't be made."""
+"""PDF documents: their content, the sandbox, and what happens when one can't be made."""
 
 from __future__ import annotations
 

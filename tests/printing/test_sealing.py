@@ -1,4 +1,4 @@
-"""The seal of a document: what other programs say about it, and what happens when a document can't be sealed."""
+"""The seal of a document: verification by other programs, and what happens when a document can't be sealed."""
 
 from __future__ import annotations
 

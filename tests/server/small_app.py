@@ -1,4 +1,4 @@
-"""A small WSGI application and an impatient worker, for gunicorn: what the server does with requests and answers."""
+"""A small WSGI application and a worker with short timeouts, to test the server under gunicorn."""
 
 from __future__ import annotations
 

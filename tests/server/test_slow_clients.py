@@ -1,4 +1,4 @@
-"""Slow clients don't tie up a thread, and time out in the end."""
+"""Slow clients don't occupy a thread, and eventually time out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A `care` that answers from a list, so that these tests see what a function asks and makes of the answer."""
+"""A `care` with scripted responses, which shows what a function requests and how it reads the response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each move of an embryo lacks, judged from records alone."""
+"""Which requirements each embryo move lacks, derived from the records alone."""
 
 from __future__ import annotations
 

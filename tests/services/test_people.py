@@ -1,4 +1,4 @@
-"""Finding people by the records that mention them: whose they are, and in which order they are listed."""
+"""Finding people by the records that mention them: who they are, and their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No embryo's sex is read out of a result unless it is disclosed: what passes is on a list, and no free text is."""
+"""No result reveals an embryo's sex unless it is disclosed: only listed members pass, and no free text."""
 
 from __future__ import annotations
 

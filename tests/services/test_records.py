@@ -1,4 +1,4 @@
-"""What follows from a record alone: turns to sign, legal moves, days of a protocol, folders, messages."""
+"""What is derived from a record alone: whose turn it is to sign, legal moves, days of a protocol, folders, messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each unsuccessful answer becomes an error that a page can explain."""
+"""Every unsuccessful response becomes an error that a page can explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session holds, how long it is known, and what the browser is told of it."""
+"""What a session contains, how long it is remembered, and its cookie."""
 
 from __future__ import annotations
 

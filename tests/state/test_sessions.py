@@ -1,4 +1,4 @@
-"""Sessions in each store: when they end, what is remembered of them, and concurrent writes."""
+"""Sessions in each store: when they end, what is remembered afterwards, and concurrent writes."""
 
 from __future__ import annotations
 

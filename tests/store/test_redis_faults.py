@@ -1,4 +1,4 @@
-"""A Redis that is full, doesn't answer, or was killed: people stay signed in and are told what isn't possible."""
+"""Redis is full, doesn't answer or was killed: people stay signed in and are told what isn't possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the SQLite store survives: writers killed at any moment, and a disk that is full."""
+"""The SQLite store survives writers killed at any moment and a full disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that show what the portal keeps of a record in the making."""
+"""Pages of drafts that the portal keeps while a record is being created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.visitor import Visitor
 
 
 def drafts(visitor: Visitor, name: str) -> Iterator[str]:
-    """Pages that show what the portal keeps of a record in the making."""
+    """Pages of drafts that the portal keeps while a record is being created."""
     if name == "victor":
         form = visitor.get(f"/consents/new?template=treatment&episode={TREATMENT_OF_AMELIA}").form(
             "/consents/new/fill"

@@ -1,4 +1,4 @@
-"""Certificates to seal documents with, and what `pdfsig` (poppler) says of a sealed one."""
+"""Certificates for sealing documents, and verification of a sealed one by `pdfsig` (poppler)."""
 
 from __future__ import annotations
 

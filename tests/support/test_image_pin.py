@@ -1,4 +1,4 @@
-"""Pinning the base image: by the registry's digest, or not at all."""
+"""Pinning the base image by the registry's digest, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that every fetched page is checked against: each is broken once and detected."""
+"""The checks of every fetched page: each violation is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the table of mutants keeps of modules that were tried on another machine."""
+"""Which rows the table of mutants keeps for modules that were measured on another machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access tokens of the sample people, got as a portal gets them: by the code flow over HTTP."""
+"""Access tokens of the sample people, obtained by the code flow over HTTP as the portal does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many browsers at once on kept connections, which record every request without a proper response."""
+"""Many concurrent browsers on keepalive connections, which record every request without a proper response."""
 
 from __future__ import annotations
 

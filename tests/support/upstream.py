@@ -1,4 +1,4 @@
-"""A scripted server, to test the client with any bytes or none."""
+"""A scripted server that responds with any bytes or none."""
 
 from __future__ import annotations
 

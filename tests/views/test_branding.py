@@ -1,4 +1,4 @@
-"""Each clinic's own look, and the style guide of all components."""
+"""Each clinic's branding, and the style guide of all components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The care team's week: hours worked and taken, in the zone that is named, and older copies that say when."""
+"""The care team's week: working and busy hours, in the named time zone; cached copies show their time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Editing a case over HTTP: legal moves alone, a reason for its end, and two editors at once."""
+"""Editing a case over HTTP: only legal moves, a reason for closing, and concurrent edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signed-in devices over HTTP: what is listed, and signing out of one or of all."""
+"""Signed-in devices over HTTP: the list, and signing out one or all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files: what is passed on, what a browser may do with it, and how it is shown in place."""
+"""Files: what is passed on, what a browser may do with it, and inline previews."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding people over HTTP: from any page of staff's, posted, with and without scripts."""
+"""Finding people over HTTP: from any staff page, by POST, with and without scripts."""
 
 from __future__ import annotations
 

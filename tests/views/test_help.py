@@ -1,4 +1,4 @@
-"""Help for patients: the clinic's contacts, the words of a treatment in every language, the welcome on a first visit."""
+"""Help for patients: the clinic's contacts, treatment terms in every language, the welcome on the first visit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Home: what needs a person, region by region."""
+"""The home page, region by region."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Editing a patient over HTTP: who may, what is checked, and two editors at once."""
+"""Editing a patient over HTTP: permission, validation, and concurrent edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Genetic tests over HTTP: the call, what it means, the laboratory's cut-offs; no sex, nothing before its release."""
+"""Genetic tests over HTTP: the result, its meaning and the cut-offs; no sex, and nothing before the release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removing someone from a record over HTTP: what follows, once, and refusals in words."""
+"""Removing someone from a record over HTTP: consequences, happening once, and explained refusals."""
 
 from __future__ import annotations
 

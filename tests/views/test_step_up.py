@@ -1,4 +1,4 @@
-"""Acts that need a sign-in of the last five minutes (RFC 9470): it is requested before anything is sent, and input is kept."""
+"""Acts that need a sign-in within the last five minutes (RFC 9470): requested before anything is sent, keeping the input."""
 
 from __future__ import annotations
 

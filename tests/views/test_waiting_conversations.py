@@ -1,4 +1,4 @@
-"""Conversations that wait for the clinic: counted, longest waiting first, with a note on what the list covers."""
+"""Conversations waiting for the clinic: counted, longest wait first, with a note on what the list covers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What these tests try stands in a bare application."""
+"""A bare application around the parts under test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page that shows a patient's data leaves an audit line, whoever reads it."""
+"""Every page that shows a patient's data leaves an audit line, for every reader."""
 
 from __future__ import annotations
 

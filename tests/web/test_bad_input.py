@@ -1,4 +1,4 @@
-"""Forged, truncated, replayed, oversized and doubled values: sign-in or a 4xx page, one line of audit, never a 500."""
+"""Forged, truncated, replayed, oversized and duplicated values: sign-in or a 4xx page, one audit line, never a 500."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many calls of the care API each page makes: never more than it needs, and reading never changes anything."""
+"""How many care API calls each page makes: no more than needed, and reading never changes anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each component of templates/ui says how it is used, and what it says is true."""
+"""The usage comment of each component in templates/ui is complete and correct."""
 
 from __future__ import annotations
 

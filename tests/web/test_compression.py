@@ -1,4 +1,4 @@
-"""Compressed responses: which and how, and that their length reveals no secret."""
+"""Compressed responses: which ones and how, and that their length reveals no secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of templates that are more than a format."""
+"""Template filters that do more than format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is set around any application, whatever it answers: the headers by themselves."""
+"""The headers on their own, around a bare application."""
 
 from __future__ import annotations
 

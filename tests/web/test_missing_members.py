@@ -1,4 +1,4 @@
-"""Patients get only names of their partner's record and no notes of a case: every page works without the rest."""
+"""Patients get only the names from their partner's record and no case notes: every page works without the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDFs as people get them: the signed form with its audit page, and the plan of medicines; read back from the bytes."""
+"""PDFs as people get them, parsed from their bytes: the signed form with its audit page, and the medication plan."""
 
 from __future__ import annotations
 

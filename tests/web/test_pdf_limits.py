@@ -1,4 +1,4 @@
-"""Limits on PDFs: how many a person may make, how long one may be, and that each is made once."""
+"""Limits on PDFs: how many per person, how long, and that each is made only once."""
 
 # pyright: reportPrivateUsage=false
 

@@ -1,4 +1,4 @@
-"""Where the portal shows each kind of record."""
+"""The page of each kind of record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One number for one request: on its error page, in the log, at the care API; and the API's own beside it."""
+"""One request id on the error page, in the log and at the care API, beside the API's own."""
 
 from __future__ import annotations
 

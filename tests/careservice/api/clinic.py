@@ -1,4 +1,4 @@
-"""A care service in this process, at a time of the test's own choosing."""
+"""A care service in this process, with a clock that the test sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts: what is changed in one counts for the tokens that it already has."""
+"""Accounts: changes apply to existing tokens at once."""
 
 from __future__ import annotations
 

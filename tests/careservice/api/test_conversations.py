@@ -1,4 +1,4 @@
-"""Conversations, messages and the notifications that announce them."""
+"""Conversations, messages and their notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an embryo's thaw, its transfer and the end of its storage require, and what prevents them."""
+"""What thawing, transferring and ending the storage of an embryo require, and what prevents it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ending an embryo's storage by the operator's command."""
+"""Ending an embryo's storage with the operator's command."""
 
 from __future__ import annotations
 

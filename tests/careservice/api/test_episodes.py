@@ -1,4 +1,4 @@
-"""Episodes, and what of them each side sees."""
+"""Episodes, and which parts each side sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acts that can't be taken back ask for a sign-in of the last minutes (RFC 9470)."""
+"""Irreversible acts need a recent sign-in (RFC 9470)."""
 
 from __future__ import annotations
 

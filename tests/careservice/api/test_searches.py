@@ -1,4 +1,4 @@
-"""A search names the caller's clinic to each table that it reads, so that the database need not read all clinics'."""
+"""A search filters every table by the caller's clinic, so that the database doesn't read other clinics' rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens as time passes, on a clock that the test moves."""
+"""What happens as time passes, with a clock that the test moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sees what of a patient: partners while the patient shares, and nobody more than their part of a record."""
+"""Who sees which data of a patient: partners only while the patient shares, and everyone only their part of a record."""
 
 from __future__ import annotations
 

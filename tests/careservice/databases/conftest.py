@@ -1,4 +1,4 @@
-"""A care service in this process over SQLite and over PostgreSQL, and calls to it that happen at once."""
+"""A care service in this process on SQLite and PostgreSQL, and concurrent calls to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same records changed by several at once, on SQLite and on PostgreSQL: each change happens once, or not at all."""
+"""Concurrent changes of the same records on SQLite and PostgreSQL: each happens once or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An identity server in this process at a time of one's own choosing, and a client that talks to it."""
+"""An identity server in this process with a movable clock, and a client for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The authorization endpoint: what it lets through, and where each refusal goes."""
+"""The authorization endpoint: what it accepts, and where each refusal leads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NUL and other bytes that a database can't hold, in every field of every form and address: never a fault of ours."""
+"""NUL and other bytes that a database can't store, in every form field and URL: never a server error."""
 
 from __future__ import annotations
 

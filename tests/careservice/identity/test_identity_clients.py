@@ -1,4 +1,4 @@
-"""How clients prove themselves: one way at a time, by a secret or by a key of their own (RFC 7523)."""
+"""Client authentication: by a secret or by the client's own key (RFC 7523), never both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing out, and telling the clients of it."""
+"""Signing out, and notifying the clients."""
 
 from __future__ import annotations
 

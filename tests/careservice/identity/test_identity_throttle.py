@@ -1,4 +1,4 @@
-"""Wrong passwords: who guesses waits, and nobody is locked out by others."""
+"""Wrong passwords: guessers have to wait, and can't lock anyone else out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The large sample takes its time, so these tests are collected only where CARE_TEST_FULL=1 asks for all."""
+"""The large sample is slow, so these tests are collected only with CARE_TEST_FULL=1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Twenty clinics with twenty thousand patients: made in time, and their lists stay quick."""
+"""Twenty clinics with twenty thousand patients: created in time, and their lists stay fast."""
 
 from __future__ import annotations
 

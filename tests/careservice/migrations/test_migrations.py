@@ -1,4 +1,4 @@
-"""The schema, made step by step from empty."""
+"""The schema, migrated step by step from an empty database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A care service of its own, since a crawl over every operation leaves nothing as it was."""
+"""A separate care service, because a crawl over every operation changes everything."""
 
 from __future__ import annotations
 

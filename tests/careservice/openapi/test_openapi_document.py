@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the service does: every route, and the shape of every answer."""
+"""The OpenAPI document matches the service: every route, and the shape of every response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests made from the document itself, good and bad: no 500, no code or shape that isn't documented."""
+"""Requests generated from the document, valid and invalid: no 500, and no undocumented status or shape."""
 
 from __future__ import annotations
 

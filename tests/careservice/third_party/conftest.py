@@ -1,4 +1,4 @@
-"""Other people's programs, fetched from their registries: collected only where CARE_TEST_FULL=1 asks for all."""
+"""Third-party programs, fetched from their registries: collected only with CARE_TEST_FULL=1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API document as other people's tools see it: Spectral's rules, and TypeScript types that compile."""
+"""The API document in third-party tools: Spectral's rules, and generated TypeScript types that compile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python client that openapi-python-client makes of the document, used."""
+"""A Python client generated from the document by openapi-python-client works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What inbound text messages, e-mails and payments bring about."""
+"""The effects of inbound text messages, e-mails and payments."""
 
 from __future__ import annotations
 

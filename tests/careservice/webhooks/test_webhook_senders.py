@@ -1,4 +1,4 @@
-"""Who sent it: e-mails verified or not, charsets, the sender's own ids, each address's secrets, Twilio's signature."""
+"""Senders of inbound messages: verified or not, charsets, message ids, secrets of each endpoint, Twilio's signature."""
 
 from __future__ import annotations
 

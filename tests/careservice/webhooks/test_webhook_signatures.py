@@ -1,4 +1,4 @@
-"""Webhook signatures: over the raw body, with a time window and secrets, and repeated calls."""
+"""Webhook signatures: over the raw body, with a time window and several secrets; and repeated calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What asking an API's lists teaches: names of parameters, pages, order, how many at a time, and how it refuses."""
+"""What probing an API's lists reveals: parameter names, paging, sorting, page size and errors."""
 
 from __future__ import annotations
 

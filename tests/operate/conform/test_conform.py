@@ -1,4 +1,4 @@
-"""`conform` finds what a clinic's API lacks or calls otherwise, and nothing else; no token and no value is written down."""
+"""`conform` reports exactly what a clinic's API lacks or names differently, without any token or value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of an API's responses: times, failures, and what in them is unreadable or unknown."""
+"""Statistics of an API's responses: times, failures, unreadable and unknown data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which members an API provides: learned from its answers, shared by all processes, and unknown until a record came."""
+"""Which members an API provides: learned from its responses, shared by all processes, unknown until a record arrives."""
 
 from __future__ import annotations
 

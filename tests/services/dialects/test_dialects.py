@@ -1,4 +1,4 @@
-"""Dialects at work: records written in one are read correctly, and what the portal sends is written in it."""
+"""Dialects: records in one are read correctly, and the portal sends its calls in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/dialects.md says what a dialect file may say, and its example is one that works."""
+"""docs/dialects.md documents every key of a dialect file, and its example works."""
 
 from __future__ import annotations
 

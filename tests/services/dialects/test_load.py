@@ -1,4 +1,4 @@
-"""Which clinic has which dialect, and what is said of files that can't be used."""
+"""Which clinic has which dialect, and how unusable files are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The booking page over HTTP: no sign-in, a signed link, once."""
+"""The booking page over HTTP: without sign-in, by a signed link, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Booking where the clinic's system never says who is busy: pages say so, and what is refused isn't offered again."""
+"""Booking if the clinic's system never provides busy times: pages say so, and refused times aren't offered again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New forms: who signs them, what they are about, and what stands already."""
+"""New forms: their signers, their subject, and similar existing forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consents when the care API is slow, silent or down: nothing is signed twice, and no unknown outcome is claimed."""
+"""Consents when the care API is slow, silent or down: nothing is signed twice, and unknown outcomes are reported as such."""
 
 from __future__ import annotations
 

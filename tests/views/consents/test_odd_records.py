@@ -1,4 +1,4 @@
-"""Forms as another system may send them: members under other names, texts with gaps, signers in roles that aren't theirs."""
+"""Forms as another system may send them: renamed members, incomplete texts, signers in the wrong roles."""
 
 from __future__ import annotations
 

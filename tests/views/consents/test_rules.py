@@ -1,4 +1,4 @@
-"""Rules about a form by itself: who may sign in which role, matching names, changes, messages."""
+"""Rules of a form on its own: who may sign in which role, matching names, changes, messages."""
 
 from __future__ import annotations
 

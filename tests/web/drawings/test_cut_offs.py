@@ -1,4 +1,4 @@
-"""A laboratory's cut-offs, as a picture and in words."""
+"""The drawing of a laboratory's cut-offs, and its description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawings: what they show, that they are safe, and that unusual records don't break them."""
+"""The drawings: what they show, their safety, and unusual records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far storage bars, as a picture and in words."""
+"""The drawing of storage periods, and its description."""
 
 from __future__ import annotations
 
