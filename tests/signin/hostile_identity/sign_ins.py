@@ -1,0 +1,72 @@
+"""Signing in at the hostile identity server, and what the portal keeps and audits of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.support.builders import person
+from tests.support.stack import PortalThread
+from tests.support.visitor import Page, Visitor
+
+DISCOVERY = "/.well-known/openid-configuration"
+HOUR = 3600
+DEEP = "[" * 200_000
+PORTALS: dict[str, PortalThread] = {}
+
+
+def sign_in(visitor: Visitor, *, fresh: bool = False) -> Page:
+    """Go to the identity server and back, as a browser does; ends at a public page when all is well."""
+    return visitor.get(f"/sign-in?next=/signed-out{'&fresh=1' if fresh else ''}", status=None)
+
+
+def signed_in(page: Page, visitor: Visitor) -> bool:
+    return (page.status, page.path) == (200, "/signed-out") and "person-1" in str(person_of(visitor))
+
+
+def refused(portal: PortalThread, *, status: int = 400) -> None:
+    """One clear page with this status, one line of audit, and nobody signed in."""
+    before = audited(portal)
+    visitor = portal.visitor()
+    page = sign_in(visitor)
+    assert page.status == status, page.words[:400]
+    assert page.heading in ("You couldn’t be signed in", "Signing in isn’t possible right now")
+    if page.path == "/sign-in/callback":
+        assert page.link("Sign in again") == "/"
+    assert person_of(visitor) is None
+    lines = audited(portal)[len(before) :]
+    assert len(lines) == 1, lines
+    assert lines[0]["audit"] == "sign-in"
+    assert lines[0]["outcome"] in ("refused", "unknown", "unavailable")
+
+
+def page_token(page: Page) -> str:
+    return str(page.soup.select_one("input[name=csrf_token]")["value"])  # type: ignore[index]
+
+
+def person_of(visitor: Visitor) -> Any:
+    """Who is signed in in this browser, as the portal itself would say."""
+    host = visitor.origin.removeprefix("http://")
+    cookie = next((one.value for one in visitor.http.cookies if one.name == "__Host-sid"), "none")
+    record, _ = PORTALS[host].context.sessions.load(cookie, "riverside", host)
+    return record.person if record else None
+
+
+def tokens_of(visitor: Visitor) -> Any:
+    from portal.state.sessions import record_name
+
+    host = visitor.origin.removeprefix("http://")
+    cookie = next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
+    return PORTALS[host].context.sessions.tokens_of(record_name(cookie))
+
+
+def audited(portal: PortalThread) -> list[dict[str, Any]]:
+    files = sorted((portal.plan.data / "audit").glob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def sessions_of(portal: PortalThread) -> list[Any]:
+    """The sessions of the one person, newest first."""
+    whose = person("person-1", issuer=portal.plan.service)
+    found = portal.context.sessions.of_person(whose, "riverside")
+    return sorted(found, key=lambda one: -one[1].created_at)

@@ -1,0 +1,105 @@
+"""Who signs in: the roles, from the ID token or userinfo, and the person who confirms a step-up."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.signin.hostile_identity.sign_ins import (
+    DEEP,
+    HOUR,
+    audited,
+    person_of,
+    refused,
+    sessions_of,
+    sign_in,
+    signed_in,
+)
+from tests.support.hostile import Answer, HostileServer
+from tests.support.signing import end_session
+from tests.support.stack import PortalThread
+
+
+@pytest.mark.parametrize(
+    "auth_time",
+    [None, 0, time.time() - HOUR, True, float("nan")],
+    ids=["absent", "zero", "an hour old", "no number", "nan"],
+)
+@pytest.mark.asvs("6.8.4")
+def test_a_step_up_without_a_new_authentication_is_refused(
+    portal: PortalThread, identity: HostileServer, auth_time: float | None
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    identity.claims = {"auth_time": auth_time}
+    before = audited(portal)
+    page = sign_in(visitor, fresh=True)
+    assert page.status == 400
+    assert len(audited(portal)) == len(before) + 1
+    assert signed_in(visitor.get("/signed-out"), visitor), "who was signed in before still is"
+
+
+@pytest.mark.parametrize("role", ["nurse", ["nurse"], ["unknown", "nurse"], ["nurse", 5, None]])
+def test_roles_may_be_a_string_or_a_list(portal: PortalThread, identity: HostileServer, role: object) -> None:
+    identity.claims = {"role": role}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    (_, record), *_ = sessions_of(portal)
+    assert record.person.roles == {"nurse"}
+
+
+def test_roles_missing_from_the_id_token_are_read_from_userinfo(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    identity.claims = {"role": None}
+    identity.userinfo = {"sub": "person-1", "role": ["nurse"], "name": "Not The Token's"}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    (_, record), *_ = sessions_of(portal)
+    assert record.person.roles == {"nurse"}
+    assert record.person.name == "Amelia Hart"
+
+
+@pytest.mark.parametrize(
+    "userinfo",
+    [
+        {"sub": "another", "role": "nurse"},
+        {"role": "nurse"},
+        {"sub": "person-1"},
+    ],
+)
+@pytest.mark.asvs("10.5.2")
+def test_userinfo_of_another_person_or_without_role_is_refused(
+    portal: PortalThread, identity: HostileServer, userinfo: dict[str, Any]
+) -> None:
+    identity.claims = {"role": None}
+    identity.userinfo = userinfo
+    refused(portal)
+
+
+@pytest.mark.parametrize("broken", ["[]", "{", "<html>", DEEP])
+def test_unreadable_userinfo_is_reported_as_a_server_fault(
+    portal: PortalThread, identity: HostileServer, broken: str
+) -> None:
+    identity.claims = {"role": None}
+    identity.answers["/userinfo"] = Answer(broken)
+    refused(portal, status=503)
+
+
+@pytest.mark.parametrize("is_over", [False, True], ids=["signed in", "session over meanwhile"])
+def test_a_step_up_by_another_person_leads_to_their_home_and_not_to_the_form(
+    portal: PortalThread, identity: HostileServer, is_over: bool
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    if is_over:
+        end_session(portal, visitor)
+    asked = visitor.request("GET", "/sign-in?next=/signed-out&fresh=1", status=303, follow=False)
+    if not is_over:
+        end_session(portal, visitor)  # while the password is typed
+    identity.claims = {"sub": "person-2"}
+    page = visitor.get(asked.headers["Location"], status=None)
+    assert page.path == "/"
+    assert person_of(visitor).sub == "person-2"

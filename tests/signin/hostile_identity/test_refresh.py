@@ -1,0 +1,200 @@
+"""Renewing tokens at a server that fails or lies: which sessions end, and which go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.signin.hostile_identity.sign_ins import DEEP, person_of, sign_in, signed_in, tokens_of
+from tests.support.hostile import Answer, HostileServer
+from tests.support.stack import PortalThread
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(Answer("{}", 500), id="500"),
+        pytest.param(Answer("<h1>Hello</h1>", content_type="text/html"), id="html"),
+        pytest.param(Answer("[]"), id="list"),
+        pytest.param(Answer(DEEP), id="deep"),
+        pytest.param(Answer('{"token_type": "mac", "access_token": "x"}'), id="no bearer token"),
+        pytest.param(Answer('{"error": "invalid_client"}', 401), id="client refused"),
+        pytest.param(Answer('{"error": {"a": 1}}', 400), id="strange error"),
+        pytest.param(Answer(status=307, headers={"Location": "/elsewhere"}), id="redirect"),
+        pytest.param(Answer(wait=1.5), id="slow"),
+    ],
+)
+def test_a_temporary_refresh_failure_ends_no_session(
+    portal: PortalThread, identity: HostileServer, broken: Answer
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = broken
+    visitor.get("/conversations", status=503)
+    assert person_of(visitor) is not None
+    assert identity.count("/elsewhere") == 0
+    del identity.answers["/token"]
+    before = identity.count("/token")
+    visitor.get("/conversations", status=503)
+    assert identity.count("/token") == before, "the failure is known for some seconds"
+    portal.clock.advance(6)
+    visitor.get("/conversations", status=None)
+    assert person_of(visitor) is not None
+    assert identity.count("/token") == before + 1
+
+
+def test_a_page_of_many_calls_waits_for_a_hanging_server_once(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    before, began = identity.count("/token"), time.monotonic()
+    identity.answers["/token"] = Answer(wait=4)
+    page = visitor.get("/", status=None)
+    assert time.monotonic() - began < 3, "half a second is the longest that this portal waits for one call"
+    assert identity.count("/token") == before + 1
+    assert "Your consent forms can’t be shown right now" in page.words
+
+
+def test_a_refresh_ends_at_the_pages_deadline(
+    portal: PortalThread, identity: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = Answer(wait=4)
+    slow = replace(portal.context.settings.timeouts, read=30.0, page=0.4)
+    monkeypatch.setattr(portal.context.refresher, "_timeouts", slow)
+    settings = replace(portal.context.settings, timeouts=slow)
+    monkeypatch.setitem(portal.app.extensions, "portal", replace(portal.context, settings=settings))
+    began = time.monotonic()
+    visitor.get("/conversations", status=503)
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param({"iss": "https://elsewhere.example"}, id="issuer"),
+        pytest.param({"aud": "harbour-portal"}, id="audience"),
+        pytest.param({"iat": None}, id="no time of issue"),
+        pytest.param({"iat": time.time() - 3600}, id="an old one again"),
+        pytest.param({"exp": time.time() - 60}, id="expired"),
+        pytest.param({"auth_time": time.time() + 86400}, id="a later sign-in"),
+        pytest.param({"at_hash": "bm90IG9mIHRoaXMgdG9rZW4"}, id="hash of another access token"),
+    ],
+)
+def test_an_invalid_id_token_of_a_refresh_is_ignored(
+    portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
+) -> None:
+    """OpenID Connect Core §12.2."""
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    before = tokens_of(visitor)
+    portal.clock.advance(61)
+    identity.claims = claims
+    visitor.get("/conversations", status=503)
+    assert tokens_of(visitor) == before
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param({"sub": "person-2"}, id="another person"),
+        pytest.param({"role": "burglar"}, id="no role any more"),
+        pytest.param({"role": "nurse"}, id="a role of the other side"),
+    ],
+)
+def test_a_refresh_for_another_person_ends_the_session(
+    portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
+) -> None:
+    """Another person's ID token, or one that says that this person may not come in any more."""
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.claims = claims
+    page = visitor.request("GET", "/conversations", follow=False, status=303)
+    assert page.headers["Location"] == "/sign-in?next=%2Fconversations"
+    assert person_of(visitor) is None
+
+
+def test_each_refresh_updates_the_roles(portal: PortalThread, identity: HostileServer) -> None:
+    identity.token, identity.claims = {"expires_in": 60}, {"role": ["nurse", "admin"]}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    assert person_of(visitor).roles == {"nurse", "admin"}
+    portal.clock.advance(61)
+    identity.claims = {"role": "nurse"}
+    visitor.get("/conversations", status=None)
+    assert person_of(visitor).roles == {"nurse"}
+
+
+def test_a_refresh_is_kept_even_if_roles_cannot_be_read(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    """The refresh token is used up: without the new one the session would be over at the next renewal."""
+    identity.token, identity.claims = {"expires_in": 60}, {"role": None}
+    identity.userinfo = {"sub": "person-1", "role": "patient"}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    before = tokens_of(visitor)
+    portal.clock.advance(61)
+    identity.answers["/userinfo"] = Answer(wait=1.5)
+    visitor.get("/conversations", status=None)
+    assert tokens_of(visitor).refresh_token != before.refresh_token
+    assert person_of(visitor).roles == {"patient"}
+
+
+def test_a_renewed_token_that_the_api_refuses_is_an_error_page_without_a_loop(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    """The care API is not there, so that its address answers 404; here it answers 401 to whatever comes."""
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    identity.answers["/api/messaging/getconversations"] = Answer("{}", 401)
+    page = visitor.request("GET", "/conversations", follow=False, status=502)
+    assert page.heading == "The clinic’s system doesn’t accept your sign-in"
+    assert person_of(visitor) is not None
+
+
+def test_a_replaced_refresh_token_is_revoked(portal: PortalThread, identity: HostileServer) -> None:
+    """Confirming who one is gives new tokens; nobody waits for the old one to be revoked."""
+    identity.discovery = {"revocation_endpoint": f"{identity.origin}/revoke"}
+    identity.answers["/revoke"] = Answer(wait=0.4)
+    visitor = portal.visitor()
+    sign_in(visitor)
+    before = tokens_of(visitor)
+    began = time.monotonic()
+    assert signed_in(sign_in(visitor, fresh=True), visitor)
+    assert time.monotonic() - began < 10
+    after = tokens_of(visitor)
+    assert after.refresh_token != before.refresh_token
+    until = time.monotonic() + 10
+    while not identity.posted("/revoke"):
+        assert time.monotonic() < until
+        threading.Event().wait(0.01)
+    ((form, _authorization),) = identity.posted("/revoke")
+    assert form["token"] == before.refresh_token
+
+
+@pytest.mark.asvs("7.4.2")
+def test_an_expired_refresh_token_leads_to_sign_in(portal: PortalThread, identity: HostileServer) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = Answer('{"error": "invalid_grant"}', 400)
+    page = visitor.request("GET", "/conversations", follow=False, status=303)
+    assert page.headers["Location"] == "/sign-in?next=%2Fconversations"
+    assert person_of(visitor) is None

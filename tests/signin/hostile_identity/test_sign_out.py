@@ -1,0 +1,149 @@
+"""Signing out, and being signed out by the server’s logout tokens."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from joserfc.jwk import RSAKey
+
+from tests.signin.hostile_identity.sign_ins import (
+    DEEP,
+    HOUR,
+    audited,
+    page_token,
+    person_of,
+    sign_in,
+    signed_in,
+)
+from tests.support.hostile import Answer, HostileServer
+from tests.support.stack import PortalThread
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Answer("{}", 500),
+        Answer(DEEP),
+        Answer(status=302, headers={"Location": "/elsewhere"}),
+        Answer(wait=1.5),
+    ],
+)
+@pytest.mark.asvs("14.3.1")
+def test_signing_out_works_whatever_the_server_does(
+    portal: PortalThread, identity: HostileServer, broken: Answer
+) -> None:
+    identity.discovery = {
+        "revocation_endpoint": f"{identity.origin}/revoke",
+        "end_session_endpoint": f"{identity.origin}/end",
+    }
+    visitor = portal.visitor()
+    page = sign_in(visitor)
+    assert signed_in(page, visitor)
+    identity.answers["/revoke"] = broken
+    answer = visitor.request(
+        "POST", "/sign-out", data={"csrf_token": page_token(page)}, follow=False, status=303
+    )
+    assert answer.headers["Clear-Site-Data"] == '"cache", "storage"'
+    assert person_of(visitor) is None
+    assert identity.count("/elsewhere") == 0
+
+
+def logout_token(identity: HostileServer, **claims: Any) -> str:
+    now = time.time()
+    return identity.jwt(
+        {
+            "iss": identity.origin,
+            "aud": "riverside-portal",
+            "iat": now,
+            "exp": now + 120,
+            "jti": str(time.monotonic_ns()),
+            "events": {"http://schemas.openid.net/event/backchannel-logout": {}},
+            "sid": "session-1",
+            **claims,
+        }
+    )
+
+
+def told_to_sign_out(portal: PortalThread, token: str, status: int) -> None:
+    before = audited(portal)
+    portal.visitor().request("POST", "/sign-out/back-channel", data={"logout_token": token}, status=status)
+    (line,) = audited(portal)[len(before) :]
+    assert (line["audit"], line["outcome"]) == (
+        "sign-out.back-channel",
+        "done" if status == 200 else "refused",
+    )
+
+
+@pytest.mark.parametrize("named", [{}, {"sid": None, "sub": "person-1"}, {"sub": "person-1"}])
+@pytest.mark.asvs("7.4.2", "7.6.1", "10.5.5")
+def test_a_logout_token_is_used_once(
+    portal: PortalThread, identity: HostileServer, named: dict[str, Any]
+) -> None:
+    visitor, other = portal.visitor(), portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    identity.claims = {"sub": "person-12", "sid": "session-2"}
+    sign_in(other)
+    assert person_of(other) is not None
+    identity.claims = {}
+    token = logout_token(identity, **named)
+    told_to_sign_out(portal, token, 200)
+    assert person_of(visitor) is None
+    assert person_of(other) is not None, "another person's session goes on"
+    told_to_sign_out(portal, token, 400)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"iss": "https://elsewhere.example"},
+        {"aud": "harbour-portal"},
+        {"aud": ["other"]},
+        {"aud": 5},
+        {"iat": time.time() - HOUR},
+        {"iat": time.time() + HOUR},
+        {"iat": float("nan")},
+        {"iat": None},
+        {"exp": time.time() - 60},
+        {"exp": "x"},
+        {"jti": None},
+        {"jti": ""},
+        {"jti": "x" * 1000},
+        {"events": None},
+        {"events": []},
+        {"events": {"something else": {}}},
+        {"nonce": "n"},
+        {"sid": None},
+        {"sid": 5},
+        {"sid": "", "sub": ""},
+    ],
+)
+@pytest.mark.asvs("9.2.2", "10.5.5")
+def test_a_logout_token_with_a_wrong_claim_ends_nothing(
+    portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    told_to_sign_out(portal, logout_token(identity, **claims), 400)
+    assert person_of(visitor) is not None
+
+
+@pytest.mark.parametrize("how", ["unsigned", "public key", "another key", "nothing", "deep", "an ID token"])
+@pytest.mark.asvs("9.1.1", "9.2.2", "10.5.5")
+def test_a_logout_token_with_a_bad_signature_ends_nothing(
+    portal: PortalThread, identity: HostileServer, how: str
+) -> None:
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    if how == "unsigned":
+        identity.sign = identity.unsigned
+    if how == "public key":
+        identity.sign = identity.by_public_key
+    if how == "another key":
+        identity.key = RSAKey.generate_key(2048, {"kid": identity.key.kid})
+    id_token = {"iss": identity.origin, "aud": "riverside-portal", "sub": "person-1"}
+    other = {"nothing": "", "deep": DEEP, "an ID token": identity.jwt(id_token)}
+    token = other[how] if how in other else logout_token(identity)
+    told_to_sign_out(portal, token, 400)
+    assert person_of(visitor) is not None
