@@ -1,0 +1,124 @@
+"""Conversations and notifications: what is asked of the API, and empty answers."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from portal.services import (
+    conversations,
+    endpoints,
+    notifications,
+)
+from portal.services.errors import NotFound
+from portal.services.records.notifications import Notification, NotificationSettings
+from tests.services.calls import only
+
+# conversations
+
+
+def test_conversations_are_listed(care):
+    care.answers.append({"items": [{"id": 1, "messages": None}]})
+    assert conversations.list_conversations(care, text="scan", include_archived=True).items[0].id == "1"
+    assert only(care).query["IncludeArchived"] is True
+    assert only(care).endpoint == endpoints.LIST_CONVERSATIONS
+
+
+def test_one_conversation_is_found_by_going_through_the_list(care):
+    pages = [[{"id": f"{n}-{m}"} for m in range(200)] for n in range(3)]
+    care.answers.extend({"totalCount": 600, "items": page} for page in pages)
+    assert conversations.get_conversation(care, "1-7").id == "1-7"
+    assert [c.query["SkipCount"] for c in care.calls] == [0, 200]
+    assert all(c.query["IncludeArchived"] for c in care.calls)
+
+
+@pytest.mark.parametrize(
+    "answer", [{"totalCount": 1, "items": [{"id": "1"}]}, [], {"totalCount": 5, "items": []}]
+)
+def test_a_conversation_that_is_not_in_the_list_is_not_found(care, answer):
+    care.answers.append(answer)
+    with pytest.raises(NotFound):
+        conversations.get_conversation(care, "2")
+
+
+def test_looking_for_a_conversation_ends(care):
+    care.answers.extend({"totalCount": 10**9, "items": [{"id": "x"}] * 200} for _ in range(5))
+    with pytest.raises(NotFound):
+        conversations.get_conversation(care, "2")
+
+
+@pytest.mark.parametrize(
+    ("act", "endpoint"),
+    [
+        (conversations.archive_message, endpoints.ARCHIVE_MESSAGE),
+        (conversations.restore_message, endpoints.RESTORE_MESSAGE),
+    ],
+)
+@pytest.mark.parametrize("answer", [{"id": "m"}, None])
+def test_a_message_is_archived_and_restored(care, act, endpoint, answer):
+    care.answers.append(answer)
+    message = act(care, "m")
+    assert (message and message.id) == (answer and "m")
+    assert (only(care).endpoint, only(care).ids) == (endpoint, {"messageId": "m"})
+
+
+@pytest.mark.parametrize(("answer", "count"), [({"archivedCount": 2}, 2), ({}, None), (None, None)])
+def test_conversations_are_archived(care, answer, count):
+    care.answers.append(answer)
+    assert conversations.archive_conversations(care, ["1", "2"]) == count
+    assert only(care).body == {"conversationIds": ["1", "2"]}
+
+
+# notifications
+
+
+def test_notifications_are_listed_with_their_unread_count(care):
+    care.answers.append({"totalCount": 1, "items": [{"id": 1, "severity": "urgent"}], "unreadCount": 3})
+    page = notifications.list_notifications(care, is_read=False, type="Consent")
+    assert page.unread == 3
+    assert (only(care).query["IsRead"], only(care).query["Type"]) == (False, "Consent")
+
+
+@pytest.mark.parametrize(
+    ("answer", "unread"), [({"updatedCount": 2, "unreadCount": 1}, 1), ({}, None), (None, None)]
+)
+def test_notifications_are_set_read(care, answer, unread):
+    care.answers.extend([answer, answer])
+    assert notifications.set_read(care, ["1", "2"]).unread_count == unread
+    assert notifications.set_all_read(care, is_read=False).unread_count == unread
+    assert [c.body for c in care.calls] == [
+        {"ids": ["1", "2"], "isRead": True},
+        {"all": True, "isRead": False},
+    ]
+
+
+def test_the_notifications_that_announce_a_conversation_are_found():
+    def notice(name, entity_id="c", entity_type="Conversation", is_read=False):
+        return Notification(id=name, entity_type=entity_type, entity_id=entity_id, is_read=is_read)
+
+    notices = [
+        notice("1"),
+        notice("2", is_read=True),
+        notice("3", "d"),
+        notice("4", entity_type="Episode"),
+        notice("5"),
+    ]
+    assert notifications.ids_announcing(notices, "c") == ("1", "5")
+
+
+SETTINGS = {
+    "items": [{"type": "Consent", "email": True, "inApp": True, "locked": True}],
+    "concurrencyStamp": "s",
+}
+
+
+@pytest.mark.parametrize("answers", [[SETTINGS], [None, SETTINGS]])
+def test_settings_are_read_and_updated(care, answers):
+    care.answers.extend([SETTINGS, *answers])
+    settings = notifications.get_settings(care)
+    assert settings.items[0].in_app
+    saved = notifications.update_settings(care, replace(settings, language="es"))
+    assert isinstance(saved, NotificationSettings)
+    assert care.calls[1].body["language"] == "es"
+    assert care.calls[1].body["items"][0]["inApp"] is True
+    assert care.calls[1].body["concurrencyStamp"] == "s"

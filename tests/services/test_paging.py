@@ -1,0 +1,45 @@
+"""Pages of a list, and walks through all of them, however the API pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from portal.services.decoding import Page
+from portal.services.paging import CAP, page_query, read_every_page, requested_page
+
+
+def page(count, total=None) -> Page[int]:
+    return Page(items=tuple(range(count)), total_count=total)
+
+
+@pytest.mark.parametrize(
+    ("given", "skip", "total", "here"),
+    [
+        (page(10, 35), 10, 35, 10),
+        (page(10), 10, 21, 10),
+        (page(4), 10, 14, 4),
+        (page(0), 10, 10, 0),
+        (page(35), 10, 35, 10),
+        (page(35), 30, 35, 5),
+    ],
+    ids=["counted", "uncounted", "uncounted last", "beyond", "unpaged", "unpaged last"],
+)
+def test_a_page_has_the_requested_size_however_the_api_pages(given, skip, total, here):
+    fit = requested_page(given, skip, 10)
+    assert (fit.total, len(fit.items)) == (total, here)
+
+
+def test_an_unpaged_list_is_cut_where_it_was_asked_for():
+    assert requested_page(page(35), 30, 10).items == (30, 31, 32, 33, 34)
+
+
+def test_a_walk_through_a_list_without_an_end_stops():
+    assert len(read_every_page(lambda skip, limit: page(limit, 10**9))) == CAP
+
+
+def test_a_walk_stops_at_an_empty_page():
+    assert read_every_page(lambda skip, limit: page(0, 5)) == ()
+
+
+def test_unset_parameters_stay_none():
+    assert page_query(0, 10, Filter=None) == {"SkipCount": 0, "MaxResultCount": 10, "Filter": None}
