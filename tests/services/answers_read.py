@@ -1,0 +1,30 @@
+"""The record types, and an answer read as one of them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+
+from portal.services import records
+from portal.services.decoding import decode
+from portal.services.records.consents import ConsentForm
+
+RECORD_TYPES = [
+    value
+    for module in pkgutil.iter_modules(records.__path__, f"{records.__name__}.")
+    for value in vars(importlib.import_module(module.name)).values()
+    if isinstance(value, type)
+]
+FORM = {"id": "c-1", "title": "Egg retrieval", "status": "Pending"}
+NOTIFICATIONS = [
+    {"id": "1", "type": "MessageReceived", "title": "T", "body": "B", "creationTime": "2026-01-01T00:00:00Z"}
+]
+
+
+def form(**members) -> ConsentForm:
+    return decode(json.dumps({**FORM, **members}).encode(), ConsentForm)
+
+
+def listed(*items: object, **members: object) -> bytes:
+    return json.dumps({"items": list(items), **members}).encode()

@@ -1,0 +1,115 @@
+"""What is unreadable is reported by its field, or left out of its list."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from portal.services.decoding import Page, Record, decode
+from portal.services.errors import BadResponse
+from portal.services.records.consents import ConsentForm
+from portal.services.records.notifications import Notification
+from tests.services.answers_read import FORM, NOTIFICATIONS, RECORD_TYPES, listed
+
+
+@pytest.mark.parametrize(
+    ("answer", "into", "field"),
+    [
+        ({"title": "x", "status": "Pending"}, ConsentForm, "$.id"),
+        ({"items": [{"id": "2", "status": 0}]}, Page[ConsentForm], "$.items[0].title"),
+        ([{"id": "2", "status": 0}], Page[ConsentForm], "$.items[0].title"),
+        ({**FORM, "id": None}, ConsentForm, "$.id"),
+        ({**FORM, "id": {"secret": 1}}, ConsentForm, "$.id"),
+        ({**FORM, "sentAt": "Amelia"}, ConsentForm, "$.sentAt"),
+        ({**FORM, "procedureDate": "2026-02-30"}, ConsentForm, "$.procedureDate"),
+        ({**FORM, "requiredSigners": [{"name": "Amelia"}]}, ConsentForm, "$.requiredSigners[0].role"),
+        ({**FORM, "signatures": "Amelia"}, ConsentForm, "$.signatures"),
+        ({"error": {"message": "Amelia"}}, Page[ConsentForm], "$.items"),
+        ("Amelia", ConsentForm, "$"),
+        (None, ConsentForm, "$"),
+        (b"", ConsentForm, "$"),
+        (b"<html>Amelia</html>", ConsentForm, "$"),
+        (b'{"id": "1", "title": "Amelia', ConsentForm, "$"),
+        (b'{"id": "\xff"}', ConsentForm, "$"),
+        (b"[" * 100_000, Page[ConsentForm], "$"),
+        (b'{"id":1,"x":1e999}', ConsentForm, "$.title"),
+    ],
+)
+@pytest.mark.asvs("15.3.5")
+def test_an_unreadable_field_is_reported_without_its_value(answer, into, field):
+    with pytest.raises(BadResponse) as caught:
+        decode(answer if isinstance(answer, bytes) else json.dumps(answer).encode(), into)
+    assert caught.value.field == field
+    assert "Amelia" not in f"{caught.value!r}"
+    assert caught.value.__cause__ is None
+
+
+# properties
+
+
+def test_an_unreadable_record_is_left_out_of_its_list_and_logged():
+    page = decode(
+        listed(*NOTIFICATIONS, {"id": "2", "title": {}}, "odd", None, totalCount=3, unreadCount=1),
+        Page[Notification],
+    )
+    assert [one.id for one in page.items] == ["1"]
+    assert page.unreadable == ("$.items[1].title", "$.items[2]")
+    assert (page.total, page.received, page.unread) == (3, 3, 1)
+
+
+def test_a_list_without_any_readable_record_is_a_bad_response():
+    with pytest.raises(BadResponse, match=r"items\[0\]"):
+        decode(listed({"id": "2", "title": {}}, {"id": "3", "title": []}), Page[Notification])
+
+
+def test_an_apis_own_claim_of_unreadable_records_is_ignored():
+    page = decode(
+        listed(*NOTIFICATIONS, {"id": "2", "title": {}}, unreadable=["a", "b"], isCounted=False),
+        Page[Notification],
+    )
+    assert (page.unreadable, page.is_counted) == (("$.items[1].title",), True)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["1e400", "-1e999", "9" * 60, "9" * 5000, "0." + "1" * 300, '{"a": 1, "a": 2}', "[" * 60 + "]" * 60],
+)
+@pytest.mark.parametrize("at_first", [True, False])
+def test_any_value_of_an_unknown_member_is_ignored(odd, at_first):
+    known = '"id": "1", "type": "T", "title": "T", "body": "B", "creationTime": "2026-01-01T00:00:00Z"'
+    text = f'"odd": {odd}, {known}' if at_first else f'{known}, "odd": {odd}'
+    assert decode(f"{{{text}}}".encode(), Notification).id == "1"
+
+
+@pytest.mark.parametrize("odd", ["NaN", "Infinity", "-Infinity"])
+def test_json_extensions_of_python_are_refused(odd):
+    with pytest.raises(BadResponse):
+        decode(f'{{"id": "1", "odd": {odd}, "big": 1e400}}'.encode(), Notification)
+
+
+@pytest.mark.parametrize(
+    "record", [one for one in RECORD_TYPES if issubclass(one, Record)], ids=lambda one: one.__name__
+)
+def test_no_record_holds_a_number_without_bounds(record: type[Record]) -> None:
+    """Else one that is out of all bounds meets arithmetic that overflows: say Whole, Day or Measure."""
+    bare = [
+        field.name
+        for field in msgspec.inspect.type_info(record).fields  # pyright: ignore[reportAttributeAccessIssue]
+        for kind in numbers_in(field.type)
+        if kind.ge is None or kind.le is None
+    ]
+    assert not bare
+
+
+def numbers_in(kind: msgspec.inspect.Type) -> list[msgspec.inspect.IntType | msgspec.inspect.FloatType]:
+    match kind:
+        case msgspec.inspect.UnionType(types):
+            return [number for one in types for number in numbers_in(one)]
+        case msgspec.inspect.VarTupleType(item_type=item):
+            return numbers_in(item)
+        case msgspec.inspect.IntType() | msgspec.inspect.FloatType():
+            return [kind]
+        case _:
+            return []
