@@ -1,0 +1,38 @@
+"""A portal whose error stream and audit record are kept, and everyone signed in to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Visitor
+from tests.web.logs_and_audit.written import Stream
+
+
+@pytest.fixture(scope="module")
+def errors() -> Iterator[Stream]:
+    """Everything written to stderr and stdout by this process while these tests run."""
+    stream = Stream()
+    before = sys.stderr, sys.stdout
+    sys.stderr = sys.stdout = stream
+    yield stream
+    sys.stderr, sys.stdout = before
+
+
+@pytest.fixture(scope="module")
+def portal(service: CareService, errors: Stream) -> Iterator[PortalThread]:
+    """The portal with a log in JSON that goes to `errors`, and an audit folder of its own."""
+    folder = service.plan.data / "canary-audit"
+    running = PortalThread(service.plan, PORTAL_LOG="json", PORTAL_AUDIT=str(folder))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def person(portal: PortalThread) -> Callable[[str], Visitor]:
+    """Everyone signs in once for the module."""
+    return cache(portal.sign_in)

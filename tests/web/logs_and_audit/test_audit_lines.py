@@ -1,0 +1,130 @@
+"""Each read, act and refusal leaves one line in the audit record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from tests.support.signing import consent, fresh_form, to_step
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Visitor
+from tests.web.logs_and_audit.written import AMELIAS, GRACES, audit_lines
+
+
+@pytest.fixture
+def noted(portal: PortalThread) -> Callable[[], list[tuple[str, str]]]:
+    """Event and outcome of the lines that were added since it was last asked."""
+    seen = len(audit_lines(portal))
+
+    def added() -> list[tuple[str, str]]:
+        nonlocal seen
+        lines = audit_lines(portal)[seen:]
+        seen += len(lines)
+        return [(line["audit"], line["outcome"]) for line in lines]
+
+    return added
+
+
+Noted = Callable[[], list[tuple[str, str]]]
+LETTERS = sample_id("directory", "amelia-letters")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "event"),
+    [
+        ("amelia", f"/episodes/{AMELIAS}", "episode.read"),
+        ("amelia", f"/episodes/{AMELIAS}/monitoring", "episode.read"),
+        ("amelia", f"/episodes/{AMELIAS}/appointments.ics", "appointments.download"),
+        ("nora", f"/episodes/{AMELIAS}/embryos", "episode.read"),
+        ("amelia", consent("amelia-treatment-2"), "consent.read"),
+        ("amelia", f"{consent('amelia-treatment-1')}/receipt", "consent.receipt"),
+        ("amelia", f"/conversations/{sample_id('conversation', 'amelia-scan')}", "conversation.read"),
+        ("amelia", f"/protocols/{sample_id('protocol', 'amelia')}", "protocol.read"),
+        ("amelia", f"/files/{sample_id('file', 'amelia-plan')}", "file.read"),
+        ("amelia", f"/files/{sample_id('file', 'amelia-plan')}?download=1", "file.download"),
+        ("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", "file.preview"),
+        ("grace", f"/pgt-results/{sample_id('pgt-result', 'GO-1')}", "pgt-result.read"),
+        ("grace", "/storage", "storage.read"),
+        ("grace", f"/storage/{sample_id('embryo', 'GO-3')}?episode={GRACES}", "embryo.read"),
+        ("amelia", "/me", "patient.read"),
+        ("nora", f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIAS}", "patient.read"),
+        ("victor", f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}", "case.read"),
+        ("nora", f"/directories?episode={AMELIAS}", "episode.read"),
+    ],
+)
+def test_looking_at_a_record_leaves_one_line(
+    person: Callable[[str], Visitor], noted: Noted, name: str, path: str, event: str
+) -> None:
+    visitor = person(name)
+    noted()
+    visitor.get(path)
+    assert noted() == [(event, "done")]
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "outcome"),
+    [
+        ("grace", f"/episodes/{AMELIAS}", "NotFound"),
+        ("grace", consent("amelia-treatment-2"), "NotFound"),
+        ("grace", f"/files/{sample_id('file', 'amelia-plan')}", "NotFound"),
+        ("grace", f"/conversations/{sample_id('conversation', 'amelia-scan')}", "NotFound"),
+        ("grace", f"/storage/{sample_id('embryo', 'GO-3')}?episode={AMELIAS}", "NotFound"),
+        ("amelia", "/open", "NotAllowed"),
+        ("amelia", "/consents/new", "NotAllowed"),
+        ("elif", f"/prospects/{sample_id('prospect', 'ines')}/book", "NotAllowed"),
+        ("nora", f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}/remove", "NotAllowed"),
+    ],
+)
+@pytest.mark.asvs("16.3.2")
+def test_a_refusal_leaves_one_line(
+    person: Callable[[str], Visitor], noted: Noted, name: str, path: str, outcome: str
+) -> None:
+    visitor = person(name)
+    noted()
+    visitor.get(path, status=None)
+    lines = noted()
+    assert [line[1] for line in lines] == [outcome], lines
+
+
+def test_signing_and_revoking_leave_one_line_each(
+    person: Callable[[str], Visitor], service: CareService, noted: Noted
+) -> None:
+    amelia, form = person("amelia"), fresh_form(service.plan)
+    last = to_step(amelia, form, "Sign this form").form(f"{form}/sign")
+    fields = [pair for pair in last.fields() if pair[0] != "signature"] + [("signature", "Amelia Hart")]
+    noted()
+    amelia.request("POST", last.action, data=fields, status=303, follow=False)
+    assert noted() == [("consent.sign", "done")]
+    page = amelia.get(f"{form}/revoke").form(f"{form}/revoke")
+    fields = [pair for pair in page.fields() if pair[0] != "reason"] + [("reason", "Another way")]
+    noted()
+    amelia.request("POST", page.action, data=[*fields, *page.checkboxes()], status=303, follow=False)
+    assert noted() == [("consent.revoke", "done")]
+
+
+def test_an_act_that_is_refused_leaves_one_line(
+    person: Callable[[str], Visitor], portal: PortalThread, noted: Noted
+) -> None:
+    colin, grace, amelia = person("colin"), person("grace"), person("amelia")
+    missing = f"/prospects/{sample_id('prospect', 'nobody')}/book"
+    form = colin.get(missing).form(missing)
+    window = str(form.page.select("input[name=window]")[0]["value"])
+    token = grace.csrf_token()
+    noted()
+    form.submit(window=window, status=404)
+    assert noted() == [("prospect.book", "refused")]
+    grace.post(f"{consent('amelia-genetic')}/revoke", {"csrf_token": token, "reason": "x"}, status=404)
+    assert [outcome for _, outcome in noted()] == ["NotFound"]
+    victor = person("victor")
+    token = victor.csrf_token()
+    noted()
+    victor.post(
+        f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}",
+        {"csrf_token": token},
+        status=None,
+    )
+    assert len(noted()) <= 1
+    amelia.post("/me", {"csrf_token": "forged"}, status=400)
+    assert len(noted()) == 1
