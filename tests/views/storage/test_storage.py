@@ -1,99 +1,25 @@
-"""Embryo storage over HTTP: what patients see and decide, and the laboratory's inventory."""
+"""Embryo storage over HTTP: what patients see and decide."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import uuid
-from contextlib import closing
-from typing import Any
 
 import pytest
 
-from portal.careservice.ids import sample_id
-from tests.support.signing import copy_rows
 from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Page, Visitor
-
-EPISODE = sample_id("episode", "grace-2")
-
-
-def embryo(code: str) -> str:
-    return sample_id("embryo", code)
-
-
-def address(code: str, decision: str = "") -> str:
-    return f"/storage/{embryo(code)}{decision and '/' + decision}?episode={EPISODE}"
-
-
-@pytest.fixture(scope="module")
-def grace(portal: PortalThread) -> Visitor:
-    return portal.sign_in("grace")
-
-
-@pytest.fixture(scope="module")
-def elif_(portal: PortalThread) -> Visitor:
-    return portal.sign_in("elif")
-
-
-@pytest.fixture(scope="module")
-def victor(portal: PortalThread) -> Visitor:
-    return portal.sign_in("victor")
-
-
-def stored(service: CareService, code: str, column: str) -> Any:
-    with sqlite3.connect(service.plan.data / "care.db") as database:
-        found = database.execute(f"SELECT {column} FROM embryo_storage WHERE id = ?", (embryo(code),))  # noqa: S608
-        return found.fetchone()[0]
-
-
-def change(service: CareService, table: str, assignment: str, id_: str) -> None:
-    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
-        database.execute(f"UPDATE {table} SET {assignment} WHERE id = ?", (id_,))  # noqa: S608
-
-
-def put_form(service: CareService, source: str, code: str | None, **changed: str | None) -> str:
-    """Put a copy of a sample form with its signatures into the record, about the embryo; return its id."""
-    id_ = str(uuid.uuid4())
-    about = json.dumps([embryo(code)]) if code else None
-    with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
-        database.row_factory = sqlite3.Row
-        copied: dict[str, str | None] = {"id": id_, "embryo_storage_ids": about, **changed}
-        copy_rows(database, "consent_forms", {"id": sample_id("consent", source)}, copied)
-        for table in ("consent_signers", "consent_signatures"):
-            copy_rows(database, table, {"form_id": sample_id("consent", source)}, {"form_id": id_})
-    return id_
-
-
-def to_discard(service: CareService, code: str) -> str:
-    """Let the embryo's people have decided by a signed form that its storage ends; return the form's id."""
-    change(service, "embryo_storage", "disposition = 'Discard'", embryo(code))
-    return put_form(service, "grace-disposition", code, disposition="Discard")
-
-
-def unsign(service: CareService, form: str, role: str) -> None:
-    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
-        database.execute("DELETE FROM consent_signatures WHERE form_id = ? AND role = ?", (form, role))
-
-
-def withheld(page: Page) -> dict[str, str]:
-    """The moves that the page says aren't possible, with what it says of each."""
-    card = next(one for one in page.select("#edit .card") if "Not possible now" in one.get_text())
-    names, words = card.select("dt"), card.select("dd")
-    return {
-        name.get_text(" ", strip=True): word.get_text(" ", strip=True)
-        for name, word in zip(names, words, strict=True)
-    }
-
-
-def offered(page: Page) -> list[str]:
-    return [str(one["value"]) for one in page.select("input[name=status]")]
-
-
-def send(page: Page, where: str, *, expect: int = 200, **fields: str) -> Page:
-    given = {**dict(page.form(where.partition("?")[0]).fields()), **fields}
-    return page.visitor.post(where, given, status=expect)
-
+from tests.support.visitor import Visitor
+from tests.views.storage.embryos import (
+    EPISODE,
+    address,
+    change,
+    embryo,
+    offered,
+    put_form,
+    stored,
+    to_discard,
+    unsign,
+    withheld,
+)
 
 # ── what patients see ───────────────────────────────────────────────────────────────────────────────────
 
@@ -283,168 +209,3 @@ def test_patients_cannot_edit_the_inventory_and_staff_cannot_decide(grace: Visit
     grace.post(address("GO-3"), {"status": "Discarded"}, status=403)
     elif_.get(address("GO-3", "keep"), status=403)
     elif_.post(address("GO-3", "keep"), {"disposition": "ContinueStorage"}, status=403)
-
-
-# ── the inventory ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_inventory_offers_only_moves_with_all_requirements(
-    elif_: Visitor,
-) -> None:
-    page = elif_.get(f"/episodes/{EPISODE}/embryos").follow("GO-2")
-    assert offered(page) == ["Stored", "Reserved", "OnHold"]
-    why = withheld(page)
-    assert set(why) == {"Thawed", "Discarded (final)", "Donated (final)", "Shipped out (final)"}
-    assert "doesn’t say which embryos it is about" in why["Thawed"]
-    assert "The wish on record is another: Keep in storage." in why["Donated (final)"]
-    assert "No signed form allows it." in why["Donated (final)"]
-    assert "doesn’t name this embryo" in why["Discarded (final)"]
-    assert "court’s order" in page.words
-    assert "GO-2" in elif_.get("/storage").words
-
-
-def test_an_undecided_embryo_says_so(elif_: Visitor) -> None:
-    page = elif_.get(f"/episodes/{sample_id('episode', 'zofia-1')}/embryos").follow("ZW-1")
-    assert "The patient hasn’t decided what happens to this embryo." in withheld(page)["Discarded (final)"]
-
-
-def test_each_missing_requirement_of_a_thaw_is_named(
-    elif_: Visitor, victor: Visitor, service: CareService
-) -> None:
-    form = put_form(service, "grace-treatment", "GO-2", episode_id=EPISODE)
-    assert "isn’t under way" in withheld(elif_.get(address("GO-2")))["Thawed"]
-    change(service, "episodes", "status = 'Active'", EPISODE)
-    try:
-        assert "Thawed" in offered(elif_.get(address("GO-2")))
-        assert "A second person’s signature is missing" in withheld(victor.get(address("GO-2")))["Thawed"]
-        refused = send(victor.get(address("GO-2")), address("GO-2"), expect=422, status="Thawed")
-        assert "A second person’s signature is missing" in refused.words
-        unsign(service, form, "Partner")
-        assert "Joseph Okafor-D'Angelo hasn’t signed yet." in withheld(elif_.get(address("GO-2")))["Thawed"]
-        change(service, "consent_forms", "status = 'PartiallySigned'", form)
-        assert "hasn’t signed yet." in withheld(elif_.get(address("GO-2")))["Thawed"]
-    finally:
-        change(service, "consent_forms", "status = 'Revoked'", form)
-        change(service, "episodes", "status = 'Finished'", EPISODE)
-
-
-def test_a_thaw_names_its_form_and_a_loss_needs_notes(elif_: Visitor, service: CareService) -> None:
-    form = put_form(service, "grace-treatment", "GO-2", episode_id=EPISODE)
-    change(service, "episodes", "status = 'Active'", EPISODE)
-    try:
-        asked = send(elif_.get(address("GO-2")), address("GO-2"), status="Thawed")
-        assert f"/consents/{form}" in asked.text
-        for words in ("Grace Okafor", "Joseph Okafor", "Second person", "Victor", "can’t be undone"):
-            assert words in asked.words
-        asked.form("/storage/").submit(code="GO-2")
-        assert stored(service, "GO-2", "status") == "Thawed"
-        page = elif_.get(address("GO-2"))
-        assert offered(page) == ["Thawed", "Transferred", "Discarded", "Stored"]
-        silent = send(page, address("GO-2"), expect=422, status="Discarded")
-        assert "Say what was seen after the thaw." in silent.words
-        asked = send(page, address("GO-2"), status="Discarded", notes="No cell survived")
-        asked.form("/storage/").submit(code="GO-2")
-        assert stored(service, "GO-2", "status") == "Discarded"
-    finally:
-        change(service, "embryo_storage", "status = 'Stored', notes = NULL", embryo("GO-2"))
-        change(service, "consent_forms", "status = 'Revoked'", form)
-        change(service, "episodes", "status = 'Finished'", EPISODE)
-
-
-def test_place_paid_until_and_notes_are_saved(elif_: Visitor, service: CareService) -> None:
-    page = elif_.get(address("GO-2"))
-    saved = send(
-        page, address("GO-2"), status="Reserved", location_tank="T9", storage_expires_at="2028-02-29", notes="Moved"
-    )  # fmt: skip
-    assert "Embryo GO-2 is saved." in saved.text
-    assert stored(service, "GO-2", "status") == "Reserved"
-    assert stored(service, "GO-2", "storage_expires_at").startswith("2028-02-29 00:00")
-    assert '"T9"' in stored(service, "GO-2", "location")
-    assert stored(service, "GO-2", "notes") == "Moved"
-
-
-def test_an_invalid_date_is_reported_and_kept(elif_: Visitor) -> None:
-    page = send(
-        elif_.get(address("GO-2")), address("GO-2"), expect=422, storage_expires_at="2027-02-30", notes="n"
-    )
-    assert [str(a["href"]) for a in page.select(".error-summary a")] == ["#storage_expires_at"]
-    assert dict(page.form("/storage/").fields())["notes"] == "n"
-
-
-def test_a_final_move_asks_for_the_code_and_a_wrong_one_changes_nothing(
-    elif_: Visitor, service: CareService
-) -> None:
-    form = put_form(service, "grace-disposition", "GO-4", disposition="Transport")
-    change(service, "embryo_storage", "disposition = 'Transport'", embryo("GO-4"))
-    page = elif_.get(address("GO-4"))
-    asked = send(page, address("GO-4"), status="ShippedOut", notes="To Leeds")
-    assert asked.heading == "Embryo GO-4: Shipped out?"
-    assert f"/consents/{form}" in asked.text
-    for words in ("Grace Okafor", "Joseph Okafor", "Second person Victor", "Move to another clinic"):
-        assert words in asked.words
-    assert "this is final" in asked.words.lower()
-    for typed in ("", "GO-1", "go-4"):
-        wrong = asked.form("/storage/").submit(status=422, code=typed)
-        assert [str(a["href"]) for a in wrong.select(".error-summary a")] == ["#code"]
-    assert stored(service, "GO-4", "status") == "Stored"
-    done = wrong.form("/storage/").submit(code=" GO-4 ")
-    assert "Embryo GO-4 is saved." in done.text
-    assert stored(service, "GO-4", "status") == "ShippedOut"
-    assert stored(service, "GO-4", "notes") == "To Leeds"
-    again = asked.form("/storage/").submit(status=None, code="GO-4")
-    assert again.status in (200, 422)
-    assert "record can’t be changed any more" in elif_.get(address("GO-4")).words
-
-
-def test_a_final_move_whose_form_was_withdrawn_meanwhile_is_refused(
-    elif_: Visitor, service: CareService
-) -> None:
-    form = to_discard(service, "GO-3")
-    asked = send(elif_.get(address("GO-3")), address("GO-3"), status="Discarded")
-    change(service, "consent_forms", "status = 'Revoked'", form)
-    refused = asked.form("/storage/").submit(status=422, code="GO-3")
-    assert "No signed form allows it." in refused.words
-    assert stored(service, "GO-3", "status") == "Stored"
-    change(service, "embryo_storage", "disposition = 'ContinueStorage'", embryo("GO-3"))
-
-
-def test_an_illegal_move_is_refused_with_an_explanation(elif_: Visitor) -> None:
-    for status in ("Transferred", "Nonsense"):
-        page = send(elif_.get(address("GO-1")), address("GO-1"), expect=422, status=status)
-        assert "Its present state doesn’t allow this step." in page.words
-
-
-def test_concurrent_edits_show_both_versions_and_still_need_the_code(
-    elif_: Visitor, victor: Visitor, service: CareService
-) -> None:
-    to_discard(service, "GO-1")
-    mine, theirs = elif_.get(address("GO-1")), victor.get(address("GO-1"))
-    send(theirs, address("GO-1"), status="Stored", location_cane="99")
-    asked = send(mine, address("GO-1"), status="Discarded", notes="Mine")
-    both = asked.form("/storage/").submit(status=409, code="GO-1")
-    assert "Someone changed this meanwhile" in both.words
-    assert "99" in both.words
-    chosen = both.form("/storage/").submit(**{"keep-status": "mine"})
-    assert chosen.heading.endswith("Discarded?")
-    assert stored(service, "GO-1", "status") == "Stored"
-    kept = both.form("/storage/").submit(**{"keep-status": "now"})
-    assert kept.path == f"/storage/{embryo('GO-1')}"
-    assert stored(service, "GO-1", "notes") == "Mine"
-    assert '"99"' in stored(service, "GO-1", "location")
-    chosen.form("/storage/").submit(status=409, code="GO-1")
-
-
-def test_other_staff_can_read_but_not_edit_the_inventory(portal: PortalThread) -> None:
-    nora = portal.sign_in("nora")
-    page = nora.get(address("GO-3"))
-    assert "Quayside / T4" in page.words
-    assert not page.select("input[name=status]")
-    nora.post(address("GO-3"), {"status": "Discarded", "code": "GO-3"}, status=403)
-
-
-def test_htmx_gets_the_code_prompt_as_a_fragment(elif_: Visitor, service: CareService) -> None:
-    to_discard(service, "GO-3")
-    fields = dict(elif_.get(address("GO-3")).form("/storage/").fields())
-    asked = elif_.fragment(address("GO-3"), "edit", data={**fields, "status": "Discarded"})
-    assert asked.soup.select_one("#edit input[name=code]")
-    assert "<html" not in asked.text
