@@ -1,0 +1,49 @@
+"""Two people who read conversations, and messages that arrive."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.support.stack import CareService, PortalThread
+from tests.support.visitor import Visitor
+from tests.views.conversations.threads import in_records, message
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def nora(portal: PortalThread) -> Visitor:
+    return portal.sign_in("nora")
+
+
+@pytest.fixture
+def arrive(service: CareService) -> Iterator[Callable[[str, str], str]]:
+    """Let a message of Nora's come into a thread; what came is gone after the test."""
+    came: list[str] = []
+
+    def arrive(thread: str, body: str) -> str:
+        came.append(str(uuid.uuid4()))
+        with in_records(service) as records:
+            records.execute(
+                "INSERT INTO messages (id, conversation_id, tenant_id, sender_id, sender_name, side, channel, body, sent_at)"
+                " SELECT ?, ?, tenant_id, sender_id, sender_name, side, channel, ?, ? FROM messages WHERE id = ?",
+                (
+                    came[-1],
+                    thread,
+                    body,
+                    str(datetime.now(UTC).replace(tzinfo=None)),
+                    message("amelia-scan-0"),
+                ),
+            )
+        return came[-1]
+
+    yield arrive
+    with in_records(service) as records:
+        records.executemany("DELETE FROM messages WHERE id = ?", [(one,) for one in came])
