@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import signal
@@ -185,6 +186,11 @@ class PortalThread:
         visitor = self.visitor(tenant)
         visitor.sign_in(name)
         return visitor
+
+    def audited(self) -> list[dict[str, Any]]:
+        """Return the lines of its audit record, oldest first."""
+        files = sorted((self.plan.data / "audit").glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
     def age_sign_in(self, visitor: Any, seconds: float = 3600) -> None:
         """Let this visitor's last password be so long ago, so that signing asks for it again."""

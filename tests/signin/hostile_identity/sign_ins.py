@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tests.support.builders import person
@@ -26,7 +25,7 @@ def signed_in(page: Page, visitor: Visitor) -> bool:
 
 def refused(portal: PortalThread, *, status: int = 400) -> None:
     """One clear page with this status, one line of audit, and nobody signed in."""
-    before = audited(portal)
+    before = portal.audited()
     visitor = portal.visitor()
     page = sign_in(visitor)
     assert page.status == status, page.words[:400]
@@ -34,7 +33,7 @@ def refused(portal: PortalThread, *, status: int = 400) -> None:
     if page.path == "/sign-in/callback":
         assert page.link("Sign in again") == "/"
     assert person_of(visitor) is None
-    lines = audited(portal)[len(before) :]
+    lines = portal.audited()[len(before) :]
     assert len(lines) == 1, lines
     assert lines[0]["audit"] == "sign-in"
     assert lines[0]["outcome"] in ("refused", "unknown", "unavailable")
@@ -58,11 +57,6 @@ def tokens_of(visitor: Visitor) -> Any:
     host = visitor.origin.removeprefix("http://")
     cookie = next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")
     return PORTALS[host].context.sessions.tokens_of(record_name(cookie))
-
-
-def audited(portal: PortalThread) -> list[dict[str, Any]]:
-    files = sorted((portal.plan.data / "audit").glob("*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def sessions_of(portal: PortalThread) -> list[Any]:

@@ -11,7 +11,6 @@ from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     DISCOVERY,
     HOUR,
-    audited,
     person_of,
     refused,
     sign_in,
@@ -130,10 +129,10 @@ def test_metadata_that_become_invalid_during_a_sign_in_are_refused(
     back = visitor.request("GET", there, follow=False, status=303).headers["Location"]
     identity.discovery = {"issuer": "https://elsewhere.example"}
     portal.context.providers._made.clear()
-    before = audited(portal)
+    before = portal.audited()
     page = visitor.request("GET", back, status=503)
     assert page.link("Sign in again") == "/"
-    assert len(audited(portal)) == len(before) + 1
+    assert len(portal.audited()) == len(before) + 1
     assert person_of(visitor) is None
 
 

@@ -10,7 +10,6 @@ import pytest
 from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     HOUR,
-    audited,
     person_of,
     refused,
     sessions_of,
@@ -34,10 +33,10 @@ def test_a_step_up_without_a_new_authentication_is_refused(
     visitor = portal.visitor()
     assert signed_in(sign_in(visitor), visitor)
     identity.claims = {"auth_time": auth_time}
-    before = audited(portal)
+    before = portal.audited()
     page = sign_in(visitor, fresh=True)
     assert page.status == 400
-    assert len(audited(portal)) == len(before) + 1
+    assert len(portal.audited()) == len(before) + 1
     assert signed_in(visitor.get("/signed-out"), visitor), "who was signed in before still is"
 
 

@@ -11,7 +11,6 @@ from joserfc.jwk import RSAKey
 from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     HOUR,
-    audited,
     page_token,
     person_of,
     sign_in,
@@ -67,9 +66,9 @@ def logout_token(identity: HostileServer, **claims: Any) -> str:
 
 
 def told_to_sign_out(portal: PortalThread, token: str, status: int) -> None:
-    before = audited(portal)
+    before = portal.audited()
     portal.visitor().request("POST", "/sign-out/back-channel", data={"logout_token": token}, status=status)
-    (line,) = audited(portal)[len(before) :]
+    (line,) = portal.audited()[len(before) :]
     assert (line["audit"], line["outcome"]) == (
         "sign-out.back-channel",
         "done" if status == 200 else "refused",

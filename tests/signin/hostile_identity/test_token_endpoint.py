@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.signin.hostile_identity.sign_ins import DEEP, audited, refused, sign_in, signed_in
+from tests.signin.hostile_identity.sign_ins import DEEP, refused, sign_in, signed_in
 from tests.support.hostile import Answer, HostileServer
 from tests.support.stack import PortalThread
 
@@ -91,10 +91,10 @@ def test_a_refused_client_is_reported_as_a_configuration_fault(
     if where == "/par":
         identity.discovery = {"pushed_authorization_request_endpoint": f"{identity.origin}/par"}
     identity.answers[where] = Answer('{"error": "invalid_client"}', 401)
-    before = audited(portal)
+    before = portal.audited()
     page = sign_in(portal.visitor())
     assert (page.status, page.heading) == (503, "Signing in isn’t possible right now")
     assert "Trying again won’t help" in page.words and "isn’t answering" not in page.words
-    assert [line["outcome"] for line in audited(portal)[len(before) :]] == ["client-refused"]
+    assert [line["outcome"] for line in portal.audited()[len(before) :]] == ["client-refused"]
     (told,) = [one for one in caplog.records if one.levelname == "ERROR"]
     assert told.__dict__["client"] == "riverside-portal"

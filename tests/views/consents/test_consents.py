@@ -23,27 +23,6 @@ from tests.support.signing import (
     transfer_an_embryo_under,
 )
 
-
-@pytest.fixture(scope="module")
-def amelia(portal: Any) -> Any:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def daniel(portal: Any) -> Any:
-    return portal.sign_in("daniel")
-
-
-@pytest.fixture(scope="module")
-def nora(portal: Any) -> Any:
-    return portal.sign_in("nora")
-
-
-@pytest.fixture(scope="module")
-def victor(portal: Any) -> Any:
-    return portal.sign_in("victor")
-
-
 # ── lists ───────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -19,26 +19,6 @@ from tests.support.signing import (
 FREEZE_OF_GRACE = sample_id("episode", "grace-2")
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: Any) -> Any:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def daniel(portal: Any) -> Any:
-    return portal.sign_in("daniel")
-
-
-@pytest.fixture(scope="module")
-def nora(portal: Any) -> Any:
-    return portal.sign_in("nora")
-
-
-@pytest.fixture(scope="module")
-def victor(portal: Any) -> Any:
-    return portal.sign_in("victor")
-
-
 # ── new forms ───────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -107,16 +107,6 @@ def portal(service: Any, line: Line, tmp_path_factory: pytest.TempPathFactory) -
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: Any) -> Any:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def nora(portal: Any) -> Any:
-    return portal.sign_in("nora")
-
-
 @pytest.fixture(autouse=True)
 def whole_line(line: Line, portal: Any) -> Iterator[None]:
     with portal.app.app_context():
@@ -124,11 +114,6 @@ def whole_line(line: Line, portal: Any) -> Iterator[None]:
     line.method = "POST"
     yield
     line.mend()
-
-
-@pytest.fixture
-def form(service: Any) -> str:
-    return fresh_form(service.plan)
 
 
 def test_a_signature_with_a_lost_response_ends_at_the_receipt(amelia: Any, line: Line, form: str) -> None:

@@ -32,11 +32,6 @@ def portal(service: CareService, proxy: DialectProxy) -> Iterator[PortalThread]:
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Any:
-    return portal.sign_in("amelia")
-
-
 def forms(change: Callable[[dict[str, Any]], None]) -> Callable[[str, str, Any], Any]:
     """A change of each form that is read, whole or in a list."""
 

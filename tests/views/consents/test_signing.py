@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,22 +19,6 @@ from tests.support.signing import (
     to_step,
     typed_names,
 )
-
-
-@pytest.fixture(scope="module")
-def amelia(portal: Any) -> Any:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def daniel(portal: Any) -> Any:
-    return portal.sign_in("daniel")
-
-
-@pytest.fixture
-def form(service: Any) -> str:
-    """A form that Amelia, Daniel and Victor can sign in any order."""
-    return fresh_form(service.plan)
 
 
 @pytest.fixture(autouse=True)
@@ -125,15 +108,10 @@ def test_a_clinician_signs_in_again_once_for_a_queue_and_keeps_input(portal: Any
 @pytest.fixture
 def noted(portal: Any) -> Any:
     """The sentences that were noted as declared, by event, since the test began."""
-    begun = len(audited(portal))
+    begun = len(portal.audited())
     return lambda event: [
-        line.get("declared") for line in audited(portal)[begun:] if line.get("audit") == event
+        line.get("declared") for line in portal.audited()[begun:] if line.get("audit") == event
     ]
-
-
-def audited(portal: Any) -> list[dict[str, Any]]:
-    files = sorted((portal.plan.data / "audit").glob("*"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def test_a_missing_statement_is_linked_and_what_was_ticked_is_kept(amelia: Any, form: str) -> None:
