@@ -3,145 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
 import requests
 from authlib.integrations.base_client import OAuthError
 
-from portal.config.settings import Timeouts
-from portal.config.tenants import Client, Roles
 from portal.services.errors import Unavailable
 from portal.signin import flow
-from portal.signin.discovery import ClientRefused, Metadata, ProviderDown, ProviderRefused
-from portal.signin.flow import Loop, SignIn, Started, local_path
+from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
+from portal.signin.flow import Loop, SignIn, local_path
 from portal.signin.tokens import Expected, SignInFailed
-from portal.signin.tokens import oauth_session as real_session
-from portal.store import open_store
-from portal.store.vault import Vault
+from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, finish, query_of, start, tenant
 from tests.support.clock import Clock
-
-ISSUER = "https://id.example"
-BACK = "https://portal.example/sign-in/callback"
-METADATA = Metadata(
-    issuer=ISSUER,
-    authorization_endpoint=f"{ISSUER}/a?x=1",
-    token_endpoint=f"{ISSUER}/t",
-    jwks_uri=f"{ISSUER}/k",
-)
-
-
-@dataclass
-class Identity:
-    """An identity server, as the flow meets it: a test sets what it says, and reads what it was asked."""
-
-    metadata_: Metadata = METADATA
-    answer: dict[str, Any] = field(
-        default_factory=lambda: {"access_token": "access", "id_token": "id", "expires_in": 100}
-    )
-    claims: dict[str, Any] = field(
-        default_factory=lambda: {"sub": "amelia", "role": "patient", "tenantid": "clinic", "auth_time": 5}
-    )
-    userinfo: dict[str, Any] = field(default_factory=dict)
-    fault: Exception | None = None
-    pushed: requests.Response = field(default_factory=requests.Response)
-    asked: list[Any] = field(default_factory=list)
-    expected: Expected | None = None
-    called_as: str = ""
-
-    def metadata(self) -> Metadata:
-        if isinstance(self.fault, (ProviderDown, ProviderRefused)):
-            raise self.fault
-        return self.metadata_
-
-    @contextmanager
-    def token_call(self, client_id: str) -> Any:
-        self.called_as = client_id
-        yield
-
-    def client_refused(self, client_id: str, seconds: float) -> ClientRefused:
-        assert 0 <= seconds < 60
-        return ClientRefused(client_id)
-
-
-def tenant(**changes: Any) -> Any:
-    members = {
-        "key": "riverside", "auth_url": ISSUER, "identity_origins": ("https://login.example",),
-        "client": Client("portal", "secret"), "scope": "openid", "authorize_params": {"acr": "high"},
-        "tenant_claim": "tenantid", "tenant_id": "clinic", "id_token_hint": True,
-        "roles": Roles(staff=frozenset({"nurse"})),
-    }  # fmt: skip
-    return SimpleNamespace(**(members | changes))
-
-
-@pytest.fixture
-def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
-    """Takes the place of the network below Authlib's client, and of the signature's check."""
-    server = Identity()
-
-    def session(*given: Any, **settings: Any) -> Any:
-        client: Any = real_session(*given, **settings)
-
-        def fetch_token(url: str, **form: Any) -> Mapping[str, Any]:
-            server.asked.append((url, form))
-            if server.fault:
-                raise server.fault
-            return server.answer
-
-        def post(url: str, **sent: Any) -> requests.Response:
-            server.asked.append((url, sent))
-            if server.fault:
-                raise server.fault
-            return server.pushed
-
-        client.fetch_token, client.post = fetch_token, post
-        return client
-
-    def verify(token: object, _provider: object, expected: Expected, now: float) -> dict[str, Any]:
-        assert (token, now) == ("id", 1_000_000.0)
-        server.expected = expected
-        return server.claims
-
-    def userinfo(_metadata: Metadata, answer: object, sub: str, _timeouts: Timeouts) -> dict[str, Any]:
-        assert answer is server.answer
-        server.asked.append(("userinfo", sub))
-        return server.userinfo
-
-    monkeypatch.setattr(flow, "oauth_session", session)
-    monkeypatch.setattr(flow, "verify_id_token", verify)
-    monkeypatch.setattr(flow, "userinfo", userinfo)
-    return server
-
-
-@pytest.fixture
-def sign_in(identity: Identity, sqlite: str, clock: Clock) -> SignIn:
-    def of(auth_url: str, origins: tuple[str, ...]) -> Identity:
-        assert (auth_url, origins) == (ISSUER, ("https://login.example",))
-        return identity
-
-    providers: Any = SimpleNamespace(of=of)
-    return SignIn(Vault(open_store(sqlite, clock), ("k" * 40,), clock), providers, Timeouts(), clock)
-
-
-def start(sign_in: SignIn, cookie: str | None = None, of: Any = None, **changes: Any) -> Started:
-    given: dict[str, Any] = {"redirect_uri": BACK, "next_path": "/consents", "language": "es", **changes}
-    return sign_in.start(of or tenant(), cookie=cookie, **given)
-
-
-def query_of(started: Started) -> dict[str, str]:
-    return {name: value for name, (value,) in parse_qs(urlsplit(started.location).query).items()}
-
-
-def finish(sign_in: SignIn, started: Started, of: Any = None, **answer: str) -> Any:
-    given = {"state": query_of(started)["state"], "code": "c", **answer}
-    return sign_in.finish(of or tenant(), cookie=started.cookie, answer=given)
-
 
 # what is asked
 
@@ -371,59 +245,3 @@ def test_what_is_under_way_is_forgotten_when_asked(sign_in: SignIn) -> None:
     started = start(sign_in)
     sign_in.forget(started.cookie)
     assert finish(sign_in, started) is None
-
-
-# pushed requests
-
-
-def pushed(
-    status: int = 201, body: bytes = b'{"request_uri": "urn:1", "expires_in": 60}'
-) -> requests.Response:
-    response = requests.Response()
-    response.status_code, response._content = status, body
-    return response
-
-
-@pytest.fixture
-def par(identity: Identity) -> Identity:
-    identity.metadata_ = msgspec.structs.replace(
-        METADATA, pushed_authorization_request_endpoint=f"{ISSUER}/par"
-    )
-    return identity
-
-
-@pytest.mark.parametrize("status", [200, 201])
-def test_a_pushed_request_leaves_nothing_but_its_name_to_the_browser(
-    sign_in: SignIn, par: Identity, status: int
-) -> None:
-    par.pushed = pushed(status)
-    assert query_of(start(sign_in)) == {"x": "1", "client_id": "portal", "request_uri": "urn:1"}
-    ((url, sent),) = par.asked
-    assert url == f"{ISSUER}/par"
-    assert (sent["data"]["redirect_uri"], sent["data"]["ui_locales"]) == (BACK, "es")
-    assert (sent["headers"], sent["withhold_token"]) == ({"Accept": "application/json"}, True)
-    assert sent["auth"] is not None
-
-
-@pytest.mark.parametrize(
-    "response",
-    [*(pushed(status) for status in (199, 202, 204, 400, 403, 500)), pushed(body=b"{}"), pushed(body=b"<")],
-)
-def test_a_pushed_request_that_is_not_taken_is_a_fault_of_the_server(
-    sign_in: SignIn, par: Identity, response: requests.Response
-) -> None:
-    par.pushed = response
-    with pytest.raises(ProviderDown) as told:
-        start(sign_in)
-    assert type(told.value) is ProviderDown
-
-
-def test_a_pushed_request_of_a_client_that_is_not_known_is_an_operators_fault(
-    sign_in: SignIn, par: Identity
-) -> None:
-    par.pushed = pushed(401)
-    with pytest.raises(ClientRefused, match="portal"):
-        start(sign_in)
-    par.fault = requests.ConnectionError("down")
-    with pytest.raises(ProviderDown, match="ConnectionError"):
-        start(sign_in)

@@ -1,0 +1,64 @@
+"""Pushed authorization requests: what they leave to the browser, and their faults."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+import requests
+
+from portal.signin.discovery import ClientRefused, ProviderDown
+from portal.signin.flow import SignIn
+from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, query_of, start
+
+
+def pushed(
+    status: int = 201, body: bytes = b'{"request_uri": "urn:1", "expires_in": 60}'
+) -> requests.Response:
+    response = requests.Response()
+    response.status_code, response._content = status, body
+    return response
+
+
+@pytest.fixture
+def par(identity: Identity) -> Identity:
+    identity.metadata_ = msgspec.structs.replace(
+        METADATA, pushed_authorization_request_endpoint=f"{ISSUER}/par"
+    )
+    return identity
+
+
+@pytest.mark.parametrize("status", [200, 201])
+def test_a_pushed_request_leaves_nothing_but_its_name_to_the_browser(
+    sign_in: SignIn, par: Identity, status: int
+) -> None:
+    par.pushed = pushed(status)
+    assert query_of(start(sign_in)) == {"x": "1", "client_id": "portal", "request_uri": "urn:1"}
+    ((url, sent),) = par.asked
+    assert url == f"{ISSUER}/par"
+    assert (sent["data"]["redirect_uri"], sent["data"]["ui_locales"]) == (BACK, "es")
+    assert (sent["headers"], sent["withhold_token"]) == ({"Accept": "application/json"}, True)
+    assert sent["auth"] is not None
+
+
+@pytest.mark.parametrize(
+    "response",
+    [*(pushed(status) for status in (199, 202, 204, 400, 403, 500)), pushed(body=b"{}"), pushed(body=b"<")],
+)
+def test_a_pushed_request_that_is_not_taken_is_a_fault_of_the_server(
+    sign_in: SignIn, par: Identity, response: requests.Response
+) -> None:
+    par.pushed = response
+    with pytest.raises(ProviderDown) as told:
+        start(sign_in)
+    assert type(told.value) is ProviderDown
+
+
+def test_a_pushed_request_of_a_client_that_is_not_known_is_an_operators_fault(
+    sign_in: SignIn, par: Identity
+) -> None:
+    par.pushed = pushed(401)
+    with pytest.raises(ClientRefused, match="portal"):
+        start(sign_in)
+    par.fault = requests.ConnectionError("down")
+    with pytest.raises(ProviderDown, match="ConnectionError"):
+        start(sign_in)
