@@ -19,6 +19,7 @@ from sqlalchemy import Engine
 from portal.careservice import database
 from portal.careservice.app import create_app
 from portal.careservice.identity import keys
+from portal.careservice.identity.tokens import InvalidToken, verify_access_token
 from portal.careservice.sample import people
 from portal.careservice.settings import Settings
 
@@ -169,3 +170,13 @@ def answer_in(response: Any) -> dict[str, str]:
     assert response.status_code == 303, response.text
     assert re.match(r"http://(\w+\.)?localhost:8000/", response.location), response.location
     return dict(parse_qsl(urlsplit(response.location).query))
+
+
+def is_good(server: IdentityServer, token: str) -> bool:
+    """Whether the care API would take this token."""
+    with server.app.app_context(), database.new_session(server.engine, writes=False) as session:
+        try:
+            verify_access_token(session, token)
+        except InvalidToken:
+            return False
+        return True
