@@ -25,9 +25,8 @@ from portal.services.errors import (
     Unavailable,
 )
 from portal.services.errors import Refused as RefusedByApi
-from portal.state.operations import Operation, Operations, State
-from portal.store import StoreDown, open_store
-from portal.store.vault import Vault
+from portal.state.operations import State
+from portal.store import StoreDown
 from portal.web import act_once as module
 from portal.web.act_once import (
     Attempt,
@@ -45,33 +44,9 @@ from portal.web.act_once import (
     is_unconfirmed,
     settled,
 )
+from tests.web.act_stage import LOST, OWNER, PURPOSE, FakeTime, Stage, fails, undone
 
-OWNER, PURPOSE = "amelia", "sign:form-1"
 Act = Callable[..., Any]
-
-
-class Stage:
-    """Operations over a real store, a clock that is moved by hand, and the audit lines that were written."""
-
-    def __init__(self, path: Path) -> None:
-        self.now = 1_000_000.0
-        clock = lambda: self.now  # noqa: E731
-        self.operations = Operations(Vault(open_store(f"sqlite:///{path}", clock), ("k" * 32,)), clock)
-        self.clock = clock
-        self.noted: list[str] = []
-        self.about: list[tuple[str | None, str | None]] = []
-        self.attempt = Attempt(OWNER, self.operations.begin(OWNER, PURPOSE), ("typed",))
-
-    def operation(self) -> Operation:
-        held = self.operations.find(OWNER, self.attempt.operation.id, PURPOSE)
-        assert held
-        return held
-
-    def state(self) -> State:
-        return self.operation().state
-
-    def act(self, send: Callable[[str], object], **more: Any) -> Any:
-        return act_once(self.attempt, send, event="consent.sign", kind="consent", id_="form-1", **more)
 
 
 @pytest.fixture
@@ -89,47 +64,11 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     yield made
 
 
-class FakeTime:
-    """The time of the process for `act_once`, where each wait takes a sixteenth of a second, whatever is asked for."""
-
-    def __init__(self) -> None:
-        self.passed = 0.0
-        self.waits: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.passed
-
-    def sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-        self.passed += 1 / 16
-        assert self.passed < 60, "it waits for ever"
-
-
 @pytest.fixture
 def time_(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     made = FakeTime()
     monkeypatch.setattr(module, "time", made)
     return made
-
-
-def fails(error: BaseException) -> Callable[[str], object]:
-    def send(_key: str) -> object:
-        raise error
-
-    return send
-
-
-def undone() -> Unavailable:
-    error = Unavailable("connection refused")
-    error.is_undone = True
-    return error
-
-
-LOST = [
-    Unavailable("timed out", outcome_known=False),
-    BadResponse("$"),
-    Unavailable("the read after it failed"),
-]
 
 
 def test_a_successful_act_is_done_once_and_repeats_get_its_outcome(stage: Stage) -> None:
