@@ -7,16 +7,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from flask import Flask, g
+from flask import Flask
 
 from portal.services.errors import BadResponse, Conflict, Invalid, Refused, Unavailable
-from portal.web import forms, three_way_merge
+from portal.web import three_way_merge
 from portal.web.conflicts import Editing, Filled, Saved, open_form, save_edit
-from portal.web.forms import Form, Values, text
+from portal.web.forms import Values, text
 from portal.web.three_way_merge import Comparison
 from tests.support.bare import NotedAudit
 from tests.support.clock import Clock
@@ -363,34 +362,6 @@ def test_the_audit_tells_what_was_not_sent_too(app: Flask, api: Api, audit: Note
     api.note = Note("Theirs", "One", "s2")
     send(app, api, form, title="Mine")
     assert [outcome for _event, outcome, _id in audit.lines] == ["unchanged", "invalid", "conflict"]
-
-
-def test_a_choice_is_shown_in_its_words(app: Flask) -> None:
-    with app.test_request_context("/"):
-        form = Form({"status": forms.choice("Status", [("a", "Active"), ("b", "Paused")])}, {"status": "a"})
-        assert form.words("status", "b") == "Paused"
-        assert form.words("status", "zz") == "zz"
-        assert form.validate()
-        other = Form({"status": forms.choice("Status", [("a", "Active")])}, {"status": "b"})
-        assert not other.validate()
-
-
-@pytest.mark.parametrize(
-    ("check", "good", "bad"),
-    [
-        (forms.an_email, "a@b.example", "a@b"),
-        (forms.an_email, "a.b+c@b.co.uk", "a b@c.de"),
-        (forms.a_phone_number, "+44 7700 900182", "call me"),
-        (forms.a_phone_number, "(020) 7946-0000", "12"),
-        (forms.a_date, "2026-02-28", "2026-02-30"),
-        (forms.a_date, "1991-04-17", "17/04/1991"),
-    ],
-)
-def test_what_is_typed_is_checked_by_its_kind(app: Flask, check: Any, good: str, bad: str) -> None:
-    with app.test_request_context("/"):
-        g.tenant = SimpleNamespace(country="GB")
-        assert check(good) is None
-        assert check(bad)
 
 
 def test_the_mark_of_a_version_changes_with_its_stamp_and_its_values() -> None:
