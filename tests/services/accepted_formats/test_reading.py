@@ -1,0 +1,204 @@
+"""Another implementation of the care API: every page reads the same, and what is left open by the specification is tolerated."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from typing import Any
+
+import pytest
+from msgspec import inspect
+
+from portal.careservice.ids import sample_id
+from portal.services.records.consents import ConsentForm
+from portal.services.records.conversations import Conversation
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification, NotificationSettings
+from portal.services.records.pgt_results import PgtResult
+from portal.services.records.physicians import Physician
+from portal.services.records.protocols import Protocol
+from tests.services.accepted_formats.pages import AMELIAS, GRACE, GRACES, bell_of, sign_in
+from tests.support.dialect import DOTNET, SNAKES, Dialect, DialectProxy
+from tests.support.signing import consent
+from tests.support.stack import PortalThread
+from tests.support.visitor import Page
+from tests.support.walks import NOT_COMPARED, facts
+
+AT_WORK = sample_id("emr-endpoint", "riverside-main")
+PEOPLE_TO_WALK = ("amelia", "grace", "nora", "elif", "maya")
+WALKS = [
+    pytest.param(dialect, who, id=f"{name}-{who}")
+    for (name, dialect), who in product((("dotnet", DOTNET), ("snakes", SNAKES)), PEOPLE_TO_WALK)
+    if (name == "snakes") == (who in ("grace", "elif")) or os.environ.get("CARE_TEST_FULL") == "1"
+]
+"""Who reads every page in which dialect; with CARE_TEST_FULL=1 everybody in both."""
+
+
+def only_required(_method: str, path: str, answer: Any) -> Any:
+    """The answer with those members alone that the portal can't do without."""
+    record = next((record for part, record in RECORDS.items() if part in path), None)
+    if record is None:
+        return answer
+    shape = inspect.type_info(record)
+    return (
+        [_required(item, shape) for item in answer] if isinstance(answer, list) else _required(answer, shape)
+    )
+
+
+def _required(value: Any, shape: inspect.Type) -> Any:
+    if isinstance(shape, inspect.VarTupleType):
+        return [_required(item, shape.item_type) for item in value]
+    if isinstance(shape, inspect.StructType) and isinstance(value, dict):
+        needed = [f for f in shape.fields if f.required]
+        return {f.encode_name: _required(value[f.encode_name], f.type) for f in needed}
+    return value
+
+
+RECORDS = {
+    "consent-forms": ConsentForm,
+    "fertility-protocols": Protocol,
+    "pgt-results": PgtResult,
+    "episodes": Episode,
+    "physicians": Physician,
+    "getconversations": Conversation,
+    "notification/settings": NotificationSettings,
+    "app/notification": Notification,
+}
+
+
+def sections(page: Page) -> set[str]:
+    """Where the frame leads."""
+    return {str(a["href"]) for a in page.select("nav a[href]") if a.get("data-key")}
+
+
+# ── reading ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("dialect", "who"), WALKS, indirect=["dialect"])
+def test_every_page_is_the_same_in_each_accepted_format(
+    walks: Any, foreign: PortalThread, dialect: Dialect, who: str
+) -> None:
+    native, visitor = walks(who), sign_in(foreign, who)
+    assert len(native) > 30
+    for path, page in native.items():
+        here = visitor.get(path, status=page.status)
+        if not path.startswith("/files/") and path not in NOT_COMPARED and facts(here) != facts(page):
+            # a minute may have passed since the walk
+            assert facts(visitor.get(path)) == facts(page.visitor.get(path)), path
+
+
+def test_a_list_without_a_total_shows_no_count(people: Any) -> None:
+    page = people("nora").get("/consents?list=all")
+    assert "More than 25 forms" in page.words
+    assert "Page 1" in page.words
+    assert "Page 1 of" not in page.words
+    assert "Page 2" in page.follow("Next").words
+
+
+def test_the_bell_counts_unread_notifications_if_the_api_does_not(people: Any) -> None:
+    amelia = people("amelia")
+    unread = len(amelia.get("/notifications?unread=1").select(".notification"))
+    assert unread > 2
+    assert bell_of(amelia.get("/consents")) == unread
+    assert f"Unread {unread}" in amelia.get("/notifications").words
+
+
+@pytest.mark.parametrize("who", PEOPLE_TO_WALK)
+def test_no_page_fails_with_only_the_required_members(
+    walks: Any, foreign: PortalThread, proxy: DialectProxy, who: str
+) -> None:
+    with proxy.speaking(change=only_required):
+        visitor = sign_in(foreign, who)
+        for path in walks(who):
+            assert visitor.get(path, status=None).status in (200, 403, 404, 501), path
+
+
+@pytest.mark.parametrize("name", ["amelia-plan", "amelia-scan", "amelia-semen", "amelia-bloods"])
+def test_a_file_in_base64_is_the_same_to_the_byte(
+    portal: PortalThread, people: Any, proxy: DialectProxy, name: str
+) -> None:
+    path = f"/files/{sample_id('file', name)}"
+    here, native = people("amelia").get(path), portal.sign_in("amelia").get(path)
+    assert here.response.content == native.response.content
+    if native.headers["Content-Type"] in ("application/pdf", "image/png"):  # text can't be told by its bytes
+        assert here.headers["Content-Type"] == native.headers["Content-Type"]
+    people("amelia").get(path, headers={"Range": "bytes=0-9", "If-None-Match": '"x"'})
+
+
+# ── what isn't there, isn't known or isn't right ────────────────────────────────────────────────────────
+
+
+def test_an_unknown_value_of_a_list_is_shown_as_text(people: Any, proxy: DialectProxy) -> None:
+    def change(_method: str, path: str, answer: Any) -> Any:
+        if "episodes" in path:
+            answer["case"]["status"] = answer["stage"] = "AwaitingFunding"
+            answer["embryos"] = [{**embryo, "status": 77} for embryo in answer["embryos"]]
+        if "consent-forms" in path and isinstance(answer, list):
+            answer = [{**form, "status": "LostInThePost", "kind": 99} for form in answer]
+        return answer
+
+    with proxy.speaking(change=change):
+        assert "Lost in the post" in people("nora").get("/consents?list=all").words
+        assert "Awaiting funding" in people("nora").get(f"/episodes/{AMELIAS}").words
+        assert "77" in people("grace").get(f"/episodes/{GRACES}/embryos").words
+        for who in ("amelia", "grace", "elif"):
+            for path in ("/", "/consents", "/storage", "/episodes"):
+                people(who).get(path, status=None)
+
+
+def test_a_missing_required_field_is_a_502_without_values(people: Any, proxy: DialectProxy) -> None:
+    def change(_method: str, path: str, answer: Any) -> Any:
+        return {**answer, "title": ["Dolores"], "status": None} if "consent-forms/" in path else answer
+
+    with proxy.speaking(change=change):
+        page = people("amelia").get(consent("amelia-treatment-2"), status=502)
+    assert "This can’t be shown right now" in page.words
+    assert "Dolores" not in page.text
+    assert "title" not in page.words
+
+
+@pytest.mark.parametrize("form", ["abp", "problem", "oauth", "html", "empty"])
+def test_an_error_is_shown_in_the_portals_words_whatever_its_format(
+    people: Any, proxy: DialectProxy, form: str
+) -> None:
+    with proxy.speaking(errors=form):
+        page = people("amelia").get(f"/episodes/{GRACES}", status=404)
+        assert page.heading == "We can’t find that"
+        page = people("ada").get(f"/emr-endpoints/{AT_WORK}/remove")
+        told = page.form(f"/emr-endpoints/{AT_WORK}").submit(status=403, typed=AT_WORK)
+        known = form in ("abp", "problem", "oauth")
+        assert ("It is exchanging data right now." in told.words) == known
+
+
+def test_a_module_the_clinic_lacks_is_explained_and_leaves_the_navigation(
+    people: Any, foreign: PortalThread, proxy: DialectProxy
+) -> None:
+    elsewhere = people("maya")
+    with proxy.speaking(not_offered=r"GET /api/(calendar/.*|messaging/getconversations)"):
+        nora = sign_in(foreign, "nora")
+        assert "/care-team" in sections(nora.get("/consents"))
+        for path in ("/care-team", "/conversations"):
+            page = nora.get(path, status=501)
+            assert page.heading == "Your clinic doesn’t offer this here"
+            assert path not in sections(page)
+        home = nora.get("/")
+        assert not sections(home) & {"/care-team", "/conversations"}
+        assert home.select("#messages [data-state=not-offered]")
+        assert home.select("#consents table")
+        assert "/conversations" in sections(elsewhere.get("/consents")), "another clinic has it"
+    foreign.clock.advance(11 * 60)
+    assert sections(nora.get("/consents")) >= {"/care-team", "/conversations"}
+    foreign.clock.advance(-11 * 60)
+
+
+def test_a_record_kept_elsewhere_says_so_and_keeps_the_navigation(people: Any, proxy: DialectProxy) -> None:
+    with proxy.speaking(not_offered=r"(GET|PUT) /api/care/(pgt-results|patients)/.*"):
+        grace = people("grace")
+        before = sections(grace.get("/"))
+        page = grace.get(f"/pgt-results/{sample_id('pgt-result', 'GO-4')}", status=501)
+        assert page.heading == "This record is kept elsewhere"
+        page = people("nora").get(f"/patients/{GRACE}/edit?episode={GRACES}")
+        told = page.form(f"/patients/{GRACE}").submit(status=None, preferred_name="Gigi")
+        assert told.status in (422, 501)
+        assert "Gigi" in str(told.soup)
+        assert sections(grace.get("/")) == before
