@@ -1,0 +1,195 @@
+"""What must hold after each act, stated apart from the service's code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import requests
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
+
+from tests.careservice.api.calls import CONSENTS, EPISODES, Api, person
+from tests.careservice.families import Families
+from tests.careservice.rules.terms import (
+    COUPLES_SIGN,
+    DECIDES,
+    FINAL,
+    FINAL_WISHES,
+    FOR_THE_CLINIC,
+    FOR_THE_PATIENT,
+    PATIENTS,
+    STORES,
+    SUBS,
+    folded,
+)
+
+
+class Checked(RuleBasedStateMachine):
+    """One family with four embryos: what its people did in their own sessions, and what must hold after each act."""
+
+    def __init__(self, api: Api, families: Families) -> None:
+        super().__init__()
+        self.api, self.families = api, families
+        self.step = 0
+        self.signed: dict[tuple[str, str], tuple[str, int]] = {}
+        """By form and account: the role that they signed in, in their own session, and at which step."""
+        self.stopped: dict[str, int] = {}
+        """By embryo: the step at which its people last stopped it."""
+        self.void: set[str] = set()
+        self.bound: dict[str, str | None] = {}
+        """By record: the account that it is bound to."""
+        self.emails: dict[str, tuple[str | None, str]] = {}
+        """By record that staff have written to: its e-mail, and who gave it last."""
+        self.shares = True
+        self.forms: dict[str, dict[str, Any]] = {}
+        self.embryos: dict[str, dict[str, Any]] = {}
+        self.last_act: tuple[str, str] = ("", "")
+
+    @initialize(partner=st.sampled_from(["daniel", "daniel", None, "without account"]))
+    def begin(self, partner: str | None) -> None:
+        account = partner if partner in PATIENTS else None
+        self.family = self.families.add("amelia", account, has_partner=partner is not None, embryos=4)
+        self.accounts = {self.family.patient: {"amelia"}}
+        if self.family.partner:
+            self.accounts[self.family.partner] = {account} if account else set[str]()
+        self.free = {account: self.families.add_account() for account in ("free", "another")}
+        self.bound = {
+            record: next((person(who) for who in accounts), None)
+            for record, accounts in self.accounts.items()
+        }
+        self._look()
+
+    def _record(self, whose: str) -> dict[str, Any]:
+        return self.api.get("nora", f"{EPISODES}/{self.family.episode}")[whose]
+
+    @invariant()
+    def only_its_signers_brought_a_form_to_signed(self) -> None:
+        for form in self.forms.values():
+            for signature in form["signatures"]:
+                role, _ = self.signed.get((form["id"], SUBS[signature["personId"]]), ("nobody's", 0))
+                assert role == signature["role"], f"{signature} was not given in the signer's own session"
+            if form["status"] != "Signed":
+                continue
+            roles = {SUBS[signature["personId"]]: signature["role"] for signature in form["signatures"]}
+            patients = {who for who, role in roles.items() if role in FOR_THE_PATIENT and who in PATIENTS}
+            assert patients & self.accounts[self.family.patient], f"the patient did not sign {form}"
+            if self.family.partner and folded(form["kind"]) in COUPLES_SIGN and form.get("episodeId"):
+                given = {who for who, role in roles.items() if role not in FOR_THE_CLINIC and who in PATIENTS}
+                assert given & self.accounts[self.family.partner], f"the partner did not sign {form}"
+
+    @invariant()
+    def nobody_reads_what_is_kept_from_them(self) -> None:
+        path = f"{EPISODES}/{self.family.episode}"
+        partner = self.accounts.get(self.family.partner or "", set())
+        for who in ("daniel", "grace"):
+            answer = self.api(who, "GET", path)
+            may_read = self.shares and who in partner
+            assert answer.status_code == (200 if may_read else 404), f"{who} reads the treatment"
+            if may_read:
+                assert set(answer.json()["patient"]) == {"id", "firstName", "lastName", "preferredName"}
+        for form in self.forms.values():
+            named = {signer["personId"] for signer in form["requiredSigners"]}
+            if person("grace") not in named:
+                assert self.api("grace", "GET", f"{CONSENTS}/{form['id']}").status_code == 404
+        for record, account in self.bound.items():
+            if record == self.family.partner or account is None:
+                continue
+            assert self._record("patient")["userId"] == account, "a record changed hands"
+
+    def _signed_about(self, embryo_id: str) -> list[dict[str, Any]]:
+        return [
+            form
+            for form in self.forms.values()
+            if form["status"] == "Signed"
+            and embryo_id in form.get("embryoStorageIds", ())
+            and form["id"] not in self.void
+        ]
+
+    def _is_said_since_the_stop(self, form: dict[str, Any], embryo_id: str) -> bool:
+        steps = [
+            self.signed[form["id"], SUBS[signature["personId"]]][1]
+            for signature in form["signatures"]
+            if signature["role"] not in FOR_THE_CLINIC
+        ]
+        return min(steps, default=0) > self.stopped.get(embryo_id, 0)
+
+    def _hold_against(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """An embryo's change must be one that its people agreed to."""
+        embryo_id, who = before["id"], self.last_act[0]
+        about = self._signed_about(embryo_id)
+        decisions = [
+            form
+            for form in about
+            if folded(form["kind"]) in DECIDES and self._is_said_since_the_stop(form, embryo_id)
+        ]
+        if after["disposition"] in FINAL_WISHES and after["disposition"] != before["disposition"]:
+            wishes = [form.get("disposition") for form in decisions]
+            assert after["disposition"] in wishes, f"{who} set {after['disposition']} without a form"
+        agreed = [
+            form
+            for form in about
+            if folded(form["kind"]) in DECIDES | STORES and self._is_said_since_the_stop(form, embryo_id)
+        ]
+        if embryo_id in self.stopped and not agreed:
+            assert after["status"] in (before["status"], "OnHold"), f"{who} moved what its people stopped"
+        if after["status"] == before["status"] or after["status"] in ("Stored", "Reserved", "OnHold"):
+            return
+        assert before["status"] != "OnHold", f"{who} moved an embryo that was on hold"
+        if after["status"] in ("Thawed", "Transferred") or before["status"] == "Thawed":
+            allowing = [form for form in about if folded(form["kind"]) == "treatment"]
+            if after["status"] != "Discarded":
+                assert before["disposition"] not in FINAL_WISHES, f"{who} thawed against the wish"
+        else:
+            fitting = FINAL[after["status"]]
+            allowing = [form for form in decisions if form.get("disposition") in fitting]
+            assert before["disposition"] in fitting, f"{who} ended storage against the wish"
+            allowing = [form for form in allowing if form["disposition"] == before["disposition"]]
+        assert allowing, f"{who} made an embryo {after['status']} without a form"
+        seen = {
+            signature["personId"]
+            for form in allowing
+            for signature in form["signatures"]
+            if signature["role"] in ("Witness", "Clinician")
+        }
+        assert seen - {person(who)}, f"{who} made an embryo {after['status']} alone"
+
+    def _act(
+        self,
+        who: str,
+        method: str,
+        path: str,
+        body: dict[str, Any],
+        *,
+        signing: tuple[str, str] | None = None,
+        check: bool = True,
+    ) -> requests.Response:
+        self.step += 1
+        self.last_act = (who, path)
+        answer = self.api(who, method, path, body)
+        assert answer.status_code in (200, 400, 403, 404), answer.text
+        if signing is not None and answer.status_code == 200:
+            form_id, role = signing
+            self.signed[form_id, who] = (role, self.step)
+        if check and answer.status_code == 200:
+            self._look()
+        return answer
+
+    def _look(self) -> None:
+        """Read everything anew, as one of the staff, and hold the embryos against what they were."""
+        found = self.api.get("nora", CONSENTS, PatientId=self.family.patient, MaxResultCount=1000)["items"]
+        self.forms = {form["id"]: form for form in found}
+        embryos = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["embryos"]
+        for embryo in embryos:
+            before = self.embryos.get(embryo["id"])
+            self.embryos[embryo["id"]] = embryo
+            if before is not None:
+                self._hold_against(before, embryo)
+
+    def _stop(self, embryo_ids: Iterable[str]) -> None:
+        for embryo_id in embryo_ids:
+            self.stopped[embryo_id] = self.step
+
+    def _form(self, pick: int) -> dict[str, Any]:
+        forms = list(self.forms.values())
+        return forms[pick % len(forms)]

@@ -1,0 +1,28 @@
+"""Who is in the machine’s family and clinic, and the words of the consent rules, stated apart from the service’s code."""
+
+from __future__ import annotations
+
+from tests.careservice.api.calls import person
+
+STAFF = ("nora", "victor", "elif", "colin", "ada")
+PATIENTS = ("amelia", "daniel", "grace")
+NAMES = {
+    "nora": "Nora Lindqvist", "victor": "Victor Castellanos", "elif": "Elif Demir", "colin": "Colin Byrne",
+    "ada": "Ada Whitfield", "amelia": "Amelia Hart", "daniel": "Daniel Hart", "grace": "Grace Okafor",
+}  # fmt: skip
+SUBS = {person(name): name for name in NAMES}
+FOR_THE_PATIENT = {"Patient", "GameteProvider", "Donor", "Surrogate", "IntendedParent"}
+FOR_THE_CLINIC = {"Witness", "Interpreter", "Clinician"}
+ROLES = (*sorted(FOR_THE_PATIENT), "Partner", *sorted(FOR_THE_CLINIC))
+COUPLES_SIGN = {
+    "treatment", "storage", "storagerenewal", "disposition", "donation", "legalparenthood", "surrogacy",
+}  # fmt: skip
+DECIDES, STORES = {"disposition", "donation"}, {"storage", "storagerenewal"}
+FINAL = {
+    "Discarded": {"Discard"}, "Donated": {"DonateResearch", "DonatePatient"}, "ShippedOut": {"Transport"},
+}  # fmt: skip
+FINAL_WISHES = {wish for wishes in FINAL.values() for wish in wishes}
+
+
+def folded(kind: str) -> str:
+    return "".join(kind.split()).lower()
