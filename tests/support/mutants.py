@@ -6,9 +6,8 @@ changed alone, those that survived are tried again. `tests/MUTANTS.md` is writte
 of a module that was tried elsewhere stays for as long as the module and its tests do.
 
 Not mutmut: it runs the tests in forks of one process that has run them before, with the threads, servers and handles of
-libcurl that they left, and it changes no function that has a decorator, as every page and endpoint has. Starting Python and
-what the tests import takes longer than most tests here, so the tests run in forks of a process that has imported the
-libraries, and nothing of the project.
+libcurl that they left, and it changes no function that has a decorator, as every page and endpoint has. Here
+the tests run in forks of a process that has imported the libraries, and nothing of the project (`fork_server.py`).
 
 Where a module has more mutants than its tests can try in good time, `sample` in `mutants.toml` is how many are tried: the
 first ones of an order that its path alone decides, so that nobody picks them and a larger sample holds the smaller one.
@@ -17,28 +16,23 @@ first ones of an order that its path alone decides, so that nobody picks them an
 from __future__ import annotations
 
 import argparse
-import ctypes
 import hashlib
-import importlib
 import json
 import os
 import random
-import select
 import shutil
-import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import time
 import tomllib
-import traceback
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
+
+from tests.support.fork_server import command_for, fork_server
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "MUTANTS.md"
@@ -46,28 +40,6 @@ LIST = Path(__file__).with_name("mutants.toml")
 COSMIC_RAY = "cosmic-ray==8.7.0"
 ASKED = 0.9
 _WORK = ROOT / "var" / "mutants"
-_LIBRARIES = (
-    *(
-        "pytest",
-        "flask",
-        "flask_babel",
-        "flask_limiter",
-        "flask_wtf",
-        "msgspec",
-        "pycurl",
-        "redis",
-    ),
-    *(
-        "authlib.integrations.requests_client",
-        "joserfc.jwt",
-        "sqlalchemy.orm",
-        "requests_cache",
-        "bs4",
-        "html5lib",
-    ),
-    *("babel.dates", "phonenumbers", "prometheus_client", "cryptography.x509", "argon2", "standardwebhooks"),
-    *("whitenoise", "icalendar", "rcssmin", "rjsmin", "rfc8785", "alembic.command", "jsonschema_rs", "pypdf"),
-)
 _OPERATORS = """
 exclude-operators = [
   # `|` stands in types alone; of the other arithmetic one change each, and of comparisons those that can differ.
@@ -77,18 +49,8 @@ exclude-operators = [
   'core/ReplaceUnaryOperator_(?!(Delete_Not|USub_UAdd)$).*',
 ]
 """
-_CLIENT = """
-import socket, sys
-asked = socket.socket(socket.AF_UNIX)
-asked.connect(sys.argv[1])
-asked.sendall(" ".join(sys.argv[2:]).encode() + b"\\n")
-sys.exit(asked.recv(1)[0])
-"""
 _TIMEOUT = 60.0
 """Seconds that the tests may take at least; more where they took more than a quarter of it without a change."""
-
-_SUBREAPER = 36
-"""prctl(2): whoever loses its parent becomes a child of this process."""
 _LEFT_OUT = "not in the sample"
 _HEAD = """# Evidence: mutation testing
 
@@ -169,7 +131,7 @@ def main() -> int:
         _prepare(program, tree, target)
         if until <= time.monotonic() or not _left(target):
             continue
-        with _fork_server(tree):
+        with fork_server(tree, _WORK):
             began = time.monotonic()
             if not _passes(tree, target):
                 print(f"{target.module}: its tests fail without a change", file=sys.stderr)
@@ -256,12 +218,9 @@ def _config(target: Target) -> Path:
 
 
 def _configure(target: Target, timeout: float = _TIMEOUT) -> None:
-    client = _WORK / "client.py"
-    client.write_text(_CLIENT)
-    command = f"{sys.executable} -S -E {client} {_WORK / 'socket'} {' '.join(target.tests)}"
     _config(target).write_text(
         f'[cosmic-ray]\nmodule-path = ["{target.module}"]\ntimeout = {timeout:.1f}\nexcluded-modules = []\n'
-        f'test-command = "{command}"\n[cosmic-ray.distributor]\nname = "local"\n'
+        f'test-command = "{" ".join(command_for(_WORK, target.tests))}"\n[cosmic-ray.distributor]\nname = "local"\n'
         f"[cosmic-ray.filters.operators-filter]{_OPERATORS}"
     )
 
@@ -271,8 +230,7 @@ def _left(target: Target) -> int:
 
 
 def _passes(tree: Path, target: Target) -> bool:
-    command = (sys.executable, "-S", "-E", _WORK / "client.py", _WORK / "socket", *target.tests)
-    return subprocess.run(command, cwd=tree, check=False).returncode == 0
+    return subprocess.run(command_for(_WORK, target.tests), cwd=tree, check=False).returncode == 0
 
 
 def _run(program: Path, tree: Path, target: Target, until: float, *, timeout: float) -> None:
@@ -287,89 +245,6 @@ def _run(program: Path, tree: Path, target: Target, until: float, *, timeout: fl
         running.wait()
     finally:
         (tree / target.module).write_bytes(original)
-
-
-@contextmanager
-def _fork_server(tree: Path) -> Iterator[None]:
-    """Runs pytest in a fork of a process that has imported the libraries, for whoever asks at the socket."""
-    (_WORK / "socket").unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(_WORK / "socket"))
-    listener.listen()
-    server = os.fork()
-    if server == 0:
-        try:
-            _serve(listener, tree)
-        except Exception:  # noqa: BLE001 - whatever it is, it ends in this process
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-    listener.close()
-    try:
-        yield
-    finally:
-        os.kill(server, signal.SIGTERM)
-        os.waitpid(server, 0)
-
-
-def _serve(listener: socket.socket, tree: Path) -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-    os.chdir(tree)
-    sys.path[:] = [str(tree), *(one for one in sys.path if Path(one or ".").resolve() not in (ROOT, tree))]
-    sys.dont_write_bytecode = True
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    for name in [one for one in sys.modules if one.split(".")[0] in ("tests", "portal")]:
-        del sys.modules[name]
-    for library in _LIBRARIES:
-        importlib.import_module(library)
-    while True:
-        asking, _ = listener.accept()
-        with asking:
-            arguments = asking.makefile().readline().split()
-            child = os.fork()
-            if child == 0:
-                _test(arguments)
-            status = _ended(child, asking)
-            if status is not None:
-                asking.sendall(bytes([status]))
-
-
-def _test(arguments: list[str]) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.setsid()
-    output = os.open(_WORK / "last-run.log", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-    for one in (1, 2):
-        os.dup2(output, one)
-    status = 1
-    try:
-        status = int(
-            importlib.import_module("pytest").main(["-q", "-x", "-p", "no:cacheprovider", *arguments])
-        )
-    except Exception:  # noqa: BLE001 - whatever it is, the change broke it
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        os._exit(status)
-
-
-def _ended(child: int, asking: socket.socket) -> int | None:
-    """The exit status of the child; or None when nobody waits for it any longer. Whatever it left running is killed."""
-    try:
-        while True:
-            found, status = os.waitpid(child, os.WNOHANG)
-            if found:
-                return os.waitstatus_to_exitcode(status) & 0xFF
-            if select.select([asking], [], [], 0.02)[0]:
-                return None
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)
-        while left := Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-            for one in left:  # servers that it left running, now children of this process
-                with suppress(ProcessLookupError, ChildProcessError):
-                    os.kill(int(one), signal.SIGKILL)
-                    os.waitpid(int(one), 0)
 
 
 def mutants(target: Target) -> list[Mutant]:
