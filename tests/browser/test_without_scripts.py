@@ -7,12 +7,13 @@ from collections.abc import Callable
 from datetime import date, timedelta
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from portal.careservice.ids import sample_id
 from tests.browser.album import kind_of
 from tests.browser.conftest import SignIn
 from tests.browser.pages import Consent, Home, Seen, signs
+from tests.browser.steps import go_on, seen, summary, told
 from tests.support.stack import PortalProcess
 
 AMELIAS, GRACES = sample_id("episode", "amelia-1"), sample_id("episode", "grace-2")
@@ -20,7 +21,6 @@ GENETIC = re.compile("Consent to preimplantation genetic testing")
 LEGACY = sample_id("emr-endpoint", "riverside-legacy")
 INES, AGAIN = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
 TOMASZ = sample_id("prospect", "tomasz")
-
 Person = Callable[[str], Home]
 
 
@@ -34,27 +34,6 @@ def person(visit: SignIn) -> Person:
         return visit(name, javascript=False)
 
     return someone
-
-
-def seen(page: Seen) -> Seen:
-    """The page that is there now."""
-    return Seen(page.page, page.origin)
-
-
-def go_on(page: Seen) -> Seen:
-    """Press the one button that the page is for."""
-    page.main.locator(
-        "button.button[data-kind=primary]:not([formaction]), button.button[data-kind=danger]"
-    ).first.click()
-    return seen(page)
-
-
-def told(page: Seen, words: str | re.Pattern[str]) -> None:
-    expect(page.page.locator("#toasts").get_by_text(words).first).to_be_visible()
-
-
-def summary(page: Seen, words: str) -> Locator:
-    return page.page.locator("summary", has_text=words)
 
 
 # ── patients ────────────────────────────────────────────────────────────────────────────────────────────
