@@ -11,15 +11,8 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from tests.support.conforming import AtTheClinic, Outcome
-from tests.support.foreign_api import (
-    KEBAB,
-    PASCAL,
-    SNAKE,
-    Foreign,
-    ForeignApi,
-    ports_for_all,
-    service_for_all,
-)
+from tests.support.foreign_api import KEBAB, PASCAL, SNAKE, ForeignApi, ports_for_all, service_for_all
+from tests.support.foreign_format import Foreign
 from tests.support.stack import PASSWORD, CareService, PortalThread
 from tests.support.visitor import Page
 from tests.support.walks import Careful, facts

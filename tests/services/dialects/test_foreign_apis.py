@@ -14,7 +14,8 @@ from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE, tenants_file
 from portal.services.dialects.file import parse_dialect
 from tests.support.acts import ACTS, MOVES, People
-from tests.support.foreign_api import FOREIGN, Foreign, ForeignApi, ports_for_all, service_for_all
+from tests.support.foreign_api import FOREIGN, ForeignApi, ports_for_all, service_for_all
+from tests.support.foreign_format import Foreign
 from tests.support.signing import NAMES, fresh_form, make_form, sign, signatures
 from tests.support.stack import PASSWORD, CareService, PortalThread
 from tests.support.visitor import Page
