@@ -6,11 +6,9 @@ Every page they open is added to the album.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
-from functools import cache
 from typing import Any
 
 import pytest
@@ -18,55 +16,18 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE
 from portal.http import transport
-from portal.http.transfer import TransportError
 from portal.printing import CannotPrint
 from portal.web import pdf
 from tests.browser.album import Album, Collector
+from tests.browser.stage import Stage, answers_lost
 from tests.support.signing import change_record, consent, fresh_form
-from tests.support.stack import PASSWORD, PortalThread, free_port
+from tests.support.stack import PortalThread, free_port
 from tests.support.visitor import Page
 
 TOMASZ, NOOR = sample_id("prospect", "tomasz"), sample_id("prospect", "noor")
 INES, AGAIN = sample_id("prospect", "ines"), sample_id("prospect", "ines-again")
 LEGACY = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-legacy')}/remove"
 AMELIAS, GRACES = sample_id("episode", "amelia-1"), sample_id("episode", "grace-2")
-
-
-class Stage:
-    """The running product, its people, and the album that they fill."""
-
-    def __init__(self, portal: PortalThread, album: Album, language_of: Callable[[str], str]) -> None:
-        self.portal = portal
-        self.album = album
-        self.language_of = language_of
-        self.person = cache(self.fresh)
-
-    def fresh(self, name: str) -> Collector:
-        """This person in a browser of their own, just signed in."""
-        tenant = next(key for key, people in PEOPLE.items() if name in dict(people))
-        visitor = Collector(self.portal.origin(tenant), PASSWORD, self.album, name, self.language_of(name))
-        visitor.arrive()
-        return visitor
-
-    def nobody(self) -> Collector:
-        visitor = Collector(self.portal.origin(), PASSWORD, self.album, "nobody", self.language_of("nobody"))
-        visitor.http.headers["Accept-Language"] = visitor.language
-        return visitor
-
-
-@contextmanager
-def answers_lost(*, acts_alone: bool = True) -> Iterator[None]:
-    """No answer comes from the care API: to acts, or to anything."""
-    sends = transport.send
-
-    def send(call: transport.Call, **more: Any) -> transport.Answer:
-        if "/api/" in call.url and (call.method != "GET" or not acts_alone):
-            raise TransportError("timed out", sent=True)
-        return sends(call, **more)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transport, "send", send)
-        yield
 
 
 def signing(stage: Stage) -> None:
