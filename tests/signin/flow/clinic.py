@@ -1,4 +1,4 @@
-"""A sign-in at a clinic whose identity server a test speaks for."""
+"""A clinic whose identity server answers as a test says, and a sign-in there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METADATA = Metadata(
 
 @dataclass
 class Identity:
-    """An identity server, as the flow meets it: a test sets what it says, and reads what it was asked."""
+    """An identity server as the flow sees it: a test sets its answers and reads what it was asked."""
 
     metadata_: Metadata = METADATA
     answer: dict[str, Any] = field(

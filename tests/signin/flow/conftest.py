@@ -23,7 +23,7 @@ from tests.support.clock import Clock
 
 @pytest.fixture
 def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
-    """Takes the place of the network below Authlib's client, and of the signature's check."""
+    """Replaces the network below Authlib's client, and the check of signatures."""
     server = Identity()
 
     def session(*given: Any, **settings: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Signing in, step by step, without a server: what is asked, what of the answer is believed, and what is remembered."""
+"""Signing in without a server: the request, the checks of the response, and pending sign-ins."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from portal.signin.tokens import Expected, SignInFailed
 from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, finish, query_of, start, tenant
 from tests.support.clock import Clock
 
-# what is asked
+# the request
 
 
-def test_the_browser_is_sent_to_the_identity_server_with_what_the_clinic_asks(sign_in: SignIn) -> None:
+def test_the_authorization_request_has_the_clinics_parameters(sign_in: SignIn) -> None:
     started = start(sign_in)
     asked = query_of(started)
     assert started.location.startswith(f"{ISSUER}/a?x=1&")
@@ -33,13 +33,13 @@ def test_the_browser_is_sent_to_the_identity_server_with_what_the_clinic_asks(si
     }  # fmt: skip
 
 
-def test_a_fresh_sign_in_asks_for_the_password_and_names_who_is_meant(sign_in: SignIn) -> None:
+def test_a_fresh_sign_in_asks_for_the_password_and_sends_a_login_hint(sign_in: SignIn) -> None:
     asked = query_of(start(sign_in, fresh=True, login_hint="amelia"))
     assert (asked["prompt"], asked["max_age"], asked["login_hint"]) == ("login", "300", "amelia")
     assert not {"prompt", "max_age", "login_hint"} & set(query_of(start(sign_in)))
 
 
-def test_a_browser_keeps_its_cookie_if_it_may_be_one_of_ours(sign_in: SignIn) -> None:
+def test_a_well_formed_cookie_is_kept_and_any_other_replaced(sign_in: SignIn) -> None:
     cookie = "Az09_-" + "a" * 37
     assert start(sign_in, cookie).cookie == cookie
     for other in (None, "", "a" * 42, "a" * 44, "a" * 42 + "!", "a" * 42 + "\n"):
@@ -49,7 +49,7 @@ def test_a_browser_keeps_its_cookie_if_it_may_be_one_of_ours(sign_in: SignIn) ->
 @pytest.mark.parametrize(
     "path", ["/", "/consents?page=2#last", "/é", f"/{'a' * 1998}", "/a//b", "/sign-in?next=//evil.example"]
 )
-def test_a_path_of_the_portal_is_gone_back_to(path: str) -> None:
+def test_a_local_path_is_returned_to(path: str) -> None:
     assert local_path(path) == path
 
 
@@ -58,14 +58,14 @@ def test_a_path_of_the_portal_is_gone_back_to(path: str) -> None:
     [None, "", "consents", "//evil.example", "/\\evil.example", "https://evil.example", "/a b", "/a\\b", "/a\x7f",
      "/a\n", f"/{'a' * 1999}"],
 )  # fmt: skip
-def test_another_address_is_not(path: str | None) -> None:
+def test_any_other_address_becomes_the_home_page(path: str | None) -> None:
     assert local_path(path) == "/"
 
 
-# what is believed
+# the response
 
 
-def test_a_sign_in_ends_with_the_person_and_the_page_that_was_left(
+def test_a_sign_in_returns_the_person_the_tokens_and_the_requested_page(
     sign_in: SignIn, identity: Identity
 ) -> None:
     started = start(sign_in)
@@ -81,13 +81,13 @@ def test_a_sign_in_ends_with_the_person_and_the_page_that_was_left(
     assert identity.expected == Expected("portal", query_of(started)["nonce"], "access", None)
 
 
-def test_a_fresh_sign_in_must_be_of_now(sign_in: SignIn, identity: Identity) -> None:
+def test_a_fresh_sign_in_requires_a_new_auth_time(sign_in: SignIn, identity: Identity) -> None:
     assert finish(sign_in, start(sign_in, fresh=True)).fresh is True
     assert identity.expected is not None
     assert identity.expected.auth_time_after == 1_000_000.0
 
 
-def test_the_id_token_is_kept_only_where_the_clinic_wants_it_back(sign_in: SignIn) -> None:
+def test_the_id_token_is_kept_only_if_the_clinic_uses_it_as_a_hint(sign_in: SignIn) -> None:
     assert finish(sign_in, start(sign_in), tenant(id_token_hint=False)).tokens.id_token is None
 
 
@@ -100,7 +100,7 @@ def test_the_id_token_is_kept_only_where_the_clinic_wants_it_back(sign_in: SignI
         (("x", "amelia"), "/"),
     ],
 )
-def test_a_page_is_gone_back_to_by_its_own_person_alone(
+def test_only_the_same_person_returns_to_the_requested_page(
     sign_in: SignIn, whose: tuple[str, str] | None, next_: str
 ) -> None:
     assert finish(sign_in, start(sign_in, whose=whose)).next == next_
@@ -110,7 +110,7 @@ def test_a_page_is_gone_back_to_by_its_own_person_alone(
     "answer",
     [{"error": "access_denied"}, {"error": ""}, {"code": ""}, {"iss": "https://other.example"}, {"iss": ""}],
 )
-def test_an_answer_that_is_none_asks_for_no_token(
+def test_an_invalid_authorization_response_requests_no_token(
     sign_in: SignIn, identity: Identity, answer: dict[str, str]
 ) -> None:
     with pytest.raises(SignInFailed):
@@ -118,7 +118,7 @@ def test_an_answer_that_is_none_asks_for_no_token(
     assert not identity.asked
 
 
-def test_an_answer_names_its_issuer_where_that_was_promised(sign_in: SignIn, identity: Identity) -> None:
+def test_the_response_must_name_its_issuer_if_that_is_advertised(sign_in: SignIn, identity: Identity) -> None:
     assert finish(sign_in, start(sign_in), iss=ISSUER)
     identity.metadata_ = msgspec.structs.replace(
         METADATA, authorization_response_iss_parameter_supported=True
@@ -133,23 +133,21 @@ def test_a_person_of_another_clinic_is_refused(sign_in: SignIn, identity: Identi
     identity.claims["tenantid"] = of
     with pytest.raises(SignInFailed):
         finish(sign_in, start(sign_in))
-    assert finish(sign_in, start(sign_in), tenant(tenant_claim=None)), "where clinics aren't told apart"
+    assert finish(sign_in, start(sign_in), tenant(tenant_claim=None)), "if the clinic checks no tenant claim"
 
 
-def test_a_clinic_s_number_is_compared_as_text(sign_in: SignIn, identity: Identity) -> None:
+def test_a_numeric_clinic_id_is_compared_as_text(sign_in: SignIn, identity: Identity) -> None:
     identity.claims["tenantid"] = 7
     assert finish(sign_in, start(sign_in), tenant(tenant_id="7"))
 
 
-def test_roles_are_asked_of_userinfo_only_where_the_token_has_none(
-    sign_in: SignIn, identity: Identity
-) -> None:
+def test_userinfo_is_asked_for_roles_only_if_the_token_has_none(sign_in: SignIn, identity: Identity) -> None:
     identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
     identity.userinfo = {"sub": "amelia", "role": "nurse", "auth_time": 9}
     assert finish(sign_in, start(sign_in)).person.is_patient
     del identity.claims["role"]
     person = finish(sign_in, start(sign_in)).person
-    assert (person.is_staff, person.auth_time) == (True, 5.0), "what the token says is not changed"
+    assert (person.is_staff, person.auth_time) == (True, 5.0), "userinfo overrides no claim of the token"
     assert [asked[0] for asked in identity.asked].count("userinfo") == 1
     assert identity.asked[-1] == ("userinfo", "amelia")
     identity.metadata_ = METADATA
@@ -169,7 +167,7 @@ def test_roles_are_asked_of_userinfo_only_where_the_token_has_none(
         (ProviderRefused("elsewhere"), Unavailable),
     ],
 )
-def test_each_fault_of_the_server_is_told_for_what_it_is(
+def test_each_fault_of_the_server_raises_its_own_error(
     sign_in: SignIn, identity: Identity, fault: Exception, raised: type[Exception]
 ) -> None:
     started = start(sign_in)
@@ -179,10 +177,10 @@ def test_each_fault_of_the_server_is_told_for_what_it_is(
     assert type(told.value) is raised
 
 
-# what is remembered
+# pending sign-ins
 
 
-def test_an_answer_is_taken_once_from_its_own_browser_and_clinic(sign_in: SignIn) -> None:
+def test_a_response_works_once_and_only_in_its_browser_and_clinic(sign_in: SignIn) -> None:
     started = start(sign_in)
     state = query_of(started)["state"]
     for cookie in (None, "", "b" * 43):
@@ -196,24 +194,24 @@ def test_an_answer_is_taken_once_from_its_own_browser_and_clinic(sign_in: SignIn
     assert finish(sign_in, other, tenant(key="harbour")) is None
 
 
-def test_five_sign_ins_are_under_way_in_a_browser_at_most(sign_in: SignIn) -> None:
+def test_a_browser_has_at_most_five_pending_sign_ins(sign_in: SignIn) -> None:
     cookie = "a" * 43
     tabs = [start(sign_in, cookie) for _ in range(6)]
     assert finish(sign_in, tabs[0]) is None
     assert finish(sign_in, tabs[1])
-    assert finish(sign_in, tabs[5]), "one answer leaves the others"
+    assert finish(sign_in, tabs[5]), "finishing one leaves the others pending"
 
 
-def test_a_sign_in_waits_for_a_quarter_of_an_hour(sign_in: SignIn, clock: Clock) -> None:
+def test_a_sign_in_expires_after_fifteen_minutes(sign_in: SignIn, clock: Clock) -> None:
     cookie = "a" * 43
     first = start(sign_in, cookie)
     clock.advance(1)
-    start(sign_in, cookie)  # keeps the browser's record a second longer than the first may wait
+    start(sign_in, cookie)  # keeps the browser's record a second longer than the first sign-in is valid
     clock.advance(899)
     assert finish(sign_in, first) is None
 
 
-def test_a_sign_in_is_finished_until_then(
+def test_a_sign_in_can_be_finished_until_it_expires(
     sign_in: SignIn, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -224,7 +222,7 @@ def test_a_sign_in_is_finished_until_then(
     assert finish(sign_in, started)
 
 
-def test_a_browser_that_comes_back_three_times_in_a_minute_goes_round_no_more(
+def test_a_fourth_sign_in_within_a_minute_is_refused_as_a_loop(
     sign_in: SignIn, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -235,13 +233,13 @@ def test_a_browser_that_comes_back_three_times_in_a_minute_goes_round_no_more(
         assert finish(sign_in, start(sign_in, cookie))
     with pytest.raises(Loop):
         start(sign_in, cookie)
-    for _ in range(3):  # forgotten with that, so that trying again by hand may work
+    for _ in range(3):  # the refusal clears the count, so that the person can try again
         assert finish(sign_in, start(sign_in, cookie))
         clock.advance(20)
-    assert start(sign_in, cookie), "the first of them is a minute ago"
+    assert start(sign_in, cookie), "the first of them was a minute ago"
 
 
-def test_what_is_under_way_is_forgotten_when_asked(sign_in: SignIn) -> None:
+def test_pending_sign_ins_are_forgotten_on_request(sign_in: SignIn) -> None:
     started = start(sign_in)
     sign_in.forget(started.cookie)
     assert finish(sign_in, started) is None

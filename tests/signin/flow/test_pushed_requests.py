@@ -28,7 +28,7 @@ def par(identity: Identity) -> Identity:
 
 
 @pytest.mark.parametrize("status", [200, 201])
-def test_a_pushed_request_leaves_nothing_but_its_name_to_the_browser(
+def test_the_browser_carries_only_the_request_uri_of_a_pushed_request(
     sign_in: SignIn, par: Identity, status: int
 ) -> None:
     par.pushed = pushed(status)
@@ -44,7 +44,7 @@ def test_a_pushed_request_leaves_nothing_but_its_name_to_the_browser(
     "response",
     [*(pushed(status) for status in (199, 202, 204, 400, 403, 500)), pushed(body=b"{}"), pushed(body=b"<")],
 )
-def test_a_pushed_request_that_is_not_taken_is_a_fault_of_the_server(
+def test_a_refused_pushed_request_is_a_server_fault(
     sign_in: SignIn, par: Identity, response: requests.Response
 ) -> None:
     par.pushed = response
@@ -53,7 +53,7 @@ def test_a_pushed_request_that_is_not_taken_is_a_fault_of_the_server(
     assert type(told.value) is ProviderDown
 
 
-def test_a_pushed_request_of_a_client_that_is_not_known_is_an_operators_fault(
+def test_a_pushed_request_of_an_unknown_client_is_a_configuration_fault(
     sign_in: SignIn, par: Identity
 ) -> None:
     par.pushed = pushed(401)

@@ -30,7 +30,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[HostileS
 
 @pytest.fixture
 def portal(running: tuple[HostileServer, PortalThread]) -> Iterator[PortalThread]:
-    """The portal, which knows nothing of its identity server yet."""
+    """The portal, with nothing cached about its identity server."""
     _, portal = running
     portal.context.providers._made.clear()
     portal.clock.ahead = 0

@@ -15,7 +15,7 @@ PORTALS: dict[str, PortalThread] = {}
 
 
 def sign_in(visitor: Visitor, *, fresh: bool = False) -> Page:
-    """Go to the identity server and back, as a browser does; ends at a public page when all is well."""
+    """Go to the identity server and back as a browser does; a successful sign-in ends at a public page."""
     return visitor.get(f"/sign-in?next=/signed-out{'&fresh=1' if fresh else ''}", status=None)
 
 
@@ -24,7 +24,7 @@ def signed_in(page: Page, visitor: Visitor) -> bool:
 
 
 def refused(portal: PortalThread, *, status: int = 400) -> None:
-    """One clear page with this status, one line of audit, and nobody signed in."""
+    """Assert one clear page with this status, one audit line, and nobody signed in."""
     before = portal.audited()
     visitor = portal.visitor()
     page = sign_in(visitor)
@@ -44,7 +44,7 @@ def page_token(page: Page) -> str:
 
 
 def person_of(visitor: Visitor) -> Any:
-    """Who is signed in in this browser, as the portal itself would say."""
+    """Return who is signed in with this browser, according to the portal's session."""
     host = visitor.origin.removeprefix("http://")
     cookie = next((one.value for one in visitor.http.cookies if one.name == "__Host-sid"), "none")
     record, _ = PORTALS[host].context.sessions.load(cookie, "riverside", host)
@@ -60,7 +60,7 @@ def tokens_of(visitor: Visitor) -> Any:
 
 
 def sessions_of(portal: PortalThread) -> list[Any]:
-    """The sessions of the one person, newest first."""
+    """Return this person's sessions, newest first."""
     whose = person("person-1", issuer=portal.plan.service)
     found = portal.context.sessions.of_person(whose, "riverside")
     return sorted(found, key=lambda one: -one[1].created_at)

@@ -43,7 +43,7 @@ def test_a_response_without_issuer_is_accepted_if_none_is_advertised(
     assert signed_in(sign_in(visitor), visitor)
 
 
-def test_endpoints_may_have_a_query_of_their_own(portal: PortalThread, identity: HostileServer) -> None:
+def test_endpoints_may_have_a_query_string(portal: PortalThread, identity: HostileServer) -> None:
     identity.discovery = {
         "authorization_endpoint": f"{identity.origin}/authorize?realm=a",
         "pushed_authorization_request_endpoint": f"{identity.origin}/par?realm=a",

@@ -14,8 +14,8 @@ from tests.support.hostile import Answer, HostileServer
 from tests.support.stack import PortalThread
 
 
-def test_at_hash_is_verified(portal: PortalThread, identity: HostileServer) -> None:
-    """The example of OpenID Connect Core, appendix A.3."""
+def test_a_matching_access_token_hash_is_accepted(portal: PortalThread, identity: HostileServer) -> None:
+    """With the example of OpenID Connect Core, appendix A.3."""
     identity.token = {"access_token": "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"}
     identity.claims = {"at_hash": "77QmUPtjPfzWtF2AnpK9RQ"}
     visitor = portal.visitor()

@@ -26,7 +26,7 @@ def test_unusable_keys_do_not_affect_usable_ones(portal: PortalThread, identity:
     assert signed_in(sign_in(visitor), visitor)
 
 
-def test_an_unknown_key_is_fetched_at_most_every_ten_seconds(
+def test_keys_are_refetched_for_an_unknown_key_at_most_every_ten_seconds(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     visitor = portal.visitor()
@@ -42,7 +42,7 @@ def test_an_unknown_key_is_fetched_at_most_every_ten_seconds(
     assert identity.count("/jwks") == 3
 
 
-def test_rotated_keys_are_found(portal: PortalThread, identity: HostileServer) -> None:
+def test_rotated_keys_are_fetched(portal: PortalThread, identity: HostileServer) -> None:
     visitor = portal.visitor()
     assert signed_in(sign_in(visitor), visitor)
     identity.key = RSAKey.generate_key(2048, auto_kid=True)

@@ -62,7 +62,7 @@ def test_metadata_of_another_issuer_is_refused(
     ],
 )
 @pytest.mark.parametrize("path", [DISCOVERY, "/jwks"])
-def test_unreadable_metadata_and_keys_are_reported_as_a_server_fault(
+def test_unreadable_metadata_or_keys_are_reported_as_a_server_fault(
     portal: PortalThread, identity: HostileServer, broken: Answer, path: str
 ) -> None:
     identity.answers[path] = broken
@@ -91,7 +91,7 @@ def test_unknown_metadata_does_not_become_a_client_setting(
     assert signed_in(sign_in(visitor), visitor)
 
 
-def test_the_last_good_metadata_are_used_for_a_day_while_the_server_fails(
+def test_the_last_good_metadata_is_used_for_a_day_while_the_server_fails(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     visitor = portal.visitor()
@@ -110,7 +110,7 @@ def test_the_last_good_metadata_are_used_for_a_day_while_the_server_fails(
     assert signed_in(sign_in(other), other)
 
 
-def test_invalid_new_metadata_are_refused_despite_a_good_copy(
+def test_invalid_new_metadata_is_refused_despite_a_good_copy(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     visitor = portal.visitor()
@@ -121,7 +121,7 @@ def test_invalid_new_metadata_are_refused_despite_a_good_copy(
         refused(portal, status=503)
 
 
-def test_metadata_that_become_invalid_during_a_sign_in_are_refused(
+def test_metadata_that_becomes_invalid_during_a_sign_in_is_refused(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     visitor = portal.visitor()

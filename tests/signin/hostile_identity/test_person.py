@@ -24,7 +24,7 @@ from tests.support.stack import PortalThread
 @pytest.mark.parametrize(
     "auth_time",
     [None, 0, time.time() - HOUR, True, float("nan")],
-    ids=["absent", "zero", "an hour old", "no number", "nan"],
+    ids=["absent", "zero", "an hour old", "true", "NaN"],
 )
 @pytest.mark.asvs("6.8.4")
 def test_a_step_up_without_a_new_authentication_is_refused(

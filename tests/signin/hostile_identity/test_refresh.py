@@ -42,7 +42,7 @@ def test_a_temporary_refresh_failure_ends_no_session(
     del identity.answers["/token"]
     before = identity.count("/token")
     visitor.get("/conversations", status=503)
-    assert identity.count("/token") == before, "the failure is known for some seconds"
+    assert identity.count("/token") == before, "a failure is remembered for a few seconds"
     portal.clock.advance(6)
     visitor.get("/conversations", status=None)
     assert person_of(visitor) is not None
@@ -59,7 +59,7 @@ def test_a_page_of_many_calls_waits_for_a_hanging_server_once(
     before, began = identity.count("/token"), time.monotonic()
     identity.answers["/token"] = Answer(wait=4)
     page = visitor.get("/", status=None)
-    assert time.monotonic() - began < 3, "half a second is the longest that this portal waits for one call"
+    assert time.monotonic() - began < 3, "this portal waits at most half a second for one call"
     assert identity.count("/token") == before + 1
     assert "Your consent forms can’t be shown right now" in page.words
 
@@ -87,7 +87,7 @@ def test_a_refresh_ends_at_the_pages_deadline(
         pytest.param({"iss": "https://elsewhere.example"}, id="issuer"),
         pytest.param({"aud": "harbour-portal"}, id="audience"),
         pytest.param({"iat": None}, id="no time of issue"),
-        pytest.param({"iat": time.time() - 3600}, id="an old one again"),
+        pytest.param({"iat": time.time() - 3600}, id="replayed"),
         pytest.param({"exp": time.time() - 60}, id="expired"),
         pytest.param({"auth_time": time.time() + 86400}, id="a later sign-in"),
         pytest.param({"at_hash": "bm90IG9mIHRoaXMgdG9rZW4"}, id="hash of another access token"),
@@ -111,14 +111,14 @@ def test_an_invalid_id_token_of_a_refresh_is_ignored(
     "claims",
     [
         pytest.param({"sub": "person-2"}, id="another person"),
-        pytest.param({"role": "burglar"}, id="no role any more"),
+        pytest.param({"role": "burglar"}, id="no known role"),
         pytest.param({"role": "nurse"}, id="a role of the other side"),
     ],
 )
 def test_a_refresh_for_another_person_ends_the_session(
     portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
 ) -> None:
-    """Another person's ID token, or one that says that this person may not come in any more."""
+    """Another person's ID token, or one whose roles no longer allow this person in."""
     identity.token = {"expires_in": 60}
     visitor = portal.visitor()
     assert signed_in(sign_in(visitor), visitor)
@@ -143,7 +143,7 @@ def test_each_refresh_updates_the_roles(portal: PortalThread, identity: HostileS
 def test_a_refresh_is_kept_even_if_roles_cannot_be_read(
     portal: PortalThread, identity: HostileServer
 ) -> None:
-    """The refresh token is used up: without the new one the session would be over at the next renewal."""
+    """The old refresh token is used up: without the new one, the session would end at the next refresh."""
     identity.token, identity.claims = {"expires_in": 60}, {"role": None}
     identity.userinfo = {"sub": "person-1", "role": "patient"}
     visitor = portal.visitor()
@@ -159,7 +159,7 @@ def test_a_refresh_is_kept_even_if_roles_cannot_be_read(
 def test_a_renewed_token_that_the_api_refuses_is_an_error_page_without_a_loop(
     portal: PortalThread, identity: HostileServer
 ) -> None:
-    """The care API is not there, so that its address answers 404; here it answers 401 to whatever comes."""
+    """No care API runs here; the identity server answers for it, with 401."""
     visitor = portal.visitor()
     assert signed_in(sign_in(visitor), visitor)
     identity.answers["/api/messaging/getconversations"] = Answer("{}", 401)
@@ -169,7 +169,7 @@ def test_a_renewed_token_that_the_api_refuses_is_an_error_page_without_a_loop(
 
 
 def test_a_replaced_refresh_token_is_revoked(portal: PortalThread, identity: HostileServer) -> None:
-    """Confirming who one is gives new tokens; nobody waits for the old one to be revoked."""
+    """A step-up issues new tokens; nobody waits until the old one is revoked."""
     identity.discovery = {"revocation_endpoint": f"{identity.origin}/revoke"}
     identity.answers["/revoke"] = Answer(wait=0.4)
     visitor = portal.visitor()

@@ -23,7 +23,7 @@ from tests.support.stack import PortalThread
         {"access_token": "line\nfeed"},
     ],
 )
-def test_a_token_of_another_type_than_bearer_is_refused(
+def test_an_unusable_access_token_is_refused(
     portal: PortalThread, identity: HostileServer, token: dict[str, Any]
 ) -> None:
     identity.token = token
@@ -60,7 +60,7 @@ def test_a_code_refused_by_the_server_fails_the_sign_in(
         pytest.param(Answer("null"), id="null"),
         pytest.param(Answer('"text"'), id="text"),
         pytest.param(Answer("5", 400), id="number"),
-        pytest.param(Answer('{"access_token": "x", "expires_in": NaN}'), id="no number of JSON"),
+        pytest.param(Answer('{"access_token": "x", "expires_in": NaN}'), id="NaN"),
         pytest.param(Answer(DEEP), id="deep"),
         pytest.param(Answer(b"\xff\xfe"), id="bytes"),
         pytest.param(Answer(b'{"a": "' + b"x" * 2_000_000 + b'"}'), id="oversize"),

@@ -1,4 +1,4 @@
-"""A session of Amelia’s whose tokens are renewed without a server."""
+"""A session of Amelia’s whose tokens are refreshed without a server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from portal.operate import metrics
 from portal.signin import refresh
 from portal.store import open_store
-from tests.signin.refresh.renewing import Identity, Renewing
+from tests.signin.refresh.refreshed_session import Identity, RefreshedSession
 from tests.support.clock import Clock
 
 
@@ -22,14 +22,14 @@ def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the metrics say became of each renewal."""
+    """The outcome of each refresh, as the metrics count it."""
     found: list[str] = []
     monkeypatch.setattr(metrics, "refreshed", found.append)
     return found
 
 
 @pytest.fixture
-def it(identity: Identity, sqlite: str, clock: Clock) -> Renewing:
-    made = Renewing(open_store(sqlite, clock), clock, identity)
+def session(identity: Identity, sqlite: str, clock: Clock) -> RefreshedSession:
+    made = RefreshedSession(open_store(sqlite, clock), clock, identity)
     made.signed_in()
     return made

@@ -1,4 +1,4 @@
-"""A session with tokens to renew, and a token endpoint that answers, fails or lets a test do something meanwhile."""
+"""A session with tokens to refresh, and a token endpoint that answers, fails or calls a test meanwhile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OVER = msgspec.structs.replace(OLD, expires_at=NOW, refresh_at=NOW - 60)
 
 @dataclass
 class Identity:
-    """The token endpoint: answers, fails, or lets a test do something meanwhile."""
+    """The token endpoint: answers or fails, after calling what a test does meanwhile."""
 
     metadata_: Metadata = METADATA
     answer: dict[str, Any] = field(
@@ -83,8 +83,8 @@ TENANT: Any = SimpleNamespace(
 )
 
 
-class Renewing:
-    """A session of Amelia's with tokens, and what renews them."""
+class RefreshedSession:
+    """A session of Amelia's with tokens, and the refresher of these."""
 
     def __init__(self, store: Store, clock: Clock, identity: Identity) -> None:
         limits = dict.fromkeys(Side, SessionLimits(1800, 43200))
@@ -94,7 +94,7 @@ class Renewing:
         self.here = Session(self.sessions, None, CLINIC, HOST)
 
     def takes_at_most(self, seconds: float) -> None:
-        """Let calls of the identity server, and waiting for another's, end after so long."""
+        """Limit calls of the identity server, and waiting for another's call, to so many seconds."""
         self.refresher = Refresher(self.sessions, self.store, Timeouts(read=seconds), self.clock)
 
     def signed_in(self, tokens: Tokens = OLD, **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""Many renewals of one session at once: one asks, the others wait or go on with the old token."""
+"""Concurrent refreshes of one session: one asks, the others wait or use the old token."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ import pytest
 from portal.http import deadline
 from portal.services.errors import Unavailable
 from portal.state.sessions import Tokens
-from tests.signin.refresh.renewing import OLD, OVER, Renewing
+from tests.signin.refresh.refreshed_session import OLD, OVER, RefreshedSession
 
 
-def test_one_of_many_asks_and_all_get_the_same(it: Renewing) -> None:
-    it.identity.meanwhile = lambda: time.sleep(0.1)
+def test_of_many_concurrent_refreshes_one_asks_and_all_get_its_tokens(session: RefreshedSession) -> None:
+    session.identity.meanwhile = lambda: time.sleep(0.1)
     found: list[str] = []
     threads = [
-        threading.Thread(target=lambda: found.append(it.renew(refused=True).access_token)) for _ in range(5)
+        threading.Thread(target=lambda: found.append(session.renew(refused=True).access_token))
+        for _ in range(5)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert found == ["a1"] * 5
-    assert len(it.identity.asked) == 1
+    assert len(session.identity.asked) == 1
 
 
 @contextmanager
-def another_process(it: Renewing) -> Any:
-    """Holds the lock, as one does that renews the session's tokens now."""
-    assert it.store.lock(f"refresh:{it.name}", "another", seconds=60)
+def another_process(session: RefreshedSession) -> Any:
+    """Hold the lock, as another process that refreshes the session's tokens does."""
+    assert session.store.lock(f"refresh:{session.name}", "another", seconds=60)
     yield
-    it.store.unlock(f"refresh:{it.name}", "another")
+    session.store.unlock(f"refresh:{session.name}", "another")
 
 
 @contextmanager
-def another_thread(it: Renewing) -> Any:
-    stripe = it.refresher._stripes[hash(it.name) % len(it.refresher._stripes)]
+def another_thread(session: RefreshedSession) -> Any:
+    stripe = session.refresher._stripes[hash(session.name) % len(session.refresher._stripes)]
     with stripe:
         yield
 
@@ -50,61 +51,67 @@ BUSY = pytest.mark.parametrize("busy", [another_process, another_thread])
 
 
 @BUSY
-def test_while_another_renews_an_old_token_that_is_of_use_serves_at_once(
-    it: Renewing, counted: list[str], busy: Callable[[Renewing], Any]
+def test_during_another_refresh_a_valid_token_is_returned_at_once(
+    session: RefreshedSession, counted: list[str], busy: Callable[[RefreshedSession], Any]
 ) -> None:
-    with busy(it):
+    with busy(session):
         began = time.monotonic()
-        assert it.renew() == OLD
+        assert session.renew() == OLD
         assert time.monotonic() - began < 2
-    assert (it.identity.asked, counted) == ([], ["postponed"])
+    assert (session.identity.asked, counted) == ([], ["postponed"])
 
 
 @BUSY
 @pytest.mark.parametrize(("seen", "refused"), [(OLD, True), (OVER, False)])
-def test_one_that_is_of_no_use_waits_for_as_long_as_a_call_may_take(
-    it: Renewing, busy: Callable[[Renewing], Any], seen: Tokens, refused: bool
+def test_during_another_refresh_an_unusable_token_waits_as_long_as_a_call_may_take(
+    session: RefreshedSession, busy: Callable[[RefreshedSession], Any], seen: Tokens, refused: bool
 ) -> None:
-    it.signed_in(seen)
-    it.takes_at_most(0.3)
-    with busy(it):
+    session.signed_in(seen)
+    session.takes_at_most(0.3)
+    with busy(session):
         began = time.monotonic()
         with pytest.raises(Unavailable, match="under way"):
-            it.renew(seen, refused=refused)
+            session.renew(seen, refused=refused)
         assert 0.25 < time.monotonic() - began < 3
-    assert it.renew(seen, refused=refused).access_token == "a1", "the lock is free again"
+    assert session.renew(seen, refused=refused).access_token == "a1", "the lock is free again"
 
 
 @BUSY
-def test_nobody_waits_longer_than_the_page_may_take(it: Renewing, busy: Callable[[Renewing], Any]) -> None:
+def test_waiting_for_another_refresh_ends_at_the_pages_deadline(
+    session: RefreshedSession, busy: Callable[[RefreshedSession], Any]
+) -> None:
     deadline.set_to(time.monotonic())
     try:
-        with busy(it), pytest.raises(Unavailable):
+        with busy(session), pytest.raises(Unavailable):
             began = time.monotonic()
-            it.renew(refused=True)
+            session.renew(refused=True)
         assert time.monotonic() - began < 2
     finally:
         deadline.set_to(None)
 
 
 @BUSY
-def test_what_another_brings_is_taken(it: Renewing, busy: Callable[[Renewing], Any]) -> None:
+def test_tokens_refreshed_by_another_are_used(
+    session: RefreshedSession, busy: Callable[[RefreshedSession], Any]
+) -> None:
     newer = msgspec.structs.replace(OLD, access_token="a9")
-    with busy(it):
-        threading.Timer(0.05, lambda: it.sessions.replace_tokens(it.name, OLD, newer)).start()
-        assert it.renew(refused=True) == newer
-    assert not it.identity.asked
+    with busy(session):
+        threading.Timer(0.05, lambda: session.sessions.replace_tokens(session.name, OLD, newer)).start()
+        assert session.renew(refused=True) == newer
+    assert not session.identity.asked
 
 
-def test_a_lock_outlives_a_slow_call_and_not_by_much(it: Renewing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_outlives_a_slow_call_by_a_few_seconds(
+    session: RefreshedSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[tuple[str, int, float]] = []
-    lock = it.store.lock
+    lock = session.store.lock
 
     def noted(name: str, owner: str, *, seconds: float) -> bool:
         asked.append((name, len(owner), seconds))
         return lock(name, owner, seconds=seconds)
 
-    monkeypatch.setattr(it.store, "lock", noted)
-    it.renew()
-    assert asked == [(f"refresh:{it.name}", 16, 15)]
-    assert lock(f"refresh:{it.name}", "another", seconds=1), "it is given back"
+    monkeypatch.setattr(session.store, "lock", noted)
+    session.renew()
+    assert asked == [(f"refresh:{session.name}", 16, 15)]
+    assert lock(f"refresh:{session.name}", "another", seconds=1), "it was released"

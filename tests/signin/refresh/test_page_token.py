@@ -1,4 +1,4 @@
-"""The token of one page: renewed when it is time, and tried once."""
+"""The token of one page: refreshed when due, and at most once."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ import requests
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.refresh import SessionBearer
 from portal.state.sessions import Session
-from tests.signin.refresh.renewing import CLINIC, HOST, TENANT, Renewing
+from tests.signin.refresh.refreshed_session import CLINIC, HOST, TENANT, RefreshedSession
 
 
-def bearer(it: Renewing) -> SessionBearer:
-    provider: Any = it.identity
-    return SessionBearer(it.here, it.refresher, TENANT, provider, it.clock)
+def bearer(session: RefreshedSession) -> SessionBearer:
+    provider: Any = session.identity
+    return SessionBearer(session.here, session.refresher, TENANT, provider, session.clock)
 
 
-def test_a_page_renews_its_token_when_it_is_time(it: Renewing) -> None:
-    page = bearer(it)
+def test_a_page_refreshes_its_token_when_due(session: RefreshedSession) -> None:
+    page = bearer(session)
     assert page.token() == "a0"
-    it.clock.advance(39.9)
+    session.clock.advance(39.9)
     assert page.token() == "a0"
-    it.clock.advance(0.1)
+    session.clock.advance(0.1)
     assert page.token() == "a1"
     assert page.token() == "a1"
-    assert len(it.identity.asked) == 1
+    assert len(session.identity.asked) == 1
 
 
-def test_a_page_tries_to_renew_once(it: Renewing) -> None:
-    it.identity.fault = requests.ConnectionError("down")
-    it.clock.advance(50)
-    page = bearer(it)
+def test_a_page_tries_to_refresh_once(session: RefreshedSession) -> None:
+    session.identity.fault = requests.ConnectionError("down")
+    session.clock.advance(50)
+    page = bearer(session)
     assert page.token() == page.token() == "a0"
-    it.clock.advance(10)
+    session.clock.advance(10)
     assert page.token() == "a0"
-    assert len(it.identity.asked) == 1
+    assert len(session.identity.asked) == 1
 
 
-def test_a_page_whose_token_was_refused_renews_it_and_gives_up_when_that_fails(it: Renewing) -> None:
-    page = bearer(it)
-    assert page.renew("a-1") == "a0", "another call has renewed it already"
-    assert not it.identity.asked
+def test_a_page_refreshes_a_refused_token_and_gives_up_if_that_fails(session: RefreshedSession) -> None:
+    page = bearer(session)
+    assert page.renew("a-1") == "a0", "another call has refreshed it already"
+    assert not session.identity.asked
     assert page.renew("a0") == "a1"
-    it.identity.fault = requests.ConnectionError("down")
+    session.identity.fault = requests.ConnectionError("down")
     with pytest.raises(Unavailable) as first:
         page.renew("a1")
-    it.identity.fault = None
-    it.clock.advance(10)
+    session.identity.fault = None
+    session.clock.advance(10)
     for again in (page.token, lambda: page.renew("a1")):
         with pytest.raises(Unavailable) as then:
             again()
         assert then.value is first.value
-    assert len(it.identity.asked) == 2
+    assert len(session.identity.asked) == 2
 
 
-def test_a_page_of_nobody_has_no_token(it: Renewing) -> None:
-    provider: Any = it.identity
-    nobody = Session(it.sessions, None, CLINIC, HOST)
-    unknown = Session(it.sessions, "a" * 43, CLINIC, HOST)
+def test_a_page_without_a_session_has_no_token(session: RefreshedSession) -> None:
+    provider: Any = session.identity
+    nobody = Session(session.sessions, None, CLINIC, HOST)
+    unknown = Session(session.sessions, "a" * 43, CLINIC, HOST)
     for here in (nobody, unknown):
         with pytest.raises(NotSignedIn):
-            SessionBearer(here, it.refresher, TENANT, provider, it.clock)
+            SessionBearer(here, session.refresher, TENANT, provider, session.clock)
