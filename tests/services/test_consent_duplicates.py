@@ -13,7 +13,7 @@ from portal.services.records.consents import (
 )
 from tests.services.consent_forms import DRAFT, whole
 
-STANDING = ConsentForm(
+EXISTING = ConsentForm(
     id="c-3",
     title=" egg RETRIEVAL",
     status=ConsentStatus.PENDING,
@@ -22,18 +22,20 @@ STANDING = ConsentForm(
     episode_id="e",
     embryo_storage_ids=("e1", "e2"),
 )
-AGAIN = msgspec.structs.replace(DRAFT, embryo_storage_ids=("e2", "e1"))
+DUPLICATE = msgspec.structs.replace(DRAFT, embryo_storage_ids=("e2", "e1"))
 
 
 @pytest.mark.parametrize("status", [*consents.OPEN_STATUSES, ConsentStatus.SIGNED])
-def test_a_form_alike_is_found_while_it_is_open_or_signed(status):
-    standing = msgspec.structs.replace(STANDING, status=status)
-    assert consents.find_alike([whole(), standing], AGAIN) == (standing,)
+def test_a_duplicate_is_found_while_it_is_open_or_signed(status):
+    existing = msgspec.structs.replace(EXISTING, status=status)
+    assert consents.find_alike([whole(), existing], DUPLICATE) == (existing,)
 
 
 @pytest.mark.parametrize("status", ["Draft", "Revoked", "Expired", "Superseded"])
-def test_a_form_that_does_not_stand_is_not_alike(status):
-    assert not consents.find_alike([msgspec.structs.replace(STANDING, status=ConsentStatus(status))], AGAIN)
+def test_a_form_that_is_neither_open_nor_signed_is_no_duplicate(status):
+    assert not consents.find_alike(
+        [msgspec.structs.replace(EXISTING, status=ConsentStatus(status))], DUPLICATE
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,20 +50,22 @@ def test_a_form_that_does_not_stand_is_not_alike(status):
         {"embryo_storage_ids": None},
     ],
 )
-def test_a_form_about_something_else_is_not_alike(change):
-    assert not consents.find_alike([msgspec.structs.replace(STANDING, **change)], AGAIN)
+def test_a_form_about_something_else_is_no_duplicate(change):
+    assert not consents.find_alike([msgspec.structs.replace(EXISTING, **change)], DUPLICATE)
 
 
 def test_without_an_episode_the_case_tells_forms_apart():
     of_case = {"episode_id": None, "case_id": "k"}
-    standing = msgspec.structs.replace(STANDING, **of_case)
-    assert consents.find_alike([standing], msgspec.structs.replace(AGAIN, **of_case)) == (standing,)
+    existing = msgspec.structs.replace(EXISTING, **of_case)
+    assert consents.find_alike([existing], msgspec.structs.replace(DUPLICATE, **of_case)) == (existing,)
     for other in ({"episode_id": None, "case_id": "l"}, {"episode_id": "k", "case_id": None}):
-        assert not consents.find_alike([standing], msgspec.structs.replace(AGAIN, **other))
-    with_episode = msgspec.structs.replace(STANDING, case_id="k")
-    assert consents.find_alike([with_episode], msgspec.structs.replace(AGAIN, case_id="l")) == (with_episode,)
+        assert not consents.find_alike([existing], msgspec.structs.replace(DUPLICATE, **other))
+    with_episode = msgspec.structs.replace(EXISTING, case_id="k")
+    assert consents.find_alike([with_episode], msgspec.structs.replace(DUPLICATE, case_id="l")) == (
+        with_episode,
+    )
 
 
-def test_forms_about_no_embryo_are_alike():
-    standing = msgspec.structs.replace(STANDING, embryo_storage_ids=None)
-    assert consents.find_alike([standing], DRAFT) == (standing,)
+def test_forms_about_no_embryo_can_be_duplicates():
+    existing = msgspec.structs.replace(EXISTING, embryo_storage_ids=None)
+    assert consents.find_alike([existing], DRAFT) == (existing,)

@@ -38,7 +38,7 @@ def test_the_hash_is_sha_256_of_the_canonical_text():
     assert consents.content_hash(whole()) == HASH
 
 
-def test_the_hash_is_of_the_text_alone():
+def test_the_hash_covers_only_the_text():
     assert (
         consents.content_hash(
             whole(id="2", status=ConsentStatus.SIGNED, patient_name="Amelia", content_hash="x")
@@ -54,7 +54,7 @@ def test_a_missing_text_is_not_hashed_as_an_empty_one():
     assert consents.signed_text(empty) == b'{"body":[],"statements":[],"title":"T","version":""}'
 
 
-def test_the_embryos_and_what_is_decided_about_them_are_hashed_with_the_text():
+def test_the_embryos_and_their_disposition_are_hashed_with_the_text():
     canonical = CANONICAL.replace(
         '"kind"', '"disposition":"DonateResearch","embryoStorageIds":["e2","e1"],"kind"'
     )
@@ -109,7 +109,7 @@ def test_the_hash_is_that_of_sorted_json_without_white_space(title, text, summar
     assert consents.content_hash(read) == hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def test_the_seal_is_of_what_was_signed_by_whom_and_when():
+def test_the_seal_covers_what_was_signed_by_whom_and_when():
     signature = Signature(
         role=SignerRole.PATIENT,
         person_id="amelia",
@@ -134,7 +134,7 @@ def test_the_seal_is_of_what_was_signed_by_whom_and_when():
         assert consents.seal(msgspec.structs.replace(signed, **other)) != consents.seal(signed)
 
 
-def test_a_form_from_a_list_is_known_to_be_empty_by_its_hash():
+def test_the_hash_of_a_listed_form_tells_whether_it_is_empty():
     listed = whole(body=None)
     of_nothing = consents.content_hash(whole(body=()))
     assert consents.is_known_empty(msgspec.structs.replace(listed, content_hash=of_nothing))

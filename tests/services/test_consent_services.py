@@ -29,7 +29,7 @@ def test_missing_members_are_distinguished_from_empty_ones(care):
     assert form.disposition is Disposition.DISCARD
 
 
-def test_a_draft_leaves_out_what_it_does_not_say(care):
+def test_unset_members_of_a_draft_are_not_sent(care):
     care.answers.append(MADE)
     consents.create_consent(care, DRAFT)
     assert not {"embryoStorageIds", "disposition"} & set(care.calls[0].body)
@@ -39,7 +39,7 @@ def test_a_draft_leaves_out_what_it_does_not_say(care):
     assert (care.calls[1].body["embryoStorageIds"], care.calls[1].body["disposition"]) == (["e1"], "Discard")
 
 
-def test_a_list_is_asked_for_with_its_filters(care):
+def test_a_list_is_requested_with_its_filters(care):
     care.answers.append({"totalCount": 41, "items": [FORM]})
     page = consents.list_consents(
         care,
@@ -66,7 +66,7 @@ def test_a_list_is_asked_for_with_its_filters(care):
     }
 
 
-def test_a_page_of_a_list_has_twenty_forms_from_the_first_on(care):
+def test_a_list_defaults_to_the_first_twenty_forms(care):
     care.answers.append({"items": []})
     consents.list_consents(care)
     assert (care.calls[0].query["SkipCount"], care.calls[0].query["MaxResultCount"]) == (0, 20)
@@ -143,7 +143,7 @@ def test_after_an_empty_answer_to_signing_the_form_is_read(care):
         *((role, 300) for role in (SignerRole.PATIENT, SignerRole.PARTNER, SignerRole.INTERPRETER)),
     ],
 )
-def test_who_signs_at_work_may_have_signed_in_longer_ago(role, seconds):
+def test_clinicians_and_witnesses_may_sign_longer_after_signing_in(role, seconds):
     assert consents.signing_max_age(role) == seconds
 
 
@@ -183,7 +183,7 @@ def test_after_an_empty_answer_the_new_form_is_searched_for(care):
     assert care.calls[1].query["PatientId"] == "p"
 
 
-def test_a_form_that_does_not_say_when_it_was_made_is_taken_for_the_oldest(care):
+def test_a_form_without_a_creation_time_counts_as_the_oldest(care):
     unknown = {**MADE, "id": "c-7", "creationTime": None}
     first = {**MADE, "id": "c-8", "creationTime": "1970-01-01T00:00:00Z"}
     for items in ([unknown, first], [first, unknown]):
@@ -208,7 +208,7 @@ def test_a_form_that_does_not_say_when_it_was_made_is_taken_for_the_oldest(care)
         {"status": "Superseded"},
     ],
 )
-def test_a_form_that_differs_is_not_the_new_one(care, change):
+def test_a_form_that_differs_is_not_taken_for_the_new_one(care, change):
     care.answers.extend([None, {"items": [{**MADE, **change}]}])
     assert consents.create_consent(care, DRAFT) is None
 

@@ -35,7 +35,7 @@ from tests.services.answers_read import FORM, NOTIFICATIONS, RECORD_TYPES, form,
         ({"totalCount": 0, "items": None}, 0),
     ],
 )
-def test_a_list_is_read_in_each_of_its_forms(answer, total):
+def test_a_list_is_read_in_every_accepted_format(answer, total):
     page = decode(json.dumps(answer).encode(), Page[ConsentForm])
     assert page.total == total
     assert all(item.id == "c-1" for item in page.items)
@@ -46,7 +46,7 @@ def test_a_bare_array_may_follow_white_space():
     assert decode(b' \r\n\t[{"id":"1"}]', Page[Notification]).items[0].id == "1"
 
 
-def test_notifications_bring_their_unread_count():
+def test_a_list_of_notifications_has_its_unread_count():
     page = decode(b'{"totalCount":9,"items":[],"unreadCount":4}', Page[Notification])
     assert (page.total, page.unread) == (9, 4)
 
@@ -92,7 +92,7 @@ def test_an_unknown_enumeration_value_stays_as_text(status, text):
     "choice",
     [c for c in RECORD_TYPES if issubclass(c, Choice) and c is not Choice],
 )
-def test_every_enumeration_reads_all_its_dialects(choice):
+def test_every_enumeration_reads_numbers_and_names_in_any_case(choice):
     for number, member in enumerate(choice):
         assert choice(number) is member
         assert choice(member.value.lower()) is member
@@ -120,18 +120,18 @@ def test_every_enumeration_reads_all_its_dialects(choice):
         (None, None),
     ],
 )
-def test_instants_are_aware_and_in_utc_however_they_come(text, instant):
+def test_times_in_every_accepted_format_are_read_as_utc(text, instant):
     sent_at = form(sentAt=text).sent_at
     assert sent_at == instant
     assert sent_at is None or sent_at.tzinfo is UTC
 
 
 @pytest.mark.parametrize("text", ["2026-12-01", "2026-12-01T00:00:00", "2026-12-01T23:30:00.0000000+02:00"])
-def test_a_date_is_the_day_that_is_written(text):
+def test_a_date_ignores_time_and_offset(text):
     assert form(procedureDate=text).procedure_date == date(2026, 12, 1)
 
 
-def test_numbers_may_be_texts():
+def test_numbers_may_be_strings():
     read = decode(b'{"id":1,"embryoCode":2,"status":"stored","day":"5"}', EmbryoStorage)
     assert (read.day, read.embryo_code, read.status) == (5, "2", EmbryoStatus.STORED)
     patient = decode(b'{"id":1,"isActive":"false"}', Patient)
@@ -139,11 +139,11 @@ def test_numbers_may_be_texts():
 
 
 @pytest.mark.parametrize("word", ["null", "true", "1"])
-def test_texts_that_look_like_something_else_stay_texts(word):
+def test_strings_that_look_like_other_values_stay_strings(word):
     assert form(patientName=word, revokeReason=word, sentAt="2026-11-27").revoke_reason == word
 
 
-def test_nulls_are_not_given():
+def test_a_null_counts_as_absent():
     read = form(
         signatures=None, statements=None, signingOrder=None, patientName=None, version=None, kind=None
     )
@@ -175,7 +175,7 @@ def test_a_record_mixing_all_accepted_formats_is_read():
 # writing
 
 
-def test_records_are_written_as_the_api_spells_them():
+def test_records_are_encoded_with_the_apis_names():
     draft = ProtocolDraft(
         name="Antagonist",
         status=ProtocolStatus.DRAFT,
@@ -194,7 +194,7 @@ def test_instants_are_written_in_utc():
     assert json.loads(encode(booking))["start"] == "2026-11-27T09:30:00Z"
 
 
-def test_a_record_goes_back_without_what_the_api_alone_sets():
+def test_an_update_omits_the_members_that_only_the_api_sets():
     patient = decode(b'{"id":"1","firstName":"Amelia","concurrencyStamp":"s","creatorId":"9"}', Patient)
     members = fields_of(patient, without=AUDIT_MEMBERS)
     assert members["concurrencyStamp"] == "s"

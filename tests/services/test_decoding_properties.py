@@ -103,7 +103,10 @@ def in_another_dialect(value: typing.Any, name: str = "") -> typing.Any:
     match value:
         case dict():
             return {**{n: in_another_dialect(v, n) for n, v in value.items()}, "extraProperties": {}}
-        case [] if name not in ("body", "statements"):  # for a form's text nothing isn't the same as none
+        case [] if name not in (
+            "body",
+            "statements",
+        ):  # for a form's text, an empty list isn't the same as none
             return None
         case list():
             return [in_another_dialect(v) for v in value]

@@ -24,7 +24,7 @@ def test_conversations_are_listed(care):
     assert only(care).endpoint == endpoints.LIST_CONVERSATIONS
 
 
-def test_one_conversation_is_found_by_going_through_the_list(care):
+def test_a_conversation_is_found_by_paging_through_the_list(care):
     pages = [[{"id": f"{n}-{m}"} for m in range(200)] for n in range(3)]
     care.answers.extend({"totalCount": 600, "items": page} for page in pages)
     assert conversations.get_conversation(care, "1-7").id == "1-7"
@@ -41,7 +41,7 @@ def test_a_conversation_that_is_not_in_the_list_is_not_found(care, answer):
         conversations.get_conversation(care, "2")
 
 
-def test_looking_for_a_conversation_ends(care):
+def test_the_search_for_a_conversation_is_bounded(care):
     care.answers.extend({"totalCount": 10**9, "items": [{"id": "x"}] * 200} for _ in range(5))
     with pytest.raises(NotFound):
         conversations.get_conversation(care, "2")
@@ -82,7 +82,7 @@ def test_notifications_are_listed_with_their_unread_count(care):
 @pytest.mark.parametrize(
     ("answer", "unread"), [({"updatedCount": 2, "unreadCount": 1}, 1), ({}, None), (None, None)]
 )
-def test_notifications_are_set_read(care, answer, unread):
+def test_notifications_are_marked_as_read(care, answer, unread):
     care.answers.extend([answer, answer])
     assert notifications.set_read(care, ["1", "2"]).unread_count == unread
     assert notifications.set_all_read(care, is_read=False).unread_count == unread
@@ -92,7 +92,7 @@ def test_notifications_are_set_read(care, answer, unread):
     ]
 
 
-def test_the_notifications_that_announce_a_conversation_are_found():
+def test_unread_notifications_about_a_conversation_are_found():
     def notice(name, entity_id="c", entity_type="Conversation", is_read=False):
         return Notification(id=name, entity_type=entity_type, entity_id=entity_id, is_read=is_read)
 

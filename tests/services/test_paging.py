@@ -29,15 +29,15 @@ def test_a_page_has_the_requested_size_however_the_api_pages(given, skip, total,
     assert (fit.total, len(fit.items)) == (total, here)
 
 
-def test_an_unpaged_list_is_cut_where_it_was_asked_for():
+def test_an_unpaged_list_is_sliced_to_the_requested_page():
     assert requested_page(page(35), 30, 10).items == (30, 31, 32, 33, 34)
 
 
-def test_a_walk_through_a_list_without_an_end_stops():
+def test_reading_an_endless_list_stops_at_the_cap():
     assert len(read_every_page(lambda skip, limit: page(limit, 10**9))) == CAP
 
 
-def test_a_walk_stops_at_an_empty_page():
+def test_reading_stops_at_an_empty_page():
     assert read_every_page(lambda skip, limit: page(0, 5)) == ()
 
 

@@ -56,7 +56,7 @@ def test_a_protocol_is_created_from_its_draft(care, answer):
 @pytest.mark.parametrize(
     "answers", [[{**PROTOCOL, "status": "Active"}], [None, {**PROTOCOL, "status": "Active"}]]
 )
-def test_an_update_of_a_protocol_sends_the_stamp_and_ends_with_the_new_state(care, answers):
+def test_updating_a_protocol_sends_its_stamp_and_returns_the_new_state(care, answers):
     care.answers.extend([PROTOCOL, *answers])
     read = protocols.get_protocol(care, "p")
     saved = protocols.update_protocol(care, "p", protocol=replace(read, status=ProtocolStatus.ACTIVE))
@@ -71,7 +71,7 @@ def test_an_update_of_a_protocol_sends_the_stamp_and_ends_with_the_new_state(car
 
 
 @pytest.mark.parametrize("answer", [{"id": "1", "email": "new@example.org"}, None])
-def test_a_patients_record_goes_back_whole(care, answer):
+def test_a_patients_record_is_sent_whole(care, answer):
     care.answers.append(answer)
     patient = Patient(id="1", first_name="Amelia", email="new@example.org", concurrency_stamp="s")
     saved = patients.update_patient(care, "1", patient=patient)
@@ -113,7 +113,7 @@ def test_a_delete_succeeds_whatever_the_body(care, delete, endpoint, answer):
     assert (only(care).endpoint, only(care).ids) == (endpoint, {"id": "1"})
 
 
-def test_staff_update_an_embryo_with_its_place(care):
+def test_staff_update_an_embryo_with_its_location(care):
     care.answers.append(EMBRYO)
     saved = storage.update_embryo_storage(
         care,
@@ -136,7 +136,7 @@ def test_staff_update_an_embryo_with_its_place(care):
     }
 
 
-def test_patients_send_their_decision_alone(care):
+def test_patients_send_only_their_decision(care):
     care.answers.append(None)
     assert storage.choose_disposition(care, "1", disposition=Disposition.DONATE_RESEARCH, stamp="s") is None
     assert only(care).body == {"disposition": "DonateResearch", "concurrencyStamp": "s"}
@@ -145,7 +145,7 @@ def test_patients_send_their_decision_alone(care):
 # episodes, physicians, directories
 
 
-def test_an_episode_is_read_with_all_that_is_in_it(care):
+def test_an_episode_is_read_with_all_its_parts(care):
     care.answers.append(
         {
             "id": "e",
@@ -185,7 +185,7 @@ def test_episode_ids_are_distinct_and_in_order():
     assert episodes.episode_ids() == ()
 
 
-def test_physicians_are_reference_data_for_a_span_of_time(care):
+def test_physicians_are_read_for_a_period(care):
     care.answers.append(
         [
             {

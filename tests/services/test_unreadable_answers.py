@@ -1,4 +1,4 @@
-"""What is unreadable is reported by its field, or left out of its list."""
+"""What can't be read is reported by its field, or left out of its list."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_any_value_of_an_unknown_member_is_ignored(odd, at_first):
 
 
 @pytest.mark.parametrize("odd", ["NaN", "Infinity", "-Infinity"])
-def test_json_extensions_of_python_are_refused(odd):
+def test_nan_and_infinity_are_refused(odd):
     with pytest.raises(BadResponse):
         decode(f'{{"id": "1", "odd": {odd}, "big": 1e400}}'.encode(), Notification)
 
@@ -92,8 +92,8 @@ def test_json_extensions_of_python_are_refused(odd):
 @pytest.mark.parametrize(
     "record", [one for one in RECORD_TYPES if issubclass(one, Record)], ids=lambda one: one.__name__
 )
-def test_no_record_holds_a_number_without_bounds(record: type[Record]) -> None:
-    """Else one that is out of all bounds meets arithmetic that overflows: say Whole, Day or Measure."""
+def test_every_number_of_a_record_has_bounds(record: type[Record]) -> None:
+    """A number without bounds can overflow later arithmetic: declare Whole, Day or Measure."""
     bare = [
         field.name
         for field in msgspec.inspect.type_info(record).fields  # pyright: ignore[reportAttributeAccessIssue]

@@ -54,7 +54,7 @@ def foreign(service: CareService, proxy: DialectProxy, foreign_port: int) -> Ite
 
 @pytest.fixture(params=[DOTNET, SNAKES], ids=["dotnet", "snakes"])
 def dialect(request: pytest.FixtureRequest, proxy: DialectProxy) -> Iterator[Dialect]:
-    """The one that is spoken during the test."""
+    """The format that the proxy uses during the test."""
     usual, proxy.dialect = proxy.dialect, request.param
     yield request.param
     proxy.dialect = usual
@@ -62,7 +62,7 @@ def dialect(request: pytest.FixtureRequest, proxy: DialectProxy) -> Iterator[Dia
 
 @pytest.fixture(scope="module")
 def people(foreign: PortalThread) -> Any:
-    """Those signed in to the portal in front of the proxy, each once."""
+    """Sign people in to the portal in front of the proxy, each once."""
     there: dict[str, Careful] = {}
     return lambda name: there.get(name) or there.setdefault(name, sign_in(foreign, name))
 

@@ -1,4 +1,4 @@
-"""Acts at another implementation of the care API: empty answers, stale records and lists of another form."""
+"""Acts at another implementation of the care API: empty answers, stale records and other list formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def review(page: Page, status: int = 200, **values: str) -> Page:
 
 
 def faster(service: CareService, table: str, id_: str, **columns: str) -> Any:
-    """Someone who changes the record at the last moment, once, just before an update arrives."""
+    """Return a hook that changes the record once, just before an update arrives."""
     ahead = [columns]
 
     def change(method: str, _path: str) -> None:

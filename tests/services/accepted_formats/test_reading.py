@@ -31,11 +31,11 @@ WALKS = [
     for (name, dialect), who in product((("dotnet", DOTNET), ("snakes", SNAKES)), PEOPLE_TO_WALK)
     if (name == "snakes") == (who in ("grace", "elif")) or os.environ.get("CARE_TEST_FULL") == "1"
 ]
-"""Who reads every page in which dialect; with CARE_TEST_FULL=1 everybody in both."""
+"""Who reads every page in which format; with CARE_TEST_FULL=1, everyone in both."""
 
 
 def only_required(_method: str, path: str, answer: Any) -> Any:
-    """The answer with those members alone that the portal can't do without."""
+    """Return the answer with only the members that the portal requires."""
     record = next((record for part, record in RECORDS.items() if part in path), None)
     if record is None:
         return answer
@@ -67,7 +67,7 @@ RECORDS = {
 
 
 def sections(page: Page) -> set[str]:
-    """Where the frame leads."""
+    """Return the addresses in the navigation."""
     return {str(a["href"]) for a in page.select("nav a[href]") if a.get("data-key")}
 
 
@@ -125,7 +125,7 @@ def test_a_file_in_base64_is_the_same_to_the_byte(
     people("amelia").get(path, headers={"Range": "bytes=0-9", "If-None-Match": '"x"'})
 
 
-# ── what isn't there, isn't known or isn't right ────────────────────────────────────────────────────────
+# ── missing, unknown or wrong values ────────────────────────────────────────────────────────────────────
 
 
 def test_an_unknown_value_of_a_list_is_shown_as_text(people: Any, proxy: DialectProxy) -> None:

@@ -28,7 +28,7 @@ ISSUER = "https://id.example"
 
 @dataclass
 class Answer:
-    """What the API says next: a status, more headers, and a body in place of the usual one."""
+    """The API's next answer: its status, further headers, and a body instead of the usual one."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
@@ -43,7 +43,7 @@ class _Server(ThreadingHTTPServer):
 
 @dataclass
 class Upstream:
-    """A care API that answers with the mark of the token it was asked with, and whatever the script says."""
+    """A care API that answers with the mark of the request's token, or with what the script says."""
 
     script: deque[Answer] = field(default_factory=deque)
     seen: list[dict[str, str]] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Upstream:
         self.script.append(Answer(status, headers, **others))
 
     def fail(self, status: int, *headers: tuple[str, str]) -> None:
-        """Fail the next read for good: what may pass is tried once more."""
+        """Let the next read fail, and its retry where there is one."""
         for _ in range(1 if status == 500 else 2):
             self.next(status, *headers)
 
@@ -124,7 +124,7 @@ class Token:
 
 
 class Clock:
-    """requests-cache's own idea of the present, which tests move."""
+    """The present as requests-cache sees it, moved by tests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ahead = timedelta()

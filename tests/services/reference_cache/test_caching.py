@@ -168,7 +168,7 @@ def test_a_staff_write_invalidates_the_clinics_copies_in_all_processes(upstream,
     elsewhere = cache(store)
     nora_elsewhere = care_of(upstream.url, elsewhere)
     upstream.version = 2
-    upstream.next(503)  # no answer that can be trusted: it may have happened
+    upstream.next(503)  # the outcome is unknown: the change may have happened
     with pytest.raises(Unavailable):
         nora_elsewhere.act(UPDATE_CASE, object, body={}, id="1")
     assert read(grace).endswith("v2")

@@ -110,7 +110,7 @@ def test_a_token_refused_again_after_renewal_is_an_error(upstream, references, c
         read(care)
 
 
-def test_the_page_s_deadline_holds_for_a_call_through_the_cache(upstream, references):
+def test_the_pages_deadline_applies_to_a_call_through_the_cache(upstream, references):
     with pytest.raises(Unavailable, match="page deadline"):
         read(care_of(upstream.url, references, seconds=0))
     assert upstream.seen == []

@@ -53,7 +53,7 @@ FAILURES = st.one_of(
 
 
 class NobodySeesAnother(RuleBasedStateMachine):
-    """Two clinics, two people of the same name in each: whatever happens, each sees their own mark alone."""
+    """Two clinics with two people of the same names: whatever happens, each sees only their own mark."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class NobodySeesAnother(RuleBasedStateMachine):
         mark, _, version = name.partition(" v")
         assert mark == f"{tenant}.{sub}.{care.partition[3]}.{language}"
         for own in (tenant, f"{tenant}.{sub}"):
-            assert int(version) >= self.version_after_write.get(own, 0), "a copy from before their own write"
+            assert int(version) >= self.version_after_write.get(own, 0), "a copy older than their own write"
 
 
 @pytest.mark.asvs("8.2.2", "14.2.2")
