@@ -1,4 +1,4 @@
-"""Acts on a stage of their own: operations over a real store, and a clock that is moved by hand."""
+"""A stage for acts: operations over a real store, a clock that is moved by hand, and the audit lines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stage:
 
 
 class FakeTime:
-    """The time of the process for `act_once`, where each wait takes a sixteenth of a second, whatever is asked for."""
+    """The process's time as `act_once` sees it; each wait takes a sixteenth of a second, however long it asks for."""
 
     def __init__(self) -> None:
         self.passed = 0.0
@@ -52,7 +52,7 @@ class FakeTime:
     def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         self.passed += 1 / 16
-        assert self.passed < 60, "it waits for ever"
+        assert self.passed < 60, "it waits forever"
 
 
 def fails(error: BaseException) -> Callable[[str], object]:

@@ -157,20 +157,20 @@ def test_a_harmless_repeat_stays_closed_while_another_post_is_being_sent(
     assert stage.state() is State.PENDING
 
 
-def test_a_harmless_repeat_that_waits_for_one_that_is_refused_gets_an_answer_of_its_own(stage: Stage) -> None:
+def test_a_harmless_repeat_is_sent_itself_if_the_post_it_waited_for_is_refused(stage: Stage) -> None:
     assert stage.operations.claim(OWNER, stage.attempt.operation.id)
     threading.Timer(0.05, lambda: stage.operations.reopen(OWNER, stage.attempt.operation.id)).start()
     assert stage.act(lambda key: "form", is_repeatable=True) == Done("form", "", True)
 
 
-def test_what_is_told_of_an_act_is_kept_with_the_post_that_is_sent(stage: Stage) -> None:
+def test_the_data_of_the_post_that_is_sent_is_kept(stage: Stage) -> None:
     for name in ("first", "second"):
         stage.attempt = replace(stage.attempt, data={"window": name})
         stage.act(lambda key: None)
     assert stage.operation().data == {"window": "first"}
 
 
-def test_a_post_that_has_nothing_to_send_is_told_how_an_earlier_one_ended(stage: Stage) -> None:
+def test_a_post_with_nothing_to_send_gets_the_earlier_outcome(stage: Stage) -> None:
     assert earlier(stage.attempt) == Reopened()
     stage.act(fails(LOST[0]))
     assert earlier(stage.attempt) == Unknown(False, 202)
@@ -229,7 +229,7 @@ def test_the_idempotency_key_changes_with_what_is_sent(stage: Stage) -> None:
     assert Attempt(OWNER, operation, ("a", "b")).key == Attempt(OWNER, operation, ("a", "b")).key
 
 
-def test_a_page_gets_the_operation_that_is_open(stage: Stage) -> None:
+def test_a_page_gets_the_open_operation(stage: Stage) -> None:
     assert begin(OWNER, PURPOSE) == (stage.attempt.operation, False)
     stage.act(lambda key: "form")
     fresh, was_lost = begin(OWNER, PURPOSE)
@@ -237,7 +237,7 @@ def test_a_page_gets_the_operation_that_is_open(stage: Stage) -> None:
     assert not was_lost
 
 
-def test_a_lost_answer_is_given_up_after_a_while_and_said_to_be_lost(stage: Stage) -> None:
+def test_a_lost_act_is_reopened_after_a_while_and_reported_as_lost(stage: Stage) -> None:
     stage.act(fails(LOST[0]))
     held, was_lost = begin(OWNER, PURPOSE)
     assert (held.state, was_lost) == (State.UNKNOWN, False)
@@ -247,20 +247,20 @@ def test_a_lost_answer_is_given_up_after_a_while_and_said_to_be_lost(stage: Stag
     assert held.id == stage.attempt.operation.id
 
 
-def test_a_page_that_shows_the_receipt_gets_the_operation_that_is_done(stage: Stage) -> None:
+def test_a_page_that_shows_the_receipt_gets_the_finished_operation(stage: Stage) -> None:
     stage.act(lambda key: "form")
     held, _was_lost = begin(OWNER, PURPOSE, keeps_receipt=True)
     assert (held.id, held.state) == (stage.attempt.operation.id, State.DONE)
 
 
-def test_an_act_that_no_record_shows_does_not_reopen_by_itself(stage: Stage) -> None:
+def test_an_act_that_cannot_be_checked_does_not_reopen_by_itself(stage: Stage) -> None:
     stage.act(fails(LOST[0]))
     stage.now += 21
     held, was_lost = begin(OWNER, PURPOSE, reopens=False)
     assert (held.state, was_lost) == (State.UNKNOWN, False)
 
 
-def test_whoever_looked_elsewhere_gives_up_what_is_unconfirmed_and_nothing_else(stage: Stage) -> None:
+def test_only_an_unconfirmed_act_can_be_given_up(stage: Stage) -> None:
     assert not give_up(OWNER, stage.operation())
     stage.operations.claim(OWNER, stage.attempt.operation.id)
     assert not give_up(OWNER, stage.operation()), "it is being sent"
@@ -271,7 +271,7 @@ def test_whoever_looked_elsewhere_gives_up_what_is_unconfirmed_and_nothing_else(
     assert (held.state, held.id == stage.attempt.operation.id) == (State.OPEN, False)
 
 
-def test_another_post_is_waited_for_for_four_seconds(stage: Stage, time_: FakeTime) -> None:
+def test_a_post_waits_four_seconds_for_another(stage: Stage, time_: FakeTime) -> None:
     stage.operations.claim(OWNER, stage.attempt.operation.id)
     assert settled(OWNER, stage.attempt.operation).state is State.PENDING
     assert time_.waits == [0.05] * (4 * 16 + 1)
@@ -324,8 +324,8 @@ def test_an_edit_is_open_again_only_if_it_was_done_before_this_request_began(
     assert begin_edit(OWNER, "edit:1", "new").state is state
 
 
-def test_the_idempotency_key_is_of_one_length(stage: Stage) -> None:
-    """Servers cut or refuse long ones, and two that were cut might be the same."""
+def test_idempotency_keys_have_one_length(stage: Stage) -> None:
+    """Servers truncate or refuse long keys, and two truncated keys might be equal."""
     assert len(stage.attempt.key) == 40
 
 

@@ -97,7 +97,7 @@ def opened(app: Flask, api: Api) -> Filled:
         return open_form(api.editing(), api.read())
 
 
-def test_what_was_typed_is_saved_when_nobody_else_changed_anything(app: Flask, api: Api) -> None:
+def test_input_is_saved_if_nobody_else_changed_the_record(app: Flask, api: Api) -> None:
     saved = send(app, api, opened(app, api), title="New")
     assert isinstance(saved, Saved)
     assert saved.is_changed
@@ -120,9 +120,7 @@ def test_the_same_form_sent_twice_has_one_effect(app: Flask, api: Api) -> None:
     assert api.writes == 1
 
 
-def test_a_field_that_both_changed_is_shown_with_what_was_and_waits_for_a_choice(
-    app: Flask, api: Api
-) -> None:
+def test_a_field_that_both_changed_needs_a_choice(app: Flask, api: Api) -> None:
     form = opened(app, api)
     api.note = Note("Theirs", "One", "s2")
     both = send(app, api, form, title="Mine")
@@ -151,9 +149,7 @@ def test_the_choice_resolves_a_conflict_and_other_fields_keep_input(
     assert (api.note.title, api.note.body) == (title, "Typed")
 
 
-def test_a_field_that_only_the_other_changed_stays_theirs_unless_chosen_otherwise(
-    app: Flask, api: Api
-) -> None:
+def test_a_field_that_only_the_other_changed_keeps_their_value_by_default(app: Flask, api: Api) -> None:
     form = opened(app, api)
     api.note = Note("Plan", "Theirs", "s2")
     both = send(app, api, form, title="Mine")
@@ -190,7 +186,7 @@ def test_a_change_between_reading_and_writing_is_compared_too(app: Flask, api: A
     assert both.differences[0].now == "Theirs"
 
 
-def test_an_api_without_stamps_is_guarded_by_what_was_seen(app: Flask) -> None:
+def test_without_stamps_a_conflict_is_detected_by_the_values_that_were_shown(app: Flask) -> None:
     api = Api(Note(), has_stamps=False)
     form = opened(app, api)
     api.note = Note("Theirs", "One", None)
@@ -217,7 +213,7 @@ def test_an_invalid_form_keeps_input(app: Flask, api: Api) -> None:
     assert api.writes == 0
 
 
-def test_a_rule_that_refuses_is_told_in_words_and_keeps_what_was_typed(app: Flask, api: Api) -> None:
+def test_a_refusal_is_explained_and_keeps_input(app: Flask, api: Api) -> None:
     api.fails = [Refused("IllegalTransition")]
     filled = send(app, api, opened(app, api), title="Mine")
     assert (filled.status, filled.note) == (403, "Its present state doesn’t allow this step.")
@@ -227,7 +223,7 @@ def test_a_rule_that_refuses_is_told_in_words_and_keeps_what_was_typed(app: Flas
 @pytest.mark.parametrize(
     ("named", "where"), [({"title": ["invalid"]}, "title"), ({}, None), ({"other": ["invalid"]}, None)]
 )
-def test_what_the_api_finds_wrong_stands_at_its_field_or_above_the_form(
+def test_an_api_error_is_shown_at_its_field_or_above_the_form(
     app: Flask, api: Api, named: dict[str, list[str]], where: str | None
 ) -> None:
     api.fails = [Invalid(named)]
@@ -244,7 +240,7 @@ def test_an_empty_answer_is_read_again_before_it_counts_as_saved(app: Flask, api
     assert saved.record == Note("New", "One", "s1+")
 
 
-def test_an_empty_answer_that_changed_nothing_is_not_called_saved(app: Flask, api: Api) -> None:
+def test_an_empty_answer_without_a_change_is_not_reported_as_saved(app: Flask, api: Api) -> None:
     api.write = lambda record, values: None  # type: ignore[method-assign]
     filled = send(app, api, opened(app, api), title="New")
     assert filled.status == 503
@@ -265,7 +261,7 @@ def test_a_lost_response_is_resolved_from_the_record(app: Flask, api: Api) -> No
 
 
 @pytest.mark.parametrize("error", [Unavailable("reset", outcome_known=False), BadResponse("$")])
-def test_an_act_that_the_record_does_not_show_is_not_called_saved(
+def test_a_change_missing_from_the_record_is_not_reported_as_saved(
     app: Flask, api: Api, error: Exception
 ) -> None:
     api.fails = [error]
@@ -276,7 +272,7 @@ def test_an_act_that_the_record_does_not_show_is_not_called_saved(
     assert filled.form.value("title") == "New"
 
 
-def test_an_api_that_is_down_before_the_act_concerns_the_whole_page(app: Flask, api: Api) -> None:
+def test_an_api_that_is_down_before_the_change_fails_the_whole_page(app: Flask, api: Api) -> None:
     refused = Unavailable("refused")
     refused.is_undone = True
     api.fails = [refused]
@@ -284,13 +280,13 @@ def test_an_api_that_is_down_before_the_act_concerns_the_whole_page(app: Flask, 
         send(app, api, opened(app, api), title="New")
 
 
-def test_a_stamp_that_never_fits_ends_as_a_conflict(app: Flask, api: Api) -> None:
+def test_a_stamp_that_is_refused_twice_is_a_conflict(app: Flask, api: Api) -> None:
     api.fails = [Conflict(), Conflict()]
     with pytest.raises(Conflict):
         send(app, api, opened(app, api), title="New")
 
 
-def test_line_ends_of_a_browser_are_no_change(app: Flask) -> None:
+def test_a_browsers_line_endings_are_no_change(app: Flask) -> None:
     api = Api(Note(body="One\nTwo"))
     form = opened(app, api)
     saved = send(app, api, form, body="One\r\nTwo\r\n")
@@ -298,7 +294,7 @@ def test_line_ends_of_a_browser_are_no_change(app: Flask) -> None:
     assert api.writes == 0
 
 
-def test_what_cleaning_alone_would_change_is_no_change(app: Flask) -> None:
+def test_what_only_cleaning_would_change_is_no_change(app: Flask) -> None:
     api = Api(Note(body="One \n\u200bTwo\u202e"))
     form = opened(app, api)
     saved = send(app, api, form)
@@ -308,7 +304,7 @@ def test_what_cleaning_alone_would_change_is_no_change(app: Flask) -> None:
     assert (api.note.title, api.note.body) == ("New one", "One \n\u200bTwo\u202e")
 
 
-def test_of_two_posts_at_once_one_writes_and_the_other_waits_for_its_end(app: Flask, api: Api) -> None:
+def test_of_two_concurrent_posts_one_writes_and_the_other_waits(app: Flask, api: Api) -> None:
     form = opened(app, api)
     is_sent, write = threading.Event(), api.write
 
@@ -347,7 +343,7 @@ def test_a_change_that_was_reverted_can_be_saved_again(app: Flask, clock: Clock)
         ([Conflict()], ["refused", "done"]),
     ],
 )
-def test_the_audit_tells_how_it_ended(
+def test_the_outcome_of_an_edit_is_audited(
     app: Flask, api: Api, audit: NotedAudit, fails: list[Exception], noted: list[str]
 ) -> None:
     api.fails = fails
@@ -355,7 +351,7 @@ def test_the_audit_tells_how_it_ended(
     assert audit.lines == [("note.update", outcome, "1") for outcome in noted]
 
 
-def test_the_audit_tells_what_was_not_sent_too(app: Flask, api: Api, audit: NotedAudit) -> None:
+def test_an_edit_that_is_not_sent_is_audited_too(app: Flask, api: Api, audit: NotedAudit) -> None:
     form = opened(app, api)
     send(app, api, form)
     send(app, api, form, title="")

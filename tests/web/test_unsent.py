@@ -68,14 +68,14 @@ def test_typed_text_is_in_the_form_after_signing_in_again(
         case.name == "ticked statements"
     )
     visitor.sign_out()
-    assert waiting(portal) == 0, "gone with signing out"
+    assert waiting(portal) == 0, "signing out removes it"
 
 
 @pytest.mark.parametrize("is_over", [True, False], ids=["over", "not over"])
-def test_what_a_page_hands_in_at_its_end_is_kept_and_never_taken(
+def test_text_submitted_as_a_session_ends_is_kept_and_never_sent(
     portal: PortalThread, service: CareService, is_over: bool
 ) -> None:
-    """Not even where the session goes on after all, such as by another tab."""
+    """Not even if the session goes on after all, for example in another tab."""
     visitor = portal.sign_in("amelia")
     form = fresh_form(service.plan, signed=True)
     handing_in = visitor.get(f"{form}/revoke").form(f"{form}/revoke")
@@ -88,7 +88,7 @@ def test_what_a_page_hands_in_at_its_end_is_kept_and_never_taken(
     assert back.form(f"{form}/revoke").submit().heading == "This consent is withdrawn"
 
 
-def test_another_site_cannot_hand_in_text(portal: PortalThread, service: CareService) -> None:
+def test_another_site_cannot_submit_text_to_keep(portal: PortalThread, service: CareService) -> None:
     visitor = portal.sign_in("amelia")
     form = fresh_form(service.plan)
     fields = [*visitor.get(f"{form}/revoke").form(f"{form}/revoke").fields(), (unsent.ONLY_KEEP, "1")]
@@ -97,8 +97,8 @@ def test_another_site_cannot_hand_in_text(portal: PortalThread, service: CareSer
     assert waiting(portal) == 0
 
 
-def test_every_form_with_text_says_what_is_kept_of_it(portal: PortalThread) -> None:
-    """A new form must be marked, or stand here because nothing is typed into it (or to confirm an act alone)."""
+def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> None:
+    """A new form must be marked, or be listed here because nothing but a confirmation is typed into it."""
     nothing_typed = {
         *("booking.book", "language.choose", "sign_in.sign_out", "sign_in.back_channel"),
         *("devices.end", "devices.everywhere", "storage.decide.confirm", "relationships.remove"),
@@ -142,7 +142,7 @@ def test_restored_text_is_not_sent_automatically_and_is_removed_once_sent(
     assert waiting(portal) == 0
 
 
-def test_what_others_changed_meanwhile_is_put_beside_what_was_typed(
+def test_a_change_by_others_is_shown_beside_the_restored_text(
     portal: PortalThread, service: CareService
 ) -> None:
     visitor = portal.sign_in("nora")
@@ -172,7 +172,7 @@ def test_another_person_signing_in_does_not_see_the_text(portal: PortalThread) -
     assert SECRET not in visitor.get(path).text
     assert waiting(portal) == 1
     visitor.sign_out()
-    assert waiting(portal) == 1, "it is not theirs to remove"
+    assert waiting(portal) == 1, "only its own person removes it"
     nora = portal.sign_in("nora")
     back = nora.get(path)
     assert NOTICE in back.words, "in another browser too"
@@ -228,7 +228,7 @@ def test_htmx_is_sent_to_sign_in_and_comes_back_to_the_text(portal: PortalThread
     visitor.sign_out()
 
 
-def test_a_session_ended_from_another_device_gives_it_back_too(portal: PortalThread) -> None:
+def test_text_is_restored_after_another_device_ended_the_session(portal: PortalThread) -> None:
     here, there = portal.sign_in("amelia"), portal.sign_in("amelia")
     form = form_of(there.get("/me"), "/me")
     devices = here.get("/me/devices")
@@ -255,7 +255,9 @@ def test_a_session_ended_from_another_device_gives_it_back_too(portal: PortalThr
     ],
     ids=["another site", "another host", "another origin", "forged token", "too large", "nothing typed"],
 )
-def test_text_of_other_requests_is_not_kept(portal: PortalThread, change: dict[str, dict[str, str]]) -> None:
+def test_text_of_forged_oversized_or_blank_requests_is_not_kept(
+    portal: PortalThread, change: dict[str, dict[str, str]]
+) -> None:
     visitor = portal.sign_in("amelia")
     form = form_of(visitor.get("/me"), "/me")
     expire(portal, visitor)
@@ -293,7 +295,7 @@ def test_at_most_five_forms_wait_for_one_person(portal: PortalThread) -> None:
     assert waiting(portal) == 0
 
 
-def test_the_store_holds_the_text_sealed_and_for_an_hour(portal: PortalThread) -> None:
+def test_the_text_is_stored_encrypted_for_an_hour(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     form = form_of(visitor.get("/me"), "/me")
     expire(portal, visitor)

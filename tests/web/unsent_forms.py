@@ -22,7 +22,7 @@ def cookie_of(visitor: Visitor) -> str:
 
 
 def expire(portal: PortalThread, visitor: Visitor) -> None:
-    """Let this visitor's session be unused for so long that it is over."""
+    """Let this visitor's session expire by not being used."""
 
     def long_ago(record: SessionRecord) -> None:
         record.used_at -= 3600
@@ -31,7 +31,7 @@ def expire(portal: PortalThread, visitor: Visitor) -> None:
 
 
 def leave_identity_server(visitor: Visitor) -> None:
-    """Forget that this browser is signed in at the identity server."""
+    """Clear the identity server's cookies, so that it asks for the password again."""
     for one in list(visitor.http.cookies):
         if not one.name.startswith("__Host-"):
             visitor.http.cookies.clear(one.domain, one.path, one.name)
@@ -43,7 +43,7 @@ def press(form: Form, act: str) -> Page:
 
 @dataclass(frozen=True)
 class Case:
-    """A form, who fills it in, what with, and how its page is come to."""
+    """A form, who fills it in and with what, and how its page is opened."""
 
     name: str
     who: str

@@ -34,5 +34,5 @@ def portal(service: CareService, errors: Stream) -> Iterator[PortalThread]:
 
 @pytest.fixture(scope="module")
 def person(portal: PortalThread) -> Callable[[str], Visitor]:
-    """Everyone signs in once for the module."""
+    """Sign everyone in once for the module."""
     return cache(portal.sign_in)

@@ -15,7 +15,7 @@ from tests.web.logs_and_audit.written import AMELIAS, GRACES, audit_lines
 
 @pytest.fixture
 def noted(portal: PortalThread) -> Callable[[], list[tuple[str, str]]]:
-    """Event and outcome of the lines that were added since it was last asked."""
+    """Return a function that returns event and outcome of each line added since its last call."""
     seen = len(audit_lines(portal))
 
     def added() -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ LETTERS = sample_id("directory", "amelia-letters")
         ("nora", f"/directories?episode={AMELIAS}", "episode.read"),
     ],
 )
-def test_looking_at_a_record_leaves_one_line(
+def test_reading_a_record_leaves_one_audit_line(
     person: Callable[[str], Visitor], noted: Noted, name: str, path: str, event: str
 ) -> None:
     visitor = person(name)
@@ -78,7 +78,7 @@ def test_looking_at_a_record_leaves_one_line(
     ],
 )
 @pytest.mark.asvs("16.3.2")
-def test_a_refusal_leaves_one_line(
+def test_a_refusal_leaves_one_audit_line(
     person: Callable[[str], Visitor], noted: Noted, name: str, path: str, outcome: str
 ) -> None:
     visitor = person(name)
@@ -88,7 +88,7 @@ def test_a_refusal_leaves_one_line(
     assert [line[1] for line in lines] == [outcome], lines
 
 
-def test_signing_and_revoking_leave_one_line_each(
+def test_signing_and_revoking_leave_one_audit_line_each(
     person: Callable[[str], Visitor], service: CareService, noted: Noted
 ) -> None:
     amelia, form = person("amelia"), fresh_form(service.plan)
@@ -104,7 +104,7 @@ def test_signing_and_revoking_leave_one_line_each(
     assert noted() == [("consent.revoke", "done")]
 
 
-def test_an_act_that_is_refused_leaves_one_line(
+def test_a_refused_act_leaves_one_audit_line(
     person: Callable[[str], Visitor], portal: PortalThread, noted: Noted
 ) -> None:
     colin, grace, amelia = person("colin"), person("grace"), person("amelia")

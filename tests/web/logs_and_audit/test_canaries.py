@@ -49,7 +49,7 @@ LOG_MEMBERS = {
 
 @pytest.fixture(scope="module")
 def typed(person: Callable[[str], Visitor], portal: PortalThread, service: CareService) -> list[str]:
-    """All that was typed, by everybody on all pages; then by hand what forms don't lead to."""
+    """Everything that was typed: by everyone on all pages, and by hand where no form leads."""
     numbers = count(1000)
     canaries: list[str] = []
     sent: set[str] = set()
@@ -64,7 +64,7 @@ def typed(person: Callable[[str], Visitor], portal: PortalThread, service: CareS
 
 
 def recorded(data: Path) -> set[str]:
-    """Every text in the care service's records that only a person could have written."""
+    """Return every text in the care service's records that a person wrote."""
     texts: set[str] = set()
     with closing(sqlite3.connect(data / "care.db")) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -88,12 +88,12 @@ def secrets_of(portal: PortalThread, visitor: Visitor) -> list[str]:
 
 @pytest.fixture(scope="module")
 def everything(typed: list[str], portal: PortalThread, errors: Stream) -> dict[str, str]:
-    """All that the portal wrote, by where."""
+    """Everything that the portal wrote, by place."""
     return {"the log": errors.getvalue(), "the audit record": audit_text(portal)}
 
 
 def held_by(text: str, wanted: Any) -> list[str]:
-    """Those that stand in the text, each with what stands around it."""
+    """Return those that occur in the text, each with its surroundings."""
     return [
         f"{one!r}: …{text[max(0, text.find(one) - 160) : text.find(one) + 60]}…"
         for one in wanted
@@ -174,7 +174,7 @@ def test_an_audit_line_has_only_the_documented_members(
         assert line["tenant"] in ("riverside", "harbour", "-"), line
 
 
-def test_what_the_api_calls_a_rule_is_logged_only_when_it_is_a_word(
+def test_the_apis_name_of_a_rule_is_logged_only_if_it_is_one_word(
     person: Callable[[str], Visitor], errors: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuses(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Types something unmistakable into every free-text field that it finds, as each person."""
+"""Types a unique word into every free-text field, as each person."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WHO = {
     ),
     "elif": (f"/storage/{sample_id('embryo', 'GO-3')}?episode={GRACES}",),
 }
-"""Who types, and where they begin."""
+"""Who types, and the pages they start from."""
 TYPED_INTO = {
     *(
         "/care-team",
@@ -56,7 +56,7 @@ TYPED_INTO = {
 
 
 class Typist:
-    """Opens every page that it finds, and types something unmistakable into every free-text field of each form."""
+    """Opens every page that it finds and types a unique word into every free-text field."""
 
     TYPED = "input[type=text], input[type=search], input[type=email], input[type=tel], input:not([type]), textarea"
 
@@ -68,14 +68,14 @@ class Typist:
         self.sent: set[tuple[str, ...]] = set()
 
     def canary(self, kind: str) -> str:
-        """A word that stands nowhere else, in the shape of what the field is for."""
+        """Return a word that occurs nowhere else, in the format of the field."""
         number = next(self.numbers)
         made = {"email": f"kanary{number}@typed.example", "tel": f"+44 20 7946 {number:04}"}
         self.canaries.append(made.get(kind, f"Kanary{number} Zzyzx"))
         return self.canaries[-1]
 
     def go(self, *starts: str) -> None:
-        """Walk through the pages from these, breadth first; lists in another order or narrowed are the same page."""
+        """Walk through the pages from these, breadth first; a list sorted or filtered differently is the same page."""
         waiting = list(starts)
         while waiting and len(self.opened) < MOST_PAGES:
             path = waiting.pop(0)
