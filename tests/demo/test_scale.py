@@ -265,7 +265,7 @@ def test_the_scaled_demo_runs_lists_its_people_and_cleans_up() -> None:
         assert f"127.0.0.1:{port}" not in left
 
 
-def test_a_missing_server_program_is_one_clear_line(
+def test_a_missing_server_program_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(programs, "find", lambda program: None)

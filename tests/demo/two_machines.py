@@ -29,14 +29,14 @@ MOST = 60
 
 @dataclass
 class Stack:
-    """Everything that runs, with a counter between the portals and the care service."""
+    """The running processes, with a counting proxy between the portals and the care service."""
 
     scale: Scale
     proxy: CountingProxy
     plan: Plan
 
     def visitor(self, machine: int | None = None, address: str = "198.51.100.1") -> Visitor:
-        """A browser whose requests nginx spreads, or that is led to one machine (0 or 1) from this address."""
+        """A browser whose requests nginx balances, or that goes to one machine (0 or 1) from this address."""
         visitor = Visitor(f"http://riverside.localhost:{self.plan.portal_port}", PASSWORD)
         if machine is not None:
             self.lead(visitor, machine, address)
@@ -54,7 +54,7 @@ class Stack:
 
     @contextmanager
     def without(self, machine: int) -> Iterator[None]:
-        """End all its processes in the middle of what they do, and go on without it; then start it again."""
+        """Kill all processes of a machine, continue without it, then start it again."""
         dead = self.scale.machines[machine]
         dead.kill()
         try:
@@ -81,13 +81,13 @@ class Stack:
         assert self.vault.update(name, Tokens, run_out) is not None
 
     def machines(self, page: Any) -> list[int]:
-        """Which machines nginx asked for this answer, in turn."""
+        """Return the machines that nginx asked for this answer, in order."""
         asked = page.headers["X-Machine"].split(", ")
         return [self.scale.machine_ports.index(int(one.rpartition(":")[2])) for one in asked]
 
 
 class AtMachine(LocalAdapter):
-    """Leads what is for the portal to one machine, with what nginx would say about the browser."""
+    """Sends requests for the portal to one machine, with the headers that nginx would add."""
 
     def __init__(self, portal_port: int, machine_port: int, address: str) -> None:
         super().__init__()

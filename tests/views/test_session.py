@@ -185,7 +185,7 @@ def test_the_token_is_renewed_before_it_expires_by_a_single_request(portal: Port
 
 @pytest.mark.asvs("7.4.1")
 def test_signing_out_wins_over_a_request_in_flight(portal: PortalThread) -> None:
-    """A slow request that began before must neither bring the session back nor write tokens."""
+    """A slow request that began earlier must neither restore the session nor write tokens."""
     from portal.state.sessions import Session
 
     visitor = portal.sign_in("grace")

@@ -58,7 +58,7 @@ class Checked(RuleBasedStateMachine):
             record: next((person(who) for who in accounts), None)
             for record, accounts in self.accounts.items()
         }
-        self._look()
+        self._read_again()
 
     def _record(self, whose: str) -> dict[str, Any]:
         return self.api.get("nora", f"{EPISODES}/{self.family.episode}")[whose]
@@ -114,8 +114,8 @@ class Checked(RuleBasedStateMachine):
         ]
         return min(steps, default=0) > self.stopped.get(embryo_id, 0)
 
-    def _hold_against(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """An embryo's change must be one that its people agreed to."""
+    def _check_embryo(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Assert that the embryo's people agreed to its change."""
         embryo_id, who = before["id"], self.last_act[0]
         about = self._signed_about(embryo_id)
         decisions = [
@@ -172,11 +172,11 @@ class Checked(RuleBasedStateMachine):
             form_id, role = signing
             self.signed[form_id, who] = (role, self.step)
         if check and answer.status_code == 200:
-            self._look()
+            self._read_again()
         return answer
 
-    def _look(self) -> None:
-        """Read everything anew, as one of the staff, and hold the embryos against what they were."""
+    def _read_again(self) -> None:
+        """Read everything again, as a staff member, and check how the embryos changed."""
         found = self.api.get("nora", CONSENTS, PatientId=self.family.patient, MaxResultCount=1000)["items"]
         self.forms = {form["id"]: form for form in found}
         embryos = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["embryos"]
@@ -184,7 +184,7 @@ class Checked(RuleBasedStateMachine):
             before = self.embryos.get(embryo["id"])
             self.embryos[embryo["id"]] = embryo
             if before is not None:
-                self._hold_against(before, embryo)
+                self._check_embryo(before, embryo)
 
     def _stop(self, embryo_ids: Iterable[str]) -> None:
         for embryo_id in embryo_ids:

@@ -42,7 +42,7 @@ FLAWS = (
     *("elsewhere", "no embryo", "withdrawn", "taken back", "signed before", "held", "other wish"),
 )
 FLAW = st.sampled_from(("", "", "", *FLAWS))
-"""What one of those who know the rules would leave out to get round them."""
+"""What someone who knows the rules would leave out to get round them."""
 SECOND = st.sampled_from(("Witness", "Clinician"))
 
 
@@ -121,7 +121,7 @@ class Rules(Checked):
 
     @rule(number=NUMBER, flaw=FLAW, second=SECOND, mover=LABORATORY)
     def treat(self, number: int, flaw: str, second: str, mover: str) -> None:
-        """A thaw with all that it needs, but for one thing."""
+        """A thaw with all its requirements but for one flaw."""
         self.agree("Treatment", None, number, flaw, second)
         self.change_embryo(number, "victor" if flaw == "alone" else mover, {"status": "Thawed"})
         self.change_embryo(number, mover, {"status": "Transferred"})
@@ -135,7 +135,7 @@ class Rules(Checked):
         mover=LABORATORY,
     )
     def decide(self, number: int, end: str, kind: str, flaw: str, second: str, mover: str) -> None:
-        """An end of storage with all that it needs, but for one thing."""
+        """An end of storage with all its requirements but for one flaw."""
         wishes = sorted(FINAL[end if folded(kind) == "disposition" else "Donated"])
         self.agree(kind, wishes[number % len(wishes)], number, flaw, second)
         self.change_embryo(number, "victor" if flaw == "alone" else mover, {"status": end})
@@ -145,7 +145,7 @@ class Rules(Checked):
         self.agree(kind, None, number, flaw, "")
 
     def agree(self, kind: str, wish: str | None, number: int, flaw: str, second: str) -> None:
-        """A form about an embryo, signed by everybody it needs but for the flaw."""
+        """A form about an embryo, signed by everybody it requires, but for the flaw."""
         about = {"elsewhere": ((number + 1) % 4,), "no embryo": ()}.get(flaw, (number,))
         second = {"no second": "", "interpreter": "Interpreter", "alone": "Clinician"}.get(flaw, second)
         left_out = flaw if flaw in ("patient", "partner", "both") else ""
@@ -169,7 +169,7 @@ class Rules(Checked):
 
     @rule(who=st.sampled_from(STAFF), kind=st.sampled_from(KINDS), wish=st.sampled_from(WISHES))
     def pass_for_the_patient(self, who: str, kind: str, wish: str | None) -> None:
-        """One of the staff names themselves as the patient, and signs as that."""
+        """A staff member names themselves as the patient and signs in that role."""
         record = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["patient"]
         path = f"/api/care/patients/{record['id']}"
         bound = self._act("ada", "PUT", path, {**record, "userId": person(who)}).status_code == 200
@@ -263,7 +263,7 @@ class Rules(Checked):
             self.void |= set(decisions)
             self._stop([before["id"]])
         if taken_back:
-            self._look()
+            self._read_again()
 
     # Records
 
@@ -285,7 +285,7 @@ class Rules(Checked):
         email=st.sampled_from(("its own", "its own", "another")),
     )
     def bind(self, editor: str, binder: str, whose: str, account: str, email: str) -> None:
-        """Somebody gives a record an e-mail, and somebody binds it to an account."""
+        """Somebody sets a record's e-mail address, and somebody binds it to an account."""
         owner = self.family.patient if whose == "patient" else self.family.partner
         if owner is None:
             return

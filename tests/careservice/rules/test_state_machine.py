@@ -43,7 +43,7 @@ def test_no_sequence_of_acts_breaks_a_rule(calls: Api, families: Families) -> No
 
 
 def test_the_state_machine_reaches_ends_of_storage_and_holds(calls: Api, families: Families) -> None:
-    """What the machine tries does succeed where it should, so that its silence says something."""
+    """Acts succeed where they should: otherwise, a run without a broken rule would prove nothing."""
     machine = Rules(calls, families)
     machine.begin("daniel")
     machine.agree("Treatment", None, 0, "", "Clinician")
@@ -58,7 +58,7 @@ def test_the_state_machine_reaches_ends_of_storage_and_holds(calls: Api, familie
 
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_a_single_missing_requirement_stops_a_move(calls: Api, families: Families, flaw: str) -> None:
-    """Each flaw at least once, whatever chance leaves out."""
+    """Each flaw at least once, whatever a random run leaves out."""
     machine = Rules(calls, families)
     machine.begin("daniel")
     machine.decide(0, "Discarded", "Disposition", flaw, "Witness", "elif")
@@ -118,10 +118,10 @@ def test_ending_sharing_takes_effect_at_once(calls: Api, families: Families, who
 
 @pytest.mark.parametrize("kind", ["Disposition", "Storage", "Treatment", "Dispositon"])
 def test_the_state_machine_detects_a_forged_signature(calls: Api, families: Families, kind: str) -> None:
-    """A form that a clinician alone brought to Signed, past the rules, doesn't get by its invariant."""
+    """The invariant catches a form that a clinician alone brought to Signed, past the rules."""
     machine = Rules(calls, families)
     machine.begin("daniel")
     families.older_form(machine.family, kind, signed_by="victor", embryos=machine.family.embryos)
-    machine._look()
+    machine._read_again()
     with pytest.raises(AssertionError, match="own session"):
         machine.only_its_signers_brought_a_form_to_signed()

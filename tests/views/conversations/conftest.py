@@ -25,7 +25,7 @@ def nora(portal: PortalThread) -> Visitor:
 
 @pytest.fixture
 def arrive(service: CareService) -> Iterator[Callable[[str, str], str]]:
-    """Let a message of Nora's come into a thread; what came is gone after the test."""
+    """Let a message of Nora's arrive in a thread; it is removed after the test."""
     came: list[str] = []
 
     def arrive(thread: str, body: str) -> str:

@@ -29,7 +29,7 @@ def test_the_inbox_says_who_wrote_what_and_counts_what_is_unread(amelia: Visitor
     assert "You: It’s bigger today" in own.get_text()
 
 
-def test_the_inbox_shows_the_archived_ones_only_under_archived(amelia: Visitor) -> None:
+def test_archived_conversations_are_listed_only_under_archived(amelia: Visitor) -> None:
     assert "Welcome to Riverside" not in amelia.get("/conversations").words
     archived = amelia.get("/conversations?archived=1").words
     assert "Welcome to Riverside" in archived
@@ -44,7 +44,7 @@ def test_searching_narrows_the_inbox_and_keeps_the_words_in_the_field(amelia: Vi
     assert "No conversation has these words" in amelia.get("/conversations?q=zzzzz").words
 
 
-def test_searching_with_htmx_brings_the_list_alone(amelia: Visitor) -> None:
+def test_searching_with_htmx_returns_only_the_list(amelia: Visitor) -> None:
     page = amelia.fragment("/conversations?q=bruising", "inbox")
     assert "<html" not in page.text
     assert [element["id"] for element in page.select("body > [id]")] == ["inbox"]
@@ -61,9 +61,7 @@ HOSTILE = "<script>alert('no')</script> & it's \"only\" on the left."
 
 
 @pytest.mark.asvs("1.1.2", "1.2.1", "3.2.2")
-def test_a_thread_shows_what_was_written_as_text_with_its_line_breaks(
-    service: CareService, amelia: Visitor
-) -> None:
+def test_messages_are_shown_as_text_with_their_line_breaks(service: CareService, amelia: Visitor) -> None:
     with in_records(service) as records:
         records.execute(
             "UPDATE messages SET body = ? || body WHERE id = ?", (HOSTILE, message("amelia-injection-0"))
@@ -73,13 +71,13 @@ def test_a_thread_shows_what_was_written_as_text_with_its_line_breaks(
     assert page.heading == "Bruising where I inject"
 
 
-def test_a_thread_links_its_attachments_and_tells_the_channel(amelia: Visitor) -> None:
+def test_a_thread_links_its_attachments_and_names_the_channel(amelia: Visitor) -> None:
     page = amelia.get(f"/conversations/{SCAN}")
     assert page.link("Treatment plan – Amelia & Daniel.pdf") == f"/files/{sample_id('file', 'amelia-plan')}"
     assert "Portal" in page.select(".bubble")[0].get_text()
 
 
-def test_a_picture_is_shown_in_its_message_and_has_its_name_where_it_does_not_load(amelia: Visitor) -> None:
+def test_a_picture_is_shown_in_its_message_with_its_name_as_alternative_text(amelia: Visitor) -> None:
     address = f"/files/{sample_id('file', 'amelia-scan')}"
     page = amelia.get(f"/conversations/{SCAN}")
     (picture,) = page.select("#messages img")
@@ -140,7 +138,7 @@ def test_each_message_has_one_menu_with_its_actions(amelia: Visitor) -> None:
         assert not [button for button in bubble.select("button") if menu not in button.parents]
 
 
-def test_a_thread_has_no_field_to_write_in_and_says_where_an_answer_goes(amelia: Visitor) -> None:
+def test_a_thread_has_no_reply_field_and_links_to_the_reply_addresses(amelia: Visitor) -> None:
     page = amelia.get(f"/conversations/{SMS}")
     assert not page.select("main textarea")
     assert page.link("Reply by e-mail").startswith("mailto:reply+")
@@ -149,7 +147,7 @@ def test_a_thread_has_no_field_to_write_in_and_says_where_an_answer_goes(amelia:
 
 @pytest.fixture
 def unverified(service: CareService) -> Iterator[None]:
-    """The first message of a thread, as if it had come by a forged e-mail."""
+    """Mark a thread's messages as sent by a forged e-mail."""
     change = "UPDATE messages SET sender_verified = ? WHERE conversation_id = ?"
     with closing(sqlite3.connect(service.plan.data / "care.db")) as database:
         database.execute(change, (False, INJECTION))
@@ -173,7 +171,7 @@ def test_a_sender_that_was_not_verified_is_marked_with_what_to_do(
         assert "could not be verified" not in visitor.get(f"/conversations/{SCAN}").words
 
 
-def test_own_messages_are_on_the_own_side(amelia: Visitor, nora: Visitor) -> None:
+def test_own_messages_are_marked_as_own(amelia: Visitor, nora: Visitor) -> None:
     for visitor, name in ((amelia, "You"), (nora, "Amelia Hart")):
         first = visitor.get(f"/conversations/{INJECTION}").select(".bubble")[0]
         assert ("data-mine" in first.attrs) == (name == "You")
@@ -196,7 +194,7 @@ def test_another_patients_conversation_looks_like_a_missing_one(amelia: Visitor,
         f"/conversations/{SCAN}/messages/no-such-thing/restore",
     ],
 )
-def test_another_patients_records_can_not_be_acted_on(amelia: Visitor, act: str) -> None:
+def test_another_patients_messages_cannot_be_changed(amelia: Visitor, act: str) -> None:
     assert amelia.post(act, status=404).heading == "We can’t find that"
 
 
@@ -214,7 +212,7 @@ def test_an_archived_message_is_folded_away_and_undo_brings_it_back(amelia: Visi
     assert "archived message" not in page.words
 
 
-def test_archiving_a_message_twice_does_no_harm(amelia: Visitor) -> None:
+def test_a_message_archived_twice_is_archived_once(amelia: Visitor) -> None:
     put = f"/conversations/{SMS}/messages/{message('amelia-sms-0')}/archive"
     for _ in range(2):
         assert "1 archived message" in amelia.post(put).words
@@ -222,7 +220,7 @@ def test_archiving_a_message_twice_does_no_harm(amelia: Visitor) -> None:
     assert "archived message" not in restored.words
 
 
-def test_archiving_with_htmx_brings_thread_and_toast_in_one_answer(amelia: Visitor) -> None:
+def test_archiving_with_htmx_returns_thread_and_toast_in_one_response(amelia: Visitor) -> None:
     put = f"/conversations/{INJECTION}/messages/{message('amelia-injection-0')}/archive"
     page = amelia.fragment(put, "thread", data={})
     assert page.soup.select_one("#thread details.fold")
@@ -238,9 +236,7 @@ def test_archiving_affects_only_the_person_who_archives(amelia: Visitor, nora: V
     amelia.post(put.replace("/archive", "/restore"))
 
 
-def test_staff_have_the_other_conversations_beside_the_thread_and_patients_do_not(
-    amelia: Visitor, nora: Visitor
-) -> None:
+def test_only_staff_see_the_other_conversations_beside_a_thread(amelia: Visitor, nora: Visitor) -> None:
     page = nora.get(f"/conversations/{SCAN}")
     beside = page.select("nav.mail-list a.link-row")
     assert len(beside) > 3
@@ -267,7 +263,7 @@ def test_archiving_a_conversation_explains_that_it_cannot_be_undone(portal: Port
     assert "Archived" in shown.words and "Archive conversation" not in shown.words
 
 
-def test_reading_a_thread_is_audited_without_its_words(portal: PortalThread, amelia: Visitor) -> None:
+def test_reading_a_thread_is_audited_without_its_text(portal: PortalThread, amelia: Visitor) -> None:
     amelia.get(f"/conversations/{WELCOME}")
     written = "".join(file.read_text() for file in (portal.plan.data / "audit").iterdir())
     assert '"audit":"conversation.read","outcome":"done"' in written and WELCOME in written
@@ -276,7 +272,7 @@ def test_reading_a_thread_is_audited_without_its_words(portal: PortalThread, ame
 
 @pytest.fixture
 def left_alone(tmp_path: Path) -> Iterator[Visitor]:
-    """Amelia, signed in, when the care service then stops."""
+    """Amelia, signed in before the care service stopped."""
     service = CareService(plan(tmp_path))
     portal = PortalThread(service.plan)
     visitor = portal.sign_in("amelia")

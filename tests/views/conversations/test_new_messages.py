@@ -42,7 +42,7 @@ def test_a_new_message_is_appended_to_an_open_thread_and_counted(
     again = amelia.fragment(f"{added.soup.select_one('#news')['hx-get']}&since={since}", "news")
     assert len(again.select('hx-partial[hx-target="#messages"] .bubble')) == 1
     assert again.soup.select_one("#jump").get_text(strip=True) == "2 new messages"
-    assert again.soup.select_one("#jump")["href"] == f"#message-{first}", "to the first that wasn't in sight"
+    assert again.soup.select_one("#jump")["href"] == f"#message-{first}", "to the first new one"
     read = amelia.fragment(f"/conversations/{SCAN}/read", "news", data={"known": "x"})
     assert not read.soup.select_one("#jump")
     assert str(read.soup.select_one("#news")["hx-get"]).endswith("known=x")

@@ -19,7 +19,7 @@ GRACES = sample_id("conversation", "grace-storage")
 
 @contextmanager
 def in_records(service: CareService) -> Iterator[sqlite3.Connection]:
-    """The care service's database, to change what it holds."""
+    """Open the care service's database, to change its records."""
     with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
         yield database
 

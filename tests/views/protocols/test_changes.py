@@ -117,7 +117,7 @@ def test_a_status_change_of_an_unseen_version_is_refused(nora, victor):
 
 
 def lost(before, *, is_done):
-    """`update_protocol`, whose answer gets lost."""
+    """Return an `update_protocol` whose answer is lost."""
 
     def update(care, protocol_id, **more):
         if is_done:
@@ -127,7 +127,7 @@ def lost(before, *, is_done):
     return update
 
 
-def test_one_of_many_posts_of_a_change_is_sent(nora, monkeypatch):
+def test_of_many_posts_of_a_change_one_is_sent(nora, monkeypatch):
     path = make(nora, "Changed once").path
     review = press(nora.get(f"{path}/edit"), "review", description="Once")
     form, sent = review.form(f"{path}/save"), []

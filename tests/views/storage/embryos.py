@@ -49,7 +49,7 @@ def put_form(service: CareService, source: str, code: str | None, **changed: str
 
 
 def to_discard(service: CareService, code: str) -> str:
-    """Let the embryo's people have decided by a signed form that its storage ends; return the form's id."""
+    """Record a signed form in which the embryo's people decide to discard it; return the form's id."""
     change(service, "embryo_storage", "disposition = 'Discard'", embryo(code))
     return put_form(service, "grace-disposition", code, disposition="Discard")
 
@@ -60,7 +60,7 @@ def unsign(service: CareService, form: str, role: str) -> None:
 
 
 def withheld(page: Page) -> dict[str, str]:
-    """The moves that the page says aren't possible, with what it says of each."""
+    """Return the moves that the page says aren't possible, each with its reason."""
     card = next(one for one in page.select("#edit .card") if "Not possible now" in one.get_text())
     names, words = card.select("dt"), card.select("dd")
     return {

@@ -35,7 +35,7 @@ def test_the_inventory_offers_only_moves_with_all_requirements(
     assert "GO-2" in elif_.get("/storage").words
 
 
-def test_an_undecided_embryo_says_so(elif_: Visitor) -> None:
+def test_an_undecided_disposition_is_the_reason_against_ending_storage(elif_: Visitor) -> None:
     page = elif_.get(f"/episodes/{sample_id('episode', 'zofia-1')}/embryos").follow("ZW-1")
     assert "The patient hasn’t decided what happens to this embryo." in withheld(page)["Discarded (final)"]
 
@@ -83,7 +83,7 @@ def test_a_thaw_names_its_form_and_a_loss_needs_notes(elif_: Visitor, service: C
         change(service, "episodes", "status = 'Finished'", EPISODE)
 
 
-def test_place_paid_until_and_notes_are_saved(elif_: Visitor, service: CareService) -> None:
+def test_location_paid_until_and_notes_are_saved(elif_: Visitor, service: CareService) -> None:
     page = elif_.get(address("GO-2"))
     saved = send(
         page, address("GO-2"), status="Reserved", location_tank="T9", storage_expires_at="2028-02-29", notes="Moved"

@@ -24,7 +24,7 @@ from tests.views.storage.embryos import (
 # ── what patients see ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_each_embryo_has_its_three_dates_nearest_first(grace: Visitor) -> None:
+def test_embryos_are_listed_by_their_nearest_date_with_all_three_dates(grace: Visitor) -> None:
     page = grace.get("/storage")
     cards = page.select("article.card")
     assert [card.select("h2")[0].get_text() for card in cards] == [
@@ -103,7 +103,7 @@ def test_a_decision_sent_twice_is_recorded_once(grace: Visitor, service: CareSer
     assert stored(service, "GO-4", "disposition") == "Undecided"
 
 
-def test_a_decision_that_changed_meanwhile_shows_both(grace: Visitor, service: CareService) -> None:
+def test_a_decision_that_changed_meanwhile_is_not_overwritten(grace: Visitor, service: CareService) -> None:
     page = grace.get(address("GO-2", "leave-open"))
     with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
         database.execute(
