@@ -1,4 +1,4 @@
-"""The running product, its people, and the album that they fill; answers that get lost."""
+"""The running product, its people, and the album that they fill; and lost answers."""
 
 from __future__ import annotations
 

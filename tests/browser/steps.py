@@ -1,4 +1,4 @@
-"""What people do on a page without scripts, whatever the page."""
+"""Steps that people take on any page without scripts."""
 
 from __future__ import annotations
 

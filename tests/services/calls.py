@@ -1,4 +1,4 @@
-"""The one call that a function made, and a time and an embryo that several of these tests use."""
+"""The one call that a function made, and samples that several of these tests use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ SLOT = datetime(2026, 11, 27, 9, 30, tzinfo=UTC)
 EMBRYO = {"id": "1", "embryoCode": "E1", "status": "Reserved"}
 
 
-def only(care):
+def only_call(care):
     (call,) = care.calls
     return call

@@ -1,4 +1,4 @@
-"""A draft that would repeat an open or signed form is found."""
+"""A draft that duplicates an open or signed form is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hash of a consent form’s text, and the seal of its signatures."""
+"""The hash of a consent form's text, and the seal of its signatures."""
 
 from __future__ import annotations
 

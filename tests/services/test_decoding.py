@@ -17,7 +17,7 @@ from portal.services.records.pgt_results import PgtStatus
 from portal.services.records.prospects import Booking
 from portal.services.records.protocols import ProtocolDraft, ProtocolStatus
 from portal.services.records.storage import EmbryoStatus, EmbryoStorage
-from tests.services.answers_read import FORM, NOTIFICATIONS, RECORD_TYPES, form, listed
+from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, form, listed
 
 # lists
 

@@ -21,7 +21,7 @@ from portal.services.records.patients import Patient
 from portal.services.records.pgt_results import PgtResult
 from portal.services.records.physicians import Physician
 from portal.services.records.protocols import Protocol
-from tests.services.answers_read import RECORD_TYPES
+from tests.services.sample_answers import RECORD_TYPES
 
 RECORDS = [ConsentForm, Conversation, Episode, Notification, Patient, PgtResult, Physician, Protocol]
 NAMES = sorted(

@@ -13,7 +13,7 @@ from portal.services import (
 )
 from portal.services.endpoints import Content
 from portal.services.errors import BadResponse
-from tests.services.calls import only
+from tests.services.calls import only_call
 
 
 def content(media_type: str, *chunks: bytes, status: int = 200) -> Content:
@@ -25,8 +25,8 @@ def test_a_file_is_passed_through_with_the_browsers_conditions(care):
     care.answers.append(content("application/pdf", b"%PDF", b"-1.7"))
     file = files.open_file(care, "f", range_header="bytes=0-9", if_none_match='"1"')
     assert b"".join(file.chunks) == b"%PDF-1.7"
-    assert only(care).query == {"id": "f"}
-    assert only(care).body == {"Range": "bytes=0-9", "If-None-Match": '"1"'}
+    assert only_call(care).query == {"id": "f"}
+    assert only_call(care).body == {"Range": "bytes=0-9", "If-None-Match": '"1"'}
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])

@@ -12,7 +12,7 @@ from portal.services import (
 )
 from portal.services.errors import NotFound
 from portal.services.records.notifications import Notification, NotificationSettings
-from tests.services.calls import only
+from tests.services.calls import only_call
 
 # conversations
 
@@ -20,8 +20,8 @@ from tests.services.calls import only
 def test_conversations_are_listed(care):
     care.answers.append({"items": [{"id": 1, "messages": None}]})
     assert conversations.list_conversations(care, text="scan", include_archived=True).items[0].id == "1"
-    assert only(care).query["IncludeArchived"] is True
-    assert only(care).endpoint == endpoints.LIST_CONVERSATIONS
+    assert only_call(care).query["IncludeArchived"] is True
+    assert only_call(care).endpoint == endpoints.LIST_CONVERSATIONS
 
 
 def test_a_conversation_is_found_by_paging_through_the_list(care):
@@ -59,14 +59,14 @@ def test_a_message_is_archived_and_restored(care, act, endpoint, answer):
     care.answers.append(answer)
     message = act(care, "m")
     assert (message and message.id) == (answer and "m")
-    assert (only(care).endpoint, only(care).ids) == (endpoint, {"messageId": "m"})
+    assert (only_call(care).endpoint, only_call(care).ids) == (endpoint, {"messageId": "m"})
 
 
 @pytest.mark.parametrize(("answer", "count"), [({"archivedCount": 2}, 2), ({}, None), (None, None)])
 def test_conversations_are_archived(care, answer, count):
     care.answers.append(answer)
     assert conversations.archive_conversations(care, ["1", "2"]) == count
-    assert only(care).body == {"conversationIds": ["1", "2"]}
+    assert only_call(care).body == {"conversationIds": ["1", "2"]}
 
 
 # notifications
@@ -76,7 +76,7 @@ def test_notifications_are_listed_with_their_unread_count(care):
     care.answers.append({"totalCount": 1, "items": [{"id": 1, "severity": "urgent"}], "unreadCount": 3})
     page = notifications.list_notifications(care, is_read=False, type="Consent")
     assert page.unread == 3
-    assert (only(care).query["IsRead"], only(care).query["Type"]) == (False, "Consent")
+    assert (only_call(care).query["IsRead"], only_call(care).query["Type"]) == (False, "Consent")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from portal.services.records.notifications import Notification
 from portal.services.records.patients import Patient
 from portal.services.records.protocols import Medication, ProtocolDraft, ProtocolStatus
 from portal.services.records.storage import Disposition, EmbryoStatus, StorageLocation
-from tests.services.calls import EMBRYO, SLOT, only
+from tests.services.calls import EMBRYO, SLOT, only_call
 
 PROTOCOL = {"id": "p", "name": "Antagonist", "status": "Draft", "concurrencyStamp": "s1", "creatorId": "9"}
 
@@ -49,8 +49,8 @@ def test_a_protocol_is_created_from_its_draft(care, answer):
     draft = ProtocolDraft(name="Antagonist", status=ProtocolStatus.DRAFT, medications=(row,))
     made = protocols.create_protocol(care, draft, operation="op")
     assert (made and made.id) == (answer and "p")
-    assert only(care).body["medications"][0]["startDay"] == 2
-    assert "id" not in only(care).body
+    assert only_call(care).body["medications"][0]["startDay"] == 2
+    assert "id" not in only_call(care).body
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_a_patients_record_is_sent_whole(care, answer):
     patient = Patient(id="1", first_name="Amelia", email="new@example.org", concurrency_stamp="s")
     saved = patients.update_patient(care, "1", patient=patient)
     assert (saved and saved.email) == (answer and "new@example.org")
-    assert only(care).endpoint == endpoints.UPDATE_PATIENT
-    assert only(care).body["firstName"] == "Amelia"
-    assert only(care).body["concurrencyStamp"] == "s"
-    assert "id" not in only(care).body
+    assert only_call(care).endpoint == endpoints.UPDATE_PATIENT
+    assert only_call(care).body["firstName"] == "Amelia"
+    assert only_call(care).body["concurrencyStamp"] == "s"
+    assert "id" not in only_call(care).body
 
 
 @pytest.mark.parametrize("answer", [{"id": "1", "status": 3}, None])
@@ -87,7 +87,7 @@ def test_a_case_is_updated(care, answer):
     care.answers.append(answer)
     saved = cases.update_case(care, "1", title="IVF", status=CareStatus.ON_HOLD, physician_id="v", stamp="s")
     assert (saved and saved.status) == (answer and CareStatus.ON_HOLD)
-    assert only(care).body == {
+    assert only_call(care).body == {
         "title": "IVF",
         "status": "OnHold",
         "physicianId": "v",
@@ -110,7 +110,7 @@ def test_a_case_is_updated(care, answer):
 def test_a_delete_succeeds_whatever_the_body(care, delete, endpoint, answer):
     care.answers.append(answer)
     assert delete(care, "1") is None
-    assert (only(care).endpoint, only(care).ids) == (endpoint, {"id": "1"})
+    assert (only_call(care).endpoint, only_call(care).ids) == (endpoint, {"id": "1"})
 
 
 def test_staff_update_an_embryo_with_its_location(care):
@@ -126,7 +126,7 @@ def test_staff_update_an_embryo_with_its_location(care):
         stamp="s",
     )
     assert saved.status is EmbryoStatus.RESERVED
-    assert only(care).body == {
+    assert only_call(care).body == {
         "status": "Reserved",
         "location": {"facility": "Riverside", "tank": "T2", "canister": "3", "cane": "B", "position": "1"},
         "storageExpiresAt": "2026-11-27T09:30:00Z",
@@ -139,7 +139,7 @@ def test_staff_update_an_embryo_with_its_location(care):
 def test_patients_send_only_their_decision(care):
     care.answers.append(None)
     assert storage.choose_disposition(care, "1", disposition=Disposition.DONATE_RESEARCH, stamp="s") is None
-    assert only(care).body == {"disposition": "DonateResearch", "concurrencyStamp": "s"}
+    assert only_call(care).body == {"disposition": "DonateResearch", "concurrencyStamp": "s"}
 
 
 # episodes, physicians, directories
@@ -159,7 +159,7 @@ def test_an_episode_is_read_with_all_its_parts(care):
         }
     )
     episode = episodes.get_episode(care, "e")
-    assert only(care).ids == {"episodeId": "e"}
+    assert only_call(care).ids == {"episodeId": "e"}
     assert episode.monitoring[0].date == date(2026, 11, 27)
     assert episode.monitoring[0].sizes == (13.5, 12.0)
     assert episode.documents.files[0].size == 2048
@@ -199,9 +199,9 @@ def test_physicians_are_read_for_a_period(care):
     reference = physicians.list_physicians(care, start=start, end=SLOT, location_id="l")
     assert reference.value.items[0].working_hours[0].weekday == 0
     assert reference.as_of is None
-    assert only(care).query["From"] == "2026-11-23T00:00:00Z"
-    assert only(care).query["To"] == "2026-11-27T09:30:00Z"
-    assert only(care).query["LocationId"] == "l"
+    assert only_call(care).query["From"] == "2026-11-23T00:00:00Z"
+    assert only_call(care).query["To"] == "2026-11-27T09:30:00Z"
+    assert only_call(care).query["LocationId"] == "l"
 
 
 @pytest.mark.parametrize("answer", [{"id": "d", "name": "Scans", "parentId": None}, None])
@@ -209,7 +209,7 @@ def test_a_directory_moves_to_the_root(care, answer):
     care.answers.append(answer)
     moved = directories.move_directory(care, "d", new_parent_id=None, stamp="s")
     assert (moved and moved.name) == (answer and "Scans")
-    assert only(care).body == {"id": "d", "newParentId": None, "concurrencyStamp": "s"}
+    assert only_call(care).body == {"id": "d", "newParentId": None, "concurrencyStamp": "s"}
 
 
 # prospects
@@ -220,9 +220,9 @@ def test_two_prospects_are_merged(care, choices):
     care.answers.append({"id": "1", "firstName": "Mia", "lastName": "Lund"})
     merged = prospects.merge_prospects(care, "1", merge_id="2", field_choices=choices, operation="op")
     assert merged.full_name == "Mia Lund"
-    assert only(care).ids == {"id": "1", "mergeId": "2"}
-    assert only(care).body == ({"fieldChoices": choices} if choices else {})
-    assert only(care).operation == "op"
+    assert only_call(care).ids == {"id": "1", "mergeId": "2"}
+    assert only_call(care).body == ({"fieldChoices": choices} if choices else {})
+    assert only_call(care).operation == "op"
 
 
 @pytest.mark.parametrize("answer", [{"bookingId": 7, "start": "2026-11-27T09:30:00"}, None])
@@ -239,7 +239,7 @@ def test_a_window_is_booked(care, answer):
         operation="op",
     )
     assert (booking and (booking.booking_id, booking.start)) == (answer and ("7", SLOT))
-    assert only(care).body == {
+    assert only_call(care).body == {
         "physicianId": "v",
         "locationId": None,
         "start": "2026-11-27T09:30:00Z",

@@ -11,7 +11,7 @@ from portal.services.decoding import Page, Record, decode
 from portal.services.errors import BadResponse
 from portal.services.records.consents import ConsentForm
 from portal.services.records.notifications import Notification
-from tests.services.answers_read import FORM, NOTIFICATIONS, RECORD_TYPES, listed
+from tests.services.sample_answers import FORM, NOTIFICATIONS, RECORD_TYPES, listed
 
 
 @pytest.mark.parametrize(

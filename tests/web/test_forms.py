@@ -1,4 +1,4 @@
-"""A form’s choices are shown in their words, and what is typed is checked by its kind."""
+"""A form's choices are shown in their words, and what is typed is checked by its kind."""
 
 from __future__ import annotations
 

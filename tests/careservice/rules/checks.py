@@ -1,4 +1,4 @@
-"""What must hold after each act, stated apart from the service's code."""
+"""What must hold after each act, stated independently of the service's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The acts of everybody who could do something about a family's forms, embryos and records."""
+"""The acts of everybody who could change a family's forms, embryos and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is in the machine’s family and clinic, and the words of the consent rules, stated apart from the service’s code."""
+"""The machine's people, and the terms of the consent rules, defined independently of the service's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The portal in front of a proxy that speaks another implementation’s formats, and in front of the service itself."""
+"""The portal in front of a proxy that speaks another implementation's formats, and in front of the service itself."""
 
 from __future__ import annotations
 

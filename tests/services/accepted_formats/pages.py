@@ -1,4 +1,4 @@
-"""Signing in to either portal, and what is read from its pages."""
+"""Signing in to either portal, and the count on its bell."""
 
 from __future__ import annotations
 

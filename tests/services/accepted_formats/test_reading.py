@@ -1,4 +1,4 @@
-"""Another implementation of the care API: every page reads the same, and what is left open by the specification is tolerated."""
+"""Another implementation of the care API: every page reads the same, and what the specification leaves open is tolerated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scripted care API on loopback, whose answers carry the mark of the token that asked; and the cache in front of it."""
+"""A scripted care API on loopback, whose answers carry the mark of the request's token, and the cache in front of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in at the hostile identity server, and what the portal keeps and audits of it."""
+"""Signing in at the hostile identity server, and the session that results."""
 
 from __future__ import annotations
 

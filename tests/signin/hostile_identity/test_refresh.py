@@ -1,4 +1,4 @@
-"""Renewing tokens at a server that fails or lies: which sessions end, and which go on."""
+"""Refreshing tokens at a server that fails or lies: which sessions end, and which continue."""
 
 from __future__ import annotations
 

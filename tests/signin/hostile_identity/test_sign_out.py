@@ -1,4 +1,4 @@
-"""Signing out, and being signed out by the server’s logout tokens."""
+"""Signing out, and being signed out by the server's logout tokens."""
 
 from __future__ import annotations
 

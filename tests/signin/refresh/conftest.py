@@ -1,4 +1,4 @@
-"""A session of Amelia’s whose tokens are refreshed without a server."""
+"""A session of Amelia's whose tokens are refreshed without a server."""
 
 from __future__ import annotations
 

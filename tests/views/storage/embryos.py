@@ -1,4 +1,4 @@
-"""Grace’s embryos: their pages, their records, and the forms about them."""
+"""Grace's embryos: their pages, their records, and the forms about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laboratory’s inventory: which moves are offered, what each needs, and what is saved."""
+"""The laboratory's inventory: which moves are offered, what each needs, and what is saved."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
-from tests.web.logs_and_audit.written import Stream
+from tests.web.logs_and_audit.output import Stream
 
 
 @pytest.fixture(scope="module")

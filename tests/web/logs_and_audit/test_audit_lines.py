@@ -10,7 +10,7 @@ from portal.careservice.ids import sample_id
 from tests.support.signing import consent, fresh_form, to_step
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
-from tests.web.logs_and_audit.written import AMELIAS, GRACES, audit_lines
+from tests.web.logs_and_audit.output import AMELIAS, GRACES, audit_lines
 
 
 @pytest.fixture

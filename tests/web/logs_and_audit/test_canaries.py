@@ -21,8 +21,8 @@ from portal.views import consents
 from tests.support.signing import consent
 from tests.support.stack import SECRETS, CareService, PortalProcess, PortalThread, plan
 from tests.support.visitor import Visitor
+from tests.web.logs_and_audit.output import Stream, audit_lines, audit_text, log_lines
 from tests.web.logs_and_audit.typist import TYPED_INTO, UUID, WHO, Typist, by_hand
-from tests.web.logs_and_audit.written import Stream, audit_lines, audit_text, log_lines
 
 MEMBERS = {
     "declared",

@@ -11,7 +11,7 @@ from portal.careservice.ids import sample_id
 from tests.support.signing import fresh_form, to_step
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
-from tests.web.logs_and_audit.written import AMELIAS, GRACES
+from tests.web.logs_and_audit.output import AMELIAS, GRACES
 
 MOST_PAGES = 24
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

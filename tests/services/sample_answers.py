@@ -1,4 +1,4 @@
-"""The record types, and an answer read as one of them."""
+"""The record types, sample answers, and an answer decoded as a form."""
 
 from __future__ import annotations
 
