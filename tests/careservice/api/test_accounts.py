@@ -191,3 +191,40 @@ def test_binding_replaces_the_record_by_the_account_in_pending_signatures(bindab
     body = signature(waiting, "Partner", signature="joseph okafor dangelo")
     done = bindable("joseph", "POST", f"{waiting_path}/sign", body)
     assert (done.status_code, done.json["status"]) == (200, "Signed"), done.text
+
+
+def test_binding_changes_only_the_forms_that_wait_for_the_record(bindable: Clinic) -> None:
+    alone = form(
+        patientId=JOSEPH,
+        partnerId=None,
+        episodeId=None,
+        kind="Other",
+        requiredSigners=[{"role": "Patient", "personId": JOSEPH, "order": 1}],
+    )
+    made = bindable("nora", "POST", CONSENTS, alone)
+    assert made.status_code == 200, made.text
+
+    def stamps() -> dict[str, str]:
+        forms = bindable.get("nora", f"{CONSENTS}?MaxResultCount=200")["items"]
+        return {one["id"]: one["concurrencyStamp"] for one in forms}
+
+    before = stamps()
+    assert put(bindable, "ada", userId=ACCOUNT).status_code == 200
+    after = stamps()
+    assert {id_ for id_, stamp in after.items() if before[id_] != stamp} == {
+        made.json["id"],
+        sample_id("consent", "grace-renewal"),
+    }
+    (signer,) = bindable.get("joseph", f"{CONSENTS}/{made.json['id']}")["requiredSigners"]
+    assert signer["personId"] == ACCOUNT
+
+
+def test_people_sign_by_the_name_on_their_record_or_on_their_account(clinic: Clinic) -> None:
+    set_account(clinic, "amelia", given_name="Millicent", family_name="Stone")
+    for typed in ("Amelia Hart", "Millicent Stone"):
+        made = clinic("nora", "POST", CONSENTS, form()).json
+        body = signature(made, signature=typed)
+        assert clinic("amelia", "POST", f"{CONSENTS}/{made['id']}/sign", body).status_code == 200
+    made = clinic("nora", "POST", CONSENTS, form()).json
+    body = signature(made, signature="Millicent Hart")
+    assert clinic("amelia", "POST", f"{CONSENTS}/{made['id']}/sign", body).status_code == 400
