@@ -116,38 +116,8 @@ UPDATE_NOTIFICATION_SETTINGS = Endpoint("PUT", f"{_NOTIFICATION}/settings", "Not
 MERGE_PROSPECTS = Endpoint("POST", "/api/prospect/records/{id}/merge/{mergeId}", "Prospect", max_age=FRESH)
 BOOK_WINDOW = Endpoint("POST", "/api/prospect/records/{id}/book-window", "Prospect")
 
-ALL: tuple[Endpoint, ...] = (
-    LIST_CONSENTS,
-    CREATE_CONSENT,
-    READ_CONSENT,
-    SIGN_CONSENT,
-    REVOKE_CONSENT,
-    LIST_PROTOCOLS,
-    CREATE_PROTOCOL,
-    READ_PROTOCOL,
-    UPDATE_PROTOCOL,
-    UPDATE_PATIENT,
-    UPDATE_CASE,
-    DELETE_RELATIONSHIP,
-    UPDATE_EMBRYO_STORAGE,
-    READ_PGT_RESULT,
-    READ_EPISODE,
-    LIST_PHYSICIANS,
-    DELETE_EMR_ENDPOINT,
-    MOVE_DIRECTORY,
-    READ_FILE_CONTENT,
-    RESTORE_MESSAGE,
-    ARCHIVE_MESSAGE,
-    LIST_CONVERSATIONS,
-    ARCHIVE_CONVERSATIONS,
-    LIST_NOTIFICATIONS,
-    UPDATE_NOTIFICATIONS,
-    READ_NOTIFICATION_SETTINGS,
-    UPDATE_NOTIFICATION_SETTINGS,
-    MERGE_PROSPECTS,
-    BOOK_WINDOW,
-)
-"""All endpoints that the portal may call, in the specification's order: the client's allow-list."""
+ALL: tuple[Endpoint, ...] = tuple(value for value in vars().values() if isinstance(value, Endpoint))
+"""The constants above: all endpoints that the portal may call, in the specification's order. The client's allow-list."""
 
 WEBHOOKS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/smsinbound", "Webhook"),
