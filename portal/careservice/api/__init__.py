@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from flask import Blueprint
 
-from portal.careservice.api import (
-    cases,
-    consents,
-    conversations,
-    documents,
-    embryos,
-    emr_endpoints,
-    episodes,
-    notifications,
-    patients,
-    pgt_results,
-    physicians,
-    prospects,
-    protocols,
-    relationships,
-    webhooks,
-)
+from portal.careservice.api import webhooks
 from portal.careservice.api.endpoint import api
 
-RESOURCES = (
-    consents,
-    protocols,
-    patients,
-    cases,
-    relationships,
-    embryos,
-    pgt_results,
-    episodes,
-    physicians,
-    emr_endpoints,
-    documents,
-    conversations,
-    notifications,
-    prospects,
-)
-"""The modules whose endpoints `api` holds, in the specification's order."""
+for module in iter_modules(__path__):
+    import_module(f"{__name__}.{module.name}")  # adds the module's endpoints to `api`
 
 blueprints: list[Blueprint] = [api, webhooks.bp]
