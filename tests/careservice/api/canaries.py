@@ -130,6 +130,7 @@ LISTS = {
     "conversations": "/api/messaging/getconversations?IncludeArchived=true",
     "notifications": "/api/app/notification",
 }
+SETTINGS = "/api/app/notification/settings"
 ITEMS = {
     "form": ("consent_forms", CONSENTS + "/{}"),
     "protocol": ("protocols", "/api/care/fertility-protocols/{}"),
@@ -155,7 +156,7 @@ def read_all(clinic: Clinic, who: str, planted: Planted, ids: dict[str, list[str
 
     for name, path in LISTS.items():
         read(name, f"{path}{'&' if '?' in path else '?'}MaxResultCount=1000")
-    read("settings", "/api/app/notification/settings")
+    read("settings", SETTINGS)
     for name, (table, path) in ITEMS.items():
         for record_id in ids[table]:
             read(name, path.format(record_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -16,13 +17,15 @@ from portal.careservice.domain.enumerations import Disposition, RelationshipType
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Relationship
 from portal.careservice.ids import new_id, sample_id
+from portal.careservice.openapi.operations import OPERATIONS
 from tests.careservice.api.calls import GRACE_EPISODE, patient, person
-from tests.careservice.api.canaries import Seen, ids_of, plant, read_all
+from tests.careservice.api.canaries import ITEMS, LISTS, SETTINGS, Seen, ids_of, plant, read_all
 from tests.careservice.api.clinic import Clinic, new_clinic
 from tests.careservice.api.seen_members import FOR_ALL, FORMER, FURTHER, PLACES_FOR_ALL, PLACES_FURTHER
 
 STAFF = ("nora", "victor", "elif", "colin", "ada")
 SHARED = sample_id("relationship", "amelia-daniel")
+LISTED = "tests/careservice/api/seen_members.py lists what each kind of person gets"
 Look = Callable[..., Seen]
 
 
@@ -123,8 +126,16 @@ def _of_kind(kind: str, for_all: dict[str, str]) -> dict[str, str]:
 
 
 def assert_listed(seen: Seen, who: str, kind: str) -> None:
-    assert seen.members - listed_members(kind) == set()
-    assert places(seen, who) - listed_places(kind) == set()
+    assert seen.members - listed_members(kind) == set(), f"may {kind} get these? {LISTED}"
+    assert places(seen, who) - listed_places(kind) == set(), f"may {kind} get these? {LISTED}"
+
+
+def test_every_endpoint_that_reads_is_looked_at() -> None:
+    reads = {re.sub(r"{\w+}", "{}", path) for method, path in OPERATIONS if method == "GET"}
+    looked_at = {*LISTS.values(), SETTINGS, *(path for _, path in ITEMS.values())}
+    assert reads - {path.partition("?")[0] for path in looked_at} == set(), (
+        "add it to LISTS or ITEMS in tests/careservice/api/canaries.py"
+    )
 
 
 @pytest.mark.parametrize("who", STAFF)
