@@ -165,6 +165,8 @@ CALLS: dict[Endpoint, list[Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("endpoint", ALL, ids=lambda one: f"{one.method} {one.template}")
 def test_each_service_sends_and_reads_what_exchanges_declare(endpoint: Endpoint) -> None:
+    assert endpoint in EXCHANGES, "declare its types in EXCHANGES in portal/services/exchanges.py"
+    assert endpoint in CALLS, "call its service function in CALLS in this file"
     exchange, sent = EXCHANGES[endpoint], set[str]()
     for call in CALLS[endpoint]:
         listener = Listener()
