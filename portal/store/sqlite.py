@@ -168,7 +168,10 @@ class SqliteStore:
             )
 
     def free_bytes(self) -> int | None:
-        return shutil.disk_usage(Path(self._path).parent).free
+        try:
+            return shutil.disk_usage(Path(self._path).parent).free
+        except OSError as error:
+            raise StoreDown(type(error).__name__) from error
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables, in one of the processes that start together."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -147,6 +148,15 @@ def test_a_failed_write_leaves_no_transaction_behind(path: str) -> None:
     assert not connection.in_transaction
     connection.execute("PRAGMA max_page_count = 1000000")
     assert store.insert("b", b"x" * 8000, expires_at=until)
+
+
+def test_the_room_of_a_removed_folder_cannot_be_told(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    store = SqliteStore(str(folder / "store.db"), time.time)
+    shutil.rmtree(folder)
+    with pytest.raises(StoreDown):
+        store.free_bytes()
 
 
 def test_concurrent_creation_of_the_sqlite_file_works_for_all(tmp_path: Path) -> None:
