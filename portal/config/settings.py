@@ -54,30 +54,25 @@ class Settings:
     tenants: Tenants
     secret_keys: tuple[str, ...] = field(repr=False)
     store_url: str
-    cache_url: str = "memory:"
-    proxy_hops: int = 0
-    log: str = "json"
-    limit_sign_in: str = "30 per minute"
-    limit_signing: str = "30 per minute"
-    limit_booking: str = "10 per minute"
-    limit_printing: str = "10 per minute"
-    limit_files: str = "300 per minute"
-    limit_find: str = "120 per minute"
-    audit: str = "stderr"
-    breaker: int = 5
-    threads: int = 8
-    metrics_token: str | None = field(default=None, repr=False)
-    audit_days: int = 400
-    ca_file: str | None = None
-    consent_templates: Path | None = None
-    timeouts: Timeouts = Timeouts()
-    sessions: Mapping[Side, SessionLimits] = field(
-        default_factory=lambda: {
-            Side.PATIENT: SessionLimits(idle=30 * 60, absolute=12 * 3600),
-            Side.STAFF: SessionLimits(idle=15 * 60, absolute=8 * 3600),
-        }
-    )
-    demo: bool = False
+    cache_url: str
+    proxy_hops: int
+    log: str
+    limit_sign_in: str
+    limit_signing: str
+    limit_booking: str
+    limit_printing: str
+    limit_files: str
+    limit_find: str
+    audit: str
+    breaker: int
+    threads: int
+    metrics_token: str | None = field(repr=False)
+    audit_days: int
+    ca_file: str | None
+    consent_templates: Path
+    timeouts: Timeouts
+    sessions: Mapping[Side, SessionLimits]
+    demo: bool
     unknown: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     """Unknown variables that look like the portal's, each with the setting that may be meant."""
 
