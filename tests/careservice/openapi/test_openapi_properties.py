@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.ids import sample_id
+from portal.careservice.openapi.operations import OPERATIONS
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, GRACE_EPISODE, Api
 from tests.support.postgres import database_url
 from tests.support.stack import CareService, plan
@@ -139,4 +140,4 @@ def test_no_generated_request_gets_an_undocumented_response(
         timeout=600,
     )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    assert "Tested: 32" in done.stdout
+    assert f"Tested: {len(OPERATIONS)}" in done.stdout

@@ -285,7 +285,7 @@ def test_without_a_partner_no_partner_signature_is_required() -> None:
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule != Rule.CONCURRENCY_CONFLICT])
 def test_every_rule_of_the_care_service_has_its_own_message(rule: Rule) -> None:
-    assert refusal_message(rule.value) != refusal_message("NoSuchRule")
+    assert refusal_message(rule.value) != refusal_message("NoSuchRule"), "write one in portal/web/refusals.py"
 
 
 def test_bundled_consent_templates_are_valid_and_a_broken_file_is_reported(tmp_path: Any) -> None:
