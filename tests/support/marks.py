@@ -10,30 +10,25 @@ import io
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pypdf
 import requests
 from msgspec import inspect
 
-from portal.services.records.consents import ConsentForm
-from portal.services.records.conversations import Conversation
-from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification, NotificationSettings
-from portal.services.records.pgt_results import PgtResult
-from portal.services.records.physicians import Physician
-from portal.services.records.protocols import Protocol
+from portal.services.decoding import Page, Record
+from portal.services.exchanges import EXCHANGES
 
-RECORDS: tuple[tuple[str, type], ...] = (
-    (r"/api/care/consent-forms", ConsentForm),
-    (r"/api/care/fertility-protocols", Protocol),
-    (r"/api/care/pgt-results", PgtResult),
-    (r"/api/patient-portal/episodes", Episode),
-    (r"/api/calendar/resources/physicians", Physician),
-    (r"/api/messaging/getconversations", Conversation),
-    (r"/api/app/notification$", Notification),
-    (r"/api/app/notification/settings", NotificationSettings),
-)
+
+def _records() -> Iterator[tuple[re.Pattern[str], type]]:
+    for endpoint, exchange in EXCHANGES.items():
+        answer = get_args(exchange.answer)[0] if get_origin(exchange.answer) is Page else exchange.answer
+        if endpoint.is_safe and issubclass(answer, Record):
+            yield re.compile(re.sub(r"{\w+}", "[^/]+", endpoint.template)), answer
+
+
+RECORDS = tuple(_records())
+"""What each endpoint that reads answers with."""
 KEPT = {
     *(
         "Physician.timeZone",
@@ -90,7 +85,7 @@ class Marks:
 
     def answer(self, method: str, path: str, answer: Any) -> Any:
         """What the API says instead (`tests.support.dialect.Dialect.change`)."""
-        record = next((record for pattern, record in RECORDS if re.match(pattern, path)), None)
+        record = next((record for pattern, record in RECORDS if pattern.fullmatch(path)), None)
         if method != "GET" or record is None:
             return answer
         shape = shape_of(record)

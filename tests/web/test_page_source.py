@@ -87,7 +87,7 @@ def test_a_page_contains_only_its_allowed_members(
             allowed |= members(PATIENTS_FRAME)
         surplus |= {f"{route}: {member}" for member in found - allowed}
         held += len(found)
-    assert not surplus, "\n".join(sorted(surplus))
+    assert not surplus, f"a page shows more than tests/support/allowed_members.py lists: {sorted(surplus)}"
     assert held > 20, "no mark was found"
 
 
