@@ -11,7 +11,7 @@ Anything odd in the address falls back to the usual, so that no address of a lis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
@@ -147,16 +147,19 @@ class Table(Generic[StatusT, ItemT]):
             {"status": str(self.query.status)} if self.query.status else {}
         )
 
-    def page_href(self, page: int) -> str:
-        """The address of another page."""
-        return replace(self.query, page=page).address
+    def columns(self, named: Iterable[tuple[str, str]]) -> list[str | dict[str, str | None]]:
+        """The heads for `ui.table`, from pairs of a column's name and its label; one without a name can't be sorted by."""
+        return [
+            {"label": label, "href": self._sort_href(name), "sort": self._sort_state(name)} if name else label
+            for name, label in named
+        ]
 
-    def sort_href(self, column: str) -> str:
+    def _sort_href(self, column: str) -> str:
         """The address of the table in this order; the other way round when it is in it already."""
         order = f"-{column}" if self.query.order == column else column
         return replace(self.query, order=order, page=1).address
 
-    def sort_state(self, column: str) -> str | None:
+    def _sort_state(self, column: str) -> str | None:
         """`ascending`, `descending` or None, for aria-sort."""
         if column != self.query.column:
             return None
