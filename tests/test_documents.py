@@ -16,6 +16,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("portal/**/*.md"),
         *ROOT.glob("templates/**/*.md"),
+        *ROOT.glob("tests/*.md"),
     ]
 )
 CODE = sorted(
