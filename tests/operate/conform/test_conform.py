@@ -86,6 +86,8 @@ def visits(operator: Operator) -> list[Visit]:
     assert "Nothing that this person can reach is missing" in found.text
     assert tomllib.loads(found.proposal) == {}
     reads = [one for one in found.report["endpoints"] if one["endpoint"].startswith("GET ")]
+    unread = [one["endpoint"] for one in reads if one["notTried"]]
+    assert not unread, f"let walk in portal/operate/conform/walk.py read {unread}"
     assert {one["verdict"] for one in reads} == {"ok"}
     assert all(one["notTried"] for one in found.report["endpoints"] if one not in reads)
     return walked
