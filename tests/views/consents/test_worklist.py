@@ -65,6 +65,21 @@ def test_each_count_matches_its_list_and_the_home_page(
         assert len(opened) == len(set(opened)) == count, href
 
 
+def test_filters_pages_and_order_of_all_forms_are_links_and_htmx_replaces_the_results(
+    signed_in: Callable[[str], Visitor],
+) -> None:
+    page = signed_in("nora").get("/consents?list=all&sort=title")
+    swapping = page.select(".chips a, .pagination a")
+    assert len(swapping) > 5
+    for link in swapping:
+        assert link["href"] == link["hx-get"]
+        assert (link["hx-target"], link["hx-push-url"]) == ("#results", "true")
+    assert "/consents?list=all&sort=title&page=2" in [link["href"] for link in swapping]
+    (sorted_by,) = page.select("th[aria-sort]")
+    assert sorted_by["aria-sort"] == "ascending"
+    assert page.select("th[aria-sort] a")[0]["href"] == "/consents?list=all&sort=-title"
+
+
 def test_the_worklist_opens_with_ones_own_forms_or_else_all_pending(
     signed_in: Callable[[str], Visitor],
 ) -> None:
