@@ -14,7 +14,7 @@ from portal.http.transfer import Call, TransportError
 from portal.services.errors import Unavailable
 from portal.signin.discovery import Metadata
 from portal.signin.tokens import SignInFailed
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 
 
 def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:

@@ -34,7 +34,7 @@ from portal.signin.discovery import (
     with_query,
 )
 from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
-from portal.state.sessions import Person, Tokens
+from portal.state.session_records import Person, Tokens
 from portal.store.names import hashed_name
 from portal.store.vault import Vault
 

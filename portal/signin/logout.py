@@ -16,7 +16,8 @@ from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused, Providers, with_query
 from portal.signin.tokens import LEEWAY, SignInFailed, Time, decode, oauth_session
-from portal.state.sessions import Person, Sessions, Tokens
+from portal.state.session_records import Person, Tokens
+from portal.state.sessions import Sessions
 from portal.store.vault import Vault
 
 log = logging.getLogger("portal")

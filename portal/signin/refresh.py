@@ -32,7 +32,8 @@ from portal.signin.tokens import (
     read_tokens,
     verify_refreshed_id_token,
 )
-from portal.state.sessions import Person, Session, Sessions, Tokens
+from portal.state.session_records import Person, Tokens
+from portal.state.sessions import Session, Sessions
 from portal.store import Store
 
 log = logging.getLogger("portal")

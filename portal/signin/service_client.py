@@ -28,7 +28,7 @@ from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import ByKey, SignInFailed, read_tokens, readable
-from portal.state.sessions import Tokens
+from portal.state.session_records import Tokens
 
 T = TypeVar("T")
 

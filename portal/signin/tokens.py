@@ -37,7 +37,7 @@ from portal.signin.discovery import (
     Provider,
     ProviderDown,
 )
-from portal.state.sessions import Tokens
+from portal.state.session_records import Tokens
 
 LEEWAY = 30
 """Allowed clock skew, in seconds."""

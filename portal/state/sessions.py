@@ -24,8 +24,16 @@ from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.operate import metrics
 from portal.state import copies
+from portal.state.session_records import (
+    Ended,
+    Person,
+    SessionRecord,
+    Tokens,
+    ended_name,
+    record_name,
+    tokens_name,
+)
 from portal.store import StoreFull
-from portal.store.names import hashed_name
 from portal.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -40,63 +48,7 @@ _REMEMBERED_SECONDS = 3600
 _ENDED_ELSEWHERE_SECONDS = 14 * 24 * 3600
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """The person who signed in, from the ID token's claims; times in seconds since 1970."""
-
-    sub: str
-    issuer: str
-    name: str
-    given_name: str
-    side: Side
-    roles: frozenset[str]
-    auth_time: float
-    sid: str | None = None
-    locale: str | None = None
-
-    @property
-    def is_staff(self) -> bool:
-        return self.side is Side.STAFF
-
-    @property
-    def is_patient(self) -> bool:
-        return self.side is Side.PATIENT
-
-
-class SessionRecord(msgspec.Struct, kw_only=True):
-    """A session as stored. `data` is Flask's session: pending toasts, recently opened records."""
-
-    tenant: str
-    host: str
-    created_at: float
-    used_at: float
-    epoch: str
-    person: Person
-    data: dict[str, Any] = msgspec.field(default_factory=dict)
-    episode_ids: list[str] = msgspec.field(default_factory=list)
-    device: str = ""
-
-
 Change = Callable[[SessionRecord], None]
-
-
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """The owner of a session that ended without a sign-out; `elsewhere` if it was ended from another device."""
-
-    issuer: str
-    sub: str
-    tenant: str
-    host: str
-    elsewhere: bool
-
-
-class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's tokens (RFC 6749 §5.1): refreshed from `refresh_at` on, expired at `expires_at` (seconds since 1970)."""
-
-    access_token: str = msgspec.field(name="a")
-    refresh_token: str | None = msgspec.field(default=None, name="r")
-    id_token: str | None = msgspec.field(default=None, name="i")
-    expires_at: float
-    refresh_at: float
 
 
 class Session(SessionMixin):
@@ -335,7 +287,7 @@ class Sessions(SessionInterface):
 
     def end(self, name: str) -> None:
         """Delete the session with this record name; its tokens first, so that none are left without a session."""
-        if self._vault.delete(tokens_name(name), name, _ended_name(name)) > 1:
+        if self._vault.delete(tokens_name(name), name, ended_name(name)) > 1:
             metrics.session("ended")
             self._vault.delete(*copies.names_of(name))
 
@@ -349,20 +301,20 @@ class Sessions(SessionInterface):
         self.end(name)
         if held is None:
             return
-        ended = _as_ended(held.value, elsewhere=elsewhere)
+        ended = Ended.of(held.value, elsewhere=elsewhere)
         life = _ENDED_ELSEWHERE_SECONDS if elsewhere else _REMEMBERED_SECONDS
-        self._vault.insert(_ended_name(name), ended, expires_at=self.clock() + life)
+        self._vault.insert(ended_name(name), ended, expires_at=self.clock() + life)
 
     def ended(self, cookie: str, tenant: str, host: str) -> Ended | None:
         """Return the owner of this cookie's ended session, while that is on record."""
         name = record_name(cookie)
-        records = self._vault.get_many((name, _ended_name(name)))
-        if sealed := records.get(_ended_name(name)):
-            held = self._vault.open(_ended_name(name), sealed, Ended)
+        records = self._vault.get_many((name, ended_name(name)))
+        if sealed := records.get(ended_name(name)):
+            held = self._vault.open(ended_name(name), sealed, Ended)
             ended = held.value if held else None
         elif sealed := records.get(name):
             over = self._vault.open(name, sealed, SessionRecord)
-            ended = _as_ended(over.value) if over and self.ends_at(over.value) <= self.clock() else None
+            ended = Ended.of(over.value) if over and self.ends_at(over.value) <= self.clock() else None
         else:
             ended = None
         return ended if ended and (ended.tenant, ended.host) == (tenant, host) else None
@@ -424,26 +376,6 @@ class Sessions(SessionInterface):
         return tags + (self._vault.tags("sid", person.issuer, tenant, person.sid) if person.sid else [])
 
 
-def record_name(cookie: str) -> str:
-    """The name of the stored session that this cookie belongs to."""
-    return hashed_name("session", cookie)
-
-
-def tokens_name(name: str) -> str:
-    """The name of the record that holds the session's tokens."""
-    return "tokens:" + name.removeprefix("session:")
-
-
-def _as_ended(record: SessionRecord, *, elsewhere: bool = False) -> Ended:
-    return Ended(
-        issuer=record.person.issuer,
-        sub=record.person.sub,
-        tenant=record.tenant,
-        host=record.host,
-        elsewhere=elsewhere,
-    )
-
-
 def _used_at(now: float) -> Change:
     def change(record: SessionRecord) -> None:
         record.used_at = now
@@ -456,10 +388,6 @@ def _episode_ids(ids: list[str]) -> Change:
         record.episode_ids = ids
 
     return change
-
-
-def _ended_name(name: str) -> str:
-    return "ended:" + name.removeprefix("session:")
 
 
 def _set_cookie(headers: Headers, value: str, max_age: int | None = None) -> None:

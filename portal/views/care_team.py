@@ -29,7 +29,7 @@ from portal.services.gather import gather
 from portal.services.physicians import list_physicians
 from portal.services.records.episodes import CareTeamMember
 from portal.services.records.physicians import Physician
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes.lookup import read_episodes, remembered
 from portal.web import audit
 from portal.web.drawings.week import Column, week

@@ -14,7 +14,7 @@ from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
 from portal.services.records.cases import CareStatus, Case
 from portal.services.records.episodes import Episode
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit, labels
 from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit

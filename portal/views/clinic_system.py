@@ -14,7 +14,7 @@ from portal.services.answers.figures import Row
 from portal.services.answers.observer import ENDPOINTS
 from portal.services.client import Care
 from portal.services.uses import use_of
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.pages import Page

@@ -18,7 +18,7 @@ from portal.context import context
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.state.operations import Operation, State
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import audit
 from portal.web.act_once import Attempt, Done, Outcome, Reopened, Unknown, act_once, look_again, settled
 from portal.web.htmx import redirect_to, toast

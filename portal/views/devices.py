@@ -16,7 +16,7 @@ from portal.context import context, session
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.signin.logout import revoke
-from portal.state.sessions import Person, SessionRecord
+from portal.state.session_records import Person, SessionRecord
 from portal.views.sign_in import sign_out
 from portal.web import audit
 from portal.web.guard import is_fresh, signed_in, to_sign_in

@@ -16,7 +16,7 @@ from portal.services.episodes import get_episode
 from portal.services.errors import Conflict, NotFound, Unavailable
 from portal.services.records.documents import Directory, Documents
 from portal.services.records.episodes import Episode
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import audit, unsent
 from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
 from portal.web.guard import signed_in

@@ -16,7 +16,7 @@ from portal.services.errors import NotFound
 from portal.services.gather import gather, known
 from portal.services.notifications import list_notifications
 from portal.state.operations import Operation, State
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.recent import name_opened
 from portal.web import audit, unsent
 from portal.web.act_once import (

@@ -19,7 +19,7 @@ from portal.parse import whole_number
 from portal.services.client import Care
 from portal.services.endpoints import Content
 from portal.services.files import open_file
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import audit
 from portal.web.downloads import Download, Downloads, disposition, safe_name
 from portal.web.extensions import address, limit_files, limiter, person_or_address

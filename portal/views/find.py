@@ -25,7 +25,7 @@ from portal.services.records.consents import ConsentForm
 from portal.services.records.conversations import Conversation
 from portal.services.records.notifications import Notification
 from portal.services.records.protocols import Protocol
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.labels import state_word
 from portal.views.episodes.view import EpisodeView
 from portal.views.open_by_id import Answer, look_up, page_of_link

@@ -6,7 +6,7 @@ from flask import Blueprint, Response, request
 
 from portal.config.tenants import Side
 from portal.services.client import Care
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web.glossary import Word, glossary
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render

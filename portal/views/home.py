@@ -26,7 +26,7 @@ from portal.services.records.conversations import Conversation
 from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
 from portal.services.records.storage import EmbryoStorage
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views import help
 from portal.views.consents.list import Due, Item, group, with_text_in_doubt
 from portal.views.consents.worklist import Work, WorkRow, queue_query, read_work, work_of

@@ -15,7 +15,7 @@ from portal.services.patients import update_patient
 from portal.services.records.episodes import Episode
 from portal.services.records.patients import Patient
 from portal.services.records.relationships import Relationship
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded, reachable, read_episodes
 from portal.views.patients import (
     CONTACT,

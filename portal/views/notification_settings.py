@@ -18,7 +18,7 @@ from portal.services.client import Care
 from portal.services.errors import Conflict, Invalid, Unavailable
 from portal.services.notifications import get_settings, update_settings
 from portal.services.records.notifications import NotificationChoice, NotificationSettings, QuietHours
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.notifications import kind_words
 from portal.web import unsent
 from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit

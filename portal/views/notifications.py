@@ -25,7 +25,7 @@ from portal.services.paging import read_every_page
 from portal.services.records.consents import ConsentForm
 from portal.services.records.conversations import Conversation
 from portal.services.records.notifications import Notification, NotificationCounts
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import audit, bell
 from portal.web.filters import day as long_day
 from portal.web.filters import in_a_row, local, today

@@ -20,7 +20,7 @@ from portal.services.episodes import get_episode
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered, Refused
 from portal.services.gather import gather_all
 from portal.services.pgt_results import get_pgt_result
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views import emr_endpoints
 from portal.views.recent import Opened, show_recent
 from portal.web import audit, unsent

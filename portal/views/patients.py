@@ -20,7 +20,7 @@ from portal.services.patients import update_patient
 from portal.services.records.conversations import Channel
 from portal.services.records.episodes import Episode
 from portal.services.records.patients import Address, EmergencyContact, Patient
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
 from portal.web.conflicts import EDIT_FORM, Editing, Filled, Saved, open_form, save_edit

@@ -14,7 +14,7 @@ from portal.services.client import Care
 from portal.services.errors import NotFound
 from portal.services.pgt_results import get_pgt_result
 from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.recent import name_opened
 from portal.web import audit, labels
 from portal.web.drawings.cut_offs import cut_off_chart

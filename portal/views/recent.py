@@ -6,7 +6,7 @@ import msgspec
 from flask import Blueprint, Response, g, request, session
 
 from portal.i18n.gettext import _, for_each_language
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import audit
 from portal.web.filters import in_a_row
 from portal.web.htmx import is_htmx

@@ -19,7 +19,7 @@ from portal.services.records.episodes import Episode
 from portal.services.records.relationships import Relationship
 from portal.services.relationships import delete_relationship
 from portal.state.operations import Operation
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web import audit
 from portal.web.act_once import (

@@ -29,7 +29,7 @@ from portal.services import endpoints
 from portal.services.decoding import Page
 from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import Unavailable
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.store import StoreDown
 from portal.web import htmx
 

@@ -12,7 +12,7 @@ import msgspec
 from flask import g
 
 from portal.context import context
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.store import StoreDown
 
 FRESH_SECONDS = 15

@@ -23,7 +23,7 @@ from portal.services.errors import (
     TokenRefused,
     Unavailable,
 )
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web.refusals import refusal_message
 
 

@@ -23,7 +23,7 @@ from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import NotAllowed, NotSignedIn
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import audit, htmx, unsent
 from portal.web.routing import endpoint_at, own_address, repeatable
 

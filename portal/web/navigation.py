@@ -16,7 +16,7 @@ from portal.services.endpoints import (
     LIST_PROTOCOLS,
     READ_NOTIFICATION_SETTINGS,
 )
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web.permissions import may
 
 _SHOWS = {

@@ -13,7 +13,7 @@ from flask import g
 
 from portal.context import context
 from portal.services.records.conversations import Conversation
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.store import StoreDown
 
 _FRESH_SECONDS = 15

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Any, ClassVar, dataclass_transform
 
 from portal.config.tenants import Tenant
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 
 
 @dataclass(frozen=True, kw_only=True)

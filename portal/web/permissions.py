@@ -5,7 +5,7 @@ The care API decides; these sets are our assumptions (docs/assumptions.md), and 
 
 from __future__ import annotations
 
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 
 EDIT_PATIENT = {"nurse", "physician", "coordinator", "admin"}
 EDIT_CASE = {"nurse", "physician", "coordinator", "admin"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from portal.context import session
 from portal.services.records.patients import Patient
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 
 _CALLED = "called"
 

@@ -22,7 +22,7 @@ from flask import Flask, Response, current_app, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from portal.context import context, session
-from portal.state.sessions import Person, SessionRecord
+from portal.state.session_records import Person, SessionRecord
 from portal.store import StoreDown
 from portal.web import csrf
 

@@ -22,7 +22,8 @@ from redis import Redis
 
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
-from portal.state.sessions import Person, SessionRecord, Sessions, Tokens
+from portal.state.session_records import Person, SessionRecord, Tokens
+from portal.state.sessions import Sessions
 from portal.store import Record, open_store
 from portal.store.sqlite import key_of
 from portal.store.vault import Vault

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from portal.careservice.ids import sample_id
-from portal.state.sessions import SessionRecord, record_name
+from portal.state.session_records import SessionRecord, record_name
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.browser.conftest import SignIn

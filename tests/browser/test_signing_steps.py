@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from portal.state.sessions import SessionRecord, record_name
+from portal.state.session_records import SessionRecord, record_name
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.browser.conftest import SignIn

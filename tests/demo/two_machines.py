@@ -17,7 +17,8 @@ from requests.adapters import HTTPAdapter
 from portal.demo.processes import answers
 from portal.demo.scale import Scale
 from portal.demo.stack import Plan
-from portal.state.sessions import COOKIE, Tokens, record_name, tokens_name
+from portal.state.session_records import Tokens, record_name, tokens_name
+from portal.state.sessions import COOKIE
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.hostile import CountingProxy

@@ -20,7 +20,7 @@ from portal.config.tenants import Client
 from portal.signin import tokens
 from portal.signin.discovery import Metadata, ProviderDown
 from portal.signin.tokens import AnotherPerson, ByKey, Expected, SignInFailed
-from portal.state.sessions import Tokens
+from portal.state.session_records import Tokens
 
 NOW = 1_800_000_000
 ISSUER = "https://id.example"

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from portal.demo.stack import Plan, tenants_file
-from portal.state.sessions import Tokens, record_name, tokens_name
+from portal.state.session_records import Tokens, record_name, tokens_name
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.support.hostile import CountingProxy

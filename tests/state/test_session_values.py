@@ -12,7 +12,8 @@ from werkzeug.test import EnvironBuilder
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.operate import metrics
-from portal.state.sessions import Session, SessionRecord, Sessions, Tokens, record_name
+from portal.state.session_records import SessionRecord, Tokens, record_name
+from portal.state.sessions import Session, Sessions
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.state.test_sessions import HOUR, MINUTE, again, begun

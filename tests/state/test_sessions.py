@@ -8,7 +8,8 @@ import pytest
 
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
-from portal.state.sessions import Person, Session, SessionRecord, Sessions, Tokens, record_name, tokens_name
+from portal.state.session_records import Person, SessionRecord, Tokens, record_name, tokens_name
+from portal.state.sessions import Session, Sessions
 from portal.store import Store
 from portal.store.vault import Vault
 from tests.support.builders import person

@@ -11,7 +11,8 @@ from msgspec.inspect import StructType, type_info
 from portal.services.capabilities import _Missing
 from portal.signin.flow import Browser
 from portal.state.operations import Operation, Operations
-from portal.state.sessions import Ended, Person, SessionRecord, Sessions, Tokens, record_name
+from portal.state.session_records import Ended, Person, SessionRecord, Tokens, record_name
+from portal.state.sessions import Sessions
 from portal.store.names import SealedNamingKey, hashed_name
 from portal.web.bell import LastCount
 from portal.web.unsent import Unsent

@@ -14,7 +14,7 @@ from portal.services.records.consents import (
     SignerRole,
     Statement,
 )
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 
 AMELIA = Signer(role=SignerRole.PATIENT, person_id="amelia", name="Amelia", order=1)
 DANIEL = Signer(role=SignerRole.PARTNER, person_id="daniel", name="Daniel", order=2)

@@ -39,7 +39,7 @@ def test_no_token_reaches_the_browser(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     name = portal.context.sessions.of_person
     sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
-    from portal.state.sessions import record_name
+    from portal.state.session_records import record_name
 
     tokens = portal.context.sessions.tokens_of(record_name(sid))
     for path in ("/", "/consents", "/notifications", "/signed-out", "/no/such/page"):
@@ -147,7 +147,7 @@ def test_an_idle_session_ends(portal: PortalThread, name: str, minutes: int) -> 
 def test_the_token_is_renewed_before_it_expires_by_a_single_request(portal: PortalThread) -> None:
     visitor = portal.sign_in("grace")
     sid = next(cookie.value for cookie in visitor.http.cookies if cookie.name == "__Host-sid")
-    from portal.state.sessions import record_name
+    from portal.state.session_records import record_name
 
     before = portal.context.sessions.tokens_of(record_name(sid))
     fetched: list[str] = []

@@ -9,7 +9,7 @@ import brotli
 import pytest
 import requests
 
-from portal.state.sessions import record_name
+from portal.state.session_records import record_name
 from portal.web import csrf
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor

@@ -15,7 +15,7 @@ from flask import Flask, g
 from portal.config.tenants import Side
 from portal.services.capabilities import Capabilities
 from portal.services.endpoints import LIST_CONSENTS, LIST_CONVERSATIONS, LIST_NOTIFICATIONS, LIST_PROTOCOLS
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.store import open_store
 from portal.store.vault import Vault
 from portal.web import bell

@@ -12,7 +12,7 @@ from flask import Flask, Response, g
 from portal.config.tenants import Side
 from portal.services.errors import NotAllowed, NotSignedIn
 from portal.services.sign_in_age import FRESH
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import guard
 from portal.web.guard import (
     Access,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from portal.careservice.ids import sample_id
-from portal.state.sessions import SessionRecord
+from portal.state.session_records import SessionRecord
 from tests.support.signing import consent, fresh_form, to_step
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Form, Page, Visitor

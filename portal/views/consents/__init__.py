@@ -13,7 +13,7 @@ from portal.services.consents import all_consents, content_hash, get_consent, li
 from portal.services.errors import CareError
 from portal.services.gather import gather
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents import create, labels, pdf, revoke, sign, worklist
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt

@@ -26,7 +26,7 @@ from portal.services.gather import gather, known
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.state.operations import Operation
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.draft import Earlier, NewForm, episode_id_of, from_form, from_template
 from portal.views.consents.eligibility import CREATORS, Eligibility, eligibility_of
 from portal.views.consents.labels import text_gap_words

@@ -31,7 +31,7 @@ from portal.services.records.consents import (
 )
 from portal.services.records.episodes import Episode
 from portal.services.records.storage import Disposition
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import missing_party
 from portal.views.consents.labels import role_word, text_gap_words
 from portal.views.consents.people import (

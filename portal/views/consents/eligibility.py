@@ -18,7 +18,7 @@ from portal.services.records.consents import (
     SignerRole,
     TextGap,
 )
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import missing_words
 from portal.web.refusals import refusal_message

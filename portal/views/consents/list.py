@@ -12,7 +12,7 @@ from portal.services.client import Care
 from portal.services.consents import get_consent
 from portal.services.gather import gather_all, known
 from portal.services.records.consents import ConsentForm, ConsentStatus
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import is_awaited, listed_gap, listed_role, missing_party
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import account_words, missing_words, without_account

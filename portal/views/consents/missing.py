@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portal.i18n.gettext import ngettext
 from portal.services.records.consents import CLINIC_ROLES, ConsentForm, Signer, SignerRole
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.labels import names_of
 
 

@@ -13,7 +13,7 @@ from portal.printing import Attached
 from portal.services.client import Care
 from portal.services.consents import content_hash, get_consent, signed_text
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.labels import role_word, signer_name, status_word
 from portal.views.consents.missing import missing_words

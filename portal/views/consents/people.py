@@ -23,7 +23,7 @@ from portal.services.records.consents import (
 from portal.services.records.episodes import Episode
 from portal.services.records.patients import Patient
 from portal.services.records.relationships import RelationshipType
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import same_name
 
 LEFT_OUT = "-"

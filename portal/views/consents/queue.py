@@ -8,7 +8,7 @@ from portal.parse import whole_number
 from portal.services.client import Care
 from portal.services.errors import CareError, NotSignedIn
 from portal.services.records.consents import ConsentForm
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.worklist import Place, WorkList, place_of, queue_query, read_work
 
 

@@ -19,7 +19,7 @@ from portal.services.client import Care
 from portal.services.consents import get_consent, is_revoked, revoke_consent
 from portal.services.records.consents import ConsentForm
 from portal.state.operations import Operation, State
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import why_not_revoke, would_decline
 from portal.views.consents.labels import signer_name
 from portal.views.consents.queue import place_in_list, with_queue

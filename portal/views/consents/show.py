@@ -6,7 +6,7 @@ from flask import Response
 
 from portal.services.client import Care
 from portal.services.records.consents import ConsentForm
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
 from portal.views.consents.embryos import embryo_names
 from portal.views.consents.worklist import Place

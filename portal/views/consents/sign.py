@@ -25,7 +25,7 @@ from portal.services.client import Care
 from portal.services.consents import get_consent, signed_by
 from portal.services.records.consents import ConsentForm
 from portal.state.operations import State
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.eligibility import open_role, why_not_sign
 from portal.views.consents.embryos import embryo_names

@@ -19,7 +19,7 @@ from portal.services.client import Care
 from portal.services.consents import content_hash, get_consent, sign_consent, signed_by, signing_max_age
 from portal.services.records.consents import ConsentForm, SignerRole, Statement
 from portal.state.operations import Operation, State
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.declarations import Declaration, declaration_of
 from portal.views.consents.eligibility import expected_name, open_role, same_name
 from portal.views.consents.snapshot import Change, Snapshot, changes

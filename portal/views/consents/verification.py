@@ -9,7 +9,7 @@ from portal.services.client import Care
 from portal.services.consents import content_hash, get_consent, list_consents, seal
 from portal.services.gather import gather, gather_all, known
 from portal.services.records.consents import ConsentForm, Signature
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 
 _OTHERS = 5
 """How many other forms are read to find out how the clinic's system computes its hashes."""

@@ -24,7 +24,7 @@ from portal.services.errors import CareError
 from portal.services.gather import gather_all
 from portal.services.paging import CAP
 from portal.services.records.consents import ConsentForm
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import listed_role
 from portal.views.consents.labels import kind_word, names_of
 from portal.views.consents.list import Due, due, with_text_in_doubt

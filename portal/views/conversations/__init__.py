@@ -29,7 +29,7 @@ from portal.services.paging import read_every_page
 from portal.services.records.conversations import (
     Conversation,
 )
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.conversations.inbox import PAGE, InboxPage, archived_page, current_page
 from portal.views.conversations.view import Bubble, Row, Thread, others_in, row_of, subject_of, thread_of
 from portal.views.recent import name_opened

@@ -16,7 +16,7 @@ from portal.services.records.conversations import (
     MessageSide,
     ReplyAddress,
 )
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web.filters import day as short_day
 from portal.web.filters import in_a_row, isolate, local, today
 from portal.web.plain_text import plain_text

@@ -10,7 +10,7 @@ from portal.services.consents import list_consents
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError
 from portal.services.gather import gather
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes import calendar
 from portal.views.episodes.lookup import (
     MOST_RECENT,

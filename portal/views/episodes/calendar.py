@@ -11,7 +11,7 @@ from portal.services.client import Care
 from portal.services.episodes import get_episode
 from portal.services.errors import NotFound
 from portal.services.records.episodes import Appointment
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web import audit
 from portal.web.calendar_file import as_download, calendar_of
 from portal.web.extensions import limit_files, limiter, person_or_address

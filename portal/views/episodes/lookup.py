@@ -32,7 +32,7 @@ from portal.services.records.conversations import Conversation
 from portal.services.records.episodes import Episode
 from portal.services.records.notifications import Notification
 from portal.services.records.patients import Patient
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import listed_role
 from portal.views.consents.labels import state_word, status_tone, status_word
 from portal.views.consents.list import with_text_in_doubt

@@ -15,7 +15,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
 from portal.services.records.episodes import Appointment, Episode, EpisodeStage, PgtBrief, TimelineEvent
 from portal.services.records.protocols import Medication, Protocol, ProtocolType
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of

@@ -9,7 +9,7 @@ from portal.parse import line
 from portal.services import errors
 from portal.services.client import Care
 from portal.state.operations import Operation, State
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.booking.visit import ABOUT_THE_TIME, Visit, book_visit, is_free, visit_of
 from portal.views.booking.windows import FIRST_VISIT, Week, Window, appointment_types, chosen_day, read_week
 from portal.views.prospects.known import read_known

@@ -12,7 +12,7 @@ from portal.context import context
 from portal.parse import whole_number
 from portal.services.client import Care
 from portal.services.errors import NotOffered
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.booking import links
 from portal.web import audit
 from portal.web.guard import signed_in

@@ -19,7 +19,7 @@ from portal.services.notifications import list_notifications
 from portal.services.prospects import merge_prospects
 from portal.services.records.prospects import Prospect
 from portal.state.operations import Operation, State
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.prospects.known import FIELDS, Known, named_in, read_known
 from portal.views.recent import name_opened
 from portal.web import audit, unsent

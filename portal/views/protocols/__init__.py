@@ -13,7 +13,7 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.protocols import get_protocol, list_protocols, update_protocol
 from portal.services.records.protocols import Protocol, ProtocolStatus
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.protocols import create, edit, labels, schedule
 from portal.views.protocols.labels import ENDS, WRITERS, may_write
 from portal.views.protocols.view import ProtocolView, read_view

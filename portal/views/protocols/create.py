@@ -18,7 +18,7 @@ from portal.services.episodes import get_episode
 from portal.services.protocols import create_protocol, get_protocol, list_protocols
 from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
 from portal.state.operations import Operation
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.draft import episode_id_of
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
 from portal.views.protocols.edit import FORM

@@ -14,7 +14,7 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.protocols import get_protocol, update_protocol
 from portal.services.records.protocols import Protocol
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.protocols.changes import Change, Wording, changes
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
 from portal.views.protocols.labels import WRITERS

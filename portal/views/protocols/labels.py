@@ -6,7 +6,7 @@ from flask import Blueprint
 
 from portal.i18n.gettext import _
 from portal.services.records.protocols import ProtocolStatus
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.web.labels import spaced
 
 WRITERS = frozenset({"nurse", "physician"})

@@ -19,7 +19,7 @@ from portal.services.client import Care
 from portal.services.errors import NotFound, Unavailable
 from portal.services.protocols import get_protocol
 from portal.services.records.protocols import Check, Medication, Protocol
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.protocols.labels import status_word
 from portal.views.protocols.view import ProtocolView, read_view
 from portal.web import audit

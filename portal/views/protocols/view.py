@@ -17,7 +17,7 @@ from portal.services.errors import CareError, NotOffered
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
 from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.protocols.labels import ENDS, may_write
 from portal.web.drawings.schedule import medication_grid, written_dose
 from portal.web.filters import short_date, today

@@ -6,7 +6,7 @@ from flask import Blueprint, Response
 
 from portal.config.tenants import Side
 from portal.services.client import Care
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes.lookup import reachable, read_episodes
 from portal.views.storage import decide, inventory
 from portal.views.storage.decide import Decision, decisions_about

@@ -20,7 +20,7 @@ from portal.services.gather import gather, known
 from portal.services.records.consents import ConsentForm
 from portal.services.records.storage import Disposition, EmbryoStorage
 from portal.services.storage import choose_disposition
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.storage.view import EmbryoView, find_embryo, paid_until
 from portal.web import audit, labels
 from portal.web.conflicts import Editing, Filled, Saved, open_form, save_edit

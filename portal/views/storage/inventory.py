@@ -18,7 +18,7 @@ from portal.services.embryo_moves import second_signatures
 from portal.services.records.consents import ConsentForm, Signature
 from portal.services.records.storage import EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.services.storage import update_embryo_storage
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.storage.moves import Moves, Withheld, move_name, read_moves, reason
 from portal.views.storage.view import LOCATION, EmbryoView, find_embryo, paid_until
 from portal.web import labels

@@ -15,7 +15,7 @@ from portal.services.gather import gather, gather_all, known
 from portal.services.records.consents import ConsentForm, ConsentKind
 from portal.services.records.episodes import Episode
 from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.consents.labels import listed
 from portal.views.storage.view import EmbryoView
 from portal.web import labels

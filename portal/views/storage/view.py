@@ -14,7 +14,7 @@ from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.records.episodes import Episode
 from portal.services.records.storage import EmbryoStatus, EmbryoStorage
-from portal.state.sessions import Person
+from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.filters import isolate, local, long_date, today

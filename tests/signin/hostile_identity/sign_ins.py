@@ -52,7 +52,7 @@ def person_of(visitor: Visitor) -> Any:
 
 
 def tokens_of(visitor: Visitor) -> Any:
-    from portal.state.sessions import record_name
+    from portal.state.session_records import record_name
 
     host = visitor.origin.removeprefix("http://")
     cookie = next(one.value or "" for one in visitor.http.cookies if one.name == "__Host-sid")

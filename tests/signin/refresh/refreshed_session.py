@@ -15,7 +15,8 @@ from portal.config.tenants import Client, Roles, Side, Tenants
 from portal.signin.discovery import Metadata
 from portal.signin.refresh import Refresher
 from portal.signin.tokens import Expected
-from portal.state.sessions import Session, Sessions, Tokens, record_name
+from portal.state.session_records import Tokens, record_name
+from portal.state.sessions import Session, Sessions
 from portal.store import Store
 from portal.store.vault import Vault
 from tests.support.builders import person

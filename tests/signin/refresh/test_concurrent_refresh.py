@@ -13,7 +13,7 @@ import pytest
 
 from portal.http import deadline
 from portal.services.errors import Unavailable
-from portal.state.sessions import Tokens
+from portal.state.session_records import Tokens
 from tests.signin.refresh.refreshed_session import OLD, OVER, RefreshedSession
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from portal.careservice.sample.people import PEOPLE
 from portal.services.errors import Refused
-from portal.state.sessions import record_name
+from portal.state.session_records import record_name
 from portal.views import consents
 from tests.support.signing import consent
 from tests.support.stack import SECRETS, CareService, PortalProcess, PortalThread, plan

@@ -1,0 +1,92 @@
+"""What the store holds of a session: its record, its tokens, and who owned it once it has ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from portal.config.tenants import Side
+from portal.store.names import hashed_name
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """The person who signed in, from the ID token's claims; times in seconds since 1970."""
+
+    sub: str
+    issuer: str
+    name: str
+    given_name: str
+    side: Side
+    roles: frozenset[str]
+    auth_time: float
+    sid: str | None = None
+    locale: str | None = None
+
+    @property
+    def is_staff(self) -> bool:
+        return self.side is Side.STAFF
+
+    @property
+    def is_patient(self) -> bool:
+        return self.side is Side.PATIENT
+
+
+class SessionRecord(msgspec.Struct, kw_only=True):
+    """A session as stored. `data` is Flask's session: pending toasts, recently opened records."""
+
+    tenant: str
+    host: str
+    created_at: float
+    used_at: float
+    epoch: str
+    person: Person
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    episode_ids: list[str] = msgspec.field(default_factory=list)
+    device: str = ""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """The owner of a session that ended without a sign-out; `elsewhere` if it was ended from another device."""
+
+    issuer: str
+    sub: str
+    tenant: str
+    host: str
+    elsewhere: bool
+
+    @classmethod
+    def of(cls, record: SessionRecord, *, elsewhere: bool = False) -> Ended:
+        """The owner of this session."""
+        return cls(
+            issuer=record.person.issuer,
+            sub=record.person.sub,
+            tenant=record.tenant,
+            host=record.host,
+            elsewhere=elsewhere,
+        )
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's tokens (RFC 6749 §5.1): refreshed from `refresh_at` on, expired at `expires_at` (seconds since 1970)."""
+
+    access_token: str = msgspec.field(name="a")
+    refresh_token: str | None = msgspec.field(default=None, name="r")
+    id_token: str | None = msgspec.field(default=None, name="i")
+    expires_at: float
+    refresh_at: float
+
+
+def record_name(cookie: str) -> str:
+    """The name of the stored session that this cookie belongs to."""
+    return hashed_name("session", cookie)
+
+
+def tokens_name(name: str) -> str:
+    """The name of the record that holds the session's tokens."""
+    return "tokens:" + name.removeprefix("session:")
+
+
+def ended_name(name: str) -> str:
+    """The name of the record of who owned the session, once it has ended."""
+    return "ended:" + name.removeprefix("session:")
