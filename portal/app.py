@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from portal import decoders
+from portal import decoders, metrics
 from portal.audit import output
 from portal.audit.checkpoints import Checkpoints
 from portal.audit.trail import Audit
@@ -22,7 +22,6 @@ from portal.config.tenants import Tenants
 from portal.context import Context
 from portal.http import transfer
 from portal.http.circuit_breaker import Breakers
-from portal.operate import metrics
 from portal.operate.readiness import Readiness
 from portal.services.answers.observer import Answers
 from portal.services.capabilities import Capabilities

@@ -29,10 +29,10 @@ from functools import lru_cache
 
 import msgspec
 
+from portal import metrics
 from portal.audit import output
 from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.clock import Clock
-from portal.operate import metrics
 from portal.store import StoreDown
 
 BEGIN = "begin"

@@ -21,8 +21,8 @@ import threading
 import time
 from typing import Final
 
+from portal import metrics
 from portal.clock import Clock
-from portal.operate import metrics
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 8.0

@@ -21,10 +21,9 @@ from typing import TypeVar, cast
 import greenlet
 import pycurl
 
-from portal import parse
+from portal import metrics, parse
 from portal.http import deadline
 from portal.http.transfer import Answer, Call, Transfer, TransportError, new_handle, prepare
-from portal.operate import metrics
 
 T = TypeVar("T")
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import requests
 
+from portal import metrics
 from portal.clock import Clock
 from portal.http.requests_adapter import CurlAdapter
 from portal.http.transfer import Answer, Call
-from portal.operate import metrics
 from portal.services import retry
 from portal.services.client import Care
 from portal.services.endpoints import LIST_PHYSICIANS, Endpoint, Query, Reference

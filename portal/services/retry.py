@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
+from portal import metrics
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker
 from portal.http.transfer import Answer, Call, TransportError
-from portal.operate import metrics
 from portal.services.endpoints import Endpoint
 from portal.services.errors import retry_seconds
 from portal.services.interfaces import Observer

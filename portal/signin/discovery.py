@@ -21,13 +21,13 @@ from authlib.integrations.base_client import OAuthError
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key, KeySet
 
+from portal import metrics
 from portal.clock import Clock
 from portal.config.settings import Timeouts
 from portal.config.tenants import Client, Tenants
 from portal.http import transport
 from portal.http.circuit_breaker import Breaker, Open
 from portal.http.transfer import Call, TransportError
-from portal.operate import metrics
 
 T = TypeVar("T")
 

@@ -16,11 +16,11 @@ import msgspec
 import requests
 from authlib.integrations.base_client import OAuthError
 
+from portal import metrics
 from portal.clock import Clock
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.http import deadline
-from portal.operate import metrics
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.claims import person_of, userinfo
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused

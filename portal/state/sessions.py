@@ -19,10 +19,10 @@ import msgspec
 from flask import Flask, Request, Response
 from flask.sessions import SessionInterface, SessionMixin
 
+from portal import metrics
 from portal.clock import Clock
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
-from portal.operate import metrics
 from portal.state import copies
 from portal.state.session_records import (
     Ended,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from portal import metrics
 from portal.clock import Clock
-from portal.operate import metrics
 
 
 class StoreDown(Exception):

@@ -6,8 +6,8 @@ import hmac
 
 from flask import Blueprint, Response, abort, make_response, request
 
+from portal import metrics as counted
 from portal.context import context
-from portal.operate import metrics as counted
 
 bp = Blueprint("health", __name__)
 

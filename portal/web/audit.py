@@ -22,9 +22,9 @@ from typing import cast
 
 from flask import Flask, Response, g, request
 
+from portal import metrics
 from portal.audit.trail import AuditDown
 from portal.context import context, session
-from portal.operate import metrics
 from portal.services import endpoints
 from portal.services.decoding import Page
 from portal.services.endpoints import Endpoint, Query

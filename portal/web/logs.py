@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 import msgspec
 from flask import Flask, Response, g, has_request_context, request
 
-from portal.operate import lines, metrics
+from portal import metrics
+from portal.operate import lines
 
 _EXTRA = ("route", "status", "ms", "group", "reason", "upstream", "tenant", "client")
 

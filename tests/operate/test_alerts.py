@@ -12,9 +12,9 @@ import requests
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from portal import metrics
 from portal.careservice.app import create_app
 from portal.careservice.settings import Settings
-from portal.operate import metrics
 from tests.support.stack import ROOT, CareService, PortalThread
 
 RULES = ROOT / "docs" / "alerts.yml"

@@ -9,9 +9,9 @@ import pytest
 from flask import Flask, Request, Response
 from werkzeug.test import EnvironBuilder
 
+from portal import metrics
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
-from portal.operate import metrics
 from portal.state.session_records import SessionRecord, Tokens, record_name
 from portal.state.sessions import Session, Sessions
 from portal.store import open_store

@@ -13,8 +13,8 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from portal import metrics
 from portal.clock import Clock
-from portal.operate import metrics
 
 CALLS = 200
 """How many of the latest calls to an endpoint are counted."""

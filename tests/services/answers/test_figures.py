@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from portal.operate import metrics
+from portal import metrics
 from portal.services.answers.figures import Row, member_of
 from portal.services.answers.observer import Answers
 from portal.services.consents import list_consents

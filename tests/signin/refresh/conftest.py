@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.operate import metrics
+from portal import metrics
 from portal.signin import refresh
 from portal.store import open_store
 from tests.signin.refresh.refreshed_session import Identity, RefreshedSession

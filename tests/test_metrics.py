@@ -13,9 +13,9 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
+from portal import metrics
 from portal.careservice.ids import sample_id
 from portal.demo.stack import Plan, tenants_file
-from portal.operate import metrics
 from portal.state.session_records import record_name
 from tests.support.faults import Switchboard
 from tests.support.stack import CareService, PortalProcess, PortalThread, free_port
