@@ -13,6 +13,7 @@ from tests.careservice.api.calls import (
     GRACE_EPISODE,
     Api,
     code,
+    members,
 )
 
 ZOFIA_EPISODE = sample_id("episode", "zofia-1")
@@ -65,6 +66,15 @@ def test_patients_may_change_only_the_disposition(api: Api) -> None:
     assert put(api, "amelia", changed, disposition=1).status_code == 404
     only = {"disposition": "ContinueStorage", "concurrencyStamp": changed["concurrencyStamp"]}
     assert api("grace", "PUT", f"/api/care/embryo-storage/{changed['id']}", only).status_code == 200
+
+
+@pytest.mark.parametrize(("length", "status"), [(10_000, 200), (10_001, 400)])
+def test_notes_have_at_most_10000_characters(api: Api, length: int, status: int) -> None:
+    record = embryo(api, "elif", "GO-2", GRACE_EPISODE)
+    answer = put(api, "elif", record, notes="n" * length)
+    assert answer.status_code == status, answer.text
+    if status == 400:
+        assert members(answer) == ["notes"]
 
 
 # Genetic tests

@@ -237,6 +237,11 @@ def test_a_fourth_sign_in_within_a_minute_is_refused_as_a_loop(
         assert finish(sign_in, start(sign_in, cookie))
         clock.advance(20)
     assert start(sign_in, cookie), "the first of them was a minute ago"
+    for seconds in (20, 20, 19):
+        assert finish(sign_in, start(sign_in, other := "b" * 43))
+        clock.advance(seconds)
+    with pytest.raises(Loop):
+        start(sign_in, other)
 
 
 def test_pending_sign_ins_are_forgotten_on_request(sign_in: SignIn) -> None:
