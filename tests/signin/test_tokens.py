@@ -198,6 +198,8 @@ def test_what_is_no_token_is_refused(token: object) -> None:
         *({"exp": 253402300800}, {"exp": 1e300}),
         *({"sub": ""}, {"sub": "x" * 256}, {"sub": 7}),
         *({"aud": []}, {"aud": ["portal", "other"]}, {"aud": ["other"]}, {"aud": [7]}),
+        *({"azp": ""}, {"azp": 7}, {"aud": ["portal", "other"], "azp": "other"}),
+        *({"aud": ["portal", "other"], "azp": ""}, {"aud": ["portal", "portal"]}),
         *({"at_hash": "other"}, {"at_hash": 7}, {"at_hash": ""}),
     ],
 )
