@@ -211,8 +211,11 @@ class RefreshGrant(RefreshTokenGrant):
             return None
         return found
 
-    def authenticate_user(self, refresh_token: RefreshToken) -> Person | None:
-        return _active(refresh_token.grant.person_id)
+    def authenticate_user(self, refresh_token: RefreshToken) -> Person:
+        person = _active(refresh_token.grant.person_id)
+        if person is None:  # Authlib would answer invalid_request
+            raise InvalidGrantError("The account is disabled.")
+        return person
 
     def issue_token(self, user: Person, refresh_token: RefreshToken) -> dict[str, Any]:
         session = database.session()
@@ -252,7 +255,9 @@ class _PresentedToken:
 
     def is_revoked(self) -> bool:
         return self.refresh is not None and (
-            self.refresh.grant.revoked_at is not None or self.refresh.replaced_at is not None
+            self.refresh.grant.revoked_at is not None
+            or self.refresh.replaced_at is not None
+            or _active(self.refresh.grant.person_id) is None
         )
 
 

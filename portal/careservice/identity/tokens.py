@@ -121,7 +121,8 @@ def verify_access_token(session: Session, token: str, scope: str | None = AUDIEN
     """The claims of an access token that is valid for `scope` (any scope if None); raises InvalidToken.
 
     Checks signature, type `at+jwt`, issuer, audience and expiry (RFC 9068 §4), that neither the token nor its
-    grant is revoked, and that the person's account is active. `role` is what the account has now.
+    grant is revoked, and that the person's account is active and has every role that the token names, so that
+    clients learn of a removed role by refreshing it. `role` is what the account has now.
     """
     claims = _read(session, token, _ACCESS_TYPE)
     if (
@@ -132,7 +133,10 @@ def verify_access_token(session: Session, token: str, scope: str | None = AUDIEN
     ):
         raise InvalidToken
     if "grant" in claims:
-        claims["role"] = _role(_roles_now(session, claims["grant"]))
+        roles = _roles_now(session, claims["grant"])
+        if not _as_set(claims["role"]) <= set(roles):
+            raise InvalidToken
+        claims["role"] = _role(roles)
     return claims
 
 
@@ -172,6 +176,10 @@ def _sign(session: Session, claims: dict[str, Any], kind: str) -> str:
 
 def _role(roles: list[str]) -> str | list[str]:
     return roles[0] if len(roles) == 1 else roles
+
+
+def _as_set(role: str | list[str]) -> set[str]:
+    return {role} if isinstance(role, str) else set(role)
 
 
 def _seconds(moment: datetime) -> int:

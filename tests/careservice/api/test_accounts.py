@@ -38,15 +38,27 @@ def test_a_disabled_accounts_tokens_are_refused_at_once(clinic: Clinic, who: str
     assert refused.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
 
-def test_a_removed_role_no_longer_counts_for_existing_tokens(clinic: Clinic) -> None:
+def test_a_removed_role_ends_the_tokens_that_name_it(clinic: Clinic) -> None:
     token = clinic.token("nora")
     assert clinic.call(token, "GET", CONSENTS).json["totalCount"] > 10
+    for roles in (["lab"], ["patient"], []):
+        set_account(clinic, "nora", roles=roles)
+        refused = clinic.call(token, "GET", CONSENTS)
+        assert (refused.status_code, refused.data) == (401, b"")
+        assert refused.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    assert clinic("nora", "GET", CONSENTS).status_code == 403, "a newer one of no role"
     set_account(clinic, "nora", roles=["patient"])
-    assert clinic.call(token, "GET", CONSENTS).json["totalCount"] < 10
-    answer = clinic.call(token, "POST", CONSENTS, form())
+    assert clinic.get("nora", CONSENTS)["totalCount"] < 10
+    answer = clinic("nora", "POST", CONSENTS, form())
     assert (answer.status_code, answer.data) == (403, b"")
-    set_account(clinic, "nora", roles=[])
-    assert clinic.call(token, "GET", CONSENTS).status_code == 403
+
+
+def test_one_of_two_roles_removed_ends_the_tokens_that_name_it(clinic: Clinic) -> None:
+    set_account(clinic, "elif", roles=["embryologist", "nurse"])
+    token = clinic.token("elif")
+    assert clinic.call(token, "GET", CONSENTS).status_code == 200
+    set_account(clinic, "elif", roles=["embryologist"])
+    assert clinic.call(token, "GET", CONSENTS).status_code == 401
 
 
 def test_an_added_role_counts_for_existing_tokens(clinic: Clinic) -> None:
