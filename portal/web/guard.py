@@ -7,6 +7,7 @@ person, and `person`. An endpoint without a mark that is not on the short public
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, wraps
@@ -20,7 +21,7 @@ from portal.context import context, session
 from portal.i18n.locale import language
 from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query
-from portal.services.errors import NotAllowed, NotSignedIn
+from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
@@ -75,7 +76,9 @@ def signed_in(
         @wraps(view)
         def handler(*args: P.args, **kwargs: P.kwargs) -> R:
             person = admit(access)
-            return view(care_of(person), person, *args, **kwargs)
+            care = care_of(person)
+            _renew_token(care)
+            return view(care, person, *args, **kwargs)
 
         setattr(handler, _ACCESS, access)
         return handler
@@ -158,6 +161,12 @@ def care_of(person: Person) -> Care:
         observer=the.answers.of(tenant.key),
         dialect=the.dialects.get(tenant.key),
     )
+
+
+def _renew_token(care: Care) -> None:
+    """Renew the token if it is due, also for a page without calls: a disabled account's session ends with its token."""
+    with suppress(Unavailable):  # the page's own calls tell
+        care.bearer.token()
 
 
 def _count_unreadable(records: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask, Response, g
 
 from portal.config.tenants import Side
-from portal.services.errors import NotAllowed, NotSignedIn
+from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
 from portal.services.sign_in_age import FRESH
 from portal.state.session_records import Person
 from portal.web import guard
@@ -39,16 +39,33 @@ class Here:
         self.person = who
         self.uses = 0
         self.expires_at = 1_000_000.0
+        self.failure: Exception | None = None
 
     def use(self) -> None:
         self.uses += 1
+
+    def token(self) -> str:
+        if self.failure:
+            raise self.failure
+        return "token"
+
+
+class CareOf:
+    """The care API as a person, with the token of the session."""
+
+    def __init__(self, who: Person, bearer: Here) -> None:
+        self.who = who
+        self.bearer = bearer
+
+    def __str__(self) -> str:
+        return f"care of {self.who.sub}"
 
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Here:
     made = Here(NURSE)
     monkeypatch.setattr(guard, "session", lambda: made)
-    monkeypatch.setattr(guard, "care_of", lambda who: f"care of {who.sub}")
+    monkeypatch.setattr(guard, "care_of", lambda who: CareOf(who, made))
     return made
 
 
@@ -131,6 +148,16 @@ def test_an_endpoint_without_access_mark_is_not_found_unless_public(site: Flask,
             frozenset({Side.STAFF}), None, background=False
         )
         assert access_of(site.view_functions["unmarked"]) is None
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"), [(None, 200), (NotSignedIn(), 401), (Unavailable("identity server"), 200)]
+)
+def test_a_page_without_a_call_ends_with_a_token_that_cannot_be_renewed(
+    site: Flask, here: Here, failure: Exception | None, status: int
+) -> None:
+    here.failure = failure
+    assert site.test_client().get("/").status_code == status
 
 
 @pytest.mark.parametrize(("age", "fresh"), [(0, True), (FRESH, True), (FRESH + 1, False)])
