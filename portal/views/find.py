@@ -159,6 +159,7 @@ def _record(care: Care, text: str) -> Hits:
     """The record that an id or a link names."""
     found = page_of_link(text) if _LINK.search(text) else look_up(care, text)
     if isinstance(found, Answer):
+        audit.note("find", "not found", id_=text if _ID.fullmatch(text) else None)
         return Hits(text, says=found.words)
     known = next((one for one in recently_opened() if one.href == found), None)
     return Hits(text, (Hit(known.title if known else _("Open this record"), found),))

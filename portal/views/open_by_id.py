@@ -80,7 +80,7 @@ def find(care: Care, person: Person) -> Response:
         address = address_of(kind, id_) if kind in dict(_kinds(person)) else None
         found = address or Answer(422, _("Choose a kind."))
     if isinstance(found, Answer):
-        audit.note("open", "not found")
+        audit.note("open", "not found", id_=record_id(pasted) if "/" not in pasted else None)
         return _page(person, found)
     audit.note("open", "done")
     return redirect_to(found)

@@ -58,6 +58,11 @@ OPENING = frozenset({"read", "receipt", "download", "preview", "calendar", "draf
 _NAMED_OTHERWISE = {"result_id": "pgt-result", "endpoint_id": "emr-endpoint"}
 """What of an address is the id of another kind than its name says."""
 
+_IN_QUERY = frozenset({"patient", "episode", "case", "consent", "protocol", "prospect", "embryo", "file"})
+"""Kinds of which a parameter of this name, with or without `Id`, names a record."""
+
+_ID_SUFFIX = re.compile(r"[_-]?id$", re.IGNORECASE)
+
 _OPAQUE = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}|[0-9]{1,9}", re.IGNORECASE
 )
@@ -138,11 +143,26 @@ def shown(event: str, kind: str, ids: str | Iterable[str]) -> None:
 def note_refusal(event: str, outcome: str) -> None:
     """Record that this request was refused, unless the handler has said so itself of what it tried.
 
-    The line names who is signed in, also where that was refused before any handler ran, and the record in the address.
+    The line names who is signed in, also where that was refused before any handler ran, the record in the address, and
+    those in its query.
     """
     if not g.get("is_refusal_noted"):
-        kind, id_ = _record_in_address()
-        note(event, outcome, person=g.get("person") or _signed_in(), kind=kind, id_=id_)
+        (kind, id_), *more = _records_in_address() or [(None, None)]
+        also = {other: _opaque(one) for other, one in more if other and one}
+        _record(event, outcome, g.get("person") or _signed_in(), kind, id_, also=also or None)
+
+
+def note_unknown_address() -> None:
+    """Record that someone signed in asked for an address that doesn't exist, once in some minutes for each session.
+
+    Such requests by others are noise. The line never holds the address, which anyone may write anything into.
+    """
+    person = g.get("person") or _signed_in()
+    if person is None:
+        return
+    line = hashlib.sha256(f"unknown address\0{session().name}".encode()).digest()
+    if not _lately.knew(line, context().clock()):
+        _record("address", "unknown", person, None, None)
 
 
 def has_read(endpoint: Endpoint, query: Query | None, answer: object) -> None:
@@ -169,12 +189,29 @@ def nothing_shown() -> None:
     _shown().is_failure = True
 
 
-def _record_in_address() -> tuple[str, str] | tuple[None, None]:
-    """Kind and id of the record that the address is of: the first that it names."""
-    for name, value in (request.view_args or {}).items():
-        if name.endswith("_id"):
-            return _NAMED_OTHERWISE.get(name) or name.removesuffix("_id"), str(value)
-    return None, None
+def _records_in_address() -> list[tuple[str, str]]:
+    """Kinds and ids: of the record that the address is of, the first that it names, and of those in its query."""
+    in_path = [
+        (_NAMED_OTHERWISE.get(name) or name.removesuffix("_id"), str(value))
+        for name, value in (request.view_args or {}).items()
+        if name.endswith("_id")
+    ]
+    in_query = [
+        (kind, value)
+        for name, value in request.args.items()
+        if value and (kind := _kind_in_query(_ID_SUFFIX.sub("", name).lower()))
+    ]
+    return list(dict.fromkeys([*in_path[:1], *in_query]))
+
+
+def _kind_in_query(name: str) -> str | None:
+    match name:
+        case "merge":
+            return "prospect"
+        case "copy":
+            return "protocol" if (request.endpoint or "").startswith("protocols.") else "consent"
+        case _:
+            return name if name in _IN_QUERY else None
 
 
 def _signed_in() -> Person | None:
@@ -219,6 +256,7 @@ def _record(
     kind: str | None,
     ids: str | Sequence[str] | None,
     declared: str | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> None:
     if outcome == "refused":
         g.is_refusal_noted = True
@@ -236,6 +274,7 @@ def _record(
         id_=_opaque(ids) if isinstance(ids, str) and ids else None,
         ids=None if ids is None or isinstance(ids, str) else [_opaque(one) for one in ids],
         declared=declared,
+        also=also,
         is_promised=g.get("is_assured", False),
     )
 

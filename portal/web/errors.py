@@ -212,6 +212,8 @@ def _http(error: HTTPException) -> Response | HTTPException:
         audit.note("request", str(error.code))
     if not g.get("tenant"):
         return _bare(error.code or 500)
+    if request.url_rule is None and error.code in (404, 405):
+        audit.note_unknown_address()
     match error.code:
         case 404:
             return answer(explain(NotFound()))

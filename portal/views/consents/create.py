@@ -34,7 +34,7 @@ from portal.views.consents.missing import account_words
 from portal.views.consents.people import LEFT_OUT
 from portal.views.consents.show import show_refusal
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
-from portal.web import unsent
+from portal.web import audit, unsent
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
 from portal.web.guard import signed_in
 from portal.web.htmx import render, toast
@@ -282,6 +282,7 @@ def _episode(care: Care, typed: str) -> Episode | str:
     try:
         return get_episode(care, id_) if id_ else _("Paste the treatment’s id, or the address of its page")
     except errors.NotFound:
+        audit.note(request.endpoint or "-", "NotFound", kind="episode", id_=id_)
         return _("There is no treatment with this id at your clinic")
     except errors.NotOffered:
         return _("This treatment is kept in another system, so no form can be made for it here")

@@ -26,7 +26,7 @@ from portal.views.protocols.form import faults_named_by, form_page, physician_ch
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import drawing
-from portal.web import unsent
+from portal.web import audit, unsent
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
 from portal.web.guard import signed_in
 from portal.web.htmx import render, toast
@@ -254,6 +254,7 @@ def _treatment_of(care: Care, typed: str) -> _Treatment | str:
     try:
         episode = get_episode(care, id_)
     except errors.NotFound:
+        audit.note(request.endpoint or "-", "NotFound", kind="episode", id_=id_)
         return _("There is no treatment with this id at your clinic.")
     except errors.NotOffered:
         return _("This treatment is kept in another system, so it can’t be planned here.")
