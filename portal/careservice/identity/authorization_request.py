@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import OAuth2Request
@@ -41,12 +41,17 @@ SUPPORTED = frozenset(
         "ui_locales",
         "request",
         "request_uri",
+        "registration",
     ]
 )
 """The supported parameters of an authorization request; others are ignored (RFC 6749 §3.1)."""
 
 _LONGEST = 8192
 _PROMPTS = frozenset({"none", "login", "consent", "select_account"})
+
+
+class RepeatedParameter(InvalidRequestError):
+    """A parameter that occurs more than once."""
 
 
 class RefusedRequest(Exception):
@@ -95,21 +100,39 @@ class OAuthRequest(OAuth2Request):
 
 
 def single_values(given: MultiDict[str, str]) -> dict[str, str]:
-    """The parameters by name; raises InvalidRequestError for repeated (RFC 6749 §3.1), overlong or binary ones."""
+    """The parameters by name, without empty ones, which count as omitted (RFC 6749 §3.1, §3.2).
+
+    Raises RepeatedParameter, and InvalidRequestError for an overlong or binary one.
+    """
     for name, values in given.lists():
-        if len(values) > 1:
-            raise InvalidRequestError("A parameter is repeated.")
-        if len(values[0]) > _LONGEST or not (name + values[0]).isprintable():
+        if any(len(value) > _LONGEST or not (name + value).isprintable() for value in values):
             raise InvalidRequestError("A parameter is too long or holds control characters.")
-    return given.to_dict()
+    for _, values in given.lists():
+        if len(values) > 1:
+            raise RepeatedParameter("A parameter is repeated.")
+    return {name: value for name, value in given.items() if value}
 
 
 def posted_request() -> OAuthRequest:
     """The posted form with the client's credentials, one kind only (RFC 6749 §2.3); raises InvalidRequestError."""
-    form, credentials = single_values(request.form), _credentials(request.headers.get("Authorization", ""))
-    if sum((bool(credentials), "client_secret" in form, "client_assertion" in form)) > 1:
+    form, header = single_values(request.form), request.headers.get("Authorization", "")
+    is_basic = header.partition(" ")[0].lower() == "basic"
+    if sum((is_basic, "client_secret" in form, "client_assertion" in form)) > 1:
         raise InvalidRequestError("The client uses more than one authentication method.")
-    return OAuthRequest(form, credentials)
+    client_id = _basic_client_id(header) if is_basic else None
+    if client_id is None:
+        return OAuthRequest(form)
+    if form.get("client_id", client_id) != client_id:
+        raise InvalidRequestError("The client_id is another client's.")
+    return OAuthRequest(form, {"Authorization": header})
+
+
+def repeated(session: Session, given: MultiDict[str, str]) -> RefusedRequest:
+    """The refusal of a request that repeats a parameter; it goes back to the client if that and its address are known."""
+    once = {name: values[0] for name, values in given.lists() if len(values) == 1}
+    client = session.get(Client, once.get("client_id", ""))
+    is_trusted = client is not None and client.check_redirect_uri(once.get("redirect_uri", ""))
+    return RefusedRequest("invalid_request", "A parameter is repeated.", once if is_trusted else None)
 
 
 def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedRequest:
@@ -128,6 +151,8 @@ def validate(session: Session, parameters: Mapping[str, str]) -> ValidatedReques
 
     if "request" in parameters:
         raise refused("request_not_supported", "Request objects are not supported.")
+    if "registration" in parameters:
+        raise refused("registration_not_supported", "Clients can't describe themselves in a request.")
     if "request_uri" in parameters:
         raise refused("request_uri_not_supported", "Only a pushed request has a request_uri.")
     response_type = parameters.get("response_type")
@@ -192,12 +217,10 @@ def _tenant_names(parameters: Mapping[str, str]) -> set[str]:
     return {value.removeprefix("tenant:") for value in values if value.startswith("tenant:")}
 
 
-def _credentials(header: str) -> dict[str, str]:
-    scheme, _, value = header.partition(" ")
-    if scheme.lower() != "basic":
-        return {}
+def _basic_client_id(header: str) -> str | None:
+    """The client that Basic credentials name (RFC 6749 §2.3.1), None if they can't be read."""
     try:
-        base64.b64decode(value.strip(), validate=True).decode()
+        credentials = base64.b64decode(header.partition(" ")[2].strip(), validate=True).decode()
     except ValueError:
-        return {}
-    return {"Authorization": header}
+        return None
+    return unquote(credentials.partition(":")[0])

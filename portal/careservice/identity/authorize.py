@@ -17,10 +17,12 @@ from portal.careservice.identity import sessions
 from portal.careservice.identity.authorization_request import (
     SUPPORTED,
     RefusedRequest,
+    RepeatedParameter,
     ValidatedRequest,
     answer_address,
     posted_request,
     refusal,
+    repeated,
     single_values,
     validate,
 )
@@ -47,6 +49,8 @@ def authorize() -> Response:
             return grant(asked, sign_in)
         if "none" in asked.prompts:
             raise RefusedRequest("login_required", "Nobody is signed in.", asked.parameters)
+    except RepeatedParameter:
+        return refuse(repeated(session, request.values))
     except OAuth2Error as error:
         return refuse(RefusedRequest(str(error.error), str(error.description or "")))
     except RefusedRequest as refused:

@@ -38,11 +38,12 @@ def userinfo() -> Response:
     """The claims about the token's person that its scopes allow (OpenID Connect Core §5.3)."""
     session = database.session()
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+    token = value.strip() if scheme.lower() == "bearer" else ""
     try:
-        claims = verify_access_token(session, value.strip() if scheme.lower() == "bearer" else "", None)
+        claims = verify_access_token(session, token, None)
     except InvalidToken:
-        # A request without any token gets no error code (RFC 6750 §3.1).
-        challenge = 'Bearer error="invalid_token"' if value else "Bearer"
+        # A request without a bearer token gets no error code (RFC 6750 §3.1).
+        challenge = 'Bearer error="invalid_token"' if token else "Bearer"
         return make_response("", 401, {"WWW-Authenticate": challenge})
     if "openid" not in claims["scope"].split():
         challenge = 'Bearer error="insufficient_scope", scope="openid"'

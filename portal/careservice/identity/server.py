@@ -63,7 +63,7 @@ class OAuthServer(AuthorizationServer):
 
     def token_answer(self) -> Response:
         """The response to the posted token request (RFC 6749 §5)."""
-        return self._with_oauth_errors(self.create_token_response)
+        return self._with_oauth_errors(self._token_response)
 
     def endpoint_answer(self, name: str) -> Response:
         """The response to the form posted to `revocation` or `introspection`."""
@@ -71,7 +71,20 @@ class OAuthServer(AuthorizationServer):
 
     def error_answer(self, error: OAuth2Error) -> Response:
         """The error as JSON (RFC 6749 §5.2)."""
-        return cast("Response", self.handle_response(*error()))
+        return self.handle_response(*error())
+
+    def handle_response(self, status_code: int, payload: Any, headers: Any) -> Response:
+        """Authlib's response; its challenge to clients lacks the realm (RFC 7617 §2)."""
+        response = super().handle_response(status_code, payload, headers)
+        if "WWW-Authenticate" in response.headers:
+            response.headers["WWW-Authenticate"] = f'Basic realm="{current_settings().issuer}"'
+        return response
+
+    def _token_response(self) -> object:
+        form = posted_request()
+        if "grant_type" not in form.form:  # Authlib would answer unsupported_grant_type
+            raise InvalidRequestError("Missing grant_type.")
+        return self.create_token_response(form)
 
     def _with_oauth_errors(self, answer: Callable[[], object]) -> Response:
         try:
