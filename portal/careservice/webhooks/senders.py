@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 _RESULT = re.compile(
-    r"\b(?P<method>dmarc|dkim|spf)\s*=\s*(?P<result>[a-z]+)(?P<properties>[^;]*)", re.IGNORECASE
+    r"\s*(?P<method>dmarc|dkim|spf)(?:\s*/\s*\d+)?\s*=\s*(?P<result>[a-z]+)(?P<properties>.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 _PROPERTY = re.compile(
-    r"\b(?:header\.d|header\.i|smtp\.mailfrom|header\.from)\s*=\s*\"?(?:[^\s;@\"]*@)?(?P<domain>[\w.-]+)",
+    r"(?<!\S)(?:header\.d|header\.i|smtp\.mailfrom|header\.from)\s*=\s*(?:\S*@)?(?P<domain>[\w.-]+)",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"\([^()]*\)")
+_LEXEMES = re.compile(r'\\.|["();]|[^\\"();]+|\\', re.DOTALL)
+_NOT_IN_A_DOMAIN = re.compile(r"[^\w.@-]")
 _SIGNED = re.compile(r"@?(?P<domain>[\w.-]+)\s*:\s*(?P<result>[a-z]+)", re.IGNORECASE)
 
 
@@ -51,19 +53,39 @@ def of_headers(values: Iterable[str], receiver: str) -> list[Result]:
     """The results in Authentication-Results (RFC 8601) that `receiver`, the clinic's own mail server, wrote."""
     found: list[Result] = []
     for value in values:
-        name, _, results = _COMMENT.sub("", value).partition(";")
+        name, *parts = _parts(value)
         if not receiver or name.split()[:1] != [receiver]:
             continue
-        for one in _RESULT.finditer(results):
-            about = _PROPERTY.search(one["properties"])
-            found.append(
-                Result(
-                    one["method"].lower(),
-                    one["result"].lower() == "pass",
-                    about["domain"].lower() if about else "",
-                )
+        for one in filter(None, map(_RESULT.match, parts)):
+            method, result, about = (
+                one["method"].lower(),
+                one["result"].lower(),
+                _PROPERTY.search(one["properties"]),
             )
+            if (method, result) != ("dmarc", "none"):  # the domain has no policy, which says nothing
+                found.append(Result(method, result == "pass", about["domain"].lower() if about else ""))
     return found
+
+
+def _parts(value: str) -> list[str]:
+    """The parts of a header between semicolons, without comments (RFC 8601 §2.2).
+
+    What is quoted may be the sender's own words, such as the local part of an address: only what a domain may hold is
+    left of it.
+    """
+    parts, depth, is_quoted = [""], 0, False
+    for lexeme in _LEXEMES.findall(value):
+        if lexeme == '"' and not depth:
+            is_quoted = not is_quoted
+        elif is_quoted:
+            parts[-1] += _NOT_IN_A_DOMAIN.sub("", lexeme)
+        elif lexeme in "()":
+            depth = max(0, depth + (1 if lexeme == "(" else -1))
+        elif lexeme == ";" and not depth:
+            parts.append("")
+        elif not depth:
+            parts[-1] += lexeme
+    return parts
 
 
 def _is_aligned(domain: str, with_domain: str) -> bool:
