@@ -1,7 +1,26 @@
-"""The large sample is slow, so these tests are collected only with CARE_TEST_FULL=1."""
+"""The large sample is slow, so these tests are collected only with CARE_TEST_FULL=1.
+
+Those of the searches need PostgreSQL (CARE_TEST_DATABASE=postgresql).
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-collect_ignore_glob = [] if os.environ.get("CARE_TEST_FULL") == "1" else ["test_*.py"]
+import pytest
+
+from tests.careservice.large.large_service import Large, large_service
+from tests.support.postgres import database_url
+
+collect_ignore_glob = ["test_*.py"]
+if os.environ.get("CARE_TEST_FULL") == "1":
+    is_postgresql = os.environ.get("CARE_TEST_DATABASE") == "postgresql"
+    collect_ignore_glob = [] if is_postgresql else ["test_search_plans.py"]
+
+
+@pytest.fixture(scope="session")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
+    folder = tmp_path_factory.mktemp("large")
+    with large_service(folder, database_url(folder / "large.db")) as made:
+        yield made

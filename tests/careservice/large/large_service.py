@@ -1,0 +1,106 @@
+"""A service with the large sample, and every way to search it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+
+from portal.careservice import database
+from portal.careservice.bootstrap import bootstrap
+from portal.careservice.ids import sample_id
+from portal.careservice.sample.people import SECRET_VARIABLES
+from portal.careservice.settings import Settings
+from tests.bench.load import cpu_seconds, workers
+from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, Api, patient
+from tests.careservice.api.clinic import Clinic, clinic_of
+from tests.support.stack import PASSWORD, SECRETS, CareService, plan
+from tests.support.tokens import TokenMaker
+
+PROTOCOLS = "/api/care/fertility-protocols"
+CONVERSATIONS = "/api/messaging/getconversations"
+NOTIFICATIONS = "/api/app/notification"
+PHYSICIANS = "/api/calendar/resources/physicians"
+
+SEARCHES: list[tuple[str, dict[str, Any]]] = [
+    *((CONSENTS, {}), (CONSENTS, {"Filter": "brzęcz"}), (CONSENTS, {"Filter": "no such word"})),
+    *((CONSENTS, {"PatientId": patient("amelia")}), (CONSENTS, {"EpisodeId": AMELIA_EPISODE})),
+    *((CONSENTS, {"CaseId": sample_id("case", "amelia")}), (CONSENTS, {"Status": "Pending"})),
+    (CONSENTS, {"Status": "Signed", "Filter": "storage", "Sorting": "patientName desc", "SkipCount": 25}),
+    *((PROTOCOLS, {}), (PROTOCOLS, {"Filter": "225"}), (PROTOCOLS, {"PatientId": patient("amelia")})),
+    *((PROTOCOLS, {"EpisodeId": AMELIA_EPISODE}), (PROTOCOLS, {"Status": "Active", "Type": "Antagonist"})),
+    *((CONVERSATIONS, {}), (CONVERSATIONS, {"Filter": "dose"}), (CONVERSATIONS, {"Filter": "brzęcz"})),
+    (CONVERSATIONS, {"Filter": "no such word", "IncludeArchived": "true"}),
+    *((NOTIFICATIONS, {}), (NOTIFICATIONS, {"Filter": "form"}), (NOTIFICATIONS, {"IsRead": "false"})),
+    (NOTIFICATIONS, {"Type": "ConsentRequested"}),
+    *((PHYSICIANS, {}), (PHYSICIANS, {"Filter": "kenji"})),
+    (PHYSICIANS, {"LocationId": sample_id("location", "riverside")}),
+]
+
+
+@dataclass(frozen=True)
+class Large:
+    """The running service, the same in this process, and their database, which took so many seconds to make."""
+
+    running: CareService
+    api: Api
+    clinic: Clinic
+    engine: Engine
+    seconds: float
+
+    def times(self, who: str, path: str, query: dict[str, Any], asked: int) -> list[float]:
+        """How many seconds each of so many answers took; an earlier one has filled the caches."""
+        return self._each(who, path, query, asked, time.perf_counter)
+
+    def computed(self, who: str, path: str, query: dict[str, Any], asked: int) -> list[float]:
+        """How many seconds the service and PostgreSQL computed for each, whatever else runs on this machine."""
+        with self.engine.connect() as connection:
+            found = connection.exec_driver_sql(
+                "SELECT pid FROM pg_stat_activity"
+                " WHERE datname = current_database() AND backend_type = 'client backend'"
+            )
+            processes = [*workers(self.running.child.pid), *map(int, found.scalars())]
+        return self._each(who, path, query, asked, lambda: cpu_seconds(processes))
+
+    def _each(
+        self, who: str, path: str, query: dict[str, Any], asked: int, clock: Callable[[], float]
+    ) -> list[float]:
+        self.api.get(who, path, **query)
+        taken: list[float] = []
+        for _ in range(asked):
+            began = clock()
+            self.api.get(who, path, **query)
+            taken.append(clock() - began)
+        return taken
+
+
+@contextmanager
+def large_service(folder: Path, url: str) -> Generator[Large]:
+    """Fill the empty database at `url` with the large sample and run the service over it."""
+    where = plan(folder)
+    settings = Settings(
+        database_url=url,
+        issuer=where.service,
+        sample="large",
+        sample_password=PASSWORD,
+        client_secrets={client: SECRETS[variable] for client, variable in SECRET_VARIABLES.items()},
+    )
+    engine = database.connect(url)
+    began = time.monotonic()
+    bootstrap(engine, settings)
+    seconds = time.monotonic() - began
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("ANALYZE")  # as PostgreSQL does by itself within minutes
+    running = CareService(where, "--database", url, "--sample", "large")
+    api = Api(TokenMaker(running))
+    try:
+        yield Large(running, api, clinic_of(settings, engine), engine, seconds)
+    finally:
+        api.close()
+        running.stop()
+        engine.dispose()
