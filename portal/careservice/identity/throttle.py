@@ -8,6 +8,7 @@ and is logged.
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import math
 import secrets
@@ -70,7 +71,7 @@ def begin_attempt(session: Session, tenant_id: str, username: str) -> Attempt | 
     Attempts are counted one at a time, before the password is checked, so that parallel ones can't evade the limit.
     """
     database.lock_table(session, FailedSignIn)
-    address, moment = (request.remote_addr or "")[:64], now()
+    address, moment = _network(), now()
     browser = _browser_known_for(session, tenant_id, username)
     of_name = [FailedSignIn.tenant_id == tenant_id, FailedSignIn.username == username]
     if browser is not None:
@@ -91,6 +92,16 @@ def begin_attempt(session: Session, tenant_id: str, username: str) -> Attempt | 
     session.add(failure)
     session.commit()
     return Attempt(failure)
+
+
+def _network() -> str:
+    """The requesting browser's IPv4 address, or its /64, which one IPv6 customer has to choose addresses from."""
+    try:
+        given = ipaddress.ip_address(request.remote_addr or "")
+    except ValueError:
+        return ""
+    given = getattr(given, "ipv4_mapped", None) or given
+    return str(ipaddress.ip_network((given, 64), strict=False)) if given.version == 6 else str(given)
 
 
 def _wait(session: Session, moment: datetime, budget: tuple[int, list[ColumnElement[bool]]]) -> timedelta:
