@@ -120,7 +120,9 @@ def _read(environ: _RecordingEnvironment) -> Settings:
         cache_url=checked("PORTAL_CACHE_URL", "memory:", _cache_url, "memory: or redis://host:port/database"),
         proxy_hops=checked("PORTAL_PROXY_HOPS", 0, _count, "a number of proxies, 0 or more"),
         log=checked("PORTAL_LOG", "json", one_of("json", "text"), "json or text"),
-        limit_sign_in=checked("PORTAL_LIMIT_SIGN_IN", "30 per minute", _rate, "a rate such as 30 per minute"),
+        limit_sign_in=checked(
+            "PORTAL_LIMIT_SIGN_IN", "300 per minute", _rate, "a rate such as 30 per minute"
+        ),
         limit_signing=checked("PORTAL_LIMIT_SIGNING", "30 per minute", _rate, "a rate such as 30 per minute"),
         limit_booking=checked("PORTAL_LIMIT_BOOKING", "10 per minute", _rate, "a rate such as 10 per minute"),
         limit_printing=checked(
