@@ -32,6 +32,18 @@ _WEBHOOK_BODIES: dict[str, Json] = {
                         "type": "string",
                         "description": 'JSON: {"to": [addresses], "from": address}',
                     },
+                    "SPF": {
+                        "type": "string",
+                        "description": "the result of SPF for the envelope's sender: pass, fail …",
+                    },
+                    "dkim": {
+                        "type": "string",
+                        "description": "results of DKIM: {@domain : pass, @other : fail}",
+                    },
+                    "charsets": {
+                        "type": "string",
+                        "description": 'JSON: the charset of each field that is not UTF-8, {"text": "iso-8859-1"}',
+                    },
                     "attachments": {"type": "integer", "description": "the number of files attachment1 …"},
                     "attachment1": {"type": "string", "contentMediaType": "application/octet-stream"},
                 },
@@ -43,6 +55,11 @@ _WEBHOOK_BODIES: dict[str, Json] = {
         "application/json": {"schema": {"$ref": REF.format(name="PaymentEvent")}}
     },
 }
+
+_TWILIO = (
+    " Texts of a clinic whose settings hold its Twilio Auth Token may carry `X-Twilio-Signature` instead of the three"
+    " headers; the answer is then empty TwiML."
+)
 
 
 def webhook_operation(path: str) -> Json:
@@ -60,8 +77,10 @@ def webhook_operation(path: str) -> Json:
         500: ("Internal Server Error", None),
         503: ("Service Unavailable: not accepted, to be delivered again after Retry-After", None),
     }
+    waits: Json = {"Retry-After": {"schema": {"type": "integer", "minimum": 1}, "x-assumed": True}}
     return {
-        "description": "A signature over the raw body (Standard Webhooks) authenticates the sender, not a bearer token.",
+        "description": "A signature over the raw body (Standard Webhooks) authenticates the sender, not a bearer token."
+        + _TWILIO * (path == "/smsinbound"),
         "x-assumed": True,
         "parameters": [
             {
@@ -80,6 +99,7 @@ def webhook_operation(path: str) -> Json:
                 "description": meaning,
                 "x-assumed": True,
                 **({"content": content} if content else {}),
+                **({"headers": waits} if code == 503 else {}),
             }
             for code, (meaning, content) in meanings.items()
         },
