@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler
 import msgspec
 
 from portal.demo.stack import Plan, portal_environment
-from portal.state.sessions import Tokens, record_name, tokens_name
+from portal.state.session_records import Tokens, record_name, tokens_name
 from portal.store import open_store
 from portal.store.vault import Vault
 from tests.bench.measures import Row, Size, _ratio, in_turns

@@ -11,7 +11,7 @@ import pytest
 
 from portal.services.errors import Unavailable
 from portal.signin.refresh import Refresher
-from portal.state.sessions import record_name
+from portal.state.session_records import record_name
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
 from tests.web.test_call_budget import BUDGET, FORM
