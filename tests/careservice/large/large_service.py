@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,30 +53,30 @@ class Large:
     engine: Engine
     seconds: float
 
-    def times(self, who: str, path: str, query: dict[str, Any], asked: int) -> list[float]:
-        """How many seconds each of so many answers took; an earlier one has filled the caches."""
-        return self._each(who, path, query, asked, time.perf_counter)
-
     def computed(self, who: str, path: str, query: dict[str, Any], asked: int) -> list[float]:
-        """How many seconds the service and PostgreSQL computed for each, whatever else runs on this machine."""
+        """How many seconds service and database computed for each of so many answers, whatever else this machine does.
+
+        An earlier one has filled the caches.
+        """
+        processes = [*workers(self.running.child.pid), *self._backends()]
+        self.api.get(who, path, **query)
+        taken: list[float] = []
+        for _ in range(asked):
+            began = cpu_seconds(processes)
+            self.api.get(who, path, **query)
+            taken.append(cpu_seconds(processes) - began)
+        return taken
+
+    def _backends(self) -> list[int]:
+        """PostgreSQL's processes for this database."""
+        if self.engine.dialect.name != "postgresql":
+            return []
         with self.engine.connect() as connection:
             found = connection.exec_driver_sql(
                 "SELECT pid FROM pg_stat_activity"
                 " WHERE datname = current_database() AND backend_type = 'client backend'"
             )
-            processes = [*workers(self.running.child.pid), *map(int, found.scalars())]
-        return self._each(who, path, query, asked, lambda: cpu_seconds(processes))
-
-    def _each(
-        self, who: str, path: str, query: dict[str, Any], asked: int, clock: Callable[[], float]
-    ) -> list[float]:
-        self.api.get(who, path, **query)
-        taken: list[float] = []
-        for _ in range(asked):
-            began = clock()
-            self.api.get(who, path, **query)
-            taken.append(clock() - began)
-        return taken
+            return [int(pid) for pid in found.scalars()]
 
 
 @contextmanager
