@@ -10,12 +10,12 @@ from flask import request
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from portal.careservice.api.errors import NotPermitted, NotSignedIn, SignInTooOld
+from portal.careservice.api.errors import NotPermitted, NotSignedIn, OtherScope, SignInTooOld
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.permissions import ADMIN, PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
 from portal.careservice.identity.tables import Client, Tenant
-from portal.careservice.identity.tokens import InvalidToken, verify_access_token
+from portal.careservice.identity.tokens import InsufficientScope, InvalidToken, verify_access_token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,14 +65,16 @@ class Caller:
 
 
 def identify(session: Session) -> Caller:
-    """The caller of this request, by its bearer token and `__tenant`; raises NotSignedIn or NotPermitted."""
+    """The caller of this request, by its bearer token and `__tenant`; raises NotSignedIn, OtherScope or NotPermitted."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.casefold() != "bearer" or not token.strip():
-        raise NotSignedIn
+        raise NotSignedIn(has_token=False)
     try:
         claims = verify_access_token(session, token.strip())
+    except InsufficientScope:
+        raise OtherScope from None
     except InvalidToken:
-        raise NotSignedIn from None
+        raise NotSignedIn(has_token=True) from None
     own_tenant = _text(claims.get("tenantid"))
     client_id = _text(claims.get("client_id")) or ""
     return Caller(

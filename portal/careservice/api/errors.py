@@ -15,6 +15,7 @@ from werkzeug.exceptions import HTTPException, InternalServerError, MethodNotAll
 
 from portal.careservice.domain import translations
 from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule
+from portal.careservice.identity.tokens import AUDIENCE
 from portal.careservice.transactions import Busy
 
 PREFIX = "ClientelePortal:"
@@ -22,7 +23,15 @@ _API = re.compile(r"^/api/")
 
 
 class NotSignedIn(Exception):
-    """The request has no valid token."""
+    """The request has no valid token, or none at all, which gets no error code (RFC 6750 §3.1)."""
+
+    def __init__(self, *, has_token: bool) -> None:
+        super().__init__()
+        self.has_token = has_token
+
+
+class OtherScope(Exception):
+    """The token is valid, but not for this API (RFC 6750 §3.1)."""
 
 
 class SignInTooOld(Exception):
@@ -64,6 +73,7 @@ def handle(blueprint: Blueprint) -> None:
     """Register the handlers of every failure of `blueprint`'s endpoints."""
     blueprint.register_error_handler(NotSignedIn, _not_signed_in)
     blueprint.register_error_handler(SignInTooOld, _sign_in_too_old)
+    blueprint.register_error_handler(OtherScope, _other_scope)
     blueprint.register_error_handler(NotPermitted, _not_permitted)
     blueprint.register_error_handler(Refused, _refused)
     blueprint.register_error_handler(Busy, _busy)
@@ -78,8 +88,14 @@ def language() -> str:
     return request.accept_languages.best_match(translations.LANGUAGES, "en") or "en"
 
 
-def _not_signed_in(_error: NotSignedIn) -> Response:
-    return Response(status=401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+def _not_signed_in(error: NotSignedIn) -> Response:
+    challenge = 'Bearer error="invalid_token"' if error.has_token else "Bearer"
+    return Response(status=401, headers={"WWW-Authenticate": challenge})
+
+
+def _other_scope(_error: OtherScope) -> Response:
+    challenge = f'Bearer error="insufficient_scope", scope="{AUDIENCE}"'
+    return Response(status=403, headers={"WWW-Authenticate": challenge})
 
 
 def _sign_in_too_old(error: SignInTooOld) -> Response:

@@ -27,6 +27,10 @@ class InvalidToken(Exception):
     """The token wasn't issued here, or is no longer valid."""
 
 
+class InsufficientScope(InvalidToken):
+    """The token is valid, but for other scopes."""
+
+
 def access_token(
     session: Session, client: Client, scope: str, grant: Grant | None, person: Person | None
 ) -> str:
@@ -118,7 +122,7 @@ def claims_of(person: Person, scope: str) -> dict[str, Any]:
 
 
 def verify_access_token(session: Session, token: str, scope: str | None = AUDIENCE) -> dict[str, Any]:
-    """The claims of an access token that is valid for `scope` (any scope if None); raises InvalidToken.
+    """The claims of an access token that is valid for `scope` (any scope if None); raises InvalidToken or InsufficientScope.
 
     Checks signature, type `at+jwt`, issuer, audience and expiry (RFC 9068 §4), that neither the token nor its
     grant is revoked, and that the person's account is active and has every role that the token names, so that
@@ -128,7 +132,6 @@ def verify_access_token(session: Session, token: str, scope: str | None = AUDIEN
     if (
         claims.get("aud") != AUDIENCE
         or claims["exp"] <= _seconds(now())
-        or (scope is not None and scope not in claims["scope"].split())
         or session.get(RevokedToken, claims["jti"]) is not None
     ):
         raise InvalidToken
@@ -137,6 +140,8 @@ def verify_access_token(session: Session, token: str, scope: str | None = AUDIEN
         if not _as_set(claims["role"]) <= set(roles):
             raise InvalidToken
         claims["role"] = _role(roles)
+    if scope is not None and scope not in claims["scope"].split():
+        raise InsufficientScope
     return claims
 
 

@@ -262,9 +262,9 @@ def _responses(name: str, method: str, group: str, declaration: Declared) -> Jso
 def _challenges(declaration: Declared) -> list[str]:
     refused = 'Bearer error="invalid_token"'
     if declaration.act not in MAX_AGE:
-        return [refused]
+        return ["Bearer", refused]
     seconds = int(MAX_AGE[declaration.act].total_seconds())
-    return [refused, f'Bearer error="insufficient_user_authentication", …, max_age="{seconds}"']
+    return ["Bearer", refused, f'Bearer error="insufficient_user_authentication", …, max_age="{seconds}"']
 
 
 def _security_schemes(issuer: str) -> Json:

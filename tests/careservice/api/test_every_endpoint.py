@@ -34,7 +34,8 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 def test_without_a_valid_token_the_response_is_an_empty_401(api: Api, header: str | None) -> None:
     answer = api(None, "GET", CONSENTS, headers={} if header is None else {"Authorization": header})
     assert (answer.status_code, answer.content) == (401, b"")
-    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    has_token = header in ("Bearer x", "Bearer a.b.c")
+    assert answer.headers["WWW-Authenticate"] == ('Bearer error="invalid_token"' if has_token else "Bearer")
 
 
 def test_the_token_is_checked_first(api: Api) -> None:

@@ -77,6 +77,10 @@ def test_each_scope_returns_its_own_claims(server: IdentityServer) -> None:
         "tenantid": sample_id("tenant", "riverside"),
     }
     assert not is_good(server, plain["access_token"])
+    bearer = {"Authorization": f"Bearer {plain['access_token']}"}
+    called = server.app.test_client().get("/api/care/consent-forms", headers=bearer)
+    assert (called.status_code, called.data) == (403, b"")
+    assert called.headers["WWW-Authenticate"] == 'Bearer error="insufficient_scope", scope="ClientelePortal"'
     without = server.tokens("amelia", scope="ClientelePortal")
     assert "id_token" not in without
     assert is_good(server, without["access_token"])
