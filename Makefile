@@ -40,8 +40,8 @@ test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too
 # HTML checker; the image. Needs npm, Java and access to their registries.
 test-all: $(VENV)/.dev $(VENV)/.assets  ## run all tests, also the long ones and the care service's on PostgreSQL
 	@$(RUN) -m tests.support.machine
-	@CARE_TEST_FULL=1 $(RUN) -m pytest -n auto --dist loadgroup --no-loadscope-reorder
-	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice --ignore tests/careservice/third_party -n auto --dist loadgroup
+	@CARE_TEST_FULL=1 $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	@CARE_TEST_FULL=1 CARE_TEST_DATABASE=postgresql $(RUN) -m pytest tests/careservice --ignore tests/careservice/third_party -n auto --dist loadfile
 	@$(RUN) -m tests.support.html_quality
 	@$(RUN) -m tests.support.dockerfile
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from portal.store import Store, open_store
 from tests.support import resolver
@@ -21,14 +24,25 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return max(2, (os.cpu_count() or 1) * 3 // 2)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser's tests first, the longest of them before all, so that none is left over when the rest is done."""
     items.sort(key=lambda item: (item.path.name != "test_every_page.py", item.path.parent.name != "browser"))
-    for item in items:
-        if (
-            item.get_closest_marker("xdist_group") is None
-        ):  # for --dist loadgroup: by file, but for what says otherwise
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(config.rootpath).as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """Give each worker whole files, but for those that `ByFile` parts or joins."""
+    return ByFile(config, log)
+
+
+class ByFile(LoadFileScheduling):
+    """The walk in each language goes to a worker of its own; what needs the large sample, to one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        if walk := re.search(r"/test_every_page\.py::\w+\[(\w+)", nodeid):
+            return f"{file} {walk[1]}"
+        return "large" if "/large/" in file else file
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,8 @@ class Leaf:
     url: str
     status: int
     html: str
+    is_first: bool = True
+    """Whether none of its kind came before: the others differ by whose records are on them."""
 
     @property
     def name(self) -> str:
@@ -55,10 +57,12 @@ class Album:
             return
         side = str(body.get("data-side") or "identity")
         kind = kind_of(page.url)
-        key = (kind, str(page.status), side, _looks(page), *((person, language) if self.all_of_them else ()))
-        if key not in self._known:
-            self._known.add(key)
-            self.leaves.append(Leaf(person, side, language, kind, page.url, page.status, page.text))
+        key = (kind, str(page.status), side, _looks(page))
+        own = (*key, person, language)
+        is_first = key not in self._known
+        if is_first or (self.all_of_them and own not in self._known):
+            self._known |= {key, own}
+            self.leaves.append(Leaf(person, side, language, kind, page.url, page.status, page.text, is_first))
 
     def move(self, origin: str, to: str) -> None:
         """Show the pages of one portal as another's."""

@@ -16,8 +16,6 @@ from portal.careservice.sample.people import PEOPLE
 from tests.careservice.api.calls import CONSENTS
 from tests.careservice.large.large_service import CONVERSATIONS, PROTOCOLS, Large
 
-pytestmark = pytest.mark.xdist_group("large")
-
 
 def test_the_large_sample_is_created_in_two_minutes_and_only_sample_people_can_sign_in(large: Large) -> None:
     assert large.seconds < 120

@@ -14,8 +14,6 @@ from portal.careservice.ids import sample_id
 from tests.bench.load import quantile
 from tests.careservice.large.large_service import SEARCHES, Large
 
-pytestmark = pytest.mark.xdist_group("large")
-
 SMALL = 1000
 """Rows of a table that the planner may read as a whole, which is quicker than its index."""
 
