@@ -16,6 +16,7 @@ CLIENTS = {"pycurl", "requests", "urllib3", "http.client", "urllib.request", "so
 MAY_CONNECT = {
     "portal/server/connection.py",  # serves accepted connections, opens none
     "portal/server/worker.py",  # accepts connections, opens none
+    "portal/server/socket_buffers.py",  # sets options of accepted connections
     "portal/http/transport.py",  # the only module that opens connections
     "portal/http/transfer.py",  # the libcurl handle of one call, for the transport module
     "portal/http/requests_adapter.py",  # carries libraries' `requests` calls
