@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 
 import pytest
@@ -10,7 +11,7 @@ from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.state.session_records import Person, SessionRecord, Tokens, record_name, tokens_name
 from portal.state.sessions import Session, Sessions
-from portal.store import Store
+from portal.store import Store, StoreFull
 from portal.store.vault import Vault
 from tests.support.builders import person
 from tests.support.clock import Clock
@@ -150,3 +151,34 @@ def test_flasks_session_of_a_visitor_is_not_stored(sessions: Sessions) -> None:
     assert here["toast"] == "x"
     here.save()
     assert here.fresh_cookie is None and here.record is None
+
+
+def test_a_cookie_has_256_random_bits(sessions: Sessions) -> None:
+    cookies = {begun(sessions, person()) for _ in range(3)}
+    assert len(cookies) == 3
+    assert {len(base64.urlsafe_b64decode(cookie + "=")) for cookie in cookies} == {32}
+
+
+def test_a_request_reads_its_session_once(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, read = again(sessions, begun(sessions, person())), list[str]()
+    load = sessions.load
+    monkeypatch.setattr(sessions, "load", lambda *given: read.append(given[0]) or load(*given))
+    assert here.person is here.person is not None
+    assert here.tokens is not None
+    assert len(read) == 1
+
+
+def test_a_store_without_room_keeps_no_page_from_being_shown(
+    sessions: Sessions, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise StoreFull("full")
+
+    cookie = begun(sessions, person())
+    clock.now += 2 * MINUTE
+    here = again(sessions, cookie)
+    monkeypatch.setattr(sessions, "amend", full)
+    here.use()
+    here["toast"] = "said"
+    here.save()
+    assert here.person is not None
