@@ -48,12 +48,12 @@ class Finding:
 
     what: str
     found: str
-    todo: str = ""
+    advice: str = ""
     is_fault: bool = False
 
     def __str__(self) -> str:
-        word = "FAULT" if self.is_fault else "note " if self.todo else "ok   "
-        return f"{word} {self.what}: {self.found}" + (f". {self.todo}" if self.todo else "")
+        word = "FAULT" if self.is_fault else "note " if self.advice else "ok   "
+        return f"{word} {self.what}: {self.found}" + (f". {self.advice}" if self.advice else "")
 
 
 def run(settings: Settings) -> int:
@@ -97,8 +97,8 @@ def _settings(settings: Settings) -> Finding:
 def _unknown(settings: Settings) -> Iterator[Finding]:
     """Unknown variables that begin like the portal's; others may set them (Kubernetes does for a service called portal)."""
     for name, near in settings.unknown.items():
-        todo = f"Is {near} meant?" if near else "Remove it, unless something else reads it"
-        yield Finding(name, "isn't a setting of the portal", todo, is_fault=near is not None)
+        advice = f"Is {near} meant?" if near else "Remove it, unless something else reads it"
+        yield Finding(name, "isn't a setting of the portal", advice, is_fault=near is not None)
 
 
 def _colours(tenants: list[Tenant]) -> Iterator[Finding]:
@@ -116,11 +116,11 @@ def _contacts(tenants: list[Tenant]) -> Iterator[Finding]:
     for tenant in tenants:
         what = f"tenants.{tenant.key}.contact"
         if tenant.contact is None:
-            todo = "Add its telephone number: pages tell patients to call the clinic"
-            yield Finding(what, "isn't configured", todo)
+            advice = "Add its telephone number: pages tell patients to call the clinic"
+            yield Finding(what, "isn't configured", advice)
         elif tenant.contact.hours and tenant.contact.out_of_hours is None:
-            todo = "Add one: patients inject at night and may need help then"
-            yield Finding(what, "has no out_of_hours line", todo)
+            advice = "Add one: patients inject at night and may need help then"
+            yield Finding(what, "has no out_of_hours line", advice)
     if all(tenant.contact for tenant in tenants):
         yield Finding("contacts", "every clinic has its telephone numbers")
 
@@ -148,12 +148,12 @@ def _document_seals(tenants: list[Tenant]) -> Iterator[Finding]:
             credentials = read_credentials(seal.certificate, seal.key_file)
             credentials.check_time(now)
         except CannotSeal as error:
-            todo = "Until that is fixed, copies of consent forms are unsealed"
-            yield Finding(what, str(error), todo, is_fault=True)
+            advice = "Until that is fixed, copies of consent forms are unsealed"
+            yield Finding(what, str(error), advice, is_fault=True)
             continue
         is_near = credentials.ends_at - now < _ENDS_SOON
-        todo = "Renew it: after that date, copies of consent forms are unsealed" if is_near else ""
-        yield Finding(what, f"the certificate is valid until {credentials.ends_at:%Y-%m-%d}", todo)
+        advice = "Renew it: after that date, copies of consent forms are unsealed" if is_near else ""
+        yield Finding(what, f"the certificate is valid until {credentials.ends_at:%Y-%m-%d}", advice)
     if not any(tenant.document_seal for tenant in tenants):
         yield Finding("document seals", "none is configured: copies of consent forms are unsealed")
 
@@ -177,12 +177,12 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield Finding("store", "reads, writes and deletes")
         yield from () if is_file else _redis(url)
     except (StoreDown, RedisError) as error:
-        todo = (
+        advice = (
             "Check that the disk isn't full, and that the file is an intact SQLite database that this user may write to"
             if is_file
             else "Check that Redis runs there, and that address, password and TLS in PORTAL_STORE_URL are right"
         )
-        yield Finding("store", f"doesn't work ({error or type(error).__name__})", todo, is_fault=True)
+        yield Finding("store", f"doesn't work ({error or type(error).__name__})", advice, is_fault=True)
         return
     if is_file:
         yield from _file(Path(url.removeprefix("sqlite:///")))
@@ -199,12 +199,12 @@ def _try_out(store: Store) -> None:
 
 def _file(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path.parent).free // 1024**2
-    todo = "" if free >= _LEAST_FREE else "Free some space: without it nobody can sign in"
-    yield Finding("store's disk", f"{free} MB free", todo, is_fault=bool(todo))
+    advice = "" if free >= _LEAST_FREE else "Free some space: without it nobody can sign in"
+    yield Finding("store's disk", f"{free} MB free", advice, is_fault=bool(advice))
     yield from _folder("store's folder", path.parent)
     others = path.stat().st_mode & 0o077
-    todo = f"chmod 600 {path}: it holds sessions, even if sealed" if others else ""
-    yield Finding("store's file", f"mode {path.stat().st_mode & 0o777:o}", todo)
+    advice = f"chmod 600 {path}: it holds sessions, even if sealed" if others else ""
+    yield Finding("store's file", f"mode {path.stat().st_mode & 0o777:o}", advice)
 
 
 def _folder(what: str, folder: Path) -> Iterator[Finding]:
@@ -217,19 +217,19 @@ def _redis(url: str) -> Iterator[Finding]:
     redis = cast("Any", Redis.from_url(url, decode_responses=True, socket_timeout=5.0))  # pyright: ignore[reportUnknownMemberType]
     about = cast("dict[str, Any]", redis.info())
     version = str(about.get("redis_version", "0"))
-    todo = "" if (parse.whole_number(version.partition(".")[0]) or 0) >= 6 else "Redis 6 or newer is needed"
-    yield Finding("Redis", f"version {version}", todo, is_fault=bool(todo))
-    todo = (
+    advice = "" if (parse.whole_number(version.partition(".")[0]) or 0) >= 6 else "Redis 6 or newer is needed"
+    yield Finding("Redis", f"version {version}", advice, is_fault=bool(advice))
+    advice = (
         "Use a single primary: scripts access keys in several slots" if about.get("cluster_enabled") else ""
     )
-    yield Finding("Redis", "a cluster" if todo else "a single primary", todo, is_fault=bool(todo))
+    yield Finding("Redis", "a cluster" if advice else "a single primary", advice, is_fault=bool(advice))
     policy = str(about.get("maxmemory_policy", "unknown"))
-    todo = (
+    advice = (
         ""
         if policy == "noeviction"
         else "Set maxmemory-policy noeviction: evicting a session signs someone out"
     )
-    yield Finding("Redis", f"maxmemory-policy {policy}", todo, is_fault=bool(todo))
+    yield Finding("Redis", f"maxmemory-policy {policy}", advice, is_fault=bool(advice))
     if not about.get("aof_enabled") and not _saves(redis):
         yield Finding("Redis", "in memory only", "Set appendonly yes, or a restart signs everyone out")
 
@@ -244,8 +244,10 @@ def _cache(settings: Settings) -> Iterator[Finding]:
         redis.set("portal:check", b"", px=1000)
         yield Finding("cache", "accepts writes")
     except (RedisError, ValueError) as error:
-        todo = "Check that Redis runs there, and that address, password and TLS in PORTAL_CACHE_URL are right"
-        yield Finding("cache", f"doesn't work ({type(error).__name__})", todo, is_fault=True)
+        advice = (
+            "Check that Redis runs there, and that address, password and TLS in PORTAL_CACHE_URL are right"
+        )
+        yield Finding("cache", f"doesn't work ({type(error).__name__})", advice, is_fault=True)
 
 
 def _saves(redis: Any) -> bool:
@@ -263,8 +265,8 @@ def _audit(settings: Settings) -> Finding:
     nearest = next(one for one in (folder, *folder.absolute().parents) if one.exists())
     if nearest.is_dir() and os.access(nearest, os.W_OK):
         return Finding("audit", f"goes to {folder}")
-    todo = "Set PORTAL_AUDIT to a folder that this user may write to"
-    return Finding("audit", f"{nearest} isn't writable", todo, is_fault=True)
+    advice = "Set PORTAL_AUDIT to a folder that this user may write to"
+    return Finding("audit", f"{nearest} isn't writable", advice, is_fault=True)
 
 
 class _Discovered(msgspec.Struct):
@@ -286,12 +288,12 @@ def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> 
         metadata = provider.metadata()
         provider.keys()
     except ProviderDown as error:
-        todo = "auth_url must be the issuer; its discovery document is found below it"
-        yield Finding(what, f"no usable discovery ({error})", todo, is_fault=True)
+        advice = "auth_url must be the issuer; its discovery document is found below it"
+        yield Finding(what, f"no usable discovery ({error})", advice, is_fault=True)
         return
     except ProviderRefused as error:
-        todo = "auth_url must equal the issuer in the metadata, and identity_origins list the other origins it uses"
-        yield Finding(what, f"not to be trusted ({error})", todo, is_fault=True)
+        advice = "auth_url must equal the issuer in the metadata, and identity_origins list the other origins it uses"
+        yield Finding(what, f"not to be trusted ({error})", advice, is_fault=True)
         return
     yield Finding(what, "its issuer, endpoints and keys are valid")
     yield from _clock(what, answer)
@@ -324,11 +326,11 @@ def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -
         )
     except OAuthError as error:
         if error.error == "invalid_client":
-            todo = "Compare client_id and its secret or key with what is registered there"
-            return Finding(what, "isn't accepted by the identity server", todo, is_fault=True)
+            advice = "Compare client_id and its secret or key with what is registered there"
+            return Finding(what, "isn't accepted by the identity server", advice, is_fault=True)
     except (requests.RequestException, ValueError) as error:
-        todo = "See the identity server's log"
-        return Finding(what, f"the token endpoint fails ({type(error).__name__})", todo, is_fault=True)
+        advice = "See the identity server's log"
+        return Finding(what, f"the token endpoint fails ({type(error).__name__})", advice, is_fault=True)
     return Finding(what, "is accepted by the identity server")
 
 
@@ -344,12 +346,12 @@ def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]
     if answer.status == 401:
         yield Finding(what, "answers, and asks for a token")
     else:
-        todo = _CARE_TODO.get(answer.status // 100, "Check base_url")
-        yield Finding(what, f"answers {answer.status} to a call without a token", todo, is_fault=True)
+        advice = _CARE_ADVICE.get(answer.status // 100, "Check base_url")
+        yield Finding(what, f"answers {answer.status} to a call without a token", advice, is_fault=True)
     yield from _clock(what, answer)
 
 
-_CARE_TODO = {
+_CARE_ADVICE = {
     2: "It must refuse such a call: this isn't the care API, or the API isn't protected",
     3: "Set base_url to the redirect's target: the portal doesn't follow redirects",
     4: "base_url must be the address that /api/… is below",
@@ -362,8 +364,8 @@ def _clock(what: str, answer: Answer) -> Iterator[Finding]:
     if there is None:
         return
     ahead = there.timestamp() - time.time()
-    todo = "" if abs(ahead) <= LEEWAY else f"Synchronize both clocks with NTP: tokens tolerate {LEEWAY} s"
-    yield Finding(f"clock of {what}", f"{ahead:+.0f} s from this machine's", todo, is_fault=bool(todo))
+    advice = "" if abs(ahead) <= LEEWAY else f"Synchronize both clocks with NTP: tokens tolerate {LEEWAY} s"
+    yield Finding(f"clock of {what}", f"{ahead:+.0f} s from this machine's", advice, is_fault=bool(advice))
 
 
 def _get(url: str, timeouts: Timeouts) -> Answer | str:

@@ -59,8 +59,8 @@ def the_fault(found: list[Finding], about: str) -> str:
     """The one fault there is, which is about this and says what to do."""
     (fault,) = faults(found)
     assert about in fault.what
-    assert fault.todo
-    return f"{fault.found}. {fault.todo}"
+    assert fault.advice
+    return f"{fault.found}. {fault.advice}"
 
 
 def test_check_reports_every_item_as_ok_when_nothing_is_wrong(service: CareService, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_clinic_without_a_telephone_number_is_a_note(
     _, table, rest = tenants_file(service.plan).partition("[tenants.harbour.contact]")
     found = {one.what: one for one in looked((table + rest, ""))}
     assert not found["tenants.harbour.contact"].is_fault
-    assert "telephone number" in found["tenants.harbour.contact"].todo
+    assert "telephone number" in found["tenants.harbour.contact"].advice
     assert "tenants.riverside.contact" not in found
 
 
@@ -247,7 +247,7 @@ def test_clock_skew_is_a_fault(
 def test_an_accent_with_low_contrast_is_a_note(looked: Callable[..., list[Finding]]) -> None:
     found = looked(('accent = "#1f4e8c"', 'accent = "#2f8ecc"'))
     assert faults(found) == []
-    assert any(one.what == "tenants.harbour.accent" and "Choose a darker one" in one.todo for one in found)
+    assert any(one.what == "tenants.harbour.accent" and "Choose a darker one" in one.advice for one in found)
 
 
 def sealed_by(clinic: Clinic, service: CareService) -> list[tuple[str, str]]:
@@ -267,7 +267,7 @@ def test_a_certificate_that_expires_within_30_days_is_a_note(
     found = looked(*sealed_by(clinic, service))
     assert faults(found) == []
     (about,) = [one for one in found if one.what == "tenants.harbour.document_seal"]
-    assert about.todo.startswith("Renew it") is is_near
+    assert about.advice.startswith("Renew it") is is_near
 
 
 def test_an_expired_certificate_is_a_fault(

@@ -60,9 +60,8 @@ def time_lapse_still(seed: str) -> bytes:
             if (reach := radius**2 - (y - cy) ** 2) > 0:
                 half = isqrt(reach)
                 row[cx - half : cx + half] = bytes([grey]) * (2 * half)
-        noise = (
-            int.from_bytes(grain.randbytes(_STILL)) & five_bits
-        )  # no byte of a row exceeds 224, so none carries over
+        # No byte of a row exceeds 224, so that none carries over when the grain is added.
+        noise = int.from_bytes(grain.randbytes(_STILL)) & five_bits
         rows += b"\0" + (int.from_bytes(row) + noise).to_bytes(_STILL)
     return _png(_STILL, _STILL, 0, bytes(rows))
 
