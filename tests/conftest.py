@@ -14,9 +14,12 @@ from xdist.scheduler import LoadFileScheduling
 from portal.store import Store, open_store
 from tests.support import resolver
 from tests.support.clock import Clock
+from tests.support.faults import Switchboard
+from tests.support.hostile import CountingProxy
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, plan
 from tests.support.upstream import Make, Script, Upstream
+from tests.support.visitor import Visitor
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -75,6 +78,58 @@ def portal(service: CareService) -> Iterator[PortalThread]:
     running = PortalThread(service.plan)
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="module")
+def board(service: CareService) -> Iterator[Switchboard]:
+    """A way to the care API that answers with faults."""
+    running = Switchboard(service.plan.service_port)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def line(service: CareService) -> Iterator[CountingProxy]:
+    """A way to the care API that counts calls."""
+    proxy = CountingProxy(service.plan.service_port)
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture(scope="module")
+def amelia(portal: PortalThread) -> Visitor:
+    """A patient under treatment, in a browser of her own."""
+    return portal.sign_in("amelia")
+
+
+@pytest.fixture(scope="module")
+def daniel(portal: PortalThread) -> Visitor:
+    """Amelia's partner."""
+    return portal.sign_in("daniel")
+
+
+@pytest.fixture(scope="module")
+def grace(portal: PortalThread) -> Visitor:
+    """A patient with embryos in storage."""
+    return portal.sign_in("grace")
+
+
+@pytest.fixture(scope="module")
+def nora(portal: PortalThread) -> Visitor:
+    """A nurse."""
+    return portal.sign_in("nora")
+
+
+@pytest.fixture(scope="module")
+def victor(portal: PortalThread) -> Visitor:
+    """A physician."""
+    return portal.sign_in("victor")
+
+
+@pytest.fixture(scope="module")
+def elif_(portal: PortalThread) -> Visitor:
+    """An embryologist."""
+    return portal.sign_in("elif")
 
 
 @pytest.fixture

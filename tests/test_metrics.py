@@ -27,13 +27,6 @@ Sample = tuple[str, frozenset[tuple[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def board(service: CareService) -> Iterator[Switchboard]:
-    running = Switchboard(service.plan.service_port)
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
 def portal(
     service: CareService, board: Switchboard, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PortalThread]:

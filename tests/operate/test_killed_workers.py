@@ -19,14 +19,6 @@ FULL = os.environ.get("CARE_TEST_FULL") == "1"
 
 
 @pytest.fixture(scope="module")
-def line(service: CareService) -> Iterator[CountingProxy]:
-    """The way to the care API."""
-    proxy = CountingProxy(service.plan.service_port)
-    yield proxy
-    proxy.stop()
-
-
-@pytest.fixture(scope="module")
 def process(
     service: CareService, line: CountingProxy, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PortalProcess]:

@@ -13,11 +13,6 @@ from portal.views.care_team import first_day_of
 from tests.support.stack import CareService, PortalThread, plan
 
 
-@pytest.fixture(scope="module")
-def nora(portal):
-    return portal.sign_in("nora")
-
-
 def a_working_week(visitor) -> str:
     """The address of a week in which there are hours and busy times to see."""
     page = visitor.get("/care-team")

@@ -17,11 +17,6 @@ EDIT = f"{ACTION}?episode={EPISODE}"
 
 
 @pytest.fixture(scope="module")
-def nora(portal: PortalThread) -> Visitor:
-    return portal.sign_in("nora")
-
-
-@pytest.fixture(scope="module")
 def colin(portal: PortalThread) -> Visitor:
     return portal.sign_in("colin")
 

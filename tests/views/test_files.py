@@ -16,11 +16,6 @@ def file(name: str) -> str:
     return f"/files/{sample_id('file', name)}"
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Any:
-    return portal.sign_in("amelia")
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

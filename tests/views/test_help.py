@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from portal.careservice.ids import sample_id
 from portal.config.tenants import LANGUAGES
 from portal.web import glossary
@@ -11,11 +9,6 @@ from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
 
 MONITORING = f"/episodes/{sample_id('episode', 'amelia-1')}/monitoring"
-
-
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
 
 
 def test_help_begins_with_the_clinics_contacts_and_its_links_work(amelia: Visitor) -> None:

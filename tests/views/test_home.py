@@ -15,16 +15,6 @@ from portal.http import transport
 from tests.support.stack import CareService, PortalThread, plan
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Any:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def nora(portal: PortalThread) -> Any:
-    return portal.sign_in("nora")
-
-
 def test_forms_to_sign_come_first_on_a_patients_home(amelia: Any) -> None:
     page = amelia.get("/")
     assert page.heading == "Hello, Millie"

@@ -15,11 +15,6 @@ AMELIA = sample_id("patient", "amelia")
 EPISODE = sample_id("episode", "amelia-1")
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
 @pytest.fixture
 def kept_elsewhere(service: CareService) -> Iterator[None]:
     """Daniel's record is kept by the clinic's own system meanwhile."""

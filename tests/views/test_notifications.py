@@ -19,16 +19,6 @@ from tests.support.visitor import Form, Page, Visitor
 SETTINGS = "/notifications/settings"
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def grace(portal: PortalThread) -> Visitor:
-    return portal.sign_in("grace")
-
-
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
     """How many calls to the list of notifications have gone out; they all go through."""

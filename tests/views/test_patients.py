@@ -20,11 +20,6 @@ ACTION = f"/patients/{GRACE}/edit"
 
 
 @pytest.fixture(scope="module")
-def nora(portal: PortalThread) -> Visitor:
-    return portal.sign_in("nora")
-
-
-@pytest.fixture(scope="module")
 def colin(portal: PortalThread) -> Visitor:
     return portal.sign_in("colin")
 

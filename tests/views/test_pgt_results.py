@@ -17,16 +17,6 @@ def address(code: str) -> str:
     return f"/pgt-results/{sample_id('pgt-result', code)}"
 
 
-@pytest.fixture(scope="module")
-def grace(portal: PortalThread) -> Visitor:
-    return portal.sign_in("grace")
-
-
-@pytest.fixture(scope="module")
-def elif_(portal: PortalThread) -> Visitor:
-    return portal.sign_in("elif")
-
-
 def test_a_mosaic_result_shows_percentage_meaning_and_cut_offs(grace: Visitor) -> None:
     page = grace.get(address("GO-4"))
     assert page.heading == "Genetic test of embryo GO-4"

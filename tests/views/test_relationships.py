@@ -32,11 +32,6 @@ def is_there(service: CareService, relationship: str) -> bool:
         return bool(found.fetchone()[0])
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
 def test_the_confirmation_shows_consequences_and_removes_nothing(
     amelia: Visitor, service: CareService
 ) -> None:

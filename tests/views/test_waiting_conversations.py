@@ -46,11 +46,6 @@ def test_a_conversation_waits_since_the_first_message_without_an_answer(
     assert waiting_since(conversation) == (None if hours is None else START + timedelta(hours=hours))
 
 
-@pytest.fixture(scope="module")
-def nora(portal: PortalThread) -> Visitor:
-    return portal.sign_in("nora")
-
-
 def given(monkeypatch: pytest.MonkeyPatch, *talks: Conversation, total: int | None = None) -> None:
     def listed(_care: object, *, limit: int, **_more: object) -> decoding.Page[Conversation]:
         assert limit == waiting_conversations.MOST

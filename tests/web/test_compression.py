@@ -17,11 +17,6 @@ from tests.support.visitor import Visitor
 PAGES = ("/", "/consents", "/conversations", "/notifications", "/me", "/me/devices", "/no/such/page")
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
 def raw(visitor: Visitor, path: str, accepted: str, **headers: str) -> tuple[requests.Response, bytes]:
     """The answer, and its body as it came over the wire."""
     sent = {"Accept-Encoding": accepted, **headers}

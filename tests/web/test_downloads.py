@@ -13,7 +13,6 @@ from portal.careservice.ids import sample_id
 from portal.views import files
 from portal.web import downloads
 from portal.web.downloads import Download, Downloads, TooManyDownloads
-from tests.support.stack import PortalThread
 
 FILE = f"/files/{sample_id('file', 'amelia-plan')}"
 
@@ -56,11 +55,6 @@ def test_a_download_is_released_once() -> None:
     one.close()
     one.close()
     assert ended == ["file", "count"]
-
-
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Any:
-    return portal.sign_in("amelia")
 
 
 def test_one_download_too_many_is_refused_with_an_explanation(

@@ -145,13 +145,6 @@ def named(cases: list[Any]) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def board(service: CareService) -> Iterator[Switchboard]:
-    running = Switchboard(service.plan.service_port)
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
 def portal(
     service: CareService, board: Switchboard, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PortalThread]:

@@ -21,14 +21,6 @@ Refuse = Callable[[str], None]
 
 
 @pytest.fixture(scope="module")
-def line(service: CareService) -> Iterator[CountingProxy]:
-    """The way to the care API."""
-    proxy = CountingProxy(service.plan.service_port)
-    yield proxy
-    proxy.stop()
-
-
-@pytest.fixture(scope="module")
 def portal(
     service: CareService, line: CountingProxy, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PortalThread]:

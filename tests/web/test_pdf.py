@@ -119,11 +119,6 @@ def change(portal: PortalThread, path: str, **columns: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
 def signed(amelia: Visitor) -> Document:
     return download(amelia, f"{SIGNED}/receipt.pdf")
 

@@ -1,4 +1,4 @@
-"""Two people who read conversations, and messages that arrive."""
+"""Messages that arrive."""
 
 from __future__ import annotations
 
@@ -8,19 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Visitor
+from tests.support.stack import CareService
 from tests.views.conversations.threads import in_records, message
-
-
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def nora(portal: PortalThread) -> Visitor:
-    return portal.sign_in("nora")
 
 
 @pytest.fixture

@@ -28,21 +28,6 @@ TABS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Any:
-    return portal.sign_in("amelia")
-
-
-@pytest.fixture(scope="module")
-def grace(portal: PortalThread) -> Any:
-    return portal.sign_in("grace")
-
-
-@pytest.fixture(scope="module")
-def nora(portal: PortalThread) -> Any:
-    return portal.sign_in("nora")
-
-
 @pytest.mark.parametrize("tab", TABS)
 def test_each_tab_is_available_as_page_and_fragment(amelia: Any, tab: str) -> None:
     page = amelia.get(AMELIA + tab)

@@ -23,11 +23,6 @@ EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
 LONDON = ZoneInfo("Europe/London")
 
 
-@pytest.fixture(scope="module")
-def amelia(portal: PortalThread) -> Visitor:
-    return portal.sign_in("amelia")
-
-
 def events(file: bytes) -> list[Any]:
     return list(icalendar.Calendar.from_ical(file).walk("VEVENT"))
 
