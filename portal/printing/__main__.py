@@ -17,7 +17,7 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from unicodedata import bidirectional
 
 import msgspec
@@ -192,5 +192,12 @@ def _make_table(facts: Any) -> None:
     facts.append(body)
 
 
+def _end(status: int) -> NoReturn:
+    """End without Python's clean-up: it would unload Pango, in which a thread may still run, and crash."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _end(main())

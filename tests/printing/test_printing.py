@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from pypdf import PdfReader
 
@@ -126,6 +127,22 @@ print("written")
         [sys.executable, "-c", tries, str(own)], capture_output=True, text=True, check=True, cwd=printing.ROOT
     )
     assert done.stdout.split() == ["refused"] * 5 + ["written"]
+
+
+def test_the_printing_process_ends_without_pythons_clean_up(tmp_path: Path) -> None:
+    """The clean-up unloads Pango; a thread of Pango's that still ran crashed it now and then."""
+    order = msgspec.json.encode(printing.Order(page("<p>Hello</p>")))
+    run = """
+import atexit, os, runpy
+atexit.register(os.write, 2, b"cleaned up")
+runpy.run_module("portal.printing", run_name="__main__")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", run],
+        input=order, capture_output=True, cwd=printing.ROOT, check=False, env={"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert words(done.stdout) == "Hello"
 
 
 def test_the_printing_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
