@@ -1,4 +1,4 @@
-"""`python -m portal.careservice`: run the service, rotate its keys, end an embryo's storage or post a webhook."""
+"""`python -m portal.careservice`: run the service, or one of its commands for the operator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from gunicorn.app.base import BaseApplication  # pyright: ignore[reportMissingTy
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from portal.careservice import database, end_storage
+from portal.careservice import account, database, end_storage
 from portal.careservice.app import create_app
 from portal.careservice.bootstrap import bootstrap
 from portal.careservice.identity import keys
@@ -27,14 +27,19 @@ from portal.careservice.settings import WEBHOOKS, Lifetimes, Settings
 from portal.careservice.webhooks import sender
 from portal.careservice.webhooks.signature import key_of, new_secret
 
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "account": account.main,
+    "end-storage": end_storage.main,
+    "send": sender.main,
+}
+"""Commands that have options of their own."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit status."""
     argv = sys.argv[1:] if arguments is None else arguments
-    if argv[:1] == ["send"]:
-        return sender.main(argv[1:])
-    if argv[:1] == ["end-storage"]:
-        return end_storage.main(argv[1:])
+    if argv[:1] and argv[0] in _COMMANDS:
+        return _COMMANDS[argv[0]](argv[1:])
     given = _parser().parse_args(argv)
     if given.command == "rotate-keys":
         return _rotate_keys(given.database)
@@ -57,8 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m portal.careservice",
-        description="The embedded care service. As first argument, `send` posts a signed sample webhook "
-        "and `end-storage` ends an embryo's storage without the patients' decision.",
+        description="The embedded care service. As first argument, `account` shows, disables or changes an account, "
+        "`end-storage` ends an embryo's storage without the patients' decision and `send` posts a signed sample webhook.",
     )
     parser.add_argument("command", nargs="?", choices=["run", "rotate-keys"], default="run")
     parser.add_argument("--database", required=True, help="sqlite:///path or postgresql+psycopg://…")
