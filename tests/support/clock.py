@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 class Clock:
@@ -25,6 +26,14 @@ class Clock:
     @now.setter
     def now(self, now: float) -> None:
         self.ahead = now - self._source()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Let it stand still, so that what depends on time doesn't depend on how busy the machine is."""
+        source, now = self._source, self._source()
+        self._source = lambda: now
+        yield
+        self._source = source
 
     def advance(self, seconds: float) -> None:
         self.ahead += seconds

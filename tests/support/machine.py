@@ -1,7 +1,7 @@
 """Prepares the machine for the tests: installs all missing system packages at once.
 
-As root by apt; otherwise only Chromium, by Playwright. If neither is possible, one line names what is missing and the exit
-status is 2. REQUIREMENTS lists everything that the tests use of the system.
+As root by apt; otherwise only Chromium, by Playwright unless there is one. If neither is possible, one line names what is
+missing and the exit status is 2. REQUIREMENTS lists everything that the tests use of the system.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _has_arabic_font() -> bool:
     return bool(subprocess.run([listing, ":lang=ar"], capture_output=True, check=False).stdout)
 
 
-CHROMIUM = Requirement("Chromium", ("chromium",), chromium.is_installed)
+CHROMIUM = Requirement("Chromium", (chromium.HEADLESS_SHELL,), chromium.is_preferred)
 FONTS = Requirement(
     "an Arabic font", ("fontconfig", "fonts-dejavu-core", "fonts-noto-core"), _has_arabic_font
 )
@@ -37,7 +37,7 @@ def main() -> int:
     """Print what the system's resolver knows, and return 0 when all is there, else 2."""
     print(resolver.report(), flush=True)
     missing = install_missing(*REQUIREMENTS)
-    if CHROMIUM in missing and _installed_by_playwright():
+    if CHROMIUM in missing and (chromium.is_installed() or _installed_by_playwright()):
         missing.remove(CHROMIUM)
     if missing:
         print(request_to_install(missing), file=sys.stderr)

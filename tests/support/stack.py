@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from portal.careservice.sample.people import SECRET_VARIABLES
 from portal.careservice.settings import Settings as CareSettings
 from portal.config.settings import Settings
 from portal.demo.stack import PEOPLE, Plan, portal_environment, service_command, tenants_file
+from tests.support import forked
 from tests.support.clock import Clock
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +82,32 @@ def plan(folder: Path) -> Plan:
     return Plan(free_port(), free_port(), folder, SECRETS)
 
 
-class Process:
+class Server:
+    """What starts, answers and ends, whatever it runs in."""
+
+    log: Path
+
+    def is_running(self) -> bool:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def wait_for(self, address: str, seconds: float = 180) -> None:
+        """Return when the address answers; `seconds` are for a machine that is busy with other things."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            assert self.is_running(), self.log.read_text()[-4000:]
+            try:
+                if requests.get(address, timeout=2).status_code == 200:
+                    return
+            except requests.RequestException:
+                time.sleep(0.05)
+        self.stop()
+        raise AssertionError(f"{address} didn't answer: {self.log.read_text()[-4000:]}")
+
+
+class Process(Server):
     """A child process that ends with its children."""
 
     def __init__(self, command: list[str], environment: Mapping[str, str], log: Path) -> None:
@@ -96,18 +123,8 @@ class Process:
                 start_new_session=True,
             )
 
-    def wait_for(self, address: str, seconds: float = 180) -> None:
-        """Return when the address answers; `seconds` are for a machine that is busy with other things."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            assert self.child.poll() is None, self.log.read_text()[-4000:]
-            try:
-                if requests.get(address, timeout=2).status_code == 200:
-                    return
-            except requests.RequestException:
-                time.sleep(0.05)
-        self.stop()
-        raise AssertionError(f"{address} didn't answer: {self.log.read_text()[-4000:]}")
+    def is_running(self) -> bool:
+        return self.child.poll() is None
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         try:
@@ -117,21 +134,35 @@ class Process:
         self.child.wait(timeout=20)
 
 
-class CareService(Process):
+class CareService(Server):
     """The embedded care service over a database of its own, freshly seeded."""
 
     def __init__(self, plan: Plan, *options: str) -> None:
         self.plan = plan
         self.base_url = plan.service
+        self.log = plan.data / "care-service.log"
         records = plan.data / "care.db"
         if not (options or records.exists()):
             shutil.copyfile(_sample(), records)
-        super().__init__([*service_command(plan), *options], plan.secrets, plan.data / "care-service.log")
+        _, _, _, *arguments = service_command(plan)
+        self.log.touch()
+        self.child = forked.start([*arguments, *options], {**os.environ, **plan.secrets}, self.log)
         self.wait_for(f"{plan.service}/healthz")
 
-    def stop(self, number: signal.Signals = signal.SIGKILL) -> None:
+    def is_running(self) -> bool:
+        return self.child.is_alive()
+
+    def stop(self) -> None:
         """End it at once: a test's service has nothing to save."""
-        super().stop(number)
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.child.join(timeout=20)
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is that of its workers' process group too."""
+        assert self.child.pid is not None
+        return self.child.pid
 
 
 @cache

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from portal.demo import programs
 from portal.demo.programs import Requirement
-from tests.support import machine, resolver
+from tests.support import chromium, machine, resolver
 
 
 class System:
@@ -30,11 +31,11 @@ class System:
 
 def run(monkeypatch: pytest.MonkeyPatch, system: System) -> int:
     monkeypatch.setattr(resolver, "report", lambda: "riverside.localhost is unknown")
-    chromium = system.lacks("Chromium", "chromium")
+    browser = system.lacks("Chromium", "chromium")
     monkeypatch.setattr(programs, "install", system.install)
-    monkeypatch.setattr(machine, "CHROMIUM", chromium)
+    monkeypatch.setattr(machine, "CHROMIUM", browser)
     monkeypatch.setattr(
-        machine, "REQUIREMENTS", (system.lacks("nginx", "nginx"), system.lacks("Pango", "a", "b"), chromium)
+        machine, "REQUIREMENTS", (system.lacks("nginx", "nginx"), system.lacks("Pango", "a", "b"), browser)
     )
     return machine.main()
 
@@ -62,11 +63,31 @@ def test_chromium_comes_from_playwright_where_apt_may_not_install(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     system = System("chromium")
+    monkeypatch.setattr(chromium, "is_installed", lambda: False)
     monkeypatch.setattr(machine, "_installed_by_playwright", lambda: True)
     assert run(monkeypatch, system) == 0
     monkeypatch.setattr(machine, "_installed_by_playwright", lambda: False)
     assert run(monkeypatch, system) == 2
     assert capsys.readouterr().err.startswith("Chromium is needed: install it (apt-get install chromium)")
+
+
+def test_any_chromium_serves_where_apt_may_not_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(chromium, "is_installed", lambda: True)
+    monkeypatch.setattr(machine, "_installed_by_playwright", lambda: pytest.fail("one is here"))
+    assert run(monkeypatch, System("chromium")) == 0
+
+
+def test_the_headless_shell_is_preferred_to_what_else_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("chromium", chromium.HEADLESS_SHELL):
+        assert not chromium.is_preferred()
+        (tmp_path / name).touch(0o755)
+        assert chromium.path() == str(tmp_path / name)
+    assert chromium.is_preferred()
 
 
 def test_the_report_says_whether_the_system_resolves_clinic_host_names(

@@ -58,7 +58,7 @@ class Large:
 
         An earlier one has filled the caches.
         """
-        processes = [*workers(self.running.child.pid), *self._backends()]
+        processes = [*workers(self.running.pid), *self._backends()]
         self.api.get(who, path, **query)
         taken: list[float] = []
         for _ in range(asked):
