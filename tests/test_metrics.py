@@ -166,7 +166,7 @@ def test_an_open_breaker_is_in_metrics_fails_its_pages_fast_and_spares_others(
     portal: PortalThread, amelia: Visitor, board: Switchboard
 ) -> None:
     since = Difference(portal)
-    with board.failing("HTML 502", only=r"GET .*/getconversations"):
+    with portal.clock.stopped(), board.failing("HTML 502", only=r"GET .*/getconversations"):
         pages = [amelia.get("/conversations", status=503) for _ in range(6)]
         calls = len(board.calls)
         held_back = amelia.get("/conversations", status=503)

@@ -20,7 +20,7 @@ from tests.support.tokens import TokenMaker
 
 FULL = os.environ.get("CARE_TEST_FULL") == "1"
 SETTINGS = settings(
-    max_examples=200 if FULL else 12,
+    max_examples=80 if FULL else 12,
     stateful_step_count=40 if FULL else 22,
     derandomize=not FULL,
     phases=tuple(Phase) if FULL else (Phase.generate,),  # to shrink over HTTP takes minutes
