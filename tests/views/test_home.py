@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,7 +122,7 @@ def stopped(tmp_path: Path) -> Iterator[Any]:
     running = PortalThread(service.plan)
     visitor = running.sign_in("amelia")
     visitor.get("/")
-    service.stop(signal.SIGKILL)
+    service.stop()
     yield visitor
     running.stop()
 

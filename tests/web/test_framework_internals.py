@@ -18,6 +18,7 @@ from portal.web.templates import PortalEnvironment
 PORTAL = Path(__file__).parents[2] / "portal"
 MODULES = {"web/framework_internals.py"}
 DOCUMENTED = {
+    "_exit",
     "_get_current_object",
     "_name_",
     "_value_",
@@ -26,7 +27,7 @@ DOCUMENTED = {
     "_fields",
     "_sa_instance_state",
 }
-"""Underscored, and in the reference of their frameworks all the same (Werkzeug, enum, namedtuple, SQLAlchemy)."""
+"""Underscored, and in the reference of Python or their frameworks all the same (os, Werkzeug, enum, namedtuple, SQLAlchemy)."""
 
 
 def files() -> list[Path]:
