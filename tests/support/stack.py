@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -82,16 +83,18 @@ def plan(folder: Path) -> Plan:
     return Plan(free_port(), free_port(), folder, SECRETS)
 
 
-class Server:
+class Server(ABC):
     """What starts, answers and ends, whatever it runs in."""
 
     log: Path
 
+    @abstractmethod
     def is_running(self) -> bool:
-        raise NotImplementedError
+        """Whether it hasn't ended."""
 
+    @abstractmethod
     def stop(self) -> None:
-        raise NotImplementedError
+        """End it and wait until it has."""
 
     def wait_for(self, address: str, seconds: float = 180) -> None:
         """Return when the address answers; `seconds` are for a machine that is busy with other things."""
