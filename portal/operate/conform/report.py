@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from portal.operate.conform.judge import Verdict
 from portal.operate.conform.proposal import Proposal
@@ -86,8 +86,8 @@ class Report:
         )
         ending = Markup().join(Markup("<p>{}</p>").format(line) for line in self._ending())
         return _PAGE.format(
-            clinic=escape(self.clinic),
-            base_url=escape(self.base_url),
+            clinic=self.clinic,
+            base_url=self.base_url,
             side=self.side,
             rows=rows,
             ending=ending,
@@ -164,7 +164,7 @@ def _counted(counter: Counter[str]) -> str:
     return ", ".join(f"{name} ({times})" for name, times in sorted(counter.items()))
 
 
-_PAGE = """<!doctype html>
+_PAGE = Markup("""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Conformance of {clinic}</title>
 <style>
@@ -178,4 +178,4 @@ tr[data-verdict=gap] th {{ border-inline-start: .3rem solid #b3261e }} p {{ marg
 <tbody>{rows}</tbody></table>
 <section><h2>Overall</h2>{ending}</section>
 </html>
-"""
+""")
