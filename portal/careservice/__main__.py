@@ -38,7 +38,7 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
 def main(arguments: list[str] | None = None) -> int:
     """Run what the command line asks for; return the exit status."""
     argv = sys.argv[1:] if arguments is None else arguments
-    if argv[:1] and argv[0] in _COMMANDS:
+    if argv and argv[0] in _COMMANDS:
         return _COMMANDS[argv[0]](argv[1:])
     given = _parser().parse_args(argv)
     if given.command == "rotate-keys":

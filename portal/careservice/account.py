@@ -8,13 +8,16 @@ import sys
 from sqlalchemy import select
 
 from portal.careservice import database
-from portal.careservice.domain.permissions import EVERYONE
+from portal.careservice.domain.permissions import EVERYONE, PATIENT
 from portal.careservice.identity.tables import Person, Tenant
 
 
 def main(arguments: list[str]) -> int:
     """Change one account as asked and print it; return the exit status, 2 if there is no such account."""
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.roles and set(given.roles) > PATIENT:
+        parser.error("--roles: staff who are patients of their own clinic have a second account for it")
     engine = database.connect(given.database)
     named = select(Person).join(Tenant).where(Tenant.name == given.clinic, Person.username == given.username)
     try:

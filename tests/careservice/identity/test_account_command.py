@@ -40,10 +40,14 @@ def test_roles_are_replaced_and_another_clinics_namesake_is_left_alone(
     assert "roles: none" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [("--roles", "surgeon"), ("--disable", "--enable")])
+@pytest.mark.parametrize(
+    "options", [("--roles", "surgeon"), ("--disable", "--enable"), ("--roles", "patient", "nurse")]
+)
 def test_unusable_options_are_explained(
     server: IdentityServer, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
         run(server, *options)
-    assert "surgeon" in capsys.readouterr().err or "--disable" in options
+    assert options[0] in capsys.readouterr().err
+    assert run(server) == 0
+    assert "active, roles: nurse" in capsys.readouterr().out, "nothing has changed"
