@@ -84,7 +84,7 @@ WALKERS = ["amelia", "grace", "nora", "victor"]
 if os.environ.get("CARE_TEST_FULL"):
     WALKERS += ["daniel", "elif", "colin", "ada"]
 _SPOKEN_ATTRIBUTES = ("aria-label", "placeholder", "title", "alt", "data-done")
-_NOT_OURS = "code, kbd, script, style, pre, [translate=no], [lang=en], option[value*='/'], .languages, .hash, .avatar, iframe, title"
+_NOT_OURS = "code, kbd, script, style, pre, [translate=no], bdi[lang=en], option[value*='/'], .languages, .hash, .avatar, iframe, title"
 
 
 class Pseudo(NullTranslations):

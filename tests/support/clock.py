@@ -32,8 +32,10 @@ class Clock:
         """Let it stand still, so that what depends on time doesn't depend on how busy the machine is."""
         source, now = self._source, self._source()
         self._source = lambda: now
-        yield
-        self._source = source
+        try:
+            yield
+        finally:
+            self._source = source
 
     def advance(self, seconds: float) -> None:
         self.ahead += seconds
