@@ -26,8 +26,9 @@ from portal.http.transfer import Answer
 from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import NotSignedIn, Unavailable
+from portal.signin import client_authentication
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused
-from portal.signin.tokens import ByKey, SignInFailed, read_tokens, readable
+from portal.signin.tokens import SignInFailed, read_tokens, readable
 from portal.state.session_records import Tokens
 
 T = TypeVar("T")
@@ -92,8 +93,7 @@ class ServiceBearer:
                 scope=_SCOPE,
                 token_endpoint_auth_method=method if self._client.key else "client_secret_post",
             )
-            if self._client.key:
-                cast("Any", session).register_client_auth_method(ByKey(self._client.key, metadata.issuer))
+            client_authentication.register(session, self._client, metadata.issuer)
             requests_adapter.mount(session, self._timeouts)
             cast("Any", session).register_compliance_hook("access_token_response", readable)
             with self._provider.token_call(self._client.client_id):

@@ -12,11 +12,9 @@ import math
 import random
 import re
 import secrets
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
-from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 import requests
@@ -26,17 +24,11 @@ from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 
 from portal import parse
-from portal.config.client_keys import ClientKey
 from portal.config.settings import Timeouts
 from portal.config.tenants import Client
 from portal.http import requests_adapter
-from portal.signin.discovery import (
-    ALGORITHMS,
-    PRIVATE_KEY_JWT,
-    Metadata,
-    Provider,
-    ProviderDown,
-)
+from portal.signin import client_authentication
+from portal.signin.discovery import ALGORITHMS, Metadata, Provider, ProviderDown
 from portal.state.session_records import Tokens
 
 LEEWAY = 30
@@ -75,37 +67,11 @@ def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **sett
         code_challenge_method="S256",
         **settings,
     )
-    if client.key:
-        cast("Any", session).register_client_auth_method(ByKey(client.key, metadata.issuer))
+    client_authentication.register(session, client, metadata.issuer)
     requests_adapter.mount(session, timeouts)
     for answer in ("access_token_response", "refresh_token_response"):
         cast("Any", session).register_compliance_hook(answer, readable)
     return session
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ByKey:
-    """Adds `private_key_jwt` to a form (RFC 7523 §2.2); Authlib's own doesn't update Content-Length."""
-
-    key: ClientKey
-    issuer: str
-
-    @property
-    def name(self) -> str:
-        return PRIVATE_KEY_JWT
-
-    def __call__(
-        self, auth: Any, method: str, uri: str, headers: dict[str, str], body: str | None
-    ) -> tuple[str, dict[str, str], str]:
-        proof = {
-            "client_id": auth.client_id,
-            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "client_assertion": self.key.assertion(auth.client_id, self.issuer, time.time()),
-        }
-        form = dict(parse_qsl(body or "", keep_blank_values=True)) | proof
-        sent = urlencode(form)
-        headers["Content-Length"] = str(len(sent))
-        return uri, headers, sent
 
 
 def readable(response: requests.Response) -> requests.Response:

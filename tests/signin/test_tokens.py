@@ -8,7 +8,6 @@ import io
 import json
 import random
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 import requests
@@ -19,7 +18,7 @@ from portal.config.settings import Timeouts
 from portal.config.tenants import Client
 from portal.signin import tokens
 from portal.signin.discovery import Metadata, ProviderDown
-from portal.signin.tokens import AnotherPerson, ByKey, Expected, SignInFailed
+from portal.signin.tokens import AnotherPerson, Expected, SignInFailed
 from portal.state.session_records import Tokens
 
 NOW = 1_800_000_000
@@ -311,40 +310,16 @@ def test_an_algorithm_that_is_not_expected_is_refused() -> None:
 # the client
 
 
-class Signing:
-    """A client's key that says what it was asked to sign."""
-
-    def assertion(self, client_id: str, audience: str, now: float) -> str:
-        return f"{client_id} for {audience}"
-
-
-def test_a_client_without_key_shows_its_secret() -> None:
-    session: Any = tokens.oauth_session(Client("portal", "secret"), METADATA, Timeouts(), scope="openid")
-    assert (session.client_id, session.client_secret, session.scope) == ("portal", "secret", "openid")
-    assert (
-        session.token_endpoint_auth_method == session.revocation_endpoint_auth_method == "client_secret_basic"
-    )
+@pytest.mark.parametrize(
+    ("secret", "key", "method"),
+    [("secret", None, "client_secret_basic"), ("", object(), "private_key_jwt")],
+    ids=["secret", "key"],
+)
+def test_a_session_knows_its_client(secret: str, key: Any, method: str) -> None:
+    session: Any = tokens.oauth_session(Client("portal", secret, key), METADATA, Timeouts(), scope="openid")
+    assert (session.client_id, session.client_secret, session.scope) == ("portal", secret, "openid")
+    assert session.token_endpoint_auth_method == session.revocation_endpoint_auth_method == method
+    assert session.client_auth(method).auth_method is not method, "the portal's own method"
     assert session.code_challenge_method == "S256"
-    assert "private_key_jwt" not in session._auth_methods
     for answer in ("access_token_response", "refresh_token_response"):
         assert session.compliance_hook[answer] == {tokens.readable}
-
-
-def test_a_client_with_a_key_shows_a_proof() -> None:
-    key: Any = Signing()
-    session: Any = tokens.oauth_session(Client("portal", "", key), METADATA, Timeouts())
-    assert session.token_endpoint_auth_method == session.revocation_endpoint_auth_method == "private_key_jwt"
-    method = session._auth_methods["private_key_jwt"]
-    assert isinstance(method, ByKey)
-    assert method.name == "private_key_jwt"
-    for body, before in (("code=c&empty=", {"code": "c", "empty": ""}), (None, {})):
-        headers: dict[str, str] = {}
-        uri, sent, form = method(session, "POST", f"{ISSUER}/t", headers, body)
-        assert uri == f"{ISSUER}/t"
-        assert sent == {"Content-Length": str(len(form))}
-        assert dict(parse_qsl(form, keep_blank_values=True)) == {
-            **before,
-            "client_id": "portal",
-            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "client_assertion": f"portal for {ISSUER}",
-        }

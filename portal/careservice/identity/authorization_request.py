@@ -119,12 +119,13 @@ def posted_request() -> OAuthRequest:
     is_basic = header.partition(" ")[0].lower() == "basic"
     if sum((is_basic, "client_secret" in form, "client_assertion" in form)) > 1:
         raise InvalidRequestError("The client uses more than one authentication method.")
-    client_id = _basic_client_id(header) if is_basic else None
-    if client_id is None:
+    credentials = _basic_credentials(header) if is_basic else None
+    if not credentials:
         return OAuthRequest(form)
+    client_id = unquote(credentials.partition(":")[0])
     if form.get("client_id", client_id) != client_id:
         raise InvalidRequestError("The client_id is another client's.")
-    return OAuthRequest(form, {"Authorization": header})
+    return OAuthRequest(form, {"Authorization": f"Basic {base64.b64encode(credentials.encode()).decode()}"})
 
 
 def repeated(session: Session, given: MultiDict[str, str]) -> RefusedRequest:
@@ -217,10 +218,13 @@ def _tenant_names(parameters: Mapping[str, str]) -> set[str]:
     return {value.removeprefix("tenant:") for value in values if value.startswith("tenant:")}
 
 
-def _basic_client_id(header: str) -> str | None:
-    """The client that Basic credentials name (RFC 6749 §2.3.1), None if they can't be read."""
+def _basic_credentials(header: str) -> str | None:
+    """The credentials in a Basic header; None if they can't be read, empty if there are none.
+
+    Both parts are form-urlencoded (RFC 6749 §2.3.1). Authlib decodes them but for the plus sign, which becomes `%20` here.
+    """
     try:
         credentials = base64.b64decode(header.partition(" ")[2].strip(), validate=True).decode()
     except ValueError:
         return None
-    return unquote(credentials.partition(":")[0])
+    return credentials.replace("+", "%20")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
+from portal.careservice import database
+from portal.careservice.identity.tables import Client, digest
 from tests.careservice.identity.identity_server import (
     CALLBACK,
     ISSUER,
@@ -59,6 +62,22 @@ def test_one_client_authenticates_in_one_way(
     }
     answer = ask(server, f"/connect/{path}", headers, **{**sent, **form})
     assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("encode", [quote, quote_plus])
+@pytest.mark.parametrize("secret", ["two words", "one+one=two", "100%25 a:b&c", "Zürich ✓"])
+def test_basic_credentials_are_form_urlencoded(
+    server: IdentityServer, encode: Callable[[str], str], secret: str
+) -> None:
+    client = "riverside-service"
+    with database.new_session(server.engine) as session:
+        session.get_one(Client, client).secret_hash = digest(secret)
+        session.commit()
+    form = {"grant_type": "client_credentials", "scope": "ClientelePortal"}
+    for shown in (secret, secret + " ", secret.swapcase()):
+        given = base64.b64encode(f"{encode(client)}:{encode(shown)}".encode()).decode()
+        answer = ask(server, "/connect/token", {"Authorization": f"Basic {given}"}, **form)
+        assert answer.status_code == (200 if shown == secret else 401), answer.get_json()
 
 
 def test_a_client_may_repeat_its_own_id_in_the_form(server: IdentityServer) -> None:
