@@ -28,8 +28,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The browser's tests first, the longest of them before all, so that none is left over when the rest is done."""
-    items.sort(key=lambda item: (item.path.name != "test_every_page.py", item.path.parent.name != "browser"))
+    """The longest files first, then the browser's tests, so that none is left over when the rest is done."""
+    items.sort(
+        key=lambda item: (_LONGEST.get(item.path.name, len(_LONGEST)), item.path.parent.name != "browser")
+    )
+
+
+_LONGEST = {"test_every_page.py": 0, "test_fault_matrix.py": 1}
 
 
 @pytest.hookimpl(optionalhook=True)
