@@ -104,7 +104,7 @@ def values_of(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.FloatType():
             return st.floats(-1e6, 1e6, allow_nan=False)
         case inspect.DictType():
-            return st.just({"mergeId": "m", "firstName": "A"})
+            return st.just({"mergeId": "m", "followUp": "A"})
         case _:
             return st.text("abc XYZ'é", max_size=6)
 
