@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     )
 
 
-_LONGEST = {"test_every_page.py": 0, "test_fault_matrix.py": 1}
+_LONGEST = {"test_every_page.py": 0, "test_fault_matrix.py": 1, "test_odd_answers.py": 2}
 
 
 @pytest.hookimpl(optionalhook=True)
