@@ -154,7 +154,7 @@ def decode(body: bytes, into: type[T]) -> T:
     ("$.items[3].id", or "$" for broken JSON), never its value.
     """
     body = body.removeprefix(codecs.BOM_UTF8)
-    if get_origin(into) is Page and body[:64].lstrip()[:1] == b"[":
+    if get_origin(into) is Page and body.lstrip()[:1] == b"[":
         body = b'{"items":' + body + b"}"
     try:
         return _decoder(into).decode(body)

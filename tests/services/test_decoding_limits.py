@@ -147,8 +147,9 @@ def test_a_value_that_is_not_a_list_is_reported_with_its_path(body: bytes, field
     assert caught.value.field == field
 
 
-def test_a_bare_list_is_found_after_63_spaces() -> None:
-    assert decode(b" " * 63 + b'[{"id":"1"}]', Page[Thing]).received == 1
+@pytest.mark.parametrize("lines", [0, 1, 63, 64, 65, 5000])
+def test_a_bare_list_is_found_after_any_white_space(lines: int) -> None:
+    assert decode(b"\n" * lines + b'[{"id":"1"}]', Page[Thing]).received == 1
 
 
 @pytest.mark.parametrize(
