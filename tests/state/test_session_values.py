@@ -16,11 +16,12 @@ from portal.state.session_records import SessionRecord, Tokens, record_name
 from portal.state.sessions import Session, Sessions
 from portal.store import open_store
 from portal.store.vault import Vault
-from tests.state.test_sessions import HOUR, MINUTE, again, begun
+from tests.state.test_sessions import CLINIC, HOST, HOUR, MINUTE, again, begun
 from tests.support.builders import person
 from tests.support.clock import Clock
 
 DAY = 24 * HOUR
+TOKENS = Tokens(access_token="a", refresh_token="r", expires_at=9e9, refresh_at=9e9)
 
 
 @pytest.fixture
@@ -48,6 +49,42 @@ def version(sessions: Sessions, cookie: str) -> int:
 def test_each_session_has_one_side() -> None:
     assert (person(side=Side.STAFF).is_staff, person(side=Side.STAFF).is_patient) == (True, False)
     assert (person(side=Side.PATIENT).is_staff, person(side=Side.PATIENT).is_patient) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("clinic", "host"), [("harbour", HOST), (CLINIC, "other.localhost"), ("harbour", "other.localhost")]
+)
+def test_a_session_belongs_to_one_clinic_at_one_host(sessions: Sessions, clinic: str, host: str) -> None:
+    cookie = begun(sessions, person())
+    assert again(sessions, cookie).tokens is not None
+    elsewhere = Session(sessions, cookie, clinic, host)
+    assert (elsewhere.record, elsewhere.tokens, elsewhere.whose()) == (None, None, None)
+
+
+def test_without_a_cookie_nobody_was_signed_in(sessions: Sessions) -> None:
+    visitor = Session(sessions, None, CLINIC, HOST)
+    assert visitor.whose() is None
+    assert visitor.was_ended_elsewhere is False
+
+
+def test_signing_in_again_leaves_nothing_to_read_or_write(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = again(sessions, begun(sessions, person()))
+    here["draft"] = "typed"
+    here.end()
+    here.sign_in(person(), TOKENS, device="")
+    monkeypatch.setattr(sessions, "load", lambda *given: pytest.fail("read again"))
+    assert here.person is not None
+    assert here.cookie == here.fresh_cookie is not None
+    assert (here.ended, here.modified) == (False, False)
+
+
+def test_a_session_is_over_at_the_second_it_ends(sessions: Sessions, clock: Clock) -> None:
+    cookie = begun(sessions, person())
+    clock.now += 30 * MINUTE
+    assert again(sessions, cookie).person is None
+    assert again(sessions, cookie).whose() == (person().issuer, person().sub)
 
 
 @pytest.mark.parametrize(
