@@ -36,7 +36,7 @@ def with_basic(
     return uri, headers, body
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class WithKey:
     """Adds a `private_key_jwt` assertion to the form (RFC 7523 §2.2)."""
 

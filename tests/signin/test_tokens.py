@@ -217,6 +217,22 @@ def test_a_claim_at_its_limit_is_believed(changes: dict[str, Any]) -> None:
     assert is_believed(**changes)
 
 
+def test_a_client_id_may_have_one_character() -> None:
+    assert is_believed(Expected("p", "nonce", "access"), aud=["p"], azp="p")
+
+
+@pytest.mark.parametrize("token", [None, "", 7, b"a.b.c", {}])
+def test_what_is_no_text_is_no_id_token(token: object) -> None:
+    provider: Any = Provider()
+    with pytest.raises(SignInFailed, match=r"^no ID token$"):
+        tokens.verify_id_token(token, provider, EXPECTED, NOW)
+
+
+def test_the_log_says_which_claim_is_wrong() -> None:
+    with pytest.raises(SignInFailed, match=r"^ID token: .*iss"):
+        verified(iss="https://other.example")
+
+
 @pytest.mark.parametrize("changes", [{"exp": NOW - 30}, {"iat": NOW + 31}, {"nbf": NOW + 31}])
 def test_clocks_differ_by_thirty_seconds_at_most(changes: dict[str, Any]) -> None:
     assert not is_believed(**changes)
