@@ -180,7 +180,7 @@ class Session(SessionMixin):
 
     def amend(self, change: Change) -> None:
         """Apply `change` to the current record; do nothing if the session has ended."""
-        if self._cookie and self._record:
+        if self._cookie and self.record:
             self._record = self._sessions.amend(self._cookie, change)
 
     @property

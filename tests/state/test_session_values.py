@@ -80,6 +80,17 @@ def test_signing_in_again_leaves_nothing_to_read_or_write(
     assert (here.ended, here.modified) == (False, False)
 
 
+def test_a_session_can_be_amended_before_it_is_read(sessions: Sessions) -> None:
+    cookie = begun(sessions, person())
+
+    def change(record: SessionRecord) -> None:
+        record.device = "telephone"
+
+    again(sessions, cookie).amend(change)
+    record = again(sessions, cookie).record
+    assert record is not None and record.device == "telephone"
+
+
 def test_a_session_is_over_at_the_second_it_ends(sessions: Sessions, clock: Clock) -> None:
     cookie = begun(sessions, person())
     clock.now += 30 * MINUTE
