@@ -248,7 +248,7 @@ def _run(program: Path, tree: Path, target: Target, until: float, *, timeout: fl
 
 
 def mutants(target: Target) -> list[Mutant]:
-    """Return the module's mutants, or none while they aren't made."""
+    """Return the module's mutants, or none while they aren't made; what cosmic-ray couldn't write isn't one."""
     if not target.session.exists():
         return []
     with closing(sqlite3.connect(target.session)) as session:
@@ -259,7 +259,7 @@ def mutants(target: Target) -> list[Mutant]:
     return [
         Mutant(id_, operator.removeprefix("core/"), row, function or "", (outcome or "").lower())
         for id_, operator, row, function, outcome, worker in rows
-        if worker != "SKIPPED"
+        if worker != "SKIPPED" and outcome != "INCOMPETENT"
     ]
 
 

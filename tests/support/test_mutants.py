@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -96,3 +98,27 @@ def test_a_row_is_dropped_when_its_module_or_a_test_changes(project: Path, chang
 def test_a_row_is_kept_when_another_module_changes(project: Path) -> None:
     (project / "portal/headers.py").write_text("two = 2\n")
     assert ROW in mutants.table(date(2026, 1, 2))
+
+
+def test_only_what_a_test_noticed_counts_as_killed(project: Path) -> None:
+    target = mutants.targets()[0]
+    target.session.parent.mkdir(parents=True)
+    ended = [
+        ("NORMAL", "KILLED"),
+        ("NORMAL", "SURVIVED"),
+        ("EXCEPTION", "INCOMPETENT"),
+        ("SKIPPED", None),
+        (None, None),
+    ]
+    with closing(sqlite3.connect(target.session)) as session, session:
+        session.execute(
+            "CREATE TABLE mutation_specs (job_id, operator_name, start_pos_row, start_pos_col, definition_name)"
+        )
+        session.execute("CREATE TABLE work_results (job_id, worker_outcome, test_outcome, output)")
+        for number, (worker, outcome) in enumerate(ended):
+            session.execute("INSERT INTO mutation_specs VALUES (?, 'core/AddNot', 1, 0, 'f')", (number,))
+            if worker:
+                session.execute("INSERT INTO work_results VALUES (?, ?, ?, '')", (number, worker, outcome))
+    lines = mutants.table(date(2026, 1, 2)).splitlines()
+    row = "| Guard | `portal/guard.py` | 2 of 3 | 1 | 0 | 50% | `tests/test_guard.py::test_one` |"
+    assert row in lines, [line for line in lines if "guard" in line]
