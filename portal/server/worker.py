@@ -177,7 +177,7 @@ class Worker(BaseWorker):
             connection = self._posted.popleft()
             try:
                 connection.go_on()
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 (as above)
                 self._failed(connection.on_event, error)
 
     def _failed(self, callback: Any, error: Exception) -> None:
