@@ -25,6 +25,9 @@ def test_the_booking_page_fits_in_one_and_a_half_windows(chrome: Browser, stack:
     context = chrome.new_context(viewport=PHONE, locale="en-GB")
     page = context.new_page()
     page.goto(f"{stack.origin()}/book/{signed}")
+    day = page.get_by_role("navigation", name="Days").get_by_role("link").last  # today may be almost over
+    day.click()
+    expect(day).to_have_attribute("aria-current", "date")
     assert page.evaluate(_HEIGHT) <= 1.5 * PHONE["height"]
     page.locator("input[name=window]").nth(3).check()
     button = page.get_by_role("button", name="Book")
