@@ -16,24 +16,32 @@ from typing import Any, TypeVar, cast
 
 import requests
 from authlib.integrations.base_client import OAuthError
-from authlib.integrations.requests_client import OAuth2Session
 
 from portal.clock import Clock
 from portal.config.settings import Timeouts
 from portal.config.tenants import Client, Tenant
-from portal.http import requests_adapter
 from portal.http.transfer import Answer
 from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query, Reference
 from portal.services.errors import NotSignedIn, Unavailable
-from portal.signin import client_authentication
-from portal.signin.discovery import Provider, ProviderDown, ProviderRefused
-from portal.signin.tokens import SignInFailed, read_tokens, readable
+from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
+from portal.signin.tokens import SignInFailed, oauth_session, read_tokens
 from portal.state.session_records import Tokens
 
 T = TypeVar("T")
 
-_SCOPE = "ClientelePortal"
+SCOPE = "ClientelePortal"
+"""The scope that the service client asks for (care API specification §5)."""
+
+
+def request_token(client: Client, metadata: Metadata, timeouts: Timeouts) -> dict[str, Any]:
+    """Ask for a token by the Client Credentials grant and return the response's members.
+
+    Raises Authlib's OAuthError if it is refused, requests' RequestException if there is no usable response.
+    """
+    method = "" if client.key else "client_secret_post"
+    session = cast("Any", oauth_session(client, metadata, timeouts, auth_method=method, scope=SCOPE))
+    return session.fetch_token(metadata.token_endpoint, grant_type="client_credentials")
 
 
 class ServiceBearer:
@@ -86,18 +94,8 @@ class ServiceBearer:
     def _fetched(self) -> Tokens:
         try:
             metadata = self._provider.metadata()
-            address, method = metadata.token_endpoint, metadata.auth_method(self._client)
-            session = OAuth2Session(
-                self._client.client_id,
-                self._client.client_secret,
-                scope=_SCOPE,
-                token_endpoint_auth_method=method if self._client.key else "client_secret_post",
-            )
-            client_authentication.register(session, self._client, metadata.issuer)
-            requests_adapter.mount(session, self._timeouts)
-            cast("Any", session).register_compliance_hook("access_token_response", readable)
             with self._provider.token_call(self._client.client_id):
-                answer = cast("Any", session).fetch_token(address, grant_type="client_credentials")
+                answer = request_token(self._client, metadata, self._timeouts)
             return read_tokens(answer, self._clock(), keep_id_token=False)
         except OAuthError as error:
             raise Unavailable(f"service token: {error.error or 'oauth error'}") from error

@@ -56,9 +56,14 @@ class AnotherPerson(SignInFailed):
     """A refresh returned another person's ID token."""
 
 
-def oauth_session(client: Client, metadata: Metadata, timeouts: Timeouts, **settings: Any) -> OAuth2Session:
-    """Return Authlib's client for this registration, using the portal's own HTTP client."""
-    method = metadata.auth_method(client)
+def oauth_session(
+    client: Client, metadata: Metadata, timeouts: Timeouts, *, auth_method: str = "", **settings: Any
+) -> OAuth2Session:
+    """Return Authlib's client for this registration, using the portal's own HTTP client.
+
+    Without `auth_method`, the client authenticates as the server's metadata allow.
+    """
+    method = auth_method or metadata.auth_method(client)
     session = OAuth2Session(
         client.client_id,
         client.client_secret,
