@@ -33,6 +33,7 @@ from portal.services.dialects.dialect import Dialect
 from portal.services.dialects.load import load_dialects
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
+from portal.signin.service_client import SCOPE, request_token
 from portal.signin.tokens import LEEWAY, oauth_session
 from portal.store import Store, StoreDown, open_store
 
@@ -309,13 +310,14 @@ def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> 
             what, "has no end_session_endpoint", "People stay signed in there after signing out here"
         )
     for tenant in tenants:
-        for client in filter(None, (tenant.client, tenant.service_client)):
-            yield _client(f"client {client.client_id}", client, metadata, timeouts)
+        yield _client(tenant.client, metadata, timeouts)
+        if tenant.service_client:
+            yield _service_client(tenant.service_client, metadata, timeouts)
 
 
-def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
+def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
     """Authenticate the client with an invalid code: invalid_grant means that the client was accepted (RFC 6749 §5.2)."""
-    session = cast("Any", oauth_session(client, metadata, timeouts))
+    what, session = f"client {client.client_id}", cast("Any", oauth_session(client, metadata, timeouts))
     try:
         session.fetch_token(
             metadata.token_endpoint,
@@ -326,12 +328,35 @@ def _client(what: str, client: Client, metadata: Metadata, timeouts: Timeouts) -
         )
     except OAuthError as error:
         if error.error == "invalid_client":
-            advice = "Compare client_id and its secret or key with what is registered there"
-            return Finding(what, "isn't accepted by the identity server", advice, is_fault=True)
+            return _not_accepted(what)
     except (requests.RequestException, ValueError) as error:
-        advice = "See the identity server's log"
-        return Finding(what, f"the token endpoint fails ({type(error).__name__})", advice, is_fault=True)
+        return _failing(what, error)
     return Finding(what, "is accepted by the identity server")
+
+
+def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
+    """Get a token as the booking page does; it isn't used."""
+    what = f"service client {client.client_id}"
+    try:
+        request_token(client, metadata, timeouts)
+    except OAuthError as error:
+        if error.error == "invalid_client":
+            return _not_accepted(what)
+        advice = f"Allow it the client_credentials grant and the scope {SCOPE} there"
+        return Finding(what, f"gets no token ({error.error})", advice, is_fault=True)
+    except (requests.RequestException, ValueError) as error:
+        return _failing(what, error)
+    return Finding(what, "gets a token")
+
+
+def _not_accepted(what: str) -> Finding:
+    advice = "Compare client_id and its secret or key with what is registered there"
+    return Finding(what, "isn't accepted by the identity server", advice, is_fault=True)
+
+
+def _failing(what: str, error: Exception) -> Finding:
+    advice = "See the identity server's log"
+    return Finding(what, f"the token endpoint fails ({type(error).__name__})", advice, is_fault=True)
 
 
 def _care_api(base_url: str, path: str, timeouts: Timeouts) -> Iterator[Finding]:

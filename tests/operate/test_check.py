@@ -20,7 +20,7 @@ from portal.demo.stack import portal_environment, tenants_file
 from portal.operate.check import Finding, findings
 from tests.support.redis_server import RedisServer
 from tests.support.seals import Clinic
-from tests.support.stack import ROOT, CareService, free_port
+from tests.support.stack import ROOT, SECRETS, CareService, free_port
 from tests.support.upstream import Make, ok
 
 
@@ -80,7 +80,7 @@ def test_check_reports_every_item_as_ok_when_nothing_is_wrong(service: CareServi
         "ok    tenants.harbour.document_seal: the certificate is valid until 20",
         f"ok    identity server {service.base_url}: its issuer, endpoints and keys are valid",
         "ok    client riverside-portal: is accepted",
-        "ok    client harbour-service: is accepted",
+        "ok    service client harbour-service: gets a token",
         f"ok    care API {service.base_url}: answers, and asks for a token",
         "s from this machine's",
     ):
@@ -210,6 +210,23 @@ def test_invalid_discovery_or_that_of_another_issuer_is_a_fault(
 def test_a_wrong_client_secret_is_a_fault(looked: Callable[..., list[Finding]]) -> None:
     found = looked(HARBOUR_CLIENT_SECRET="not what is registered")
     assert "isn't accepted" in the_fault(found, "client harbour-portal")
+
+
+def test_a_wrong_secret_of_the_service_client_is_a_fault(looked: Callable[..., list[Finding]]) -> None:
+    found = looked(HARBOUR_SERVICE_SECRET="not what is registered")
+    assert "isn't accepted" in the_fault(found, "service client harbour-service")
+
+
+def test_a_service_client_that_may_not_use_client_credentials_is_a_fault(
+    looked: Callable[..., list[Finding]],
+) -> None:
+    found = looked(
+        ('client_id = "harbour-service"', 'client_id = "harbour-portal"'),
+        HARBOUR_SERVICE_SECRET=SECRETS["HARBOUR_CLIENT_SECRET"],
+    )
+    assert "gets no token (unauthorized_client). Allow it the client_credentials grant" in the_fault(
+        found, "service client"
+    )
 
 
 @pytest.mark.parametrize(
