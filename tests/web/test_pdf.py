@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from pypdf import PdfReader
@@ -142,7 +143,9 @@ def test_the_copy_holds_the_whole_text_every_signature_and_the_seal(
     assert f"Version {form['version']}" in signed.words
 
 
-def test_the_audit_page_lists_what_happened_and_how_to_verify_it(signed: Document) -> None:
+def test_the_audit_page_lists_what_happened_and_how_to_verify_it(
+    portal: PortalThread, signed: Document
+) -> None:
     audit = next(page for page in signed.pages if "Audit page" in page)
     order = [
         "Written",
@@ -152,7 +155,10 @@ def test_the_audit_page_lists_what_happened_and_how_to_verify_it(signed: Documen
         "Signed by Victor",
     ]
     assert sorted(audit.index(what) for what in order) == [audit.index(what) for what in order]
-    assert "14:15:00 (UTC+01:00)" in audit
+    for signature in record(portal, SIGNED)["signatures"]:
+        at = datetime.fromisoformat(signature["signed_at"]).replace(tzinfo=UTC)
+        there = at.astimezone(ZoneInfo("Europe/London"))
+        assert f"{there:%H:%M:%S} (UTC{there.isoformat()[-6:]})" in audit
     assert "Europe/London" in audit
     assert f"{SIGNED}/receipt" in audit.replace(" ", "")
     ((text,),) = signed.reader.attachments.values()
