@@ -90,7 +90,12 @@ def test_a_reload_signals_the_process_and_not_its_children(tmp_path: Path) -> No
     loop = "echo ready; while :; do sleep 0.05; done"
     script = f"(trap 'echo child' HUP; {loop}) & trap 'echo parent' HUP; {loop}"
     log = tmp_path / "log"
-    process = Process("shell", ["bash", "-c", script], log, lambda: log.read_text().count("ready") == 2)
+    process = Process(
+        "shell",
+        ["env", "--default-signal=HUP", "bash", "-c", script],
+        log,
+        lambda: log.read_text().count("ready") == 2,
+    )
     process.start()
     try:
         process.wait()
