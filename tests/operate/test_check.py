@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -67,7 +68,7 @@ def test_check_reports_every_item_as_ok_when_nothing_is_wrong(service: CareServi
     done = subprocess.run(
         [sys.executable, "-m", "portal", "check"],
         cwd=ROOT,
-        env=environ(service, tmp_path),
+        env={**os.environ, **environ(service, tmp_path)},
         capture_output=True,
         text=True,
         check=False,
@@ -108,7 +109,7 @@ def test_a_fault_goes_to_stderr_and_into_the_exit_status(service: CareService, t
     done = subprocess.run(
         [sys.executable, "-m", "portal", "check"],
         cwd=ROOT,
-        env=environ(service, tmp_path),
+        env={**os.environ, **environ(service, tmp_path)},
         capture_output=True,
         text=True,
         check=False,
