@@ -17,7 +17,7 @@ import requests
 
 from portal.demo.stack import tenants_file
 from tests.support.nginx import Nginx
-from tests.support.stack import PASSWORD, CareService, PortalProcess, _sample, plan
+from tests.support.stack import PASSWORD, CareService, PortalProcess, plan, sample_database
 from tests.support.visitor import LocalAdapter, Visitor
 from tests.web.test_headers import Collector, ask
 
@@ -63,7 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     where = plan(folder)
     nginx = Nginx(folder / "nginx", where.portal_port)
     host = f"riverside.localhost:{nginx.port}"
-    shutil.copyfile(_sample(), where.data / "care.db")
+    shutil.copyfile(sample_database(), where.data / "care.db")
     care = CareService(where, "--portal-origin", f"riverside=https://{host}")
     tenants = folder / "tenants.toml"
     tenants.write_text(tenants_file(where).replace(json.dumps(where.hosts("riverside")), json.dumps([host])))

@@ -146,7 +146,7 @@ class CareService(Server):
         self.log = plan.data / "care-service.log"
         records = plan.data / "care.db"
         if not (options or records.exists()):
-            shutil.copyfile(_sample(), records)
+            shutil.copyfile(sample_database(), records)
         _, _, _, *arguments = service_command(plan)
         self.log.touch()
         self.child = forked.start([*arguments, *options], {**os.environ, **plan.secrets}, self.log)
@@ -168,9 +168,16 @@ class CareService(Server):
         return self.child.pid
 
 
+def sample_database() -> Path:
+    """A database with the sample clinics; to fill one takes as long as to start, so each is used for half an hour.
+
+    Not for longer, because its records are dated from the day on which it was filled, at each clinic.
+    """
+    return _filled(int(time.time() // 1800))
+
+
 @cache
-def _sample() -> Path:
-    """A database with the sample clinics, made once for this process: to fill one takes as long as to start."""
+def _filled(_half_hour: int) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = CareSettings(

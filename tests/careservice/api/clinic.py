@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -97,13 +98,13 @@ def settings_for(url: str, **more: Any) -> Settings:
 
 def new_clinic(folder: Path) -> Clinic:
     """A service with the sample records, at the present moment."""
-    settings = settings_for(copy_of(_sample(), folder / "care.db"))
+    settings = settings_for(copy_of(_sample(int(time.time() // 1800)), folder / "care.db"))
     return clinic_of(settings, database.connect(settings.database_url))
 
 
 @cache
-def _sample() -> str:
-    """The URL of a database with the sample records, filled once for this process and copied for each clinic."""
+def _sample(_half_hour: int) -> str:
+    """The URL of a database with the sample records, to be copied; one for half an hour, because they are dated from today."""
     folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = settings_for(database_url(folder / "care.db"))

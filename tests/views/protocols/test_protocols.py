@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,6 +11,14 @@ import pytest
 from portal.services.errors import Unavailable
 from portal.views.protocols import create, edit, form
 from tests.views.protocols.plans import AMELIAS, EPISODE, GANIRELIX, form_of, make, press, row
+
+FIRST_DAY = date(date.today().year, 11, 15)
+"""This year's: dates of other years are shown with the year."""
+
+
+def on_day(number: int) -> str:
+    """The date of a day of a plan that begins on FIRST_DAY, as pages show it."""
+    return f"{FIRST_DAY + timedelta(days=number - 1):%a %-d %b}"
 
 
 def test_staff_find_protocols_by_filter_search_and_order_in_the_address(nora):
@@ -118,16 +127,18 @@ def test_choices_combine_those_of_portal_clinic_and_record(nora):
 
 def test_days_are_shown_with_their_dates(nora):
     page = press(nora.get("/protocols/new"), "add-medication")
-    page = press(page, "draw", start_date="2026-11-15", **row(0, **GANIRELIX, end_day="10"))
-    assert page.soup.select_one("#medication-0-start_day-date").get_text() == "Fri 20 Nov"
-    assert page.soup.select_one("#medication-0-end_day-date").get_text() == "Tue 24 Nov"
+    page = press(page, "draw", start_date=FIRST_DAY.isoformat(), **row(0, **GANIRELIX, end_day="10"))
+    assert page.soup.select_one("#medication-0-start_day-date").get_text() == on_day(6)
+    assert page.soup.select_one("#medication-0-end_day-date").get_text() == on_day(10)
     page = press(page, "draw", **row(0, end_day="soon"))
     assert page.soup.select_one("#medication-0-end_day-date").get_text() == ""
 
 
 def test_the_schedule_preview_makes_no_api_call(nora, monkeypatch):
     page = press(nora.get("/protocols/new"), "add-medication")
-    fields = dict(page.form(form_of(page)).fields()) | row(0, **GANIRELIX) | {"start_date": "2026-11-15"}
+    fields = (
+        dict(page.form(form_of(page)).fields()) | row(0, **GANIRELIX) | {"start_date": FIRST_DAY.isoformat()}
+    )
 
     def no_call(*_args, **_more):
         raise AssertionError("the API is asked for nothing")
@@ -136,7 +147,7 @@ def test_the_schedule_preview_makes_no_api_call(nora, monkeypatch):
     monkeypatch.setattr(form, "list_physicians", no_call)
     part = nora.fragment("/protocols/days", "days", data=fields)
     assert part.select("#days svg .chart-bar")
-    assert part.soup.select_one("time[data-date-of=medication-0-start_day]").get_text() == "Fri 20 Nov"
+    assert part.soup.select_one("time[data-date-of=medication-0-start_day]").get_text() == on_day(6)
     assert nora.post("/protocols/days", fields).heading == "The days of these rows"
     half = nora.fragment("/protocols/days", "days", data=fields | row(0, dose="", start_day="x"))
     assert not half.select("svg .chart-bar")
