@@ -32,8 +32,8 @@ t: $(VENV)/.dev $(VENV)/.assets  ## run one test file, stopping at the first fai
 	@$(RUN) -m pytest -q -x $(F)
 
 test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run all tests (AT='2026-12-31 23:50': then)
-	@$(RUN) -m tests.support.machine $(if $(AT),faketime)
-	@$(if $(AT),faketime '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	@$(RUN) -m tests.support.machine
+	@$(if $(AT),$(RUN) -m tests.support.shifted_clock '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # Besides what make test runs: pages in every theme, width and language; all of Schemathesis; each act with killed workers;
 # the large sample; a generated Python client, Spectral, TypeScript, openid-client; the API's tests on PostgreSQL; the Nu

@@ -1,8 +1,7 @@
 """Prepares the machine for the tests: installs all missing system packages at once.
 
 As root by apt; otherwise only Chromium, by Playwright unless there is one. If neither is possible, one line names what is
-missing and the exit status is 2. REQUIREMENTS lists everything that the tests use of the system; arguments name further
-programs.
+missing and the exit status is 2. REQUIREMENTS lists everything that the tests use of the system.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ NPM = program("npm")
 def main() -> int:
     """Print what the system's resolver knows, and return 0 when all is there, else 2."""
     print(resolver.report(), flush=True)
-    missing = install_missing(*REQUIREMENTS, *map(program, sys.argv[1:]))
+    missing = install_missing(*REQUIREMENTS)
     if CHROMIUM in missing and (chromium.is_installed() or _installed_by_playwright()):
         missing.remove(CHROMIUM)
     if missing:
