@@ -34,7 +34,7 @@ from portal.services.dialects.load import load_dialects
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.service_client import SCOPE, request_token
-from portal.signin.tokens import LEEWAY, oauth_session
+from portal.signin.tokens import LEEWAY, SignInFailed, oauth_session, read_tokens
 from portal.store import Store, StoreDown, open_store
 
 _TRIED_FOR = 60.0
@@ -338,13 +338,13 @@ def _service_client(client: Client, metadata: Metadata, timeouts: Timeouts) -> F
     """Get a token as the booking page does; it isn't used."""
     what = f"service client {client.client_id}"
     try:
-        request_token(client, metadata, timeouts)
+        read_tokens(request_token(client, metadata, timeouts), time.time(), keep_id_token=False)
     except OAuthError as error:
         if error.error == "invalid_client":
             return _not_accepted(what)
         advice = f"Allow it the client_credentials grant and the scope {SCOPE} there"
         return Finding(what, f"gets no token ({error.error})", advice, is_fault=True)
-    except (requests.RequestException, ValueError) as error:
+    except (requests.RequestException, ValueError, SignInFailed) as error:
         return _failing(what, error)
     return Finding(what, "gets a token")
 

@@ -13,6 +13,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 import pytest
+import requests
 from redis import Redis
 
 from portal.config.settings import Settings, SettingsError
@@ -228,6 +229,24 @@ def test_a_service_client_that_may_not_use_client_credentials_is_a_fault(
     assert "gets no token (unauthorized_client). Allow it the client_credentials grant" in the_fault(
         found, "service client"
     )
+
+
+@pytest.mark.parametrize("answer", [b"{}", b"[]", b"not JSON"])
+def test_a_token_endpoint_without_a_usable_answer_is_a_fault(
+    looked: Callable[..., list[Finding]], service: CareService, upstream: Make, answer: bytes
+) -> None:
+    def respond(line: str, number: int) -> bytes:
+        path = line.split()[1]
+        if line.startswith("POST"):
+            return ok(answer)
+        return ok(requests.get(service.base_url + path, timeout=10).content.replace(theirs, ours))
+
+    server = upstream(respond)
+    theirs, ours = service.base_url.encode(), server.url.encode()
+    found = looked((f'auth_url = "{service.base_url}"', f'auth_url = "{server.url}"'))
+    told = [one for one in faults(found) if one.what.startswith("service client")]
+    assert len(told) == 2
+    assert all("the token endpoint fails" in one.found for one in told)
 
 
 @pytest.mark.parametrize(
