@@ -30,6 +30,7 @@ _HYPHENATED = re.compile(r"(\b[A-Z]+(?:-[A-Z0-9]+)+\b)")
 _PIECE = re.compile(r".{1,12}", re.DOTALL)
 _SEAM = re.compile(r"(?=@)|(?<=[./_-])")
 _LONGEST_PIECE = 16
+_HALF_A_YEAR = timedelta(days=183)
 
 
 def init_app(app: Flask) -> None:
@@ -41,6 +42,7 @@ def init_app(app: Flask) -> None:
         date=long_date,
         time=clock_time,
         moment=moment,
+        long_moment=long_moment,
         ago=ago,
         countdown=countdown,
         full_date=full_date,
@@ -83,10 +85,10 @@ def local(value: datetime) -> datetime:
 
 
 def day(value: date | datetime) -> str:
-    """`Fri 27 Nov`; with the year when it isn't this year's."""
+    """`Fri 27 Nov`; with the year when that is half a year away or more, so that it can't be taken for another's."""
     plain = local(value).date() if isinstance(value, datetime) else value
-    this_year, locale = _calendar()
-    return _day(plain, plain.year == this_year, locale)
+    current, locale = _calendar()
+    return _day(plain, abs(plain - current) < _HALF_A_YEAR, locale)
 
 
 def long_date(value: date | datetime) -> str:
@@ -113,6 +115,11 @@ def clock_time(value: datetime) -> str:
 def moment(value: datetime) -> str:
     """`Fri 27 Nov, 09:30`, in the clinic's zone."""
     return f"{day(value)}{_comma()}{clock_time(value)}"
+
+
+def long_moment(value: datetime) -> str:
+    """`27 November 2026, 09:30`, in the clinic's zone, for what people keep and print."""
+    return f"{long_date(value)}{_comma()}{clock_time(value)}"
 
 
 def ago(value: datetime) -> str:
@@ -202,12 +209,12 @@ def _comma() -> str:
     return "، " if language() == "ar" else ", "
 
 
-def _calendar() -> tuple[int, Locale]:
-    """The year at the clinic and how dates are written: a list asks for them with every row."""
+def _calendar() -> tuple[date, Locale]:
+    """The present day at the clinic and how dates are written: a list asks for them with every row."""
     try:
         return g.calendar
     except AttributeError:
-        g.calendar = today().year, date_locale()
+        g.calendar = today(), date_locale()
         return g.calendar
 
 
@@ -215,8 +222,8 @@ def _calendar() -> tuple[int, Locale]:
 
 
 @lru_cache(maxsize=2048)
-def _day(plain: date, is_this_year: bool, locale: Locale) -> str:
-    return format_skeleton("MMMEd" if is_this_year else "yMMMEd", _noon(plain), locale=locale)
+def _day(plain: date, is_near: bool, locale: Locale) -> str:
+    return format_skeleton("MMMEd" if is_near else "yMMMEd", _noon(plain), locale=locale)
 
 
 @lru_cache(maxsize=512)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
+from babel import Locale
 from flask import Flask, g
 
-from portal.web.filters import breakable, clock_time, unbroken
+from portal.web.filters import breakable, clock_time, day, unbroken
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,27 @@ def test_times_of_day_have_two_digit_hours(language: str) -> None:
         g.tenant, g.language = SimpleNamespace(time_zone=ZoneInfo("Europe/London")), language
         assert clock_time(datetime(2026, 11, 22, 7, 5, 59, tzinfo=UTC)) == "07:05"
         assert clock_time(datetime(2026, 11, 22, 19, 0, tzinfo=UTC)) == "19:00"
+
+
+@pytest.mark.parametrize(
+    ("on", "written"),
+    [
+        (date(2027, 1, 7), "Thu 7 Jan"),
+        (date(2026, 7, 2), "Thu 2 Jul"),
+        (date(2026, 7, 1), "Wed, 1 Jul 2026"),
+        (date(2027, 7, 1), "Thu 1 Jul"),
+        (date(2027, 7, 2), "Fri, 2 Jul 2027"),
+    ],
+)
+def test_a_day_half_a_year_away_has_its_year(on: date, written: str) -> None:
+    with Flask("filters").test_request_context():
+        g.calendar = date(2026, 12, 31), Locale("en", "GB")
+        assert day(on) == written
+
+
+@pytest.mark.parametrize("today", [date(2026, 12, 31), date(2027, 2, 28), date(2028, 2, 29)])
+def test_no_two_days_are_written_alike_even_without_the_weekday(today: date) -> None:
+    with Flask("filters").test_request_context():
+        g.calendar = today, Locale("en", "GB")
+        around = [day(today + timedelta(days=days)).partition(" ")[2] for days in range(-800, 801)]
+    assert len(set(around)) == len(around)

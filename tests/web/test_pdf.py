@@ -243,7 +243,7 @@ def test_markup_in_a_record_is_printed_as_text(portal: PortalThread, amelia: Vis
     assert copy.words.replace(" ", "").count(HOSTILE.replace(" ", "")) == 2, "once as heading, once as reason"
     assert "{{ 7*7 }}" in copy.words
     assert "root:x:0" not in copy.words
-    assert all("Withdrawn" in page for page in copy.pages)
+    assert all("Withdrawn 12 November 2026, 10:20" in page for page in copy.pages)
     assert "Matches. Amelia Hart" not in copy.words
 
 

@@ -18,7 +18,7 @@ from portal.views.consents.embryos import embryo_names
 from portal.views.consents.labels import role_word, signer_name, status_word
 from portal.views.consents.missing import missing_words
 from portal.views.consents.verification import Check, checks, in_order
-from portal.web.filters import moment, now
+from portal.web.filters import long_moment, now
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to
 from portal.web.pdf import Document, printed
@@ -80,7 +80,7 @@ def receipt(care: Care, person: Person, consent_id: str) -> Response:
 def stamp(form: ConsentForm) -> str | None:
     """The notice on every page of a form not in force: withdrawn, declined, replaced, or not signed by all."""
     if form.is_revoked and form.revoked_at:
-        at = moment(form.revoked_at)
+        at = long_moment(form.revoked_at)
         return (
             _("Declined %(moment)s", moment=at) if form.declined_by else _("Withdrawn %(moment)s", moment=at)
         )

@@ -12,13 +12,12 @@ from portal.services.errors import Unavailable
 from portal.views.protocols import create, edit, form
 from tests.views.protocols.plans import AMELIAS, EPISODE, GANIRELIX, form_of, make, press, row
 
-FIRST_DAY = date(date.today().year, 11, 15)
-"""This year's: dates of other years are shown with the year."""
+FIRST_DAY = date.today()
 
 
 def on_day(number: int) -> str:
     """The date of a day of a plan that begins on FIRST_DAY, as pages show it."""
-    return f"{FIRST_DAY + timedelta(days=number - 1):%a %-d %b}"
+    return f"{FIRST_DAY + timedelta(days=number - 1):%a %-d %b}".replace("Sep", "Sept")
 
 
 def test_staff_find_protocols_by_filter_search_and_order_in_the_address(nora):
