@@ -196,7 +196,7 @@ def _move_embryo(people: People, plan: Plan) -> Ready:
         call=f"PUT /api/care/embryo-storage/{embryo}",
         end="Embryo GO-1",
         unsure="",
-        values={"location_tank": uuid.uuid4().hex[:8], "storage_expires_at": "2028-02-29"},
+        values={"location_tank": uuid.uuid4().hex[:8], "storage_expires_at": "2096-02-29"},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, timedelta
 
 from portal.careservice.ids import sample_id
 from tests.support.signing import TREATMENT_OF_AMELIA
@@ -18,7 +19,9 @@ def drafts(visitor: Visitor, name: str) -> Iterator[str]:
         operation = dict(form.fields())["operation"]
         yield f"/consents/new/fill?operation={operation}"
         form.submit(
-            title="Another", procedure_date="2027-05-03", **{"signer-2": sample_id("person", "victor")}
+            title="Another",
+            procedure_date=(date.today() + timedelta(days=30)).isoformat(),
+            **{"signer-2": sample_id("person", "victor")},
         )
         yield f"/consents/new/preview?operation={operation}"
         form = visitor.get(f"/protocols/new?copy={sample_id('protocol', 'amelia')}").form("/protocols/new")
