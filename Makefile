@@ -31,7 +31,7 @@ t: $(VENV)/.dev $(VENV)/.assets  ## run one test file, stopping at the first fai
 	@test -n "$(F)" || { echo "Name a file: make t F=tests/test_parse.py" >&2; exit 2; }
 	@$(RUN) -m pytest -q -x $(F)
 
-test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run all tests (AT='2026-12-31 23:50': then)
+test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too) and run all tests (AT='2026-12-31 23:50' sets the clock)
 	@$(RUN) -m tests.support.machine
 	@$(if $(AT),$(RUN) -m tests.support.shifted_clock '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
