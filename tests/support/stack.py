@@ -16,7 +16,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from portal.config.settings import Settings
 from portal.demo.stack import PEOPLE, Plan, portal_environment, service_command, tenants_file
 from tests.support import forked
 from tests.support.clock import Clock
+from tests.support.half_hourly import half_hourly
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery staple"
@@ -168,16 +168,9 @@ class CareService(Server):
         return self.child.pid
 
 
+@half_hourly
 def sample_database() -> Path:
-    """A database with the sample clinics; to fill one takes as long as to start, so each is used for half an hour.
-
-    Not for longer, because its records are dated from the day on which it was filled, at each clinic.
-    """
-    return _filled(int(time.time() // 1800))
-
-
-@cache
-def _filled(_half_hour: int) -> Path:
+    """A database with the sample clinics, to be copied: to fill one takes as long as to start."""
     folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = CareSettings(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from portal.careservice.identity.tables import Client, Grant, Person
 from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import new_id, sample_id
 from portal.careservice.settings import Settings
+from tests.support.half_hourly import half_hourly
 from tests.support.postgres import copy_of, database_url
 
 
@@ -98,13 +97,13 @@ def settings_for(url: str, **more: Any) -> Settings:
 
 def new_clinic(folder: Path) -> Clinic:
     """A service with the sample records, at the present moment."""
-    settings = settings_for(copy_of(_sample(int(time.time() // 1800)), folder / "care.db"))
+    settings = settings_for(copy_of(_sample(), folder / "care.db"))
     return clinic_of(settings, database.connect(settings.database_url))
 
 
-@cache
-def _sample(_half_hour: int) -> str:
-    """The URL of a database with the sample records, to be copied; one for half an hour, because they are dated from today."""
+@half_hourly
+def _sample() -> str:
+    """The URL of a database with the sample records, to be copied."""
     folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = settings_for(database_url(folder / "care.db"))
