@@ -162,7 +162,7 @@ def test_a_day_outside_the_week_shows_the_first_day_with_times(
 
 def test_the_button_names_the_chosen_time(anybody: Visitor, link: Link) -> None:
     choice = anybody.get(week(link())).select("input[name=window]")[0]
-    assert re.fullmatch(r"Book \w{3},? \d+ \w{3,4}( \d{4})?, \d\d:\d\d", str(choice["data-names-button"]))
+    assert re.fullmatch(r"Book \w{3} \d+ \w{3,4}, \d\d:\d\d", str(choice["data-names-button"]))
 
 
 @pytest.mark.parametrize("window", ["2026", "9999-99-99T99:99Z/x", "T/", "0001-01-01T00:00+14:00Z/x", "\x00"])

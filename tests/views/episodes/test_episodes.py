@@ -176,7 +176,7 @@ def test_days_are_counted_until_the_trigger_and_from_the_transfer_on(portal: Por
 def test_the_next_days_medicines_are_listed_by_date_up_to_the_trigger(amelia: Any) -> None:
     page = amelia.get(f"{AMELIA}/medication")
     days = [row.get_text(" ", strip=True) for row in page.select(".plan-days > div")]
-    assert days and all(re.match(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d+ \w+ ", one) for one in days)
+    assert days and all(re.match(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+ ", one) for one in days)
     trigger = next(place for place, one in enumerate(days) if "Choriogonadotropin" in one)
     assert all("rFSH" in one and "Cetrorelix" in one for one in days[: trigger + 1])
     assert not any("rFSH" in one or "Cetrorelix" in one for one in days[trigger + 1 :])
@@ -184,7 +184,7 @@ def test_the_next_days_medicines_are_listed_by_date_up_to_the_trigger(amelia: An
 
 def test_the_last_scan_is_summarised_and_charted_by_date(amelia: Any) -> None:
     page = amelia.get(f"{AMELIA}/monitoring")
-    assert re.search(r"\d+ follicles on \w{3},? \d+ \w+( \d{4})?, \d+ of them over 13 mm\.", page.words)
+    assert re.search(r"\d+ follicles on \w{3} \d+ \w+, \d+ of them over 13 mm\.", page.words)
     drawn = [text.get_text() for text in page.select(".chart svg text")]
     assert any(re.fullmatch(r"\d+ \w{3,4}", text) for text in drawn), drawn
     assert "Today" in drawn
