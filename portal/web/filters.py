@@ -86,15 +86,14 @@ def local(value: datetime) -> datetime:
 
 def day(value: date | datetime) -> str:
     """`Fri 27 Nov`; with the year when that is half a year away or more, so that it can't be taken for another's."""
-    plain = local(value).date() if isinstance(value, datetime) else value
+    plain = _plain(value)
     current, locale = _calendar()
     return _day(plain, abs(plain - current) < _HALF_A_YEAR, locale)
 
 
 def long_date(value: date | datetime) -> str:
     """`27 November 2026`."""
-    plain = local(value).date() if isinstance(value, datetime) else value
-    return _long(plain, date_locale())
+    return _long(_plain(value), date_locale())
 
 
 def short_date(value: date) -> str:
@@ -102,9 +101,9 @@ def short_date(value: date) -> str:
     return _short(value, date_locale())
 
 
-def full_date(value: date) -> str:
-    """`Friday 27 November 2026`."""
-    return format_date(value, "full", locale=date_locale())
+def full_date(value: date | datetime) -> str:
+    """`Friday, 27 November 2026`."""
+    return format_date(_plain(value), "full", locale=date_locale())
 
 
 def clock_time(value: datetime) -> str:
@@ -207,6 +206,10 @@ def file_size(size: int | None) -> str:
 
 def _comma() -> str:
     return "، " if language() == "ar" else ", "
+
+
+def _plain(value: date | datetime) -> date:
+    return local(value).date() if isinstance(value, datetime) else value
 
 
 def _calendar() -> tuple[date, Locale]:

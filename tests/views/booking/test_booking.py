@@ -80,6 +80,9 @@ def test_booking_leads_to_a_receipt_that_the_link_then_shows(
     receipt = form.submit(window=chosen)
     assert receipt.heading == "Your visit is booked"
     assert receipt.path == path
+    begins = datetime.fromisoformat(chosen.partition("/")[0]).astimezone(ZoneInfo("Europe/London"))
+    ends = begins + timedelta(minutes=30)
+    assert f"{begins:%A, %-d %B %Y}, {begins:%H:%M}–{ends:%H:%M}" in receipt.words
     assert portal.visitor().get(path).heading == "Your visit is booked"
     assert form.submit(window=windows(form.page)[4]).heading == "Your visit is booked"
     other = anybody.get(week(link()))
