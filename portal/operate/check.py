@@ -317,7 +317,8 @@ def _identity(tenants: list[Tenant], provider: Provider, timeouts: Timeouts) -> 
 
 def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
     """Authenticate the client with an invalid code: invalid_grant means that the client was accepted (RFC 6749 §5.2)."""
-    what, session = f"client {client.client_id}", cast("Any", oauth_session(client, metadata, timeouts))
+    what = f"client {client.client_id}"
+    session = cast("Any", oauth_session(client, metadata, timeouts))
     try:
         session.fetch_token(
             metadata.token_endpoint,
