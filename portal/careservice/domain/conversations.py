@@ -16,6 +16,7 @@ from portal.careservice.domain import sharing
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import one_of
 from portal.careservice.domain.enumerations import Channel, MessageSide
+from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.rules import NotThere
 from portal.careservice.ids import new_id
 
@@ -24,7 +25,11 @@ EMBEDDED = 50
 
 
 class Conversation(Base):
-    """A thread between a clinic and a patient or prospect."""
+    """A thread between a clinic and a patient or prospect, or somebody who isn't surely either.
+
+    `stranger` is the address or number of such a sender, `possible_sender_ids` the patients who it may be. Patients
+    never see those.
+    """
 
     __tablename__ = "conversations"
     __table_args__ = (Index("ix_conversations_list", "tenant_id", "last_message_at"),)
@@ -39,6 +44,8 @@ class Conversation(Base):
     reply_email: Mapped[str | None]
     reply_sms: Mapped[str | None]
     last_message_at: Mapped[datetime]
+    stranger: Mapped[str | None] = mapped_column(String(255), index=True)
+    possible_sender_ids: Mapped[list[str] | None]
 
     participants: Mapped[list[Participant]] = relationship(order_by="Participant.position")
 
@@ -291,6 +298,13 @@ def states_of(session: Session, actor: Actor, messages: Collection[str]) -> dict
         )
     )
     return {state.message_id: state for state in states}
+
+
+def names_of_possible_senders(session: Session, found: Collection[Conversation]) -> dict[str, str]:
+    """The names of the patients who may be the senders of these conversations, by record id."""
+    ids = {one for conversation in found for one in conversation.possible_sender_ids or ()}
+    patients = session.scalars(select(Patient).where(Patient.id.in_(ids))) if ids else ()
+    return {patient.id: patient.name for patient in patients}
 
 
 def is_attached(session: Session, actor: Actor, file_id: str) -> bool:

@@ -16,7 +16,8 @@ _PROPERTY = re.compile(
 )
 _LEXEMES = re.compile(r'\\.|["();]|[^\\"();]+|\\', re.DOTALL)
 _NOT_IN_A_DOMAIN = re.compile(r"[^\w.@-]")
-_SIGNED = re.compile(r"@?(?P<domain>[\w.-]+)\s*:\s*(?P<result>[a-z]+)", re.IGNORECASE)
+_DOMAIN = re.compile(r"@?([\w.-]+)")
+_WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,12 @@ def of_parse_service(form: Mapping[str, str], envelope_sender: str) -> list[Resu
     """The results that inbound-parse services put in the fields `SPF` (a word) and `dkim` (`{@domain : word, …}`)."""
     spf = form.get("SPF", form.get("spf", "")).strip().lower()
     found = [Result("spf", spf == "pass", envelope_sender.rpartition("@")[2].lower())] if spf else []
-    return found + [
-        Result("dkim", one["result"].lower() == "pass", one["domain"].lower())
-        for one in _SIGNED.finditer(form.get("dkim", ""))
-    ]
+    for part in form.get("dkim", "").strip(" {}").split(","):
+        named, _, result = part.strip(" {}").partition(":")
+        domain, word = _DOMAIN.fullmatch(named.strip()), _WORD.match(result.strip())
+        if domain and word:
+            found.append(Result("dkim", word[0].lower() == "pass", domain[1].lower()))
+    return found
 
 
 def of_headers(values: Iterable[str], receiver: str) -> list[Result]:
@@ -73,19 +76,20 @@ def _parts(value: str) -> list[str]:
     What is quoted may be the sender's own words, such as the local part of an address: only what a domain may hold is
     left of it.
     """
-    parts, depth, is_quoted = [""], 0, False
+    parts: list[list[str]] = [[]]
+    depth, is_quoted = 0, False
     for lexeme in _LEXEMES.findall(value):
         if lexeme == '"' and not depth:
             is_quoted = not is_quoted
         elif is_quoted:
-            parts[-1] += _NOT_IN_A_DOMAIN.sub("", lexeme)
+            parts[-1].append(_NOT_IN_A_DOMAIN.sub("", lexeme))
         elif lexeme in "()":
             depth = max(0, depth + (1 if lexeme == "(" else -1))
         elif lexeme == ";" and not depth:
-            parts.append("")
+            parts.append([])
         elif not depth:
-            parts[-1] += lexeme
-    return parts
+            parts[-1].append(lexeme)
+    return ["".join(part) for part in parts]
 
 
 def _is_aligned(domain: str, with_domain: str) -> bool:

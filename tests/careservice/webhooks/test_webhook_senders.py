@@ -62,24 +62,43 @@ def test_only_the_clinics_own_mail_server_is_trusted(header: str, verified: bool
     assert is_verified(AMELIA, of_headers([header], "")) is False
 
 
-def test_a_forged_email_matches_nobody_and_creates_an_enquiry(hooks: Any) -> None:
+def test_a_forged_email_is_nobodys_and_names_who_it_may_be(hooks: Any) -> None:
     answer = hooks.email(SPF="fail", text="Please discard them").json()
     thread = hooks.conversation_of("nora", answer["id"])
     message = hooks.message("nora", answer["id"])
-    assert (message["senderVerified"], message["senderId"]) == (False, None)
-    assert (thread["patientId"], bool(thread["prospectId"])) == (None, True)
+    assert (message["senderVerified"], message["senderId"], message["senderName"]) == (False, None, AMELIA)
+    assert (thread["patientId"], thread["prospectId"]) == (None, None)
+    assert [one["name"] for one in thread["possibleSenders"]] == ["Amelia Hart"]
     assert all(one["id"] != thread["id"] for one in hooks.conversations("amelia"))
+    again = hooks.email(SPF="fail", text="Really").json()
+    assert hooks.conversation_of("nora", again["id"])["id"] == thread["id"]
 
 
-def test_a_forged_reply_is_matched_only_by_reply_address_and_marked(hooks: Any) -> None:
+def seen_by(hooks: Any, who: str, message_id: str) -> bool:
+    threads = hooks.conversations(who)
+    return any(message["id"] == message_id for thread in threads for message in thread["messages"])
+
+
+def test_an_unverified_reply_is_matched_only_by_the_reply_address_of_ones_own_conversation(
+    hooks: Any,
+) -> None:
     wanted = sample_id("conversation", "amelia-injection")
     answer = hooks.email(to=reply_address("amelia-injection"), SPF="fail").json()
-    assert hooks.conversation_of("nora", answer["id"])["id"] == wanted
+    assert hooks.conversation_of("amelia", answer["id"])["id"] == wanted
     message = hooks.message("nora", answer["id"])
     assert (message["senderVerified"], message["senderId"]) == (False, None)
     known = hooks.conversations("amelia")[0]["messages"][0]["id"]
     answer = hooks.email(headers=f"In-Reply-To: <{known}@riverside.example>", SPF="none").json()
-    assert hooks.conversation_of("nora", answer["id"])["prospectId"]
+    assert not seen_by(hooks, "amelia", answer["id"])
+    shared = hooks.email(to=reply_address("amelia-scan"), SPF="fail").json()
+    assert not seen_by(hooks, "amelia", shared["id"]) and not seen_by(hooks, "daniel", shared["id"])
+
+
+def test_an_email_to_nobody_in_particular_is_not_read_by_the_partner(hooks: Any) -> None:
+    answered = hooks.email(to=reply_address("amelia-scan")).json()
+    assert seen_by(hooks, "amelia", answered["id"]) and seen_by(hooks, "daniel", answered["id"])
+    for message in (hooks.email().json(), hooks.sms().json()):
+        assert seen_by(hooks, "amelia", message["id"]) and not seen_by(hooks, "daniel", message["id"])
 
 
 def test_a_verified_email_is_marked_verified_and_a_text_has_no_mark(hooks: Any) -> None:
@@ -106,8 +125,13 @@ def test_an_email_with_an_unknown_charset_is_accepted(hooks: Any, charset: str, 
     assert hooks.email(charsets=f'{{"text": {charset}}}', text="Grüße").status_code == status
 
 
-def test_an_unreadable_charsets_field_is_400(hooks: Any) -> None:
-    assert hooks.email(charsets="{").status_code == 400
+def test_an_email_with_unreadable_charsets_is_kept_for_staff(hooks: Any) -> None:
+    answer = hooks.email(charsets="{", text="Hello?")
+    assert answer.status_code == 200
+    message = hooks.message("nora", answer.json()["id"])
+    assert message["body"] == "Hello?\n\n[Couldn't be read: charsets. The original is attached.]"
+    assert [one["name"] for one in message["attachments"]] == ["original message.txt"]
+    assert not seen_by(hooks, "amelia", answer.json()["id"])
 
 
 def test_a_text_delivered_again_under_another_id_is_one_message(hooks: Any) -> None:

@@ -1,61 +1,88 @@
-"""Senders of messages: the patients or prospects that a telephone number or an e-mail address belongs to."""
+"""Senders of messages: whose a telephone number or an e-mail address is, surely or possibly."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from portal.careservice.domain import clinics, notifications, people
-from portal.careservice.domain.conversations import Conversation
+from portal.careservice.domain import contacts, notifications, people
+from portal.careservice.domain.contacts import Contact
 from portal.careservice.domain.enumerations import ProspectStatus
-from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.inbound.addresses import without_spaces
+from portal.careservice.domain.patients import Patient, person_id
 from portal.careservice.domain.permissions import ALLOWED, Act
 from portal.careservice.domain.prospects import Prospect, details_for_staff
 from portal.careservice.ids import new_id
 
-Sender = Patient | Prospect
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """Who sent a message from `address`, which is compared as `key`.
+
+    `patient` is surely the sender; `claimed` would be, if the message weren't unverified. `possible` are all patients
+    who it may be. `prospect` is the enquiry that came from there before.
+    """
+
+    address: str
+    key: str
+    patient: Patient | None = None
+    claimed: Patient | None = None
+    possible: tuple[Patient, ...] = ()
+    prospect: Prospect | None = None
 
 
-def by_number(session: Session, tenant_id: str, number: str) -> list[Sender]:
-    """Those who have this telephone number (given without spaces), also in E.164 as dialled in the clinic's country."""
-    written = {number, clinics.telephone(session, tenant_id, number) or number}
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """The writer of a message, as the message names one."""
 
-    def same(column: Any) -> Any:
-        for character in " -()./":
-            column = func.replace(column, character, "")
-        return column.in_(written)
-
-    return _known(session, tenant_id, same(Patient.phone_number), same(Prospect.phone_number))
+    person_id: str
+    name: str
+    role: str
 
 
-def by_email(session: Session, tenant_id: str, address: str) -> list[Sender]:
-    """Those who have this e-mail address, given in lower case."""
-    return _known(
-        session, tenant_id, func.lower(Patient.email) == address, func.lower(Prospect.email) == address
+def by_number(session: Session, tenant_id: str, number: str) -> Sender:
+    """The sender of a text message from `number`, which is read as dialled in the clinic's country."""
+    key = contacts.key_of(session, tenant_id, Contact.PHONE_NUMBER, number)
+    if key is None:
+        return Sender(address=number, key=without_spaces(number).lower() or number)
+    written: Any = Prospect.phone_number
+    for character in " -()./":
+        written = func.replace(written, character, "")
+    return _sender(session, tenant_id, Contact.PHONE_NUMBER, number, key, written == key)
+
+
+def by_email(session: Session, tenant_id: str, address: str, *, is_verified: bool) -> Sender:
+    """The sender of an e-mail from `address`, in lower case; an unverified one is nobody surely."""
+    found = _sender(
+        session, tenant_id, Contact.EMAIL, address, address, func.lower(Prospect.email) == address
     )
+    if is_verified:
+        return found
+    return Sender(address=address, key=address, claimed=found.patient, possible=found.possible)
 
 
-def _known(session: Session, tenant_id: str, patient_is: Any, prospect_is: Any) -> list[Sender]:
-    """The patients that match, or else the prospects, newest first; several may share a number."""
-    patients = session.scalars(
-        select(Patient)
-        .where(Patient.tenant_id == tenant_id, Patient.is_active, patient_is)
-        .order_by(Patient.creation_time.desc(), Patient.id)
-    ).all()
-    if patients:
-        return list(patients)
-    prospects = session.scalars(
+def _sender(
+    session: Session, tenant_id: str, contact: Contact, address: str, key: str, prospect_is: Any
+) -> Sender:
+    owners = contacts.owners(session, tenant_id, contact, key)
+    if len({person_id(owner) for owner in owners}) == 1:
+        return Sender(address=address, key=key, patient=owners[0], possible=(owners[0],))
+    possible = contacts.claimants(session, tenant_id, contact, key)
+    prospect = session.scalars(
         select(Prospect)
         .where(Prospect.tenant_id == tenant_id, Prospect.status != ProspectStatus.MERGED, prospect_is)
         .order_by(Prospect.creation_time.desc(), Prospect.id)
-    )
-    return list(prospects)
+        .limit(1)
+    ).first()
+    return Sender(address=address, key=key, possible=tuple(possible), prospect=None if possible else prospect)
 
 
-def enquiry(session: Session, tenant_id: str, *, source: str, last_name: str, **known: str) -> Prospect:
+def enquiry(
+    session: Session, tenant_id: str, *, source: str, last_name: str, **known: str | None
+) -> Prospect:
     """A new prospect; those who may merge prospects are notified."""
     prospect = Prospect(
         id=new_id(),
@@ -79,29 +106,12 @@ def enquiry(session: Session, tenant_id: str, *, source: str, last_name: str, **
     return prospect
 
 
-def person_id(sender: Sender) -> str:
-    """The `sub` of a sender with an account, else the id of the record."""
-    return (sender.user_id or sender.id) if isinstance(sender, Patient) else sender.id
-
-
-class Writer:
-    """The writer of a message, as the message names one."""
-
-    def __init__(self, sender: Sender) -> None:
-        self.person_id = person_id(sender)
-        self.name = (
-            sender.name if isinstance(sender, Patient) else f"{sender.first_name} {sender.last_name}".strip()
-        )
-        self.role = "patient" if isinstance(sender, Patient) else "prospect"
-
-
-def writer_of(conversation: Conversation, sender: Sequence[Sender]) -> Writer | None:
-    """The first of `sender` who takes part in the conversation, else the first of all; None if `sender` is empty."""
-    inside = _people_of(conversation)
-    found = next((one for one in sender if not inside.isdisjoint({one.id, person_id(one)})), None)
-    return Writer(found or sender[0]) if sender else None
-
-
-def _people_of(conversation: Conversation) -> set[str | None]:
-    named = {participant.person_id for participant in conversation.participants}
-    return named | {conversation.patient_id, conversation.prospect_id}
+def writer(sender: Patient | Prospect | None) -> Writer | None:
+    """A patient or prospect as the writer of a message."""
+    if sender is None:
+        return None
+    if isinstance(sender, Patient):
+        return Writer(person_id=person_id(sender), name=sender.name, role="patient")
+    return Writer(
+        person_id=sender.id, name=f"{sender.first_name} {sender.last_name}".strip(), role="prospect"
+    )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from sqlalchemy import func, or_, select, true
 from sqlalchemy.orm import Session
@@ -15,39 +13,14 @@ from portal.careservice.domain import notifications, people
 from portal.careservice.domain.conversations import Attachment, Conversation, Message, Participant
 from portal.careservice.domain.documents import File, FileContent
 from portal.careservice.domain.enumerations import Channel, MessageSide
-from portal.careservice.domain.inbound.senders import Sender, Writer, person_id
+from portal.careservice.domain.inbound.senders import Writer, writer
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import STAFF
 from portal.careservice.domain.prospects import Prospect
 from portal.careservice.ids import new_id
-from portal.careservice.webhooks.payloads import Upload
+from portal.careservice.webhooks.forms import Upload
 
 _ANSWER_MESSAGES = frozenset({"nurse", "coordinator"})
-
-
-def _with(sender: Sequence[Sender]) -> Any:
-    ids = [one.id for one in sender]
-    return or_(
-        Conversation.patient_id.in_(ids),
-        Conversation.prospect_id.in_(ids),
-        Conversation.id.in_(
-            select(Participant.conversation_id).where(
-                Participant.person_id.in_([person_id(one) for one in sender])
-            )
-        ),
-    )
-
-
-def newest(session: Session, tenant_id: str, sender: Sequence[Sender]) -> Conversation | None:
-    """The conversation with one of `sender` that has the latest message."""
-    if not sender:
-        return None
-    return session.scalars(
-        select(Conversation)
-        .where(Conversation.tenant_id == tenant_id, _with(sender))
-        .order_by(Conversation.last_message_at.desc(), Conversation.id)
-        .limit(1)
-    ).first()
 
 
 def by_reply_address(session: Session, tenant_id: str, addresses: Iterable[str]) -> Conversation | None:
@@ -60,11 +33,9 @@ def by_reply_address(session: Session, tenant_id: str, addresses: Iterable[str])
     ).first()
 
 
-def by_replied_messages(
-    session: Session, tenant_id: str, answers: Sequence[str], sender: Sequence[Sender]
-) -> Conversation | None:
-    """The conversation with `sender` of a message whose own or external id is among `answers`."""
-    if not (answers and sender):
+def by_replied_messages(session: Session, tenant_id: str, answers: Sequence[str]) -> Conversation | None:
+    """The conversation of the newest message whose own or external id is among `answers`."""
+    if not answers:
         return None
     own = [local for local in (answer.partition("@")[0] for answer in answers) if _is_id(local)]
     return session.scalars(
@@ -72,7 +43,6 @@ def by_replied_messages(
         .join(Message, Message.conversation_id == Conversation.id)
         .where(
             Conversation.tenant_id == tenant_id,
-            _with(sender),
             or_(Message.id.in_(own), Message.external_id.in_(answers)),
         )
         .order_by(Message.sent_at.desc(), Message.id)
@@ -117,19 +87,20 @@ def is_duplicate(
 def begin(
     session: Session,
     tenant_id: str,
-    sender: Sender,
+    sender: Patient | Prospect | None,
     *,
     subject: str,
     channel: Channel,
+    stranger: str | None = None,
     reply_sms: str | None = None,
     reply_email: str | None = None,
 ) -> Conversation:
-    """A new conversation with `sender`; one by e-mail gets a reply address of its own."""
+    """A new conversation with `sender`, or with `stranger`; one by e-mail gets a reply address of its own."""
     conversation_id = new_id()
     if reply_email is not None:
         local, _, domain = reply_email.partition("@")
         reply_email = f"{local}+{conversation_id.replace('-', '')}@{domain}"
-    writer = Writer(sender)
+    named = writer(sender)
     conversation = Conversation(
         id=conversation_id,
         tenant_id=tenant_id,
@@ -140,9 +111,10 @@ def begin(
         reply_email=reply_email,
         reply_sms=reply_sms,
         last_message_at=now(),
-        participants=[
-            Participant(position=0, person_id=writer.person_id, name=writer.name, role=writer.role)
-        ],
+        stranger=stranger,
+        participants=[Participant(position=0, person_id=named.person_id, name=named.name, role=named.role)]
+        if named
+        else [],
     )
     session.add(conversation)
     session.flush()
@@ -152,7 +124,7 @@ def begin(
 def add_message(
     session: Session,
     conversation: Conversation,
-    writer: Writer | None,
+    written_by: Writer | None,
     stranger: str,
     channel: Channel,
     body: str,
@@ -161,14 +133,14 @@ def add_message(
     sender_verified: bool | None = None,
     uploads: Sequence[Upload] = (),
 ) -> str:
-    """Add a message, notify those who answer, and return its id; `stranger` is the sender's name if `writer` is None."""
+    """Add a message, notify those who answer, and return its id; `stranger` names the sender if `written_by` is None."""
     moment = now()
     message = Message(
         id=new_id(),
         conversation_id=conversation.id,
         tenant_id=conversation.tenant_id,
-        sender_id=writer.person_id if writer else None,
-        sender_name=writer.name if writer else stranger,
+        sender_id=written_by.person_id if written_by else None,
+        sender_name=written_by.name if written_by else stranger,
         side=MessageSide.INBOUND,
         channel=channel,
         body=body,
@@ -188,7 +160,7 @@ def add_message(
         tenant_id=conversation.tenant_id,
         who=_staff_of(session, conversation),
         kind="MessageReceived",
-        notice="MessageFromOutside",
+        notice="MessageFromSomebody" if conversation.stranger else "MessageFromOutside",
         entity=("Conversation", conversation.id),
     )
     return message.id
@@ -201,7 +173,7 @@ def _attach(session: Session, tenant_id: str, position: int, upload: Upload) -> 
         name=upload.name,
         media_type=upload.media_type,
         size=len(upload.content),
-        sha256=hashlib.sha256(upload.content).hexdigest(),
+        sha256=upload.sha256,
     )
     session.add(file)
     session.flush()
