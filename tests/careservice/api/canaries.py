@@ -99,6 +99,8 @@ def _built(planted: Planted, place: str, key: str, kind: inspect.Type) -> Any:
         case inspect.UnionType():
             some = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
             return _built(planted, place, key, some)
+        case inspect.Metadata():
+            return _built(planted, place, key, kind.type)
         case inspect.ListType():
             return [_built(planted, place, key, kind.item_type)]
         case inspect.StrType() if kind.pattern is None:

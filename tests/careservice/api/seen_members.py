@@ -41,8 +41,9 @@ FOR_ALL: dict[str, str] = {
         "lastModificationTime lastModifierId location method patientId pgtResultId status "
         "statutoryLimit storageConsentedUntil storageExpiresAt"
     ),
-    "episode.monitoring": "cycleDay date e2 endometriumMm endometriumPattern follicles lh p4 unit verified",
+    "episode.monitoring": "cycleDay date e2 endometriumMm endometriumPattern follicles lh p4 unit units verified",
     "episode.monitoring.follicles": "left right",
+    "episode.monitoring.units": "e2 lh p4",
     "episode.partner": "firstName id lastName preferredName",
     "episode.patient": "firstName id lastName preferredName",
     "episode.pgtResults": "call embryoCode id status",
@@ -52,7 +53,8 @@ FOR_ALL: dict[str, str] = {
         "physicianId startDate status type"
     ),
     "episode.protocol.medications": (
-        "dose drug drugClass endDay id instructions route startDay stopRule time unit"
+        "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
+        "times unit"
     ),
     "episode.protocol.monitoring": "day kind note",
     "episode.relationships": (
@@ -61,25 +63,25 @@ FOR_ALL: dict[str, str] = {
     "episode.timeline": "id kind note occurredAt stage title verified",
     "form": (
         "body caseId concurrencyStamp contentHash creationTime creatorId disposition "
-        "effectiveAt embryoStorageIds episodeId expiresAt fileId id kind lastModificationTime "
+        "effectiveAt embryoStorageIds episodeId expiresAt fileId id kind language lastModificationTime "
         "lastModifierId partnerId patientId patientName procedureDate requiredSigners "
-        "revokeReason revokedAt revokedById seal sentAt signatures signingOrder statements "
+        "revokedAt revokedById revokedByName seal sentAt signatures signingOrder statements "
         "status supersededById supersedesId title version"
     ),
     "form.body": "heading id summary text",
     "form.requiredSigners": "name order personId role",
-    "form.signatures": "contentHash language method name personId role signedAt",
+    "form.signatures": "contentHash language method name personId readingMode role screenLanguage signedAt",
     "form.statements": "id text",
     "forms": "items totalCount",
     "forms.items": (
         "caseId concurrencyStamp contentHash creationTime creatorId disposition effectiveAt "
-        "embryoStorageIds episodeId expiresAt fileId id kind lastModificationTime "
+        "embryoStorageIds episodeId expiresAt fileId id kind language lastModificationTime "
         "lastModifierId partnerId patientId patientName procedureDate requiredSigners "
-        "revokeReason revokedAt revokedById seal sentAt signatures signingOrder statements "
+        "revokedAt revokedById revokedByName seal sentAt signatures signingOrder statements "
         "status supersededById supersedesId title version"
     ),
     "forms.items.requiredSigners": "name order personId role",
-    "forms.items.signatures": "contentHash language method name personId role signedAt",
+    "forms.items.signatures": "contentHash language method name personId readingMode role screenLanguage signedAt",
     "forms.items.statements": "id text",
     "notifications": "items totalCount unreadCount",
     "notifications.items": "body creationTime data entityId entityType id isRead readAt severity title type",
@@ -95,7 +97,10 @@ FOR_ALL: dict[str, str] = {
         "lastModificationTime lastModifierId medications monitoring name patientId "
         "physicianId startDate status type"
     ),
-    "protocol.medications": "dose drug drugClass endDay id instructions route startDay stopRule time unit",
+    "protocol.medications": (
+        "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
+        "times unit"
+    ),
     "protocol.monitoring": "day kind note",
     "protocols": "items totalCount",
     "protocols.items": (
@@ -104,7 +109,8 @@ FOR_ALL: dict[str, str] = {
         "physicianId startDate status type"
     ),
     "protocols.items.medications": (
-        "dose drug drugClass endDay id instructions route startDay stopRule time unit"
+        "dose drug drugClass endDay everyDays id instructions isTrigger lastDoseDay route startDay stopRule time "
+        "times unit"
     ),
     "protocols.items.monitoring": "day kind note",
     "result": (
@@ -130,29 +136,34 @@ FORMER = {
 
 FURTHER: dict[str, dict[str, str]] = {
     "staff": {
+        "conversations.items": "possibleSenders",
         "episode.case": "diagnosis notes",
+        "form": "onBehalfOf revokeReason toldAt toldBy",
+        "forms.items": "onBehalfOf revokeReason toldAt toldBy",
         "episode.embryos.location": "cane canister facility position tank",
         "episode.embryos": "notes",
         "episode.partner": (
             "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber preferredChannel userId"
+            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
+            "phoneNumber phoneNumberVerified preferredChannel userId"
         ),
         "episode.partner.address": "city country line1 line2 postalCode region",
         "episode.partner.emergencyContact": "name phoneNumber relation",
         "episode.patient": (
             "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber preferredChannel userId"
+            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
+            "phoneNumber phoneNumberVerified preferredChannel userId"
         ),
         "episode.patient.address": "city country line1 line2 postalCode region",
         "episode.patient.emergencyContact": "name phoneNumber relation",
     },
     "patient": {
+        "form": "revokeReason",
+        "forms.items": "revokeReason",
         "episode.patient": (
             "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber preferredChannel userId"
+            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
+            "phoneNumber phoneNumberVerified preferredChannel userId"
         ),
         "episode.patient.address": "city country line1 line2 postalCode region",
         "episode.patient.emergencyContact": "name phoneNumber relation",
@@ -160,8 +171,8 @@ FURTHER: dict[str, dict[str, str]] = {
     "partner": {
         "episode.partner": (
             "address concurrencyStamp creationTime creatorId dateOfBirth email "
-            "emergencyContact isActive language lastModificationTime lastModifierId mrn "
-            "phoneNumber preferredChannel userId"
+            "emailVerified emergencyContact isActive language lastModificationTime lastModifierId mrn "
+            "phoneNumber phoneNumberVerified preferredChannel userId"
         ),
         "episode.partner.address": "city country line1 line2 postalCode region",
         "episode.partner.emergencyContact": "name phoneNumber relation",
@@ -175,15 +186,16 @@ PLACES_FOR_ALL = (
     "appointments.time_zone attachments.media_type attachments.name care_team_members.name "
     "care_team_members.role cases.case_number cases.closed_reason cases.title "
     "consent_forms.body.heading consent_forms.body.id consent_forms.body.summary "
-    "consent_forms.body.text consent_forms.content_hash consent_forms.embryo_storage_ids consent_forms.kind "
-    "consent_forms.revoke_reason consent_forms.statements.id consent_forms.statements.text "
+    "consent_forms.body.text consent_forms.content_hash consent_forms.embryo_storage_ids consent_forms.kind consent_forms.language "
+    "consent_forms.revoked_by_name consent_forms.statements.id consent_forms.statements.text "
     "consent_forms.title consent_forms.version consent_signatures.content_hash "
-    "consent_signatures.language consent_signatures.name consent_signers.name "
+    "consent_signatures.language consent_signatures.name consent_signatures.screen_language consent_signers.name "
     "conversation_participants.name conversation_participants.role conversations.reply_email "
     "conversations.reply_sms conversations.subject directories.name embryo_storage.embryo_code "
     "embryo_storage.grade embryo_storage.grading_system embryo_storage.hold_reason "
     "embryo_storage.method episodes.number files.media_type files.name files.sha256 "
     "messages.body messages.sender_name monitoring.endometrium_pattern monitoring.unit "
+    "monitoring.units.e2 monitoring.units.lh monitoring.units.p4 "
     "notifications.body notifications.data notifications.entity_type notifications.title "
     "notifications.type pgt_results.embryo_code pgt_results.laboratory physicians.color "
     "physicians.location_name physicians.name physicians.specialty physicians.title "
@@ -197,7 +209,7 @@ PLACES_FOR_ALL = (
 
 PLACES_FURTHER: dict[str, str] = {
     "staff": (
-        "cases.diagnosis; cases.notes; embryo_storage.location.cane; embryo_storage.location.canister; "
+        "cases.diagnosis; cases.notes; consent_forms.revoke_reason; embryo_storage.location.cane; embryo_storage.location.canister; "
         "embryo_storage.location.facility; embryo_storage.location.position; "
         "embryo_storage.location.tank; embryo_storage.notes; patients.address.city (others); "
         "patients.address.country (others); patients.address.line1 (others); "
@@ -209,6 +221,7 @@ PLACES_FURTHER: dict[str, str] = {
         "patients.phone_number (others); patients.preferred_name (others)"
     ),
     "patient": (
+        "consent_forms.revoke_reason; "
         "patients.address.city (own); patients.address.country (own); patients.address.line1 (own); "
         "patients.address.line2 (own); patients.address.postal_code (own); "
         "patients.address.region (own); patients.email (own); patients.emergency_contact.name (own); "

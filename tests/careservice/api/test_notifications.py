@@ -100,5 +100,5 @@ def test_locked_and_unknown_kinds_are_invalid(api: Api, kind: str) -> None:
 def test_staff_have_their_own_kinds_of_notifications(api: Api) -> None:
     kinds = {item["type"] for item in api.get("nora", SETTINGS)["items"]}
     assert kinds - {item["type"] for item in api.get("grace", SETTINGS)["items"]} == {
-        "ProspectReceived", "EmrSyncFailed",
+        "ProspectReceived", "EmrSyncFailed", "SharingEnded",
     }  # fmt: skip

@@ -7,11 +7,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from portal.careservice.domain.consents.forms import ConsentForm
-from portal.careservice.domain.conversations import Attachment, Conversation
+from portal.careservice.domain.conversations import Attachment, Conversation, Message
 from portal.careservice.domain.documents import File
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import ConsentStatus, PgtStatus, RelationshipType
@@ -383,3 +383,33 @@ def test_the_samples_include_an_ended_relationship_whose_form_remains(clinic: Cl
     (one,) = seen["relationships"]
     assert one["endDate"] < today(clinic).isoformat()
     assert [form["status"] for form in seen["consentForms"]] == ["Signed"]
+
+
+def test_the_name_of_a_withheld_report_shows_to_staff_alone_where_it_was_attached(clinic: Clinic) -> None:
+    def attach(session: Session) -> None:
+        talk = sample_id("conversation", "grace-storage")
+        message = session.scalars(select(Message.id).where(Message.conversation_id == talk)).first()
+        file = session.get_one(File, sample_id("file", "grace-report-late"))
+        session.add(
+            Attachment(
+                message_id=message,
+                position=7,
+                file_id=file.id,
+                name="GO-3 male.pdf",
+                media_type=file.media_type,
+                size=file.size,
+            )
+        )
+
+    clinic.change(attach)
+
+    def attached(who: str) -> list[str]:
+        return [
+            file["name"]
+            for talk in clinic.get(who, CONVERSATIONS)["items"]
+            for message in talk["messages"]
+            for file in message["attachments"]
+        ]
+
+    assert "GO-3 male.pdf" in attached("nora")
+    assert "GO-3 male.pdf" not in attached("grace")

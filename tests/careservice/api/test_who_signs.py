@@ -24,7 +24,8 @@ from tests.careservice.api.calls import (
 )
 from tests.careservice.families import Families, Family
 
-PARTNER_SIGNS = ("Treatment", "Storage", "StorageRenewal", "Disposition", "LegalParenthood", "Surrogacy")
+PARTNER_SIGNS = ("Treatment", "StorageRenewal", "Disposition", "Donation", "Surrogacy")
+EACH_THEIR_OWN = ("Storage", " legal Parenthood")
 STAFF_ALONE = [signer("Clinician", "victor")]
 
 
@@ -61,7 +62,7 @@ def test_a_patient_signs_in_one_of_five_roles(api: Api, role: str) -> None:
     assert sign(api, "amelia", made, role).status_code == 200
 
 
-@pytest.mark.parametrize("kind", [*PARTNER_SIGNS, "tre ATment", "\tstorage\n"])
+@pytest.mark.parametrize("kind", [*PARTNER_SIGNS, "tre ATment", "\tstorageRenewal\n"])
 @pytest.mark.parametrize("link", ["partnerId", "caseId", "episodeId", "embryoStorageIds"])
 def test_the_partner_must_sign_whichever_record_names_him(
     api: Api, families: Families, kind: str, link: str
@@ -74,6 +75,21 @@ def test_the_partner_must_sign_whichever_record_names_him(
     left_out = dict.fromkeys(("partnerId", "caseId", "episodeId"))
     only = about(family, **left_out, kind=kind, requiredSigners=[named("Patient", person("amelia"))])
     assert refused(api, **{**only, link: links[link]}) == "PartnerMustSign"
+
+
+@pytest.mark.parametrize("kind", EACH_THEIR_OWN)
+def test_each_of_a_couple_signs_storage_and_parenthood_on_a_form_of_their_own(
+    api: Api, families: Families, kind: str
+) -> None:
+    family = families.add("amelia", "daniel")
+    both = about(family, kind=kind, title="Each their own")
+    assert refused(api, **both) == "OnePersonEach"
+    hers, his = ({**both, "requiredSigners": [one]} for one in both["requiredSigners"])
+    assert created(api, **hers)["status"] == "Pending"
+    assert refused(api, **hers) == "FormAlreadyOpen"
+    form = created(api, **his)
+    assert sign(api, "daniel", form, "Partner").json()["status"] == "Signed"
+    assert refused(api, **{**both, "requiredSigners": [signer("Clinician", "victor")]}) == "PatientMustSign"
 
 
 def test_other_kinds_need_no_partner(api: Api, families: Families) -> None:
@@ -180,7 +196,7 @@ def test_a_different_name_or_a_hidden_character_is_invalid(api: Api, typed: str)
     [
         ("acknowledgedStatementIds", ["s1", "s2"] * 100, ["s1", "s2"] * 100 + ["s1"]),
         ("signature", f"Amelia{'Hart':>194}", f"Amelia{'Hart':>195}"),
-        ("language", "x" * 35, "x" * 36),
+        ("language", "en" + "-abcdefgh" * 3 + "-abcde", "en" + "-abcdefgh" * 3 + "-abcdef"),
     ],
 )
 def test_an_overlong_member_of_a_signature_is_invalid(
@@ -240,8 +256,10 @@ def test_a_procedure_today_is_not_in_the_past(api: Api) -> None:
 def test_a_form_similar_to_an_open_one_is_refused(api: Api, families: Families) -> None:
     family = families.add("amelia", "daniel", embryos=2)
     first, second = family.embryos
-    made = created(api, **about(family, title="Twice", kind="Storage", embryoStorageIds=[first, second]))
-    again = about(family, title=" tWice", kind="STORAGE", embryoStorageIds=[second, first])
+    made = created(
+        api, **about(family, title="Twice", kind="StorageRenewal", embryoStorageIds=[first, second])
+    )
+    again = about(family, title=" tWice", kind="STORAGERENEWAL", embryoStorageIds=[second, first])
     assert refused(api, **again) == "FormAlreadyOpen"
     assert created(api, **{**again, "embryoStorageIds": [first]})
     assert created(api, **{**again, "title": "Thrice"})
@@ -291,3 +309,14 @@ def test_a_signed_form_has_a_seal_of_who_signed_what_and_when(api: Api, families
     }
     assert done["seal"] == hashlib.sha256(rfc8785.dumps(sealed)).hexdigest()
     assert api.get("daniel", f"{CONSENTS}/{done['id']}")["seal"] == done["seal"]
+
+
+def test_a_signature_has_the_language_of_the_text(api: Api) -> None:
+    made = created(api, language="en")
+    assert made["language"] == "en"
+    assert members(sign(api, "amelia", made, language="es")) == ["language"]
+    assert members(sign(api, "amelia", made, screenLanguage="es")) == ["readingMode"]
+    assert members(sign(api, "amelia", made, readingMode="Interpreter")) == ["screenLanguage"]
+    signed = sign(api, "amelia", made, language=None, screenLanguage="es", readingMode="Interpreter").json()
+    given = signed["signatures"][0]
+    assert (given["language"], given["screenLanguage"], given["readingMode"]) == ("en", "es", "Interpreter")

@@ -14,6 +14,8 @@ from tests.careservice.families import Families
 from tests.careservice.rules.terms import (
     COUPLES_SIGN,
     DECIDES,
+    EACH_THEIR_OWN,
+    ENDED,
     FINAL,
     FINAL_WISHES,
     FOR_THE_CLINIC,
@@ -21,7 +23,9 @@ from tests.careservice.rules.terms import (
     PATIENTS,
     STORES,
     SUBS,
+    USES,
     folded,
+    is_ended,
 )
 
 
@@ -73,7 +77,10 @@ class Checked(RuleBasedStateMachine):
                 continue
             roles = {SUBS[signature["personId"]]: signature["role"] for signature in form["signatures"]}
             patients = {who for who, role in roles.items() if role in FOR_THE_PATIENT and who in PATIENTS}
-            assert patients & self.accounts[self.family.patient], f"the patient did not sign {form}"
+            whose = self.accounts[self.family.patient]
+            if folded(form["kind"]) in EACH_THEIR_OWN:
+                whose = whose | self.accounts.get(self.family.partner or "", set())
+            assert patients & whose, f"the patient did not sign {form}"
             if self.family.partner and folded(form["kind"]) in COUPLES_SIGN and form.get("episodeId"):
                 given = {who for who, role in roles.items() if role not in FOR_THE_CLINIC and who in PATIENTS}
                 assert given & self.accounts[self.family.partner], f"the partner did not sign {form}"
@@ -97,6 +104,65 @@ class Checked(RuleBasedStateMachine):
                 continue
             assert self._record("patient")["userId"] == account, "a record changed hands"
 
+    def is_open(self, form: dict[str, Any]) -> bool:
+        """Whether anything is left that the form allows, or signatures are missing."""
+        if form["status"] not in ("Pending", "PartiallySigned", "Signed"):
+            return False
+        under = [self.embryos[id_] for id_ in self._under(form)]
+        return form["status"] != "Signed" or not under or any(not is_ended(one) for one in under)
+
+    def may_withdraw(self, who: str, form: dict[str, Any], told_by: str) -> bool:
+        """Whether it is theirs to withdraw, or recorded for one whose it is, or nobody's yet."""
+        theirs = {
+            SUBS.get(one["personId"]) for one in form["requiredSigners"] if one["role"] not in FOR_THE_CLINIC
+        } | self.accounts[self.family.patient]
+        if who in PATIENTS:
+            return who in theirs and not told_by
+        if told_by:
+            return told_by in theirs
+        return all(one["role"] in FOR_THE_CLINIC for one in form["signatures"])
+
+    def _under(self, form: dict[str, Any]) -> list[str]:
+        """The embryos that a form allows to be stored, moved or given away."""
+        named = form.get("embryoStorageIds", ()) if folded(form["kind"]) in DECIDES | STORES | USES else ()
+        stored = [id_ for id_, one in self.embryos.items() if one["consentFormId"] == form["id"]]
+        return sorted({*named, *stored})
+
+    def _check_end(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Assert that a form ended as it may, and that what was open under it is on hold."""
+        who, was_signed = self.last_act[0], before["status"] == "Signed"
+        successor = self.forms.get(after["supersededById"] or "", {})
+        if after["status"] == "Expired":
+            assert not was_signed, "a form in force expired"
+        elif after["status"] == "Superseded":
+            assert folded(successor["kind"]) == folded(before["kind"]), "a form of another kind ended it"
+            assert successor["status"] == "Signed" or not was_signed, "an unsigned form ended a Signed one"
+            signers = {one["personId"] for one in successor["requiredSigners"]}
+            left_out = {one["personId"] for one in before["requiredSigners"]} - signers
+            assert not left_out, f"a form that {left_out} need not sign ended it"
+        else:
+            told_by = SUBS.get(after.get("onBehalfOf", ""), "")
+            assert self.may_withdraw(who, before, told_by), f"{who} ended a patient's form"
+        if not was_signed:
+            return
+        self.void.add(before["id"])
+        stopped = [id_ for id_ in self._under(before) if id_ not in successor.get("embryoStorageIds", ())]
+        self._stop(id_ for id_ in stopped if not is_ended(self.embryos[id_]))
+        for embryo_id in stopped:
+            embryo = self.embryos[embryo_id]
+            assert is_ended(embryo) or embryo["holdReason"], f"{embryo} stays in use under nothing"
+
+    @invariant()
+    def no_embryo_is_kept_under_an_ended_form(self) -> None:
+        for embryo in self.embryos.values():
+            form = self.forms.get(embryo["consentFormId"] or "")
+            if form is None or form["status"] == "Signed" or is_ended(embryo) or embryo["holdReason"]:
+                continue
+            agreed = [
+                one for one in self._signed_about(embryo["id"]) if folded(one["kind"]) in DECIDES | STORES
+            ]
+            assert agreed, f"{embryo} stays under {form}"
+
     def _signed_about(self, embryo_id: str) -> list[dict[str, Any]]:
         return [
             form
@@ -116,6 +182,8 @@ class Checked(RuleBasedStateMachine):
 
     def _check_embryo(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Assert that the embryo's people agreed to its change."""
+        if is_ended(before):
+            assert after == before, "an embryo that is gone was written"
         embryo_id, who = before["id"], self.last_act[0]
         about = self._signed_about(embryo_id)
         decisions = [
@@ -178,13 +246,18 @@ class Checked(RuleBasedStateMachine):
     def _read_again(self) -> None:
         """Read everything again, as a staff member, and check how the embryos changed."""
         found = self.api.get("nora", CONSENTS, PatientId=self.family.patient, MaxResultCount=1000)["items"]
-        self.forms = {form["id"]: form for form in found}
-        embryos = self.api.get("nora", f"{EPISODES}/{self.family.episode}")["embryos"]
-        for embryo in embryos:
-            before = self.embryos.get(embryo["id"])
-            self.embryos[embryo["id"]] = embryo
-            if before is not None:
-                self._check_embryo(before, embryo)
+        known, self.forms = self.forms, {form["id"]: form for form in found}
+        before_all, embryos = (
+            self.embryos,
+            self.api.get("nora", f"{EPISODES}/{self.family.episode}")["embryos"],
+        )
+        self.embryos = {embryo["id"]: embryo for embryo in embryos}
+        for form in self.forms.values():
+            before = known.get(form["id"])
+            if before is not None and before["status"] != form["status"] and form["status"] in ENDED:
+                self._check_end(before, form)
+        for embryo_id, before in before_all.items():
+            self._check_embryo(before, self.embryos[embryo_id])
 
     def _stop(self, embryo_ids: Iterable[str]) -> None:
         for embryo_id in embryo_ids:

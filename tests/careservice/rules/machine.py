@@ -12,6 +12,7 @@ from tests.careservice.api.calls import CONSENTS, EPISODES, person
 from tests.careservice.rules.checks import Checked
 from tests.careservice.rules.terms import (
     DECIDES,
+    EACH_THEIR_OWN,
     FINAL,
     FINAL_WISHES,
     FOR_THE_CLINIC,
@@ -19,7 +20,6 @@ from tests.careservice.rules.terms import (
     PATIENTS,
     ROLES,
     STAFF,
-    STORES,
     SUBS,
     folded,
 )
@@ -90,7 +90,8 @@ class Rules(Checked):
     ) -> str | None:
         first = self.family.patient if forged == "record" else person(forged or "amelia")
         signers = [] if left_out in ("patient", "both") else [("Patient", first)]
-        if self.family.partner and left_out not in ("partner", "both"):
+        is_own = folded(kind) in EACH_THEIR_OWN and signers
+        if self.family.partner and left_out not in ("partner", "both") and not is_own:
             signers.append(("Partner", self.bound[self.family.partner] or self.family.partner))
         if second or not signers:
             signers.append((second or "Clinician", person("victor")))
@@ -213,18 +214,66 @@ class Rules(Checked):
         }
         self._act(who, "POST", f"{CONSENTS}/{form_id}/sign", body, signing=(form_id, role))
 
-    @precondition(lambda self: self.forms)
-    @rule(pick=PICK, who=st.sampled_from((*PATIENTS, "nora")))
-    def withdraw(self, pick: int, who: str) -> None:
-        self.revoke(who, self._form(pick))
+    # Ends of forms
 
-    def revoke(self, who: str, form: dict[str, Any]) -> None:
-        body = {"reason": "No longer", "concurrencyStamp": form["concurrencyStamp"]}
+    @precondition(lambda self: self.forms)
+    @rule(pick=PICK, who=ANYBODY, told_by=st.sampled_from(("", "", *PATIENTS, "victor")))
+    def withdraw(self, pick: int, who: str, told_by: str) -> None:
+        self.revoke(who, self._form(pick), told_by)
+
+    def revoke(self, who: str, form: dict[str, Any], told_by: str = "") -> None:
+        body = {"concurrencyStamp": form["concurrencyStamp"]}
+        if told_by:
+            body |= {"onBehalfOf": person(told_by), "toldBy": "Telephone"}
+        may = self.may_withdraw(who, form, told_by) and self.is_open(form)
         answer = self._act(who, "POST", f"{CONSENTS}/{form['id']}/revoke", body)
-        if answer.status_code == 200 and form["status"] == "Signed":
-            self.void.add(form["id"])
-            if folded(form["kind"]) in DECIDES | STORES:
-                self._stop(form.get("embryoStorageIds", ()))
+        assert (answer.status_code == 200) == may, f"{who} for {told_by or who}: {answer.text}, {form}"
+
+    @precondition(lambda self: self.forms)
+    @rule(
+        pick=PICK,
+        keep=st.sampled_from((0, 1, 2)),
+        flaw=st.sampled_from(("", "", "", "kind", "partner", "clinic")),
+        without=st.sampled_from(("", "", "amelia", "daniel")),
+    )
+    def supersede(self, pick: int, keep: int, flaw: str, without: str) -> None:
+        """A form that replaces another, of fewer embryos, perhaps of another kind or without a signer."""
+        self.supersede_form(self._form(pick), keep, flaw, without)
+
+    def supersede_form(self, old: dict[str, Any], keep: int, flaw: str = "", without: str = "") -> None:
+        signers = [
+            one for one in old["requiredSigners"]
+            if not (flaw == "partner" and one["role"] == "Partner")
+            and not (flaw == "clinic" and one["role"] in FOR_THE_CLINIC)
+        ]  # fmt: skip
+        copied = ("patientId", "episodeId", "version", "body", "statements", "signingOrder", "disposition")
+        whole = self.api.get("nora", f"{CONSENTS}/{old['id']}")
+        body = {name: whole[name] for name in copied if name in whole}
+        body |= {
+            "title": f"A form {new_id()[:8]}",
+            "kind": "Research" if flaw == "kind" else old["kind"],
+            "requiredSigners": signers,
+            "embryoStorageIds": old.get("embryoStorageIds", [])[:keep],
+            "supersedesId": old["id"],
+        }
+        if flaw == "kind":
+            body.pop("disposition", None)
+        answer = self._act("nora", "POST", CONSENTS, body)
+        if answer.status_code == 200:
+            assert self.is_open(old), "what was carried out was superseded"
+            self.everybody_signs(str(answer.json()["id"]), without)
+
+    @precondition(lambda self: self.forms)
+    @rule(pick=PICK)
+    def run_out_of_time(self, pick: int) -> None:
+        """The time to sign a form is over; a Signed one stays in force."""
+        self.expire(self._form(pick))
+
+    def expire(self, form: dict[str, Any]) -> None:
+        self.step += 1
+        self.last_act = ("", "time")
+        self.families.let_expire(str(form["id"]))
+        self._read_again()
 
     # Embryos
 

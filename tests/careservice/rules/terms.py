@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.careservice.api.calls import person
 
 STAFF = ("nora", "victor", "elif", "colin", "ada")
@@ -14,14 +16,19 @@ SUBS = {person(name): name for name in NAMES}
 FOR_THE_PATIENT = {"Patient", "GameteProvider", "Donor", "Surrogate", "IntendedParent"}
 FOR_THE_CLINIC = {"Witness", "Interpreter", "Clinician"}
 ROLES = (*sorted(FOR_THE_PATIENT), "Partner", *sorted(FOR_THE_CLINIC))
-COUPLES_SIGN = {
-    "treatment", "storage", "storagerenewal", "disposition", "donation", "legalparenthood", "surrogacy",
-}  # fmt: skip
+COUPLES_SIGN = {"treatment", "storagerenewal", "disposition", "donation", "surrogacy"}
+EACH_THEIR_OWN = {"storage", "legalparenthood"}
 DECIDES, STORES = {"disposition", "donation"}, {"storage", "storagerenewal"}
+USES = {"treatment"}
+ENDED = {"Revoked", "Expired", "Superseded"}
 FINAL = {
     "Discarded": {"Discard"}, "Donated": {"DonateResearch", "DonatePatient"}, "ShippedOut": {"Transport"},
 }  # fmt: skip
 FINAL_WISHES = {wish for wishes in FINAL.values() for wish in wishes}
+
+
+def is_ended(embryo: dict[str, Any]) -> bool:
+    return embryo["status"] in {"Transferred", *FINAL}
 
 
 def folded(kind: str) -> str:

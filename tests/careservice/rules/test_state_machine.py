@@ -85,9 +85,56 @@ def test_a_withdrawal_stops_moves_that_another_form_allows(
     machine.agree("Treatment", None, 0, "", "Witness")
     form_id = machine.make_form("nora", kind, "ContinueStorage", "", (0,), "", "", False, 0)
     machine.everybody_signs(str(form_id), "")
-    machine.revoke("daniel", machine.forms[str(form_id)])
+    machine.revoke("amelia", machine.forms[str(form_id)])
     machine.change_embryo(0, "elif", {"status": status})
     assert machine.embryos[machine.family.embryos[0]]["status"] == "OnHold"
+
+
+@pytest.mark.parametrize("state", ["Stored", "Thawed", "Transferred", "Discarded", "Donated", "taken back"])
+@pytest.mark.parametrize("end", ["amelia", "daniel", "recorded", "superseded", "expired", "staff"])
+def test_every_end_of_a_form_keeps_what_was_done_and_stops_the_rest(
+    calls: Api, families: Families, state: str, end: str
+) -> None:
+    """In each state of an embryo, beside another that the same forms name and nobody has touched."""
+    machine = Rules(calls, families)
+    machine.begin("daniel")
+    wish = {"Discarded": "Discard", "Donated": "DonateResearch", "taken back": "Discard"}.get(state)
+    kind = "Disposition" if wish else "Treatment"
+    made = str(machine.make_form("nora", kind, wish, "Witness", (0, 1), "", "", False, 0))
+    machine.everybody_signs(made, "")
+    for status in {"Transferred": ["Thawed", "Transferred"], "Stored": [], "taken back": []}.get(
+        state, [state]
+    ):
+        machine.change_embryo(0, "elif", {"status": status})
+    if state == "taken back":
+        machine.take_back(0, "daniel")
+    for _ in range(2):
+        form = machine.forms[made]
+        if end == "superseded":
+            machine.supersede_form(form, 1)
+        elif end == "expired":
+            machine.expire(form)
+        else:
+            who = end if end in ("amelia", "daniel") else "elif"
+            machine.revoke(who, form, "daniel" if end == "recorded" else "")
+        machine.change_embryo(1, "elif", {"status": "Discarded" if wish else "Thawed"})
+        machine.no_embryo_is_kept_under_an_ended_form()
+    gone = machine.forms[made]["status"]
+    assert gone == {"superseded": "Superseded", "expired": "Signed", "staff": "Signed"}.get(end, "Revoked")
+
+
+@pytest.mark.parametrize("end", ["amelia", "daniel", "recorded", "superseded"])
+def test_a_form_that_is_carried_out_cannot_end(calls: Api, families: Families, end: str) -> None:
+    machine = Rules(calls, families)
+    machine.begin("daniel")
+    machine.decide(0, "Discarded", "Disposition", "", "Witness", "elif")
+    (form,) = machine.forms.values()
+    assert machine.embryos[machine.family.embryos[0]]["status"] == "Discarded"
+    if end == "superseded":
+        machine.supersede_form(form, 1)
+    else:
+        machine.revoke("nora" if end == "recorded" else end, form, "amelia" if end == "recorded" else "")
+    assert machine.forms[form["id"]]["status"] == "Signed"
 
 
 @pytest.mark.parametrize("account", ["free", "grace", "nora"])

@@ -13,8 +13,14 @@ from portal.careservice.clock import now
 from portal.careservice.domain import clinics
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.cases import CareCase
-from portal.careservice.domain.consents import kinds, notices
-from portal.careservice.domain.consents.content import Clause, ShortText, Statement, content_hash
+from portal.careservice.domain.consents import ends, kinds, notices
+from portal.careservice.domain.consents.content import (
+    Clause,
+    LanguageTag,
+    ShortText,
+    Statement,
+    content_hash,
+)
 from portal.careservice.domain.consents.forms import (
     OPEN,
     ConsentForm,
@@ -24,12 +30,20 @@ from portal.careservice.domain.consents.forms import (
     without_body,
 )
 from portal.careservice.domain.consents.names import has_words
-from portal.careservice.domain.consents.parties import Matter, name_of_record, require_parties
+from portal.careservice.domain.consents.parties import (
+    PATIENTS_SIDE,
+    Matter,
+    covers_signers,
+    name_of_record,
+    require_own_form,
+    require_parties,
+)
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import ConsentStatus, Disposition, SignerRole, SigningOrder
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.rules import Invalid, Refused, Rule, require_of_clinic
+from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.ids import new_id
 
 
@@ -43,7 +57,7 @@ class NewSigner(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class NewForm(msgspec.Struct, rename="camel", kw_only=True):
-    """A new form; only Disposition and Donation forms may have a `disposition`."""
+    """A new form; only Disposition and Donation forms may have a `disposition`. `language` is its text's."""
 
     patient_id: str
     partner_id: str | None = None
@@ -51,7 +65,7 @@ class NewForm(msgspec.Struct, rename="camel", kw_only=True):
     episode_id: str | None = None
     title: ShortText
     kind: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    version: Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
+    version: Annotated[str, msgspec.Meta(min_length=1, max_length=32), ONE_LINE]
     body: Annotated[list[Clause], msgspec.Meta(min_length=1, max_length=100)]
     statements: Annotated[list[Statement], msgspec.Meta(max_length=100)]
     required_signers: Annotated[list[NewSigner], msgspec.Meta(min_length=1, max_length=20)]
@@ -61,6 +75,7 @@ class NewForm(msgspec.Struct, rename="camel", kw_only=True):
     expires_at: datetime | None = None
     embryo_storage_ids: Annotated[list[str], msgspec.Meta(max_length=200)] | None = None
     disposition: Disposition | None = None
+    language: LanguageTag | None = None
 
 
 _DECISIONS: dict[str, frozenset[Disposition]] = {
@@ -77,6 +92,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
     """
     _require_known_records(session, actor, new)
     _require_sound(session, actor, new)
+    ends.expire_overdue(session, new.patient_id)
     matter = Matter(
         tenant_id=actor.tenant_id,
         kind=kinds.named(new.kind),
@@ -100,6 +116,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
         title=new.title,
         kind=kinds.named(new.kind),
         version=new.version,
+        language=new.language,
         status=ConsentStatus.PENDING,
         body=new.body,
         statements=new.statements,
@@ -134,9 +151,7 @@ def create(session: Session, actor: Actor, new: NewForm) -> ConsentForm:
     )
     session.add(form)
     if superseded is not None and superseded.status != ConsentStatus.SIGNED:
-        superseded.status = ConsentStatus.SUPERSEDED
-        superseded.superseded_by_id = form.id
-        superseded.touch(actor.sub)
+        ends.leave_force(session, actor, superseded, ConsentStatus.SUPERSEDED, successor=form)
     notices.ask_next_signers(session, form)
     return form
 
@@ -199,6 +214,7 @@ def _names_of_signers(session: Session, matter: Matter, new: NewForm) -> list[st
         name_of_record(session, matter, signer.role, signer.person_id) for signer in new.required_signers
     ]
     require_parties(session, matter, [(signer.role, signer.person_id) for signer in new.required_signers])
+    require_own_form(matter, [signer.role for signer in new.required_signers])
     return names
 
 
@@ -218,8 +234,19 @@ def _require_no_duplicate(session: Session, actor: Actor, new: NewForm) -> None:
             and kinds.folded(form.kind) == kinds.folded(new.kind)
             and kinds.folded(form.title) == kinds.folded(new.title)
             and set(form.embryo_storage_ids or ()) == set(new.embryo_storage_ids or ())
+            and not _is_anothers_own(form, new)
         ):
             raise Refused(Rule.FORM_ALREADY_OPEN)
+
+
+def _is_anothers_own(form: ConsentForm, new: NewForm) -> bool:
+    """Whether the form is the other person's own, of a kind of which each of a couple has one."""
+    if form.folded_kind not in kinds.ONE_PERSON_SIGNS:
+        return False
+    mine = {signer.person_id for signer in new.required_signers if signer.role in PATIENTS_SIDE}
+    return all(
+        signer.person_id not in mine for signer in form.required_signers if signer.role in PATIENTS_SIDE
+    )
 
 
 def _to_supersede(session: Session, actor: Actor, new: NewForm) -> ConsentForm | None:
@@ -228,7 +255,13 @@ def _to_supersede(session: Session, actor: Actor, new: NewForm) -> ConsentForm |
     form = session.get(ConsentForm, new.supersedes_id)
     if form is None or form.tenant_id != actor.tenant_id:
         raise Invalid("No such form at this clinic.", "supersedesId")
-    if form.patient_id != new.patient_id:
-        raise Invalid("The form is about another patient.", "supersedesId")
-    require_not_ended(form.status_at(now()))
+    require_not_ended(form.status)
+    signing = [(signer.role, signer.person_id) for signer in new.required_signers]
+    if (
+        form.patient_id != new.patient_id
+        or form.folded_kind != kinds.folded(new.kind)
+        or not covers_signers(session, form, signing)
+    ):
+        raise Refused(Rule.SUPERSEDES_OTHER)
+    ends.require_open(session, form)
     return form

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents import kinds
+from portal.careservice.domain.consents import ends, kinds
 from portal.careservice.domain.consents.forms import LIVE, ConsentForm
-from portal.careservice.domain.consents.parties import PATIENTS_SIDE
+from portal.careservice.domain.consents.parties import is_signed_since
+from portal.careservice.domain.consents.storage_consents import is_agreed_by_all
 from portal.careservice.domain.embryos import MOVES, EmbryoStorage, end_hold
-from portal.careservice.domain.enumerations import ConsentStatus
+from portal.careservice.domain.enumerations import CareStatus, ConsentStatus
+from portal.careservice.domain.episodes import Episode
 
 
 def take_effect(session: Session, actor: Actor, form: ConsentForm) -> None:
     """End the form that this one supersedes, and apply what was signed to the embryos that it names."""
     old = session.get(ConsentForm, form.supersedes_id) if form.supersedes_id else None
-    if old is not None and old.status in LIVE:
-        old.status = ConsentStatus.SUPERSEDED
-        old.superseded_by_id = form.id
-        old.touch(actor.sub)
+    if old is not None and old.status in LIVE and ends.is_open(session, old):
+        ends.leave_force(session, actor, old, ConsentStatus.SUPERSEDED, successor=form)
     kind = form.folded_kind
+    if kind == kinds.TREATMENT:
+        _resume_treatment(session, actor, form)
     if kind not in kinds.DECIDES | kinds.STORES:
         return
     named = session.scalars(
@@ -38,23 +38,32 @@ def take_effect(session: Session, actor: Actor, form: ConsentForm) -> None:
     for embryo in named:
         if not MOVES[embryo.status]:
             continue
-        if not _is_signed_since(form, embryo.stopped_at):
+        if not is_signed_since(form, embryo.stopped_at):
             # The patient's side stopped it after signing this: their latest decision counts.
             if kind in kinds.DECIDES:
                 form.wish_taken_back_at = now()
             continue
+        if kind in kinds.STORES and embryo.stopped_at and not is_agreed_by_all(session, embryo):
+            continue
         end_hold(embryo, actor)
         if form.disposition is not None:
             embryo.disposition = form.disposition
-        if kind in kinds.STORES and (
-            embryo.consent_form_id is None or embryo.consent_form_id == form.supersedes_id
-        ):
+        if kind in kinds.STORES and not _is_stored_under_another(session, embryo):
             embryo.consent_form_id = form.id
         embryo.touch(actor.sub)
 
 
-def _is_signed_since(form: ConsentForm, moment: datetime | None) -> bool:
-    """Whether all signatures of the patient's side were given after `moment`."""
-    return moment is None or all(
-        signature.signed_at > moment for signature in form.signatures if signature.role in PATIENTS_SIDE
-    )
+def _is_stored_under_another(session: Session, embryo: EmbryoStorage) -> bool:
+    other = session.get(ConsentForm, embryo.consent_form_id) if embryo.consent_form_id else None
+    return other is not None and other.status == ConsentStatus.SIGNED
+
+
+def _resume_treatment(session: Session, actor: Actor, form: ConsentForm) -> None:
+    """End the hold of an episode whose consent was withdrawn before the patient's side signed this one."""
+    episode = session.get(Episode, form.episode_id) if form.episode_id else None
+    if episode is None or episode.stopped_at is None or not is_signed_since(form, episode.stopped_at):
+        return
+    episode.stopped_at = None
+    if episode.status == CareStatus.ON_HOLD:
+        episode.status = CareStatus.ACTIVE
+    episode.touch(actor.sub)

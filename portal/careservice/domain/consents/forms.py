@@ -20,9 +20,11 @@ from portal.careservice.domain.consents.content import Clause, Statement
 from portal.careservice.domain.enumerations import (
     ConsentStatus,
     Disposition,
+    ReadingMode,
     SignatureMethod,
     SignerRole,
     SigningOrder,
+    ToldBy,
 )
 from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import NotThere, Refused, Rule
@@ -42,7 +44,9 @@ class ConsentForm(Audited, Base):
     """One version of a form, sent to the people who have to sign it.
 
     `status` is the stored one; the form may have expired since, so use `status_at`. `embryo_storage_ids` are the
-    embryos that it is about, None if it names none. From `wish_taken_back_at` on it no longer allows anything.
+    embryos that it is about, None if it names none; `language` is its text's (BCP 47), None if not
+    known. From `wish_taken_back_at` on it no longer allows anything. Staff
+    recorded its withdrawal for the signer `on_behalf_of`, who told them at `told_at` by `told_by`.
     """
 
     __tablename__ = "consent_forms"
@@ -57,6 +61,7 @@ class ConsentForm(Audited, Base):
     title: Mapped[str]
     kind: Mapped[str]
     version: Mapped[str]
+    language: Mapped[str | None] = mapped_column(String(35))
     status: Mapped[ConsentStatus] = mapped_column(one_of(ConsentStatus))
     body: Mapped[list[Clause]] = mapped_column(Structs(list[Clause]))
     statements: Mapped[list[Statement]] = mapped_column(Structs(list[Statement]))
@@ -68,6 +73,10 @@ class ConsentForm(Audited, Base):
     revoked_at: Mapped[datetime | None]
     revoke_reason: Mapped[str | None]
     revoked_by_id: Mapped[str | None] = mapped_column(String(36))
+    revoked_by_name: Mapped[str | None]
+    on_behalf_of: Mapped[str | None] = mapped_column(String(36))
+    told_at: Mapped[datetime | None]
+    told_by: Mapped[ToldBy | None] = mapped_column(one_of(ToldBy))
     expires_at: Mapped[datetime | None]
     supersedes_id: Mapped[str | None] = mapped_column(String(36))
     superseded_by_id: Mapped[str | None] = mapped_column(String(36))
@@ -158,7 +167,10 @@ class Signer(Base):
 
 
 class Signature(Base):
-    """A given signature; the database enforces one per person and form."""
+    """A given signature; the database enforces one per person and form.
+
+    `language` is the text's. `screen_language` and `reading_mode` are set if the signer's screen was in another.
+    """
 
     __tablename__ = "consent_signatures"
     __table_args__ = (UniqueConstraint("form_id", "person_id"),)
@@ -171,6 +183,8 @@ class Signature(Base):
     signed_at: Mapped[datetime]
     method: Mapped[SignatureMethod] = mapped_column(one_of(SignatureMethod))
     language: Mapped[str | None]
+    screen_language: Mapped[str | None] = mapped_column(String(35))
+    reading_mode: Mapped[ReadingMode | None] = mapped_column(one_of(ReadingMode))
     content_hash: Mapped[str] = mapped_column(String(64))
     typed: Mapped[str]
 
@@ -185,6 +199,17 @@ def live_at(moment: datetime) -> ColumnElement[bool]:
     """The condition that selects the forms that haven't ended by `moment`."""
     ended_by_time = and_(ConsentForm.status.in_(OPEN), ConsentForm.expires_at <= moment)
     return and_(ConsentForm.status.in_(LIVE), or_(ConsentForm.expires_at.is_(None), ~ended_by_time))
+
+
+def waits_for(person_id: str, moment: datetime) -> ColumnElement[bool]:
+    """The condition that selects the forms that at `moment` lack this person's signature, whosever turn it is."""
+    signed = select(Signature.id).where(Signature.form_id == ConsentForm.id, Signature.person_id == person_id)
+    return and_(
+        ConsentForm.status.in_(OPEN),
+        or_(ConsentForm.expires_at.is_(None), ConsentForm.expires_at > moment),
+        ConsentForm.id.in_(select(Signer.form_id).where(Signer.person_id == person_id)),
+        ~signed.exists(),
+    )
 
 
 def visible(actor: Actor) -> Select[ConsentForm]:

@@ -10,16 +10,20 @@ DONATION = "donation"
 LEGAL_PARENTHOOD = "legalparenthood"
 SURROGACY = "surrogacy"
 
-PARTNER_SIGNS = frozenset(
-    {TREATMENT, STORAGE, STORAGE_RENEWAL, DISPOSITION, DONATION, LEGAL_PARENTHOOD, SURROGACY}
-)
+PARTNER_SIGNS = frozenset({TREATMENT, STORAGE_RENEWAL, DISPOSITION, DONATION, SURROGACY})
 """Forms that the patient's partner, if there is one, has to sign too."""
+
+ONE_PERSON_SIGNS = frozenset({STORAGE, LEGAL_PARENTHOOD})
+"""Forms of which each of a couple has their own: the patient or the partner signs, not both."""
 
 DECIDES = frozenset({DISPOSITION, DONATION})
 """Forms that decide what happens to embryos."""
 
 STORES = frozenset({STORAGE, STORAGE_RENEWAL})
 """Forms that allow embryos to be stored."""
+
+ALLOWS_MOVES = DECIDES | {TREATMENT}
+"""Forms that allow embryos to leave storage."""
 
 
 LISTED = (

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import unicodedata
 
-_JOINERS = "\u200c\u200d"
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters with a stroke and ligatures, which Unicode doesn't decompose.
 _PLAIN = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d"}
 )
-
-
-def has_hidden_characters(text: str) -> bool:
-    """Whether `text` contains control, bidirectional or other invisible characters; joiners (ZWJ, ZWNJ) are allowed."""
-    return any(unicodedata.category(character) in _HIDDEN for character in text if character not in _JOINERS)
+_MOST_COMBINING = 30
 
 
 def folded_name(text: str) -> str:
     """The letters and digits of a name, without case, spaces, accents and punctuation."""
-    plain = unicodedata.normalize("NFKD", text).casefold().translate(_PLAIN)
-    return "".join(character for character in unicodedata.normalize("NFKD", plain) if character.isalnum())
+    plain = _decomposed(text).casefold().translate(_PLAIN)
+    return "".join(character for character in _decomposed(plain) if character.isalnum())
+
+
+def _decomposed(text: str) -> str:
+    """NFKD of `text` with at most 30 combining characters in a row (UAX #15, Stream-Safe Text Format).
+
+    The library sorts those of a row by insertion: without a bound, a few kB of accents would take minutes.
+    """
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    in_a_row = 0
+    for character in text:
+        in_a_row = in_a_row + 1 if unicodedata.combining(character) else 0
+        if in_a_row <= _MOST_COMBINING:
+            kept.append(character)
+    return unicodedata.normalize("NFKD", "".join(kept))
 
 
 def has_words(text: str) -> bool:

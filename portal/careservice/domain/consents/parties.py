@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from portal.careservice.domain.actor import Actor
@@ -56,6 +57,9 @@ def matter_of(form: ConsentForm) -> Matter:
 def require_parties(session: Session, matter: Matter, signing: Iterable[tuple[SignerRole, str]]) -> None:
     """Raise Refused if somebody whose signature the form needs isn't among `signing` (role, person's id)."""
     given = list(signing)
+    if kinds.folded(matter.kind) in kinds.ONE_PERSON_SIGNS:
+        _require_one_of_the_couple(session, matter, given)
+        return
     partners = _couple(session, matter) if kinds.folded(matter.kind) in kinds.PARTNER_SIGNS else set[str]()
     accounts = _ids_by_record(session, {matter.patient_id, *partners})
     if not _is_among(given, accounts[matter.patient_id], _AS_PATIENT):
@@ -65,6 +69,27 @@ def require_parties(session: Session, matter: Matter, signing: Iterable[tuple[Si
             raise Refused(Rule.PARTNER_MUST_SIGN)
 
 
+def _require_one_of_the_couple(
+    session: Session, matter: Matter, given: Sequence[tuple[SignerRole, str]]
+) -> None:
+    partners = _couple(session, matter)
+    accounts = _ids_by_record(session, {matter.patient_id, *partners})
+    if _is_among(given, accounts[matter.patient_id], _AS_PATIENT):
+        return
+    if not any(_is_among(given, accounts[partner], PATIENTS_SIDE) for partner in partners):
+        raise Refused(Rule.PATIENT_MUST_SIGN)
+
+
+def require_own_form(matter: Matter, roles: Iterable[SignerRole]) -> None:
+    """Raise Refused if several people of the patient's side would sign a form of which each has their own.
+
+    Forms made jointly before, or elsewhere, stay as they are: this is about new ones.
+    """
+    is_ones_own = kinds.folded(matter.kind) in kinds.ONE_PERSON_SIGNS
+    if is_ones_own and sum(role in PATIENTS_SIDE for role in roles) > 1:
+        raise Refused(Rule.ONE_PERSON_EACH)
+
+
 def are_complete(session: Session, form: ConsentForm, signatures: Iterable[Signature]) -> bool:
     """Whether everybody whose signature the form needs is among those who gave `signatures`."""
     try:
@@ -72,6 +97,31 @@ def are_complete(session: Session, form: ConsentForm, signatures: Iterable[Signa
     except Refused:
         return False
     return True
+
+
+def covers_signers(session: Session, form: ConsentForm, signing: Collection[tuple[SignerRole, str]]) -> bool:
+    """Whether everybody whom `form` requires is among `signing`; for the clinic, somebody in the same role."""
+    patients = [one.person_id for one in form.required_signers if one.role in PATIENTS_SIDE]
+    rows = session.execute(
+        select(Patient.id, Patient.user_id).where(
+            or_(Patient.id.in_(patients), Patient.user_id.in_(patients))
+        )
+    )
+    same = {
+        sub: {record_id, user_id or record_id} for record_id, user_id in rows for sub in (record_id, user_id)
+    }
+    given = {person_id for role, person_id in signing if role in PATIENTS_SIDE}
+    roles = {role for role, _ in signing}
+    return all(not given.isdisjoint(same.get(one, {one})) for one in patients) and all(
+        one.role in roles for one in form.required_signers if one.role in CLINICS_SIDE
+    )
+
+
+def is_signed_since(form: ConsentForm, moment: datetime | None) -> bool:
+    """Whether all signatures of the patient's side were given after `moment`."""
+    return moment is None or all(
+        signature.signed_at > moment for signature in form.signatures if signature.role in PATIENTS_SIDE
+    )
 
 
 def name_of_record(session: Session, matter: Matter, role: SignerRole, person_id: str) -> str:

@@ -10,28 +10,40 @@ from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents import effects, notices
+from portal.careservice.domain.consents import effects, ends, notices
+from portal.careservice.domain.consents.content import LanguageTag
 from portal.careservice.domain.consents.forms import ConsentForm, Signature, Signer, require_not_ended
-from portal.careservice.domain.consents.names import folded_name, has_hidden_characters, has_words
+from portal.careservice.domain.consents.names import folded_name, has_words
 from portal.careservice.domain.consents.parties import CLINICS_SIDE, matter_of, require_parties
-from portal.careservice.domain.enumerations import ConsentStatus, Severity, SignatureMethod, SignerRole
+from portal.careservice.domain.enumerations import (
+    ConsentStatus,
+    ReadingMode,
+    Severity,
+    SignatureMethod,
+    SignerRole,
+)
 from portal.careservice.domain.patients import Patient, is_mine
 from portal.careservice.domain.rules import Invalid, Refused, Rule, require_stamp
+from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.identity.tables import Person
 
 
 class NewSignature(msgspec.Struct, rename="camel", kw_only=True):
     """A request to sign: in which role, by which method, acknowledging which statements of which content.
 
-    Witness, Interpreter and Clinician acknowledge no statements, since these are the patient's.
+    Witness, Interpreter and Clinician acknowledge no statements, since these are the patient's. `language` is that of
+    the text that was read; where the signer's screen was in another, `screenLanguage` says in which, and `readingMode`
+    how the text was taken in.
     """
 
     signer_role: SignerRole
     method: SignatureMethod
-    signature: Annotated[str, msgspec.Meta(max_length=200)]
+    signature: Annotated[str, msgspec.Meta(max_length=200), ONE_LINE]
     acknowledged_statement_ids: Annotated[list[str], msgspec.Meta(max_length=200)]
     content_hash: Annotated[str, msgspec.Meta(max_length=200)]
-    language: Annotated[str, msgspec.Meta(max_length=35)] | None = None
+    language: LanguageTag | None = None
+    screen_language: LanguageTag | None = None
+    reading_mode: ReadingMode | None = None
 
 
 def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, stamp: str) -> ConsentForm:
@@ -40,7 +52,8 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
     Reasons that retrying can't remedy are checked first: the form's end, then the signer, then what was sent.
     """
     moment = now()
-    _require_open(form.status_at(moment))
+    ends.expire_overdue(session, form.patient_id)
+    _require_open(form.status)
     signer = _signer(form, actor, new.signer_role)
     if form.has_signature_of(actor.person_id):
         raise Refused(Rule.ALREADY_SIGNED)
@@ -61,7 +74,9 @@ def sign(session: Session, actor: Actor, form: ConsentForm, new: NewSignature, s
             name=signer.name,
             signed_at=moment,
             method=new.method,
-            language=new.language,
+            language=form.language or new.language,
+            screen_language=new.screen_language,
+            reading_mode=new.reading_mode,
             content_hash=form.content_hash,
             typed=new.signature,
         )
@@ -101,13 +116,12 @@ def _signer(form: ConsentForm, actor: Actor, role: SignerRole) -> Signer:
 def _require_complete(session: Session, actor: Actor, form: ConsentForm, new: NewSignature) -> None:
     if new.method != SignatureMethod.TYPED_NAME:
         raise Invalid("Only a typed name is accepted.", "method")
-    if has_hidden_characters(new.signature):
-        raise Invalid("A name can't contain control characters.", "signature")
     typed = folded_name(new.signature)
     if not typed or typed not in map(folded_name, _names_of(session, actor)):
         raise Invalid("This is not the name on record.", "signature")
     if not form.body or not all(has_words(clause.text) for clause in form.body):
         raise Invalid("The form has no text that could be signed.", "body")
+    _require_language_of_text(form, new)
     given = set(new.acknowledged_statement_ids)
     if new.signer_role in CLINICS_SIDE:
         if given:
@@ -118,6 +132,15 @@ def _require_complete(session: Session, actor: Actor, form: ConsentForm, new: Ne
         raise Invalid("Every statement has to be acknowledged.", "acknowledgedStatementIds")
     if given - wanted:
         raise Invalid("The form has no such statement.", "acknowledgedStatementIds")
+
+
+def _require_language_of_text(form: ConsentForm, new: NewSignature) -> None:
+    """Require that the text was read in its own language, and how, if the screen was in another."""
+    if form.language and new.language and new.language.casefold() != form.language.casefold():
+        raise Invalid("The form's text is in another language.", "language")
+    if (new.screen_language is None) != (new.reading_mode is None):
+        missing = "readingMode" if new.reading_mode is None else "screenLanguage"
+        raise Invalid("The screen's language and how the text was read belong together.", missing)
 
 
 def _names_of(session: Session, actor: Actor) -> list[str]:

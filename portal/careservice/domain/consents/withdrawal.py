@@ -1,67 +1,79 @@
-"""Withdrawing a consent form, and its effect on the embryos stored under it."""
+"""Withdrawing a consent form: by a signer of the patient's side, recorded for one by staff, or cancelled unsigned."""
 
 from __future__ import annotations
 
-from sqlalchemy import or_, select
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents import kinds, notices
+from portal.careservice.domain.consents import ends, notices
 from portal.careservice.domain.consents.forms import ConsentForm, require_not_ended
 from portal.careservice.domain.consents.parties import PATIENTS_SIDE
-from portal.careservice.domain.embryos import FINAL_WISHES, EmbryoStorage, HoldCause, hold
-from portal.careservice.domain.enumerations import ConsentStatus, Disposition, EmbryoStatus, Severity
-from portal.careservice.domain.rules import Refused, Rule, require_stamp
+from portal.careservice.domain.enumerations import ConsentStatus, Severity, ToldBy
+from portal.careservice.domain.rules import Invalid, Refused, Rule, require_stamp
+from portal.careservice.domain.texts import SEVERAL_LINES
+from portal.careservice.identity.tables import Person
 
-_HOLDS = kinds.STORES | kinds.DECIDES
-"""Forms whose withdrawal puts the embryos that they name on hold; that of a Treatment form does not."""
+Reason = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"\S"), SEVERAL_LINES]
 
 
-def revoke(session: Session, actor: Actor, form: ConsentForm, reason: str, stamp: str) -> ConsentForm:
-    """Withdraw a form, put embryos stored under it on hold and notify its signers; raises Refused."""
-    status = form.status_at(now())
-    require_not_ended(status)
-    if status == ConsentStatus.DRAFT:
+class Withdrawal(msgspec.Struct, rename="camel", kw_only=True):
+    """A withdrawal, with a reason if the person gives one.
+
+    Staff who record what a signer told them say for whom (`on_behalf_of`, that signer's `personId`), and when and how
+    they were told.
+    """
+
+    reason: Reason | None = None
+    on_behalf_of: str | None = None
+    told_at: datetime | None = None
+    told_by: ToldBy | None = None
+
+
+def revoke(session: Session, actor: Actor, form: ConsentForm, given: Withdrawal, stamp: str) -> ConsentForm:
+    """Withdraw a form and notify its signers; raises Refused or Invalid."""
+    ends.expire_overdue(session, form.patient_id)
+    require_not_ended(form.status)
+    if form.status == ConsentStatus.DRAFT:
         raise Refused(Rule.FORM_NOT_SENT)
-    if not _may_withdraw(form, actor):
-        raise Refused(Rule.NOT_A_SIGNER)
-    embryos = _embryos_under(session, form)
-    if any(
-        embryo.status == EmbryoStatus.TRANSFERRED and embryo.consent_form_id == form.id for embryo in embryos
-    ):
-        raise Refused(Rule.FORM_ACTED_UPON)
+    _require_theirs(form, actor, given)
+    _require_sound(given)
+    ends.require_open(session, form)
     require_stamp(form.concurrency_stamp, stamp)
-    decided = status == ConsentStatus.SIGNED and form.folded_kind in kinds.DECIDES
-    form.status = ConsentStatus.REVOKED
+    writer = session.get(Person, actor.person_id)
     form.revoked_at = now()
-    form.revoke_reason = reason
-    form.revoked_by_id = actor.sub
-    form.touch(actor.sub)
-    for embryo in embryos:
-        hold(embryo, HoldCause.WITHDRAWAL, actor)
-        if decided and embryo.disposition == form.disposition and embryo.disposition in FINAL_WISHES:
-            embryo.disposition = Disposition.UNDECIDED
+    form.revoke_reason = given.reason
+    form.revoked_by_id = actor.person_id
+    form.revoked_by_name = writer.name if writer else None
+    form.on_behalf_of = given.on_behalf_of
+    form.told_at = given.told_at
+    form.told_by = given.told_by
+    ends.leave_force(session, actor, form, ConsentStatus.REVOKED)
     notices.tell_signers(session, form, "ConsentRevoked", Severity.WARNING)
     return form
 
 
-def _may_withdraw(form: ConsentForm, actor: Actor) -> bool:
-    if actor.is_staff or form.patient.is_about(actor):
-        return True
-    return any(
-        signer.person_id == actor.person_id and signer.role in PATIENTS_SIDE
-        for signer in form.required_signers
-    )
+def _require_theirs(form: ConsentForm, actor: Actor, given: Withdrawal) -> None:
+    """Raise Refused unless the patient's side withdraws, or none of it has signed."""
+    theirs = {signer.person_id for signer in form.required_signers if signer.role in PATIENTS_SIDE}
+    theirs.add(form.patient.user_id or form.patient.id)
+    if actor.is_staff:
+        is_cancelled = not any(signature.role in PATIENTS_SIDE for signature in form.signatures)
+        allowed = is_cancelled if given.on_behalf_of is None else given.on_behalf_of in theirs
+    else:
+        allowed = actor.person_id in theirs and given.on_behalf_of is None
+    if not allowed:
+        raise Refused(Rule.WITHDRAWAL_NOT_YOURS)
 
 
-def _embryos_under(session: Session, form: ConsentForm) -> list[EmbryoStorage]:
-    """The embryos that go on hold when the form is withdrawn."""
-    is_in_force = form.status == ConsentStatus.SIGNED and form.folded_kind in _HOLDS
-    named = form.embryo_storage_ids if is_in_force else None
-    found = session.scalars(
-        select(EmbryoStorage)
-        .where(or_(EmbryoStorage.consent_form_id == form.id, EmbryoStorage.id.in_(named or ())))
-        .order_by(EmbryoStorage.id)
-    )
-    return list(found)
+def _require_sound(given: Withdrawal) -> None:
+    if given.on_behalf_of is None:
+        for member, value in (("toldAt", given.told_at), ("toldBy", given.told_by)):
+            if value is not None:
+                raise Invalid("Only a withdrawal recorded for somebody else was told.", member)
+    if given.told_at is not None and given.told_at > now():
+        raise Invalid("That is in the future.", "toldAt")

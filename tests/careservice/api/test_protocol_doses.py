@@ -1,0 +1,80 @@
+"""Doses in protocols: hours and intervals, the trigger's hour, and what was given stays as it was."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.careservice.api.calls import Api, code, members
+from tests.careservice.api.test_records import PROTOCOLS, editable, plan
+
+TODAY = datetime.now(UTC).date()
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    return {**plan()["medications"][0], **changes}
+
+
+def test_times_and_time_complete_each_other(api: Api) -> None:
+    for given, time, times in (
+        ({"time": "20:00"}, "20:00", ["20:00"]),
+        ({"time": None, "times": ["08:00", "20:00"]}, "08:00", ["08:00", "20:00"]),
+        ({"time": None}, None, []),
+    ):
+        made = api("victor", "POST", PROTOCOLS, plan(medications=[row(**given)])).json()["medications"][0]
+        assert (made["time"], made["times"], made["everyDays"], made["isTrigger"]) == (time, times, 1, False)
+        assert isinstance(made["dose"], int | float)
+
+
+@pytest.mark.parametrize(
+    ("changes", "member"),
+    [
+        ({"times": ["20:00", "08:00"], "time": None}, "times"),
+        ({"times": ["08:00", "08:00"], "time": None}, "times"),
+        ({"times": ["08:00"], "time": "09:00"}, "times"),
+        ({"times": ["8:00"]}, "times[0]"),
+        ({"everyDays": 0}, "everyDays"),
+        ({"startDay": 5, "endDay": None, "lastDoseDay": 4}, "lastDoseDay"),
+        ({"dose": "5,000"}, "dose"),
+    ],
+)
+def test_impossible_doses_are_invalid(api: Api, changes: dict[str, Any], member: str) -> None:
+    assert members(api("victor", "POST", PROTOCOLS, plan(medications=[row(**changes)]))) == [
+        f"medications[0].{member}"
+    ]
+
+
+def test_no_protocol_is_active_without_the_hour_of_its_trigger(api: Api) -> None:
+    trigger = row(isTrigger=True, time=None)
+    active = plan(medications=[trigger], status="Active")
+    assert code(api("victor", "POST", PROTOCOLS, active)) == "ClientelePortal:TriggerWithoutTime"
+    made = api("victor", "POST", PROTOCOLS, plan(medications=[trigger], status="Draft")).json()
+    path = f"{PROTOCOLS}/{made['id']}"
+    moved = editable(made, status="Active")
+    assert code(api("victor", "PUT", path, moved)) == "ClientelePortal:TriggerWithoutTime"
+    moved["medications"] = [{**made["medications"][0], "time": "21:00"}]
+    assert api("victor", "PUT", path, moved).status_code == 200
+
+
+def test_a_dose_already_taken_stays_and_a_new_one_begins_a_row(api: Api) -> None:
+    begun = (TODAY - timedelta(days=3)).isoformat()
+    made = api(
+        "victor",
+        "POST",
+        PROTOCOLS,
+        plan(medications=[row(startDay=1, endDay=None)], status="Active", startDate=begun),
+    ).json()
+    path, old = f"{PROTOCOLS}/{made['id']}", made["medications"][0]
+    for changes in (
+        {"medications": [{**old, "dose": old["dose"] + 25}]},
+        {"medications": [{**old, "unit": "mL"}]},
+        {"medications": [{**old, "startDay": 2}]},
+        {"medications": []},
+        {"startDate": TODAY.isoformat()},
+    ):
+        refused = api("victor", "PUT", path, editable(made, **changes))
+        assert code(refused) == "ClientelePortal:DosesAlreadyTaken", changes
+    split = [{**old, "endDay": 3}, {**old, "id": None, "startDay": 4, "dose": old["dose"] + 25}]
+    assert api("victor", "PUT", path, editable(made, medications=split)).status_code == 200
