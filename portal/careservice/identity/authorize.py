@@ -9,11 +9,12 @@ from typing import Any
 
 from authlib.oauth2 import OAuth2Error
 from flask import Response, jsonify, request
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from portal.careservice import database
-from portal.careservice.clock import now
-from portal.careservice.identity import sessions
+from portal.careservice.clock import is_recent, now, recent
+from portal.careservice.identity import sessions, throttle
 from portal.careservice.identity.authorization_request import (
     SUPPORTED,
     RefusedRequest,
@@ -36,6 +37,8 @@ BROWSER_COOKIE = "idsrv_browser"
 
 _URN = "urn:ietf:params:oauth:request_uri:"
 _WAIT = timedelta(minutes=15)
+_MOST_PER_NETWORK = 200
+_RETRY_AFTER_SECONDS = 60
 
 
 @bp.route("/connect/authorize", methods=["GET", "POST"])
@@ -146,10 +149,14 @@ def _is_sufficient(sign_in: SignIn, asked: ValidatedRequest) -> bool:
         return False
     if asked.sub not in (None, sign_in.person_id):
         return False
-    return asked.max_age is None or now() - sign_in.auth_time <= timedelta(seconds=asked.max_age)
+    return asked.max_age is None or is_recent(sign_in.auth_time, timedelta(seconds=asked.max_age))
 
 
 def _ask_to_sign_in(session: Session, asked: ValidatedRequest) -> Response:
+    if _waiting_from(session, throttle.network()) >= _MOST_PER_NETWORK:
+        response = page("busy.html", status=429)
+        response.headers["Retry-After"] = str(_RETRY_AFTER_SECONDS)
+        return response
     browser = request.cookies.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
     handle = _store(session, {**asked.parameters, "browser": digest(browser)}, _WAIT, is_pushed=False)
     response = see_other(f"/sign-in?request={handle}")
@@ -157,7 +164,18 @@ def _ask_to_sign_in(session: Session, asked: ValidatedRequest) -> Response:
     return response
 
 
+def _waiting_from(session: Session, network: str) -> int:
+    """How many requests of this network wait for a sign-in."""
+    waiting = select(func.count()).where(
+        AuthorizationRequest.network == network,
+        AuthorizationRequest.used_at.is_(None),
+        recent(AuthorizationRequest.created_at, _WAIT),
+    )
+    return session.scalar(waiting) or 0
+
+
 def _store(session: Session, parameters: dict[str, Any], lifetime: timedelta, *, is_pushed: bool) -> str:
+    session.execute(delete(AuthorizationRequest).where(AuthorizationRequest.expires_at < now()))
     handle = secrets.token_urlsafe(32)
     session.add(
         AuthorizationRequest(
@@ -165,6 +183,7 @@ def _store(session: Session, parameters: dict[str, Any], lifetime: timedelta, *,
             client_id=str(parameters["client_id"]),
             parameters=parameters,
             is_pushed=is_pushed,
+            network=None if is_pushed else throttle.network(),
             created_at=now(),
             expires_at=now() + lifetime,
         )

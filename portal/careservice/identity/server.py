@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session
 
 from portal.careservice import database
 from portal.careservice.clock import now
-from portal.careservice.identity import client_assertions
+from portal.careservice.identity import client_assertions, refresh_answers
 from portal.careservice.identity.authorization_request import OAuthRequest, ValidatedRequest, posted_request
 from portal.careservice.identity.tables import (
     AuthorizationCode,
@@ -205,7 +205,9 @@ class CodeGrant(AuthorizationCodeGrant):
 
 
 class RefreshGrant(RefreshTokenGrant):
-    """Refresh (RFC 6749 §6) with rotation: a replaced token has a grace period; later reuse revokes the family."""
+    """Refresh (RFC 6749 §6) with rotation. A replaced token gets, for a grace period, the answer that it got before, so
+    that nobody grows a second line of tokens from it; later reuse revokes the family.
+    """
 
     TOKEN_ENDPOINT_AUTH_METHODS = METHODS
     INCLUDE_NEW_REFRESH_TOKEN = True
@@ -231,9 +233,14 @@ class RefreshGrant(RefreshTokenGrant):
         return person
 
     def issue_token(self, user: Person, refresh_token: RefreshToken) -> dict[str, Any]:
-        session = database.session()
+        presented = str(self.request.form["refresh_token"])
         scope = self.request.payload.scope or refresh_token.grant.scope
-        return _token_response(session, self.request.client, refresh_token.grant, user, scope)
+        if refresh_token.replaced_at is not None:
+            return refresh_answers.repeated(refresh_token, presented, scope)
+        session = database.session()
+        answer = _token_response(session, self.request.client, refresh_token.grant, user, scope)
+        refresh_answers.keep(session, refresh_token, presented, answer)
+        return answer
 
     def revoke_old_credential(self, refresh_token: RefreshToken) -> None:
         refresh_token.replaced_at = refresh_token.replaced_at or now()

@@ -13,7 +13,6 @@ from portal.careservice.identity import back_channel
 from portal.careservice.identity.tables import (
     AuthorizationCode,
     AuthorizationRequest,
-    FailedSignIn,
     Grant,
     KnownBrowser,
     Person,
@@ -82,7 +81,4 @@ def forget_expired(session: Session) -> None:
         session.execute(delete(table).where(table.expires_at < moment))
     kept = current_settings().lifetimes.refresh_token
     session.execute(delete(AuthorizationCode).where(AuthorizationCode.expires_at < moment - kept))
-    session.execute(
-        delete(FailedSignIn).where(FailedSignIn.at < moment - current_settings().lifetimes.sign_in)
-    )
     session.execute(delete(Grant).where(Grant.ends_at < moment))

@@ -7,7 +7,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, false
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
@@ -162,7 +162,10 @@ class KnownBrowser(Base):
 
 
 class AuthorizationRequest(Base):
-    """The parameters of an authorization request, pushed (RFC 9126) or waiting for a sign-in."""
+    """The parameters of an authorization request, pushed (RFC 9126) or waiting for a sign-in.
+
+    `network` is where the browser of a waiting one is, so that nobody can add any number of them.
+    """
 
     __tablename__ = "authorization_requests"
 
@@ -170,6 +173,7 @@ class AuthorizationRequest(Base):
     client_id: Mapped[str] = mapped_column(ForeignKey(Client.client_id))
     parameters: Mapped[dict[str, Any]]
     is_pushed: Mapped[bool]
+    network: Mapped[str | None] = mapped_column(String(64), index=True)
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     used_at: Mapped[datetime | None]
@@ -223,7 +227,7 @@ class AuthorizationCode(Base):
 
 
 class RefreshToken(Base):
-    """A refresh token; `replaced_at` is when its successor was issued."""
+    """A refresh token; `replaced_at` is when its successor was issued, `sealed_answer` the response with it."""
 
     __tablename__ = "refresh_tokens"
 
@@ -232,6 +236,7 @@ class RefreshToken(Base):
     issued_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     replaced_at: Mapped[datetime | None]
+    sealed_answer: Mapped[str | None] = mapped_column(Text)
 
     grant: Mapped[Grant] = relationship(lazy="joined", innerjoin=True)
 

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql import ColumnElement
 
 from portal.careservice import database
-from portal.careservice.clock import now
+from portal.careservice.clock import now, recent
 from portal.careservice.identity.pages import set_cookie
 from portal.careservice.identity.tables import FailedSignIn, KnownBrowser, Person, digest
 from portal.careservice.ids import new_id
@@ -71,13 +71,14 @@ def begin_attempt(session: Session, tenant_id: str, username: str) -> Attempt | 
     Attempts are counted one at a time, before the password is checked, so that parallel ones can't evade the limit.
     """
     database.lock_table(session, FailedSignIn)
-    address, moment = _network(), now()
+    forget_failures(session)
+    address, moment = network(), now()
     browser = _browser_known_for(session, tenant_id, username)
     of_name = [FailedSignIn.tenant_id == tenant_id, FailedSignIn.username == username]
     if browser is not None:
         wait = _wait(session, moment, (FREE_PER_NAME, [*of_name, FailedSignIn.browser == browser]))
     else:
-        total = _alarm(session, moment)
+        total = _alarm(session)
         unknown = FailedSignIn.browser.is_(None)
         wait = max(
             _wait(session, moment, (FREE_PER_NAME if total < FREE_OVERALL else 0, [*of_name, unknown])),
@@ -94,7 +95,7 @@ def begin_attempt(session: Session, tenant_id: str, username: str) -> Attempt | 
     return Attempt(failure)
 
 
-def _network() -> str:
+def network() -> str:
     """The requesting browser's IPv4 address, or its /64, which one IPv6 customer has to choose addresses from."""
     try:
         given = ipaddress.ip_address(request.remote_addr or "")
@@ -108,7 +109,7 @@ def _wait(session: Session, moment: datetime, budget: tuple[int, list[ColumnElem
     """How long until the next attempt, by the failures that a budget counts: 1, 2, 4 … seconds after the last."""
     free, counted = budget
     number, last = session.execute(
-        select(func.count(), func.max(FailedSignIn.at)).where(FailedSignIn.at > moment - WITHIN, *counted)
+        select(func.count(), func.max(FailedSignIn.at)).where(recent(FailedSignIn.at, WITHIN), *counted)
     ).one()
     if number == 0 or number < free:
         return timedelta()
@@ -116,15 +117,20 @@ def _wait(session: Session, moment: datetime, budget: tuple[int, list[ColumnElem
     return last + pause - moment
 
 
-def failures(session: Session, moment: datetime) -> int:
+def forget_failures(session: Session) -> None:
+    """Delete the failures that count no more, by the index on their time."""
+    session.execute(delete(FailedSignIn).where(FailedSignIn.at < now() - WITHIN))
+
+
+def failures(session: Session) -> int:
     """How many sign-ins have failed within `WITHIN`, for all names and addresses."""
-    counted = select(func.count()).select_from(FailedSignIn).where(FailedSignIn.at > moment - WITHIN)
+    counted = select(func.count()).select_from(FailedSignIn).where(recent(FailedSignIn.at, WITHIN))
     return session.scalar(counted) or 0
 
 
-def _alarm(session: Session, moment: datetime) -> int:
+def _alarm(session: Session) -> int:
     """Log every thousandth failure; return how many there are (`failures`)."""
-    total = failures(session, moment)
+    total = failures(session)
     if total and total % FREE_OVERALL == 0:
         _log.warning("%d sign-ins failed within %d minutes", total, WITHIN.total_seconds() // 60)
     return total

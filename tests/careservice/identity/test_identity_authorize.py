@@ -138,6 +138,16 @@ def test_max_age_asks_again_only_when_the_sign_in_is_older(server: IdentityServe
     assert answer_in(browser.authorize(max_age="300", prompt="none"))["error"] == "login_required"
 
 
+@pytest.mark.parametrize(("seconds", "is_asked"), [(-30, False), (-31, True), (-3600, True)])
+def test_a_sign_in_dated_ahead_of_now_is_not_recent(
+    server: IdentityServer, seconds: int, is_asked: bool
+) -> None:
+    browser = server.browser()
+    browser.sign_in("amelia")
+    server.clock.advance(seconds=seconds)
+    assert browser.authorize(max_age="300").location.startswith("/sign-in?") == is_asked
+
+
 def test_a_sign_in_expires_at_the_end_of_its_lifetime(server: IdentityServer) -> None:
     browser = server.browser()
     browser.sign_in("amelia")

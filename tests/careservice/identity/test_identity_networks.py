@@ -1,13 +1,15 @@
-"""The budget of an address: who has a whole network of them has one budget all the same."""
+"""What a stranger's network may use up: who has many addresses in one has one budget all the same."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
+from portal.careservice.identity import authorize
 from portal.careservice.identity.throttle import FREE_PER_ADDRESS
-from tests.careservice.identity.identity_server import Browser, IdentityServer
+from tests.careservice.identity.identity_server import CALLBACK, CHALLENGE, Browser, IdentityServer
 
 
 def browser_at(server: IdentityServer, address: str) -> Browser:
@@ -36,3 +38,59 @@ def test_guesses_at_many_names_from_one_network_are_throttled(
     assert guess(server, elsewhere, "another") == 401
     if "ffff" in addresses:
         assert guess(server, "192.0.2.7", "another") == 429, "the same address, written in IPv6"
+
+
+def test_sign_ins_that_wait_are_limited_by_network_and_forgotten(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authorize, "_MOST_PER_NETWORK", 5)
+    here = [f"2001:db8:1:2::{number:x}" for number in range(8)]
+    assert [browser_at(server, one).authorize().status_code for one in here] == [303] * 5 + [429] * 3
+    refused = browser_at(server, here[0]).authorize()
+    assert refused.headers["Retry-After"] == "60"
+    assert "Please try again" in refused.text
+    assert browser_at(server, "2001:db8:1:3::1").authorize().status_code == 303
+    server.clock.advance(minutes=16)
+    assert browser_at(server, here[0]).authorize().status_code == 303
+    assert rows(server, "authorization_requests") == 1
+
+
+def test_a_finished_sign_in_makes_room_for_another(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authorize, "_MOST_PER_NETWORK", 2)
+    for _ in range(4):
+        assert "code" in browser_at(server, "192.0.2.7").sign_in("amelia")
+
+
+def test_pushed_requests_are_forgotten_without_a_sign_in(server: IdentityServer) -> None:
+    for _ in range(3):
+        assert push(server).status_code == 201
+        server.clock.advance(minutes=2)
+    assert rows(server, "authorization_requests") == 1
+
+
+def test_failures_are_forgotten_without_a_sign_in(
+    server: IdentityServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portal.careservice.identity.passwords.matches", lambda *_: False)
+    for number in range(3):
+        assert guess(server, "192.0.2.7", f"name-{number}") == 401
+        server.clock.advance(minutes=20)
+    assert rows(server, "failed_sign_ins") == 1
+
+
+def push(server: IdentityServer) -> Any:
+    return server.post(
+        "/connect/par",
+        response_type="code",
+        redirect_uri=CALLBACK,
+        scope="openid",
+        code_challenge=CHALLENGE,
+        code_challenge_method="S256",
+    )
+
+
+def rows(server: IdentityServer, table: str) -> int:
+    with server.engine.connect() as connection:
+        return connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one()  # noqa: S608

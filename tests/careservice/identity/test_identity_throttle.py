@@ -140,6 +140,14 @@ def test_a_names_budget_is_restored_after_15_minutes(server: IdentityServer) -> 
     assert Guesser(server).statuses(9) == {401}
 
 
+def test_a_clock_that_is_set_back_makes_nobody_wait(server: IdentityServer) -> None:
+    guesser = Guesser(server)
+    guesser.statuses(10)
+    server.clock.advance(days=-1)
+    assert Guesser(server).statuses(10) == {401}
+    assert int(Guesser(server).guess().headers["Retry-After"]) <= 30
+
+
 def test_the_same_name_at_another_clinic_has_its_own_budget(server: IdentityServer) -> None:
     Guesser(server).statuses(10)
     elsewhere = server.browser()

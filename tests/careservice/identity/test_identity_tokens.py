@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -147,12 +148,47 @@ class TestRefreshing:
         assert second["refresh_token"] != first
         assert server.refresh(second["refresh_token"]).status_code == 200
 
-    def test_the_previous_refresh_token_is_valid_for_30_seconds_more(self, server: IdentityServer) -> None:
+    def test_a_refresh_repeated_within_30_seconds_gets_the_same_answer(self, server: IdentityServer) -> None:
         first = server.tokens()["refresh_token"]
-        second = server.refresh(first).get_json()["refresh_token"]
+        answer = server.refresh(first).get_json()
         server.clock.advance(seconds=30)
-        assert server.refresh(first).status_code == 200
-        assert server.refresh(second).status_code == 200
+        assert server.refresh(first).get_json() == answer
+        third = server.refresh(answer["refresh_token"])
+        assert third.status_code == 200
+        server.clock.advance(seconds=31)
+        server.refresh(third.get_json()["refresh_token"])
+        with server.engine.begin() as connection:
+            used = (
+                "SELECT sealed_answer FROM refresh_tokens WHERE replaced_at IS NOT NULL ORDER BY replaced_at"
+            )
+            sealed = list(connection.exec_driver_sql(used).scalars())
+        assert sealed[:2] == [None, None], "answers are forgotten after their time"
+        assert sealed[2] not in (None, ""), "the latest is kept"
+
+    def test_eight_refreshes_with_one_token_at_once_get_one_answer(self, server: IdentityServer) -> None:
+        first = server.tokens()["refresh_token"]
+        with ThreadPoolExecutor(8) as pool:
+            answers = [answer.get_json() for answer in pool.map(server.refresh, [first] * 8)]
+        assert answers == [answers[0]] * 8
+        assert is_good(server, answers[0]["access_token"])
+        with server.engine.begin() as connection:
+            issued = connection.exec_driver_sql("SELECT count(*) FROM refresh_tokens").scalar()
+        assert issued == 2, "the first one and its only successor"
+
+    def test_a_repeated_refresh_is_answered_in_the_same_scope_and_to_the_same_client_alone(
+        self, server: IdentityServer
+    ) -> None:
+        first = server.tokens()["refresh_token"]
+        server.refresh(first)
+        assert server.refresh(first, scope="ClientelePortal").get_json()["error"] == "invalid_scope"
+        assert server.refresh(first, client="harbour-portal").get_json()["error"] == "invalid_grant"
+
+    def test_a_repeated_refresh_of_a_disabled_account_is_refused(self, server: IdentityServer) -> None:
+        first = server.tokens()["refresh_token"]
+        server.refresh(first)
+        with server.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE people SET is_active = false WHERE username = 'amelia'")
+        assert server.refresh(first).get_json()["error"] == "invalid_grant"
 
     def test_later_reuse_of_a_refresh_token_revokes_the_family(self, server: IdentityServer) -> None:
         first = server.tokens()["refresh_token"]
@@ -209,7 +245,7 @@ class TestRefreshing:
         token = server.tokens()["refresh_token"]
         with server.engine.begin() as connection:
             connection.exec_driver_sql("UPDATE people SET is_active = false WHERE username = 'amelia'")
-        assert server.refresh(token).status_code == 400
+        assert server.refresh(token).get_json()["error"] == "invalid_grant"
         answer = server.browser()
         assert answer.submit(answer.page(), "amelia").status_code == 401
 
