@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from flask import Flask, current_app, has_app_context
+from sqlalchemy import ColumnElement, and_
+from sqlalchemy.orm import InstrumentedAttribute
 
 Clock = Callable[[], datetime]
+
+LEEWAY = timedelta(seconds=30)
+"""How far clocks may differ. What happened later than that from now was dated by a clock that has been set back."""
 
 _EXTENSION = "careservice.clock"
 
@@ -28,3 +33,14 @@ def now() -> datetime:
     if not has_app_context():
         return system_clock()
     return cast("Clock", current_app.extensions[_EXTENSION])()
+
+
+def is_recent(at: datetime, within: timedelta) -> bool:
+    """Whether `at` was at most `within` ago; a time ahead of now by more than the leeway is not recent."""
+    return -LEEWAY <= now() - at <= within
+
+
+def recent(column: InstrumentedAttribute[datetime], within: timedelta) -> ColumnElement[bool]:
+    """Whether what the column dates was less than `within` ago, as a condition of a query."""
+    moment = now()
+    return and_(column > moment - within, column <= moment + LEEWAY)

@@ -2,6 +2,10 @@
 
 SQLite and PostgreSQL are both supported, so column types are portable ones. A request is committed if its
 status is below 400 and rolled back otherwise (`transactions`); what must outlast a refusal is committed explicitly.
+
+On PostgreSQL, serializable transactions share a lock that one can also take for itself alone, when it has failed before
+because of others (`run_alone`). It belongs to the connection, so a pooler between must keep connections (PgBouncer's
+session pooling).
 """
 
 from __future__ import annotations
@@ -18,13 +22,18 @@ from flask import Flask, Response, current_app, g, request
 from sqlalchemy import JSON, Connection, DateTime, Engine, MetaData, String, create_engine, event, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Session, mapped_column
+from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator
 
 _EXTENSION = "careservice.engine"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WRITES = "writes"
 _LOCK_WAIT_MILLISECONDS = 2000  # for one lock; `transactions` retries the whole request
-_START_LOCK = 0x636172652D7365  # an arbitrary number that is used for no other lock
+_TURN_WAIT_MILLISECONDS = 5000  # until those before have ended, who let nobody else begin
+_START_LOCK = 0x636172652D7365  # arbitrary numbers that are used for no other lock
+_WRITE_LOCK = 0x636172652D7772
+_TURN = "turn"
+_SHARED, _ALONE = "shared", "alone"
 
 Id = Annotated[str, mapped_column(String(36))]
 """A column for an identifier made by `ids`."""
@@ -78,7 +87,10 @@ def connect(url: str) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     options = f"-c lock_timeout={_LOCK_WAIT_MILLISECONDS}"
-    return create_engine(url, pool_size=10, pool_pre_ping=True, connect_args={"options": options})
+    engine = create_engine(url, pool_size=10, pool_pre_ping=True, connect_args={"options": options})
+    event.listen(engine, "begin", _take_turn)
+    event.listen(engine, "reset", _end_turn)
+    return engine
 
 
 @contextmanager
@@ -108,11 +120,16 @@ def create_tables(engine: Engine) -> None:
     Base.metadata.create_all(engine)
 
 
-def new_session(engine: Engine, *, writes: bool = True, serializable: bool = False) -> Session:
-    """A session outside any request, for use as a context manager; the caller commits."""
+def new_session(
+    engine: Engine, *, writes: bool = True, serializable: bool = False, alone: bool = False
+) -> Session:
+    """A session outside any request, for use as a context manager; the caller commits.
+
+    A serializable one that is `alone` waits until no other serializable one is open, and keeps others waiting.
+    """
     options: dict[str, Any] = {_WRITES: writes}
     if serializable and engine.dialect.name != "sqlite":
-        options["isolation_level"] = "SERIALIZABLE"
+        options |= {"isolation_level": "SERIALIZABLE", _TURN: _ALONE if alone else _SHARED}
     return Session(engine.execution_options(**options), expire_on_commit=False)
 
 
@@ -147,6 +164,11 @@ def use_row_locks() -> None:
     g.locks_rows = True
 
 
+def run_alone() -> None:
+    """Run what follows of this request while no other serializable transaction is open, so that none can fail it."""
+    g.runs_alone = True
+
+
 def lock_table(session: Session, table: type[Base]) -> None:
     """Make other transactions that call this wait for this one; to be called before anything is read.
 
@@ -159,7 +181,8 @@ def lock_table(session: Session, table: type[Base]) -> None:
 def _session(*, writes: bool) -> Session:
     if "database_session" not in g:
         serializable = writes and "locks_rows" not in g
-        g.database_session = new_session(engine(), writes=writes, serializable=serializable)
+        alone = "runs_alone" in g
+        g.database_session = new_session(engine(), writes=writes, serializable=serializable, alone=alone)
     return cast("Session", g.database_session)
 
 
@@ -183,6 +206,41 @@ def close() -> None:
     current = cast("Session | None", g.pop("database_session", None))
     if current is not None:
         current.close()
+
+
+def _take_turn(connection: Connection) -> None:
+    """Take PostgreSQL's lock of this transaction's turn (Explicit Locking, Advisory Locks), before anything else.
+
+    Taken by a statement of its own, since a serializable transaction sees the database as it was when its first
+    statement began: one that waited for the lock inside it would come to what others have changed meanwhile. It is the
+    first lock of every transaction and the only one of its kind, so nobody who has it waits for anybody who hasn't.
+    """
+    turn = connection.get_execution_options().get(_TURN)
+    if turn is None:
+        return
+    function = "pg_advisory_lock" if turn == _ALONE else "pg_advisory_lock_shared"
+    psycopg: Any = connection.connection.dbapi_connection
+    connection.info[_TURN] = turn
+    psycopg.autocommit = True
+    try:
+        if turn == _ALONE:
+            connection.exec_driver_sql(f"SET lock_timeout = {_TURN_WAIT_MILLISECONDS}")
+        connection.exec_driver_sql(f"SELECT {function}({_WRITE_LOCK})")
+    finally:
+        psycopg.autocommit = False
+
+
+def _end_turn(psycopg: Any, record: ConnectionPoolEntry, _state: object) -> None:
+    """Release the lock when the connection goes back to the pool; a connection that can't is closed by the pool."""
+    if record.info.pop(_TURN, None) is None:
+        return
+    psycopg.rollback()
+    psycopg.autocommit = True
+    try:
+        psycopg.execute("SELECT pg_advisory_unlock_all()")
+        psycopg.execute("RESET lock_timeout")
+    finally:
+        psycopg.autocommit = False
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -8,7 +8,6 @@ from flask import Response, abort, request
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from portal.careservice import database
-from portal.careservice.clock import now
 from portal.careservice.identity import throttle
 from portal.careservice.settings import current_settings
 
@@ -31,5 +30,5 @@ def _exposition() -> bytes:
         "Failed sign-ins at all clinics in the last 15 minutes; from 1,000 on, each failure makes that name wait.",
         registry=registry,
     )
-    failures.set(throttle.failures(database.session(), now()))
+    failures.set(throttle.failures(database.session()))
     return generate_latest(registry)

@@ -2,6 +2,7 @@
 
 Requests that write are serializable, on SQLite by its single write lock, on PostgreSQL by SERIALIZABLE: of two
 requests that each depend on what the other changes, the database fails one, which is then retried on the new state.
+A long one among short ones might fail again and again, so after its second failure it runs alone.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from sqlalchemy.orm.exc import StaleDataError
 from portal.careservice import database
 
 PATIENCE_SECONDS = 5.0
-"""How long a request is retried while other transactions block it."""
+"""How long a request is retried while other transactions block it; three tries it has in any case, the third alone."""
 
 RETRY_AFTER_SECONDS = 1
 """The Retry-After of a request that couldn't be completed in that time."""
 
 _ATTEMPTS = 3
+_FAILURES_BEFORE_ALONE = 2
 _LONGEST_PAUSE_SECONDS = 0.4
 _BUSY_STATES = frozenset({"40001", "40P01", "55P03"})  # serialization failure, deadlock, lock not available
 _BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
@@ -63,7 +65,7 @@ def _transaction(view: Callable[..., Any]) -> Callable[..., Response]:
                 database.finish(response)
             except (IntegrityError, OperationalError, StaleDataError) as error:
                 database.close()
-                may_retry = time.monotonic() < until if _is_busy(error) else attempt < _ATTEMPTS
+                may_retry = attempt < _ATTEMPTS or (_is_busy(error) and time.monotonic() < until)
                 if not may_retry:
                     kind = type(error.orig if isinstance(error, DBAPIError) else error).__name__
                     _log.warning(
@@ -74,6 +76,8 @@ def _transaction(view: Callable[..., Any]) -> Callable[..., Response]:
                         kind,
                     )
                     raise Busy(is_conflict=not isinstance(error, OperationalError)) from error
+                if attempt >= _FAILURES_BEFORE_ALONE and _is_busy(error):
+                    database.run_alone()
                 time.sleep(random.uniform(0, min(0.02 * 2**attempt, _LONGEST_PAUSE_SECONDS)))  # noqa: S311
             else:
                 return response

@@ -155,6 +155,18 @@ class Families:
             session.commit()
             return form.id
 
+    def let_expire(self, form_id: str) -> None:
+        """Let the time to sign a form be over."""
+        with database.new_session(self._engine) as session:
+            session.get_one(ConsentForm, form_id).expires_at = datetime.now(UTC) - timedelta(minutes=1)
+            session.commit()
+
+    def store_under(self, embryo_id: str, form_id: str) -> None:
+        """Let an embryo be stored under a form, as records made elsewhere can say before it is signed."""
+        with database.new_session(self._engine) as session:
+            session.get_one(EmbryoStorage, embryo_id).consent_form_id = form_id
+            session.commit()
+
     def ends_of(self, embryo_id: str) -> list[tuple[str, ...]]:
         """What the operator's command wrote down about an embryo."""
         with database.new_session(self._engine, writes=False) as session:

@@ -11,7 +11,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from portal.careservice.api.errors import NotPermitted, NotSignedIn, OtherScope, SignInTooOld
-from portal.careservice.clock import now
+from portal.careservice.clock import is_recent
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.permissions import ADMIN, PATIENT, SERVICE_CLIENTS, STAFF, Act, allows
 from portal.careservice.identity.tables import Client, Tenant
@@ -59,8 +59,8 @@ class Caller:
         return act in SERVICE_CLIENTS if self.sub is None else allows(act, self.roles)
 
     def require_sign_in_within(self, max_age: timedelta) -> None:
-        """Raise SignInTooOld if the person signed in longer ago than `max_age`, or at an unknown time."""
-        if self.auth_time is None or now() - self.auth_time > max_age:
+        """Raise SignInTooOld if the person signed in longer ago than `max_age`, in the future or at an unknown time."""
+        if self.auth_time is None or not is_recent(self.auth_time, max_age):
             raise SignInTooOld(max_age)
 
 

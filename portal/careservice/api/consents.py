@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated
 
 import msgspec
 
@@ -16,14 +15,17 @@ from portal.careservice.api.records import AuditedRecord, Record, as_record
 from portal.careservice.domain.consents import creation, forms, signing, withdrawal
 from portal.careservice.domain.consents.content import Clause, Statement
 from portal.careservice.domain.consents.creation import NewForm
-from portal.careservice.domain.consents.forms import ConsentForm
+from portal.careservice.domain.consents.forms import ConsentForm, Signature
 from portal.careservice.domain.consents.signing import NewSignature
+from portal.careservice.domain.consents.withdrawal import Withdrawal
 from portal.careservice.domain.enumerations import (
     ConsentStatus,
     Disposition,
+    ReadingMode,
     SignatureMethod,
     SignerRole,
     SigningOrder,
+    ToldBy,
 )
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.permissions import MAX_AGE, MAX_AGE_FOR_THE_CLINIC, Act
@@ -41,7 +43,10 @@ class SignerRecord(Record, kw_only=True):
 
 
 class SignatureRecord(Record, kw_only=True):
-    """Who signed what, and when."""
+    """Who signed what, and when; `language` is the text's.
+
+    `screenLanguage` and `readingMode` are left out unless the signer's screen was in another language than the text.
+    """
 
     role: SignerRole
     person_id: str
@@ -49,16 +54,20 @@ class SignatureRecord(Record, kw_only=True):
     signed_at: datetime
     method: SignatureMethod
     language: str | None
+    screen_language: str | msgspec.UnsetType = msgspec.UNSET
+    reading_mode: ReadingMode | msgspec.UnsetType = msgspec.UNSET
     content_hash: str
 
 
 class ConsentFormRecord(AuditedRecord, kw_only=True):
     """A consent form; lists leave its `body` out.
 
-    `embryoStorageIds` (the embryos that it is about) and `disposition` (what it decides about them) are left out
-    if the form has none; otherwise `contentHash` covers them. `seal`, on Signed forms, is
+    `language` is the text's, as BCP 47 writes it; null if it isn't known. `embryoStorageIds` (the embryos
+    that it is about) and `disposition` (what it decides about them) are left out if the form has none; otherwise `contentHash` covers them. `seal`, on Signed forms, is
     the SHA-256 of the canonical JSON of `{id, version, patientId, contentHash, signatures[{role, personId, name,
-    signedAt, method}]}`: it lets two copies be compared.
+    signedAt, method}]}`: it lets two copies be compared. `revokeReason` is left out except for staff and whoever
+    wrote it. `revokedByName` is who withdrew the form; if that was staff, for the signer `onBehalfOf`, `toldAt` and
+    `toldBy` say when and how that signer told them.
     """
 
     id: str
@@ -70,6 +79,7 @@ class ConsentFormRecord(AuditedRecord, kw_only=True):
     title: str
     kind: str
     version: str
+    language: str | None
     status: ConsentStatus
     body: list[Clause] | msgspec.UnsetType = msgspec.UNSET
     statements: list[Statement]
@@ -81,8 +91,12 @@ class ConsentFormRecord(AuditedRecord, kw_only=True):
     sent_at: datetime | None
     effective_at: datetime | None
     revoked_at: datetime | None
-    revoke_reason: str | None
+    revoke_reason: str | msgspec.UnsetType | None = msgspec.UNSET
     revoked_by_id: str | None
+    revoked_by_name: str | msgspec.UnsetType = msgspec.UNSET
+    on_behalf_of: str | msgspec.UnsetType = msgspec.UNSET
+    told_at: datetime | msgspec.UnsetType = msgspec.UNSET
+    told_by: ToldBy | msgspec.UnsetType = msgspec.UNSET
     expires_at: datetime | None
     supersedes_id: str | None
     superseded_by_id: str | None
@@ -90,12 +104,6 @@ class ConsentFormRecord(AuditedRecord, kw_only=True):
     embryo_storage_ids: list[str] | msgspec.UnsetType = msgspec.UNSET
     disposition: Disposition | msgspec.UnsetType = msgspec.UNSET
     seal: str | msgspec.UnsetType = msgspec.UNSET
-
-
-class Revocation(msgspec.Struct, rename="camel", kw_only=True):
-    """Why a form is withdrawn."""
-
-    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=2000, pattern=r"\S")]
 
 
 SORTABLE = {
@@ -115,7 +123,10 @@ SORTABLE = {
 @api.get("/api/care/consent-forms")
 @endpoint(Act.READ_CONSENTS, MODULE)
 def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
-    """The forms that the caller may see, by PatientId, CaseId, EpisodeId, Status and Filter."""
+    """The forms that the caller may see, by PatientId, CaseId, EpisodeId, Status, WaitsFor, DueFrom, DueTo and Filter.
+
+    WaitsFor is the person whose signature a form lacks; DueFrom and DueTo bound `procedureDate`, both inclusive.
+    """
     query = payload.query()
     moment = clock.now()
     # Forms belong to their patient's clinic, but the database doesn't know that and would read every clinic's patients.
@@ -133,6 +144,14 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
     status = query.choice("Status", ConsentStatus)
     if status is not None:
         chosen = chosen.where(forms.status_column(moment) == status.value)
+    awaited = query.identifier("WaitsFor")
+    if awaited is not None:
+        chosen = chosen.where(forms.waits_for(awaited, moment))
+    due_from, due_to = query.day("DueFrom"), query.day("DueTo")
+    if due_from is not None:
+        chosen = chosen.where(ConsentForm.procedure_date >= due_from)
+    if due_to is not None:
+        chosen = chosen.where(ConsentForm.procedure_date <= due_to)
     searched = (ConsentForm.title, ConsentForm.kind, Patient.first_name, Patient.last_name)
     if caller.is_staff:
         searched = (*searched, Patient.mrn)  # a match would reveal it
@@ -144,7 +163,7 @@ def list_consent_forms(caller: Caller) -> Page[ConsentFormRecord]:
         sortable={**SORTABLE, "status": forms.status_column(moment)},
         default=(ConsentForm.creation_time.desc(), ConsentForm.id),
     )
-    return Page(total_count=total, items=[_record(form, with_body=False) for form in found])
+    return Page(total_count=total, items=[_record(form, caller, with_body=False) for form in found])
 
 
 @api.post("/api/care/consent-forms")
@@ -158,14 +177,14 @@ def create_consent_form(caller: Caller) -> ConsentFormRecord:
         for index, given in enumerate(new.embryo_storage_ids or ())
     ]
     form = creation.create(database.session(), caller.actor, new)
-    return _saved(form)
+    return _saved(form, caller)
 
 
 @api.get("/api/care/consent-forms/<form_id>")
 @endpoint(Act.READ_CONSENTS, MODULE)
 def get_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """One form, with its body."""
-    return _record(forms.find(database.session(), caller.actor, form_id))
+    return _record(forms.find(database.session(), caller.actor, form_id), caller)
 
 
 @api.post("/api/care/consent-forms/<form_id>/sign")
@@ -177,7 +196,7 @@ def sign_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     new, stamp = payload.stamped(NewSignature)
     for_the_clinic = new.signer_role in (SignerRole.CLINICIAN, SignerRole.WITNESS)
     caller.require_sign_in_within(MAX_AGE_FOR_THE_CLINIC if for_the_clinic else MAX_AGE[Act.SIGN_CONSENT])
-    return _saved(signing.sign(session, caller.actor, form, new, stamp))
+    return _saved(signing.sign(session, caller.actor, form, new, stamp), caller)
 
 
 @api.post("/api/care/consent-forms/<form_id>/revoke")
@@ -186,17 +205,35 @@ def revoke_consent_form(caller: Caller, form_id: str) -> ConsentFormRecord:
     """The withdrawn form."""
     session = database.session()
     form = forms.find(session, caller.actor, form_id)
-    revocation, stamp = payload.stamped(Revocation)
-    return _saved(withdrawal.revoke(session, caller.actor, form, revocation.reason, stamp))
+    given, stamp = payload.stamped(Withdrawal)
+    if given.on_behalf_of is not None:
+        given.on_behalf_of = payload.identifier(given.on_behalf_of, "onBehalfOf")
+    given.told_at = payload.utc(given.told_at)
+    return _saved(withdrawal.revoke(session, caller.actor, form, given, stamp), caller)
 
 
-def _saved(form: ConsentForm) -> ConsentFormRecord:
+def _saved(form: ConsentForm, caller: Caller) -> ConsentFormRecord:
     session = database.session()
     session.flush()
-    return _record(form)
+    return _record(form, caller)
 
 
-def _record(form: ConsentForm, *, with_body: bool = True) -> ConsentFormRecord:
+def _signature(signature: Signature) -> SignatureRecord:
+    return SignatureRecord(
+        role=signature.role,
+        person_id=signature.person_id,
+        name=signature.name,
+        signed_at=signature.signed_at,
+        method=signature.method,
+        language=signature.language,
+        screen_language=signature.screen_language or msgspec.UNSET,
+        reading_mode=signature.reading_mode or msgspec.UNSET,
+        content_hash=signature.content_hash,
+    )
+
+
+def _record(form: ConsentForm, caller: Caller, *, with_body: bool = True) -> ConsentFormRecord:
+    may_read_reason = caller.is_staff or form.revoked_by_id == caller.actor.sub
     return ConsentFormRecord(
         id=form.id,
         patient_id=form.patient_id,
@@ -207,19 +244,24 @@ def _record(form: ConsentForm, *, with_body: bool = True) -> ConsentFormRecord:
         title=form.title,
         kind=form.kind,
         version=form.version,
+        language=form.language,
         status=form.status_at(clock.now()),
         body=form.body if with_body else msgspec.UNSET,
         statements=form.statements,
         required_signers=[as_record(signer, SignerRecord) for signer in form.required_signers],
         signing_order=form.signing_order,
-        signatures=[as_record(signature, SignatureRecord) for signature in form.signatures],
+        signatures=[_signature(signature) for signature in form.signatures],
         content_hash=form.content_hash,
         file_id=form.file_id,
         sent_at=form.sent_at,
         effective_at=form.effective_at,
         revoked_at=form.revoked_at,
-        revoke_reason=form.revoke_reason,
+        revoke_reason=form.revoke_reason if may_read_reason else msgspec.UNSET,
         revoked_by_id=form.revoked_by_id,
+        revoked_by_name=form.revoked_by_name or msgspec.UNSET,
+        on_behalf_of=form.on_behalf_of or msgspec.UNSET,
+        told_at=form.told_at or msgspec.UNSET,
+        told_by=form.told_by or msgspec.UNSET,
         expires_at=form.expires_at,
         supersedes_id=form.supersedes_id,
         superseded_by_id=form.superseded_by_id,

@@ -15,7 +15,7 @@ from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.paging import Page, paginate
 from portal.careservice.api.records import Record, as_record
-from portal.careservice.domain import conversations
+from portal.careservice.domain import conversations, documents
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.conversations import Conversation, Message, MessageState
 from portal.careservice.domain.enumerations import Channel, MessageSide
@@ -68,8 +68,18 @@ class ReplyAddress(Record, kw_only=True):
     sms: str | None
 
 
+class PossibleSender(Record, kw_only=True):
+    """A patient who may be the sender; `id` is the record's."""
+
+    id: str
+    name: str
+
+
 class ConversationRecord(Record, kw_only=True):
-    """A conversation as one person sees it, with its newest messages, the oldest of them first."""
+    """A conversation as one person sees it, with its newest messages, the oldest of them first.
+
+    Only staff get `possibleSenders`: the patients who may have written a conversation whose sender isn't surely known.
+    """
 
     id: str
     subject: str
@@ -82,6 +92,7 @@ class ConversationRecord(Record, kw_only=True):
     is_archived: bool
     unread_count: int
     last_message_at: datetime
+    possible_senders: list[PossibleSender] | msgspec.UnsetType = msgspec.UNSET
     messages: list[MessageRecord]
 
 
@@ -151,7 +162,8 @@ def _set_archived(caller: Caller, message_id: str, *, archived: bool) -> Message
     session, actor = database.session(), caller.actor
     message = conversations.find_message(session, actor, message_id)
     state = conversations.set_message_archived(session, actor, message, archived=archived)
-    return _message(actor, message, state)
+    withheld = documents.withheld_of(session, actor, [one.file_id for one in message.attachments])
+    return _message(actor, message, state, withheld)
 
 
 def _records(actor: Actor, found: list[Conversation]) -> list[ConversationRecord]:
@@ -160,7 +172,12 @@ def _records(actor: Actor, found: list[Conversation]) -> list[ConversationRecord
     messages = conversations.newest_messages(session, ids)
     shown_ids = [message.id for thread in messages.values() for message in thread]
     states = conversations.states_of(session, actor, shown_ids)
+    attached = [
+        file.file_id for thread in messages.values() for message in thread for file in message.attachments
+    ]
+    withheld = documents.withheld_of(session, actor, attached)
     unread = conversations.unread_counts(session, actor, ids)
+    names = conversations.names_of_possible_senders(session, found) if actor.is_staff else {}
     archived = set(
         session.scalars(
             select(Conversation.id).where(Conversation.id.in_(ids), conversations.is_archived(actor))
@@ -182,8 +199,15 @@ def _records(actor: Actor, found: list[Conversation]) -> list[ConversationRecord
             is_archived=conversation.id in archived,
             unread_count=unread.get(conversation.id, 0),
             last_message_at=conversation.last_message_at,
+            possible_senders=[
+                PossibleSender(id=one, name=names[one])
+                for one in conversation.possible_sender_ids or ()
+                if one in names
+            ]
+            if actor.is_staff
+            else msgspec.UNSET,
             messages=[
-                _message(actor, message, states.get(message.id))
+                _message(actor, message, states.get(message.id), withheld)
                 for message in messages.get(conversation.id, [])
             ],
         )
@@ -191,7 +215,9 @@ def _records(actor: Actor, found: list[Conversation]) -> list[ConversationRecord
     ]
 
 
-def _message(actor: Actor, message: Message, state: MessageState | None) -> MessageRecord:
+def _message(
+    actor: Actor, message: Message, state: MessageState | None, withheld: frozenset[str]
+) -> MessageRecord:
     read_at = state.read_at if state is not None else None
     return MessageRecord(
         id=message.id,
@@ -206,5 +232,9 @@ def _message(actor: Actor, message: Message, state: MessageState | None) -> Mess
         # Messages from the caller's own side are never unread.
         read_at=read_at if conversations.is_towards(message, actor) else message.sent_at,
         is_archived=state is not None and state.archived_at is not None,
-        attachments=[as_record(attachment, AttachmentRecord) for attachment in message.attachments],
+        attachments=[
+            as_record(attachment, AttachmentRecord)
+            for attachment in message.attachments
+            if attachment.file_id not in withheld
+        ],
     )

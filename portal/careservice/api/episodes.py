@@ -32,7 +32,7 @@ from portal.careservice.domain.enumerations import (
     Severity,
     Stage,
 )
-from portal.careservice.domain.episodes import Episode, Follicles
+from portal.careservice.domain.episodes import Episode, Follicles, HormoneUnits
 from portal.careservice.domain.patients import Relationship
 from portal.careservice.domain.permissions import Act
 from portal.careservice.domain.pgt_results import PgtResult
@@ -70,6 +70,7 @@ class MonitoringRecord(Record, kw_only=True):
     lh: float | None
     p4: float | None
     unit: str
+    units: HormoneUnits | None
     verified: bool
 
 

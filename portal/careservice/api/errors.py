@@ -16,7 +16,7 @@ from werkzeug.exceptions import HTTPException, InternalServerError, MethodNotAll
 from portal.careservice.domain import translations
 from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule
 from portal.careservice.identity.tokens import AUDIENCE
-from portal.careservice.transactions import Busy
+from portal.careservice.transactions import RETRY_AFTER_SECONDS, Busy
 
 PREFIX = "ClientelePortal:"
 _API = re.compile(r"^/api/")
@@ -116,7 +116,11 @@ def _refused(error: Refused) -> Response:
 
 
 def _busy(error: Busy) -> Response:
-    return _refused(Refused(Rule.CONCURRENCY_CONFLICT)) if error.is_conflict else _answer(500, "Internal")
+    if error.is_conflict:
+        return _refused(Refused(Rule.CONCURRENCY_CONFLICT))
+    response = _answer(503, "Busy")
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
 
 
 def _invalid(error: Invalid) -> Response:

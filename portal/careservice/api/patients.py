@@ -11,7 +11,7 @@ from portal.careservice.api import payload
 from portal.careservice.api.caller import Caller
 from portal.careservice.api.endpoint import api, endpoint
 from portal.careservice.api.records import Record, as_record
-from portal.careservice.domain import accounts, patients
+from portal.careservice.domain import accounts, contacts, patients
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.enumerations import Channel
 from portal.careservice.domain.patients import Address, EmergencyContact, Patient, PatientDetails
@@ -31,7 +31,9 @@ class PatientRecord(Record, kw_only=True):
     mrn: str | msgspec.UnsetType = msgspec.UNSET
     date_of_birth: date | msgspec.UnsetType = msgspec.UNSET
     email: str | msgspec.UnsetType | None = msgspec.UNSET
+    email_verified: bool | msgspec.UnsetType = msgspec.UNSET
     phone_number: str | msgspec.UnsetType | None = msgspec.UNSET
+    phone_number_verified: bool | msgspec.UnsetType = msgspec.UNSET
     address: Address | msgspec.UnsetType | None = msgspec.UNSET
     language: str | msgspec.UnsetType = msgspec.UNSET
     preferred_channel: Channel | msgspec.UnsetType = msgspec.UNSET
@@ -52,7 +54,7 @@ def update_patient(caller: Caller, patient_id: str) -> PatientRecord:
     patient = patients.find(session, caller.actor, patient_id)
     patients.require_kept_here(patient)
     details, stamp = payload.stamped(PatientDetails)
-    patients.update(session, caller.actor, patient, details, stamp)
+    contacts.update(session, caller.actor, patient, details, stamp)
     accounts.bind(session, caller.actor, patient, details.user_id)
     session.flush()
     return patient_record(patient, caller.actor)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, NoReturn, TypeVar, cast
 
 import msgspec
 from flask import request
@@ -20,6 +20,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from portal.careservice.domain.enumerations import canonical
 from portal.careservice.domain.rules import Invalid
+from portal.careservice.domain.texts import has_hidden_characters
 
 MAX_BODY = 1024 * 1024
 """The largest body that is accepted, in bytes."""
@@ -116,6 +117,12 @@ def _normalized(data: Any, kind: inspect.Type, path: str) -> Any:
     """`data` with enumerations by their canonical names and instants in UTC."""
     if isinstance(data, str) and "\0" in data:
         raise Invalid("A text can't contain NUL characters.", path or "$")
+    if isinstance(kind, inspect.Metadata):
+        if isinstance(data, str) and has_hidden_characters(
+            data, cast("Mapping[str, str] | None", kind.extra)
+        ):
+            raise Invalid("This contains invisible characters.", path or "$")
+        return _normalized(data, kind.type, path)
     if isinstance(kind, inspect.UnionType):
         return _normalized_union(data, kind, path)
     if isinstance(kind, inspect.EnumType):
@@ -240,6 +247,16 @@ class Query:
             raise Invalid(f"This has to be one of {', '.join(kind)}.", name)
         return kind(known)
 
+    def day(self, name: str) -> date | None:
+        """A day (ISO 8601)."""
+        value = self.text(name)
+        if value is None:
+            return None
+        try:
+            return date.fromisoformat(value) if _DAY.match(value) else _not_a_day(name)
+        except ValueError:
+            return _not_a_day(name)
+
     def instant(self, name: str) -> datetime | None:
         """An instant (ISO 8601; UTC if it has no offset) or the beginning of a day in UTC."""
         value = self.text(name)
@@ -250,6 +267,10 @@ class Query:
         except ValueError:
             raise Invalid("This has to be a time in ISO 8601.", name) from None
         return _utc(moment, name)
+
+
+def _not_a_day(name: str) -> NoReturn:
+    raise Invalid("This has to be a day in ISO 8601, YYYY-MM-DD.", name) from None
 
 
 def query() -> Query:

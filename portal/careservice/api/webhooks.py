@@ -6,6 +6,7 @@ Not a bearer token but a signature over the raw body authenticates the sender (S
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 from flask import Blueprint, Response, request
@@ -14,10 +15,15 @@ from sqlalchemy.orm import Session
 from portal.careservice import clock, database, transactions
 from portal.careservice.api import errors
 from portal.careservice.api.payload import bytes_up_to
-from portal.careservice.domain.inbound import deliveries, email, payments, sms
+from portal.careservice.domain.inbound import deliveries, payments
+from portal.careservice.domain.inbound.email import take_mail
+from portal.careservice.domain.inbound.sms import take_text_message
 from portal.careservice.settings import current_settings
-from portal.careservice.webhooks import payloads
+from portal.careservice.webhooks.forms import TooLarge, form_of
+from portal.careservice.webhooks.payloads import EventKind, PaymentEvent, mail, payment_event, text_message
 from portal.careservice.webhooks.signature import is_signed_by_twilio, signed_id
+
+T = TypeVar("T")
 
 bp = Blueprint("webhooks", __name__)
 errors.handle(bp)
@@ -41,42 +47,41 @@ def answer_busy(_error: transactions.Busy) -> Response:
     return Response(status=503, headers={"Retry-After": str(transactions.RETRY_AFTER_SECONDS)})
 
 
+@bp.errorhandler(TooLarge)
+def answer_too_large(_error: TooLarge) -> Response:
+    """413, as for any body that is larger than is accepted."""
+    return Response(status=413)
+
+
 @bp.post("/smsinbound")
 def receive_sms() -> Response:
     """Store an SMS as a message; it is signed by the standard scheme or, for clinics with a Twilio account, Twilio's."""
     if "X-Twilio-Signature" in request.headers:
         return _receive_from_twilio()
-    return _receive(
-        "sms",
-        SMS_BYTES,
-        lambda session, body, kind: sms.take_text_message(session, payloads.text_message(body, kind)),
-    )
+    return _receive("sms", SMS_BYTES, lambda body, kind: text_message(form_of(body, kind)), take_text_message)
 
 
 @bp.post("/emailinbound")
 def receive_email() -> Response:
     """Store an e-mail as a message, its attachments as files."""
     receiver = current_settings().mail_receiver
-    return _receive(
-        "email",
-        EMAIL_BYTES,
-        lambda session, body, kind: email.take_mail(session, payloads.mail(body, kind, receiver)),
-    )
+    return _receive("email", EMAIL_BYTES, lambda body, kind: mail(body, kind, receiver), take_mail)
 
 
 @bp.post("/api/payment/webhook/payment-provider")
 def receive_payment() -> Response:
     """Extend the storage that a payment is for; unknown kinds of event have no effect."""
-    return _receive("payment", PAYMENT_BYTES, _payment)
+    return _receive("payment", PAYMENT_BYTES, payment_event, _take_payment)
 
 
-def _payment(session: Session, body: bytes, content_type: str) -> str | None:
-    event = payloads.payment_event(body, content_type)
-    return payments.take_payment(session, event) if isinstance(event, payloads.PaymentEvent) else None
+def _take_payment(session: Session, event: PaymentEvent | EventKind) -> str | None:
+    return payments.take_payment(session, event) if isinstance(event, PaymentEvent) else None
 
 
-def _receive(kind: str, most: int, take: Callable[[Session, bytes, str], str | None]) -> Response:
-    """Answer a webhook: 413, 401, as an earlier delivery was, or by `take`, which may raise Invalid."""
+def _receive(
+    kind: str, most: int, read: Callable[[bytes, str], T], take: Callable[[Session, T], str | None]
+) -> Response:
+    """Answer a webhook: 413, 401, as an earlier delivery was, or by `take`; `read` and `take` may raise Invalid."""
     body = bytes_up_to(most)
     if body is None:
         return Response(status=413)
@@ -84,7 +89,8 @@ def _receive(kind: str, most: int, take: Callable[[Session, bytes, str], str | N
     webhook_id = signed_id(request.headers, body, secrets, clock.now())
     if webhook_id is None:
         return Response(status=401)
-    return _once(kind, webhook_id, lambda session: take(session, body, request.content_type or ""))
+    payload = read(body, request.content_type or "")
+    return _once(kind, webhook_id, lambda session: take(session, payload))
 
 
 def _receive_from_twilio() -> Response:
@@ -92,33 +98,29 @@ def _receive_from_twilio() -> Response:
     body = bytes_up_to(SMS_BYTES)
     if body is None:
         return Response(status=413)
-    form = payloads.form_fields(body, request.content_type or "")
+    form = form_of(body, request.content_type or "")
     url = current_settings().issuer + request.full_path.rstrip("?")
     signature = request.headers["X-Twilio-Signature"]
     clinics = {
         tenant
         for tenant, tokens in current_settings().twilio_tokens.items()
         for token in tokens
-        if is_signed_by_twilio(token, url, form, signature)
+        if is_signed_by_twilio(token, url, form.fields, signature)
     }
     if not clinics:
         return Response(status=401)
-    text = payloads.text_message(body, request.content_type or "")
-    taken = _once(
-        "twilio", text.sid, lambda session: sms.take_text_message(session, text, of_clinics=clinics)
-    )
+    text = text_message(form)
+    taken = _once("twilio", text.sid, lambda session: take_text_message(session, text, of_clinics=clinics))
     return taken if taken.status_code != 200 else Response("<Response/>", mimetype="application/xml")
 
 
 def _once(kind: str, webhook_id: str, take: Callable[[Session], str | None]) -> Response:
+    """The answer of an earlier delivery, or of `take`, which others wait for: what it takes has been read before."""
     session = database.session()
     delivery = deliveries.recall(session, kind, webhook_id)
     if isinstance(delivery, bytes):
         return _json(delivery)
-    try:
-        taken = take(session)
-    except payloads.TooLarge:
-        return Response(status=413)
+    taken = take(session)
     delivery.answer = msgspec.json.encode(Receipt(accepted=taken is not None, id=taken))
     session.flush()
     return _json(delivery.answer)

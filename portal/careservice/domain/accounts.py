@@ -33,6 +33,7 @@ def bind(session: Session, actor: Actor, patient: Patient, user_id: str | msgspe
         # One answer for all cases, so that it doesn't reveal whether the account exists elsewhere.
         raise Invalid("No free account of a patient here has this e-mail verified.", "userId")
     patient.user_id = account.id
+    patient.email_verified = True  # it is the account's
     patient.touch(actor.sub)
     session.flush()
     rename_signers(session, actor, patient, patient.id)

@@ -17,8 +17,10 @@ from portal.careservice.domain.columns import Audited, one_of
 from portal.careservice.domain.enumerations import CareStatus, ProtocolType
 from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_stamp
+from portal.careservice.domain.texts import ONE_LINE, SEVERAL_LINES
 
 LongText = Annotated[str, msgspec.Meta(max_length=10_000)]
+Reason = Annotated[str, msgspec.Meta(max_length=10_000), SEVERAL_LINES]
 
 MOVES: dict[CareStatus, frozenset[CareStatus]] = {
     CareStatus.PLANNED: frozenset({CareStatus.WAITLIST, CareStatus.ACTIVE, CareStatus.CANCELLED}),
@@ -59,13 +61,13 @@ class CareCase(Audited, Base):
 class CaseChange(msgspec.Struct, rename="camel", kw_only=True):
     """An update of a case; `physician_id` is required, and may be None only while the case has none."""
 
-    title: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=300), ONE_LINE]
     status: CareStatus
     physician_id: str | None
     coordinator_id: str | None = None
     diagnosis: LongText | None = None
     notes: LongText | None = None
-    closed_reason: LongText | None = None
+    closed_reason: Reason | None = None
 
 
 def find(session: Session, actor: Actor, case_id: str) -> CareCase:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, LargeBinary, String, exists, false, func, select
@@ -101,6 +102,14 @@ def visible_report(session: Session, actor: Actor, file_id: str | None) -> str |
     if file_id is None or actor.is_staff:
         return file_id
     return session.scalar(select(File.id).where(File.id == file_id, ~_is_withheld(session, actor)))
+
+
+def withheld_of(session: Session, actor: Actor, file_ids: Collection[str]) -> frozenset[str]:
+    """Those of the files that `actor` may not even know by name: withheld reports, for everyone but staff."""
+    if actor.is_staff or not file_ids:
+        return frozenset()
+    chosen = select(File.id).where(File.id.in_(file_ids), _is_withheld(session, actor))
+    return frozenset(session.scalars(chosen))
 
 
 def _may_see(session: Session, actor: Actor, file: File) -> bool:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from portal.careservice.clock import now
 from portal.careservice.domain import embryo_moves
 from portal.careservice.domain.actor import Actor
+from portal.careservice.domain.consents import ends
 from portal.careservice.domain.embryos import (
     BY_THE_PATIENT,
     FINAL_WISHES,
@@ -41,8 +42,9 @@ _HIDDEN_FROM_PATIENTS = ("location", "notes")
 def update(
     session: Session, actor: Actor, embryo: EmbryoStorage, change: EmbryoChange, stamp: str
 ) -> EmbryoStorage:
-    """Update an embryo; patients may change only its disposition. Raises Refused, Invalid or NotThere.
+    """Update an embryo; raises Refused, Invalid or NotThere. Without changes, nothing is written.
 
+    Patients may change only its disposition, and nobody else may.
     Only a signed form can set a wish that ends its storage, never this. Patient or partner may take it back at any
     time, which puts the embryo on hold; so may a signer of that form who no longer has access to the embryo.
     """
@@ -62,9 +64,13 @@ def update(
                 raise NotThere
             stamp = embryo.concurrency_stamp  # which they can't know
     require_stamp(embryo.concurrency_stamp, stamp)
+    if not changes:
+        return embryo
     if not actor.is_staff and not changes.keys() <= {"disposition"}:
         raise Refused(Rule.FIELD_NOT_YOURS)
-    if changes and not MOVES[embryo.status]:
+    if actor.is_staff and "disposition" in changes:
+        raise Refused(Rule.WISH_NOT_YOURS)
+    if not MOVES[embryo.status]:
         raise Refused(Rule.ILLEGAL_TRANSITION)
     if "disposition" in changes:
         _change_wish(session, actor, embryo, changes["disposition"])
@@ -99,22 +105,24 @@ def _change_wish(session: Session, actor: Actor, embryo: EmbryoStorage, wanted: 
         raise Refused(Rule.FORM_MISSING)
     if embryo.disposition not in FINAL_WISHES:
         return
-    if actor.is_staff:
-        raise Refused(Rule.FIELD_NOT_YOURS)
     for form in embryo_moves.decisions_about(session, embryo):
         form.wish_taken_back_at = now()
         form.touch(actor.sub)
-    hold(embryo, HoldCause.WISH_TAKEN_BACK, actor)
+    hold(embryo, HoldCause.WISH_TAKEN_BACK, actor.sub)
 
 
 def _change_status(session: Session, actor: Actor, embryo: EmbryoStorage, changes: dict[str, Any]) -> None:
     wanted = EmbryoStatus(changes["status"])
-    if wanted == EmbryoStatus.THAWED:
-        embryo.thaw_form_id = embryo_moves.require(session, actor, embryo, wanted)
-    elif embryo.status == EmbryoStatus.THAWED and wanted == EmbryoStatus.DISCARDED:
+    ends.expire_overdue(session, embryo.patient_id)
+    if embryo.status == EmbryoStatus.THAWED and wanted == EmbryoStatus.DISCARDED:
         embryo_moves.require_lost(session, actor, embryo, changes.get("notes"))
+        form_id = embryo.thaw_form_id
     else:
-        embryo_moves.require(session, actor, embryo, wanted)
+        form_id = embryo_moves.require(session, actor, embryo, wanted)
+    if wanted == EmbryoStatus.THAWED:
+        embryo.thaw_form_id = form_id
+    elif not MOVES[wanted]:
+        embryo.end_form_id = form_id
     if wanted == EmbryoStatus.ON_HOLD:
         embryo.hold_cause = HoldCause.CLINIC
     elif embryo.status == EmbryoStatus.THAWED and wanted == EmbryoStatus.STORED:

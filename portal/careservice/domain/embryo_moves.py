@@ -86,6 +86,7 @@ def decisions_about(session: Session, embryo: EmbryoStorage) -> list[ConsentForm
         if form.folded_kind in kinds.DECIDES
         and form.is_about(embryo.id)
         and form.wish_taken_back_at is None
+        and parties.is_signed_since(form, embryo.stopped_at)
         and parties.are_complete(session, form, form.signatures)
     ]
 

@@ -44,12 +44,17 @@ class HoldCause(StrEnum):
     CLINIC = "Clinic"
     WITHDRAWAL = "Withdrawal"
     WISH_TAKEN_BACK = "WishTakenBack"
+    CONSENT_ENDED = "ConsentEnded"
 
 
-BY_THE_PATIENT = frozenset({HoldCause.WITHDRAWAL, HoldCause.WISH_TAKEN_BACK})
+BY_THE_PATIENT = frozenset({HoldCause.WITHDRAWAL, HoldCause.WISH_TAKEN_BACK, HoldCause.CONSENT_ENDED})
 """Holds that end only when a new form that names the embryo is signed."""
 
-_REASONS = {HoldCause.WITHDRAWAL: "Consent withdrawn", HoldCause.WISH_TAKEN_BACK: "Decision taken back"}
+_REASONS = {
+    HoldCause.WITHDRAWAL: "Consent withdrawn",
+    HoldCause.WISH_TAKEN_BACK: "Decision taken back",
+    HoldCause.CONSENT_ENDED: "Consent ended",
+}
 
 
 class Location(msgspec.Struct, rename="camel", kw_only=True):
@@ -69,7 +74,7 @@ class EmbryoStorage(Audited, Base):
     is consented to, paid for, and legal. `stopped_at` is when the patient's side last put it on hold: forms signed
     before no longer decide anything. A thawed embryo can have a `hold_cause` too. `held_by_clinic` and
     `clinic_hold_reason` preserve the clinic's own hold while the patient's side holds the embryo as well.
-    `thaw_form_id` is the form that allowed the thaw.
+    `thaw_form_id` is the form that allowed the thaw, `end_form_id` the one that allowed its final status.
     """
 
     __tablename__ = "embryo_storage"
@@ -92,6 +97,7 @@ class EmbryoStorage(Audited, Base):
     clinic_hold_reason: Mapped[str | None]
     stopped_at: Mapped[datetime | None]
     thaw_form_id: Mapped[str | None] = mapped_column(String(36))
+    end_form_id: Mapped[str | None] = mapped_column(String(36))
     pgt_result_id: Mapped[str | None] = mapped_column(String(36))
     consent_form_id: Mapped[str | None] = mapped_column(String(36), index=True)
     storage_consented_until: Mapped[date | None]
@@ -130,7 +136,7 @@ def is_visible(session: Session, actor: Actor, embryo: EmbryoStorage) -> bool:
     return episodes.is_visible(session, actor, embryo.episode_id)
 
 
-def hold(embryo: EmbryoStorage, cause: HoldCause, actor: Actor) -> None:
+def hold(embryo: EmbryoStorage, cause: HoldCause, by: str | None) -> None:
     """Put an embryo on hold for the patient's side, unless its status is final; a thawed one stays Thawed."""
     if not MOVES[embryo.status]:
         return
@@ -142,7 +148,7 @@ def hold(embryo: EmbryoStorage, cause: HoldCause, actor: Actor) -> None:
     embryo.hold_cause = cause
     embryo.hold_reason = _REASONS[cause]
     embryo.stopped_at = now()
-    embryo.touch(actor.sub)
+    embryo.touch(by)
 
 
 def end_hold(embryo: EmbryoStorage, actor: Actor) -> None:

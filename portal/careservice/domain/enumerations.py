@@ -47,6 +47,23 @@ class SignatureMethod(StrEnum):
     PAPER = "Paper"
 
 
+class ReadingMode(StrEnum):
+    """How a signer took in a text that isn't in the language of their screen."""
+
+    SELF = "Self"
+    INTERPRETER = "Interpreter"
+    EXPLAINED = "Explained"
+
+
+class ToldBy(StrEnum):
+    """How staff were told of a withdrawal that they record."""
+
+    TELEPHONE = "Telephone"
+    IN_PERSON = "InPerson"
+    LETTER = "Letter"
+    EMAIL = "Email"
+
+
 class CareStatus(StrEnum):
     """The status of a case or an episode."""
 

@@ -27,7 +27,10 @@ class Follicles(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Episode(Audited, Base):
-    """One cycle of treatment of a patient, alone or with a partner."""
+    """One cycle of treatment of a patient, alone or with a partner.
+
+    `stopped_at` is when a consent to it was withdrawn that put it on hold, until a new one is Signed.
+    """
 
     __tablename__ = "episodes"
 
@@ -40,6 +43,7 @@ class Episode(Audited, Base):
     outcome: Mapped[Outcome | None] = mapped_column(one_of(Outcome))
     start_date: Mapped[date]
     end_date: Mapped[date | None]
+    stopped_at: Mapped[datetime | None]
     patient_id: Mapped[str] = mapped_column(ForeignKey("patients.id"), index=True)
     partner_id: Mapped[str | None] = mapped_column(ForeignKey("patients.id"), index=True)
     case_id: Mapped[str] = mapped_column(ForeignKey("cases.id"))
@@ -54,8 +58,16 @@ class Episode(Audited, Base):
     alerts: Mapped[list[Alert]] = relationship(order_by="Alert.position")
 
 
+class HormoneUnits(msgspec.Struct, rename="camel", kw_only=True):
+    """The units of the hormones of one blood test; None where the laboratory named none."""
+
+    e2: str | None = None
+    lh: str | None = None
+    p4: str | None = None
+
+
 class Monitoring(Base):
-    """One scan and blood test; hormones in the units that `unit` names."""
+    """One scan and blood test; hormones in their `units`; `unit` is oestradiol's."""
 
     __tablename__ = "monitoring"
     __table_args__ = (Index("ix_monitoring_episode", "episode_id"),)
@@ -71,6 +83,7 @@ class Monitoring(Base):
     lh: Mapped[float | None]
     p4: Mapped[float | None]
     unit: Mapped[str]
+    units: Mapped[HormoneUnits | None] = mapped_column(Structs(HormoneUnits))
     verified: Mapped[bool]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Annotated, Any
 from zoneinfo import available_timezones
 
@@ -95,6 +96,7 @@ DEFAULTS: tuple[Preference, ...] = (
 STAFF_DEFAULTS: tuple[Preference, ...] = (
     _preference("ProspectReceived"),
     _preference("EmrSyncFailed", email=False),
+    _preference("SharingEnded", locked=True),
 )
 
 NEVER_CHOSEN = datetime(2000, 1, 1, tzinfo=UTC)
@@ -113,10 +115,11 @@ def announce(
     severity: Severity = Severity.INFO,
     data: dict[str, Any] | None = None,
     notice: str | None = None,
+    words: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Notify each of `who` once, in their own language, that `kind` happened to `entity` (type, id).
 
-    `notice` names the text to use, if it isn't the one named after the kind.
+    `notice` names the text to use, if it isn't the one named after the kind; `words` are put into its body.
     """
     recipients = sorted(set(who))
     languages = people.locales(session, recipients) | _languages(session, recipients)
@@ -129,7 +132,7 @@ def announce(
                 person_id=person_id,
                 type=kind,
                 title=title,
-                body=body,
+                body=body.format_map(words),
                 severity=severity,
                 entity_type=entity[0],
                 entity_id=entity[1],

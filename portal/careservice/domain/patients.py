@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ForeignKey, String, or_, select
+from sqlalchemy import ForeignKey, String, false, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 from sqlalchemy.sql import ColumnElement
 
@@ -16,9 +16,10 @@ from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import Channel, RelationshipType
 from portal.careservice.domain.rules import Invalid, KeptElsewhere, NotThere, Refused, Rule, require_stamp
+from portal.careservice.domain.texts import ONE_LINE
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-Line = Annotated[str, msgspec.Meta(max_length=200)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200), ONE_LINE]
+Line = Annotated[str, msgspec.Meta(max_length=200), ONE_LINE]
 Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
@@ -44,7 +45,8 @@ class EmergencyContact(msgspec.Struct, rename="camel", kw_only=True):
 class Patient(Audited, Base):
     """A person under a clinic's care; `user_id` is the `sub` of the account that is bound to the record.
 
-    `email_changed_by_id` is who last changed the e-mail, None if it never was.
+    `email_changed_by_id` is who last changed the e-mail, None if it never was. `email_verified` and
+    `phone_number_verified`: this detail is surely the patient's (`contacts`).
     """
 
     __tablename__ = "patients"
@@ -59,7 +61,9 @@ class Patient(Audited, Base):
     date_of_birth: Mapped[date]
     email: Mapped[str | None]
     email_changed_by_id: Mapped[str | None] = mapped_column(String(36))
+    email_verified: Mapped[bool] = mapped_column(default=False, server_default=false())
     phone_number: Mapped[str | None]
+    phone_number_verified: Mapped[bool] = mapped_column(default=False, server_default=false())
     address: Mapped[Address | None] = mapped_column(Structs(Address))
     language: Mapped[str] = mapped_column(default="en")
     preferred_channel: Mapped[Channel] = mapped_column(one_of(Channel), default=Channel.EMAIL)
@@ -96,7 +100,8 @@ class Relationship(Base):
 class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
     """An update of a patient: the record without its id and audit.
 
-    `user_id` stays unchanged if it is left out, since binding to an account is a separate act.
+    `user_id` stays unchanged if it is left out, since binding to an account is a separate act; so do `email_verified`
+    and `phone_number_verified`, unless what they are about changes.
     """
 
     user_id: Line | msgspec.UnsetType | None = msgspec.UNSET
@@ -106,7 +111,9 @@ class PatientDetails(msgspec.Struct, rename="camel", kw_only=True):
     preferred_name: Line | None = None
     date_of_birth: date
     email: Email | None = None
+    email_verified: bool | None = None
     phone_number: Line | None = None
+    phone_number_verified: bool | None = None
     address: Address | None = None
     language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
     preferred_channel: Channel
@@ -126,6 +133,15 @@ CONTACT_FIELDS = frozenset(
     }
 )
 """What patients may change about themselves."""
+
+
+_SET_ELSEWHERE = frozenset({"user_id", "email_verified", "phone_number_verified"})
+"""What `accounts.bind` and `contacts.update` set."""
+
+
+def person_id(patient: Patient) -> str:
+    """The `sub` of a patient with an account, else the id of the record."""
+    return patient.user_id or patient.id
 
 
 def is_mine(sub: str) -> ColumnElement[bool]:
@@ -158,7 +174,7 @@ def require_kept_here(patient: Patient) -> None:
 
 
 def update(session: Session, actor: Actor, patient: Patient, details: PatientDetails, stamp: str) -> Patient:
-    """Replace the record's details, except `user_id` (see `accounts.bind`); raises Refused or Invalid.
+    """Replace the record's details, except those set elsewhere; raises Refused or Invalid.
 
     Patients may change only their contact details.
     """
@@ -168,7 +184,7 @@ def update(session: Session, actor: Actor, patient: Patient, details: PatientDet
     changes = {
         name: value
         for name, value in msgspec.structs.asdict(details).items()
-        if name != "user_id" and getattr(patient, name) != value
+        if name not in _SET_ELSEWHERE and getattr(patient, name) != value
     }
     if not actor.is_staff and not changes.keys() <= CONTACT_FIELDS:
         raise Refused(Rule.FIELD_NOT_YOURS)

@@ -19,6 +19,7 @@ from portal.careservice.domain.conversations import Conversation
 from portal.careservice.domain.enumerations import DayOfWeek, ProspectStatus
 from portal.careservice.domain.physicians import BusyTime, Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule
+from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.ids import new_id
 
 _CLOSED = frozenset({ProspectStatus.CONVERTED, ProspectStatus.LOST, ProspectStatus.MERGED})
@@ -74,7 +75,7 @@ class Window(msgspec.Struct, rename="camel", kw_only=True):
     start: datetime
     end: datetime
     time_zone: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    appointment_type: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    appointment_type: Annotated[str, msgspec.Meta(min_length=1, max_length=100), ONE_LINE]
 
 
 SHORTEST, LONGEST = timedelta(minutes=10), timedelta(minutes=240)

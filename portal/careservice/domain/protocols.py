@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated
 
 import msgspec
@@ -10,7 +10,7 @@ from sqlalchemy import ForeignKey, Select, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from portal.careservice.database import Base, Id
-from portal.careservice.domain import episodes, sharing
+from portal.careservice.domain import clinics, episodes, sharing
 from portal.careservice.domain.actor import Actor
 from portal.careservice.domain.columns import Audited, Structs, one_of
 from portal.careservice.domain.enumerations import ProtocolStatus, ProtocolType
@@ -18,11 +18,13 @@ from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.rules import Invalid, NotThere, Refused, Rule, require_of_clinic, require_stamp
+from portal.careservice.domain.texts import ONE_LINE
 from portal.careservice.ids import new_id
 
 Day = Annotated[int, msgspec.Meta(ge=-60, le=400)]
 """The day of stimulation; 1 is the first, days before it are 0 and below."""
-ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=200), ONE_LINE]
+TimeOfDay = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 LongText = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 MOVES: dict[ProtocolStatus, frozenset[ProtocolStatus]] = {
@@ -39,7 +41,11 @@ MOVES: dict[ProtocolStatus, frozenset[ProtocolStatus]] = {
 
 
 class Medication(msgspec.Struct, rename="camel", kw_only=True):
-    """One medicine: `dose` in `unit` from `start_day` to `end_day` (or until `stop_rule` holds)."""
+    """One medicine: `dose` in `unit` from `start_day` to `end_day` or `last_dose_day`, or until `stop_rule` holds.
+
+    Each of `times` is a dose of its own; `time` is the first of them. `every_days` is 2 for every second day. A medicine
+    until the trigger ends before the trigger's hour and isn't given on its evening, unless `last_dose_day` says so.
+    """
 
     id: str | None = None
     drug: ShortText
@@ -49,9 +55,20 @@ class Medication(msgspec.Struct, rename="camel", kw_only=True):
     route: ShortText
     start_day: Day
     end_day: Day | None = None
+    last_dose_day: Day | None = None
     stop_rule: LongText | None = None
-    time: Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] | None = None
+    time: TimeOfDay | None = None
+    times: Annotated[list[TimeOfDay], msgspec.Meta(max_length=24)] = []
+    every_days: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    is_trigger: bool = False
     instructions: LongText | None = None
+
+    def __post_init__(self) -> None:
+        """Complete `time` from `times`, and `times` from `time`."""
+        if self.times and self.time is None:
+            self.time = self.times[0]
+        elif self.time is not None and not self.times:
+            self.times = [self.time]
 
 
 class MonitoringDay(msgspec.Struct, rename="camel", kw_only=True):
@@ -140,9 +157,27 @@ def update(
     if plan.status != protocol.status and plan.status not in MOVES[protocol.status]:
         raise Refused(Rule.ILLEGAL_TRANSITION)
     _require_sound(session, actor, plan)
+    if protocol.status == ProtocolStatus.ACTIVE and protocol.start_date is not None:
+        _require_history(protocol, plan, clinics.today(session, actor.tenant_id))
     _apply(protocol, plan)
     protocol.touch(actor.sub)
     return protocol
+
+
+def _require_history(protocol: FertilityProtocol, plan: ProtocolPlan, today: date) -> None:
+    """Refuse to change what was given on days before today: a new dose is a new row, and an end of the old one."""
+    kept = {medication.id: medication for medication in plan.medications}
+    begun = protocol.start_date or today
+    for old in protocol.medications:
+        if begun + timedelta(days=old.start_day - 1) >= today:
+            continue
+        new = kept.get(old.id)
+        if new is None or plan.start_date != protocol.start_date or _given(new) != _given(old):
+            raise Refused(Rule.DOSES_ALREADY_TAKEN)
+
+
+def _given(medication: Medication) -> tuple[object, ...]:
+    return medication.drug, medication.dose, medication.unit, medication.start_day
 
 
 def _apply(protocol: FertilityProtocol, plan: ProtocolPlan) -> None:
@@ -164,8 +199,18 @@ def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
         if episode is not None and plan.patient_id not in (episode.patient_id, episode.partner_id):
             raise Invalid("The episode is not this patient's.", "episodeId")
     for index, medication in enumerate(plan.medications):
+        where = f"medications[{index}]"
         if medication.end_day is not None and medication.end_day < medication.start_day:
-            raise Invalid("The last day is before the first.", f"medications[{index}].endDay")
+            raise Invalid("The last day is before the first.", f"{where}.endDay")
+        if medication.last_dose_day is not None and medication.last_dose_day < medication.start_day:
+            raise Invalid("The last day is before the first.", f"{where}.lastDoseDay")
+        if medication.times != sorted(set(medication.times)) or medication.time not in (
+            None,
+            *medication.times[:1],
+        ):
+            raise Invalid("The times are not in order, or `time` is not the first.", f"{where}.times")
+        if medication.is_trigger and medication.time is None and plan.status == ProtocolStatus.ACTIVE:
+            raise Refused(Rule.TRIGGER_WITHOUT_TIME)
     ids = [medication.id for medication in plan.medications if medication.id is not None]
     if len(ids) != len(set(ids)):
         raise Invalid("Two medications have the same id.", "medications")

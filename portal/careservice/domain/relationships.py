@@ -6,13 +6,14 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from portal.careservice.clock import now
-from portal.careservice.domain import clinics
+from portal.careservice.domain import clinics, notifications, people, sharing
 from portal.careservice.domain.actor import Actor
-from portal.careservice.domain.consents.forms import ConsentForm, Signer, live_at
+from portal.careservice.domain.consents.forms import OPEN, ConsentForm, Signer, live_at, with_people
 from portal.careservice.domain.embryos import EmbryoStorage
-from portal.careservice.domain.enumerations import ConsentStatus, EmbryoStatus
+from portal.careservice.domain.enumerations import CareStatus, ConsentStatus, EmbryoStatus, Severity
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
+from portal.careservice.domain.permissions import STAFF
 from portal.careservice.domain.rules import NotThere
 
 
@@ -28,12 +29,60 @@ def end(session: Session, actor: Actor, relationship_id: str) -> None:
     if not actor.is_staff and not owner.is_about(actor):
         raise NotThere
     today = clinics.today(session, relationship.tenant_id)
+    was_shared = sharing.is_shared_on(relationship, today)
     if relationship.end_date is not None and relationship.end_date <= today:
         raise NotThere
+    if was_shared:
+        _tell_staff(session, relationship)
     if _is_in_use(session, relationship):
         relationship.end_date = today
     else:
         session.delete(relationship)
+
+
+def _tell_staff(session: Session, relationship: Relationship) -> None:
+    """Notify staff of treatments under way that rest on the partner, and of the forms that wait for them."""
+    under_way = session.scalars(
+        select(Episode)
+        .where(
+            Episode.patient_id == relationship.patient_id,
+            Episode.partner_id == relationship.related_patient_id,
+            Episode.status.in_((CareStatus.PLANNED, CareStatus.ACTIVE, CareStatus.ON_HOLD)),
+        )
+        .order_by(Episode.id)
+    ).all()
+    if not under_way:
+        return
+    partner = session.get_one(Patient, relationship.related_patient_id)
+    waiting = _forms_waiting_for(session, relationship.patient_id, partner)
+    for episode in under_way:
+        notifications.announce(
+            session,
+            tenant_id=episode.tenant_id,
+            who=people.staff_with(session, episode.tenant_id, STAFF),
+            kind="SharingEnded",
+            entity=("Episode", episode.id),
+            severity=Severity.WARNING,
+            data={"episodeId": episode.id, "consentFormIds": waiting},
+        )
+
+
+def _forms_waiting_for(session: Session, patient_id: str, partner: Patient) -> list[str]:
+    person_id = partner.user_id or partner.id
+    found = session.scalars(
+        with_people(
+            select(ConsentForm)
+            .join(Signer, Signer.form_id == ConsentForm.id)
+            .where(
+                ConsentForm.patient_id == patient_id,
+                ConsentForm.status.in_(OPEN),
+                live_at(now()),
+                Signer.person_id == person_id,
+            )
+            .order_by(ConsentForm.creation_time, ConsentForm.id)
+        )
+    )
+    return [form.id for form in found if not form.has_signature_of(person_id)]
 
 
 def _is_in_use(session: Session, relationship: Relationship) -> bool:

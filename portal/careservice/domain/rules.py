@@ -14,6 +14,9 @@ class Rule(StrEnum):
     CONCURRENCY_CONFLICT = "ConcurrencyConflict"
     ILLEGAL_TRANSITION = "IllegalTransition"
     FIELD_NOT_YOURS = "FieldNotYours"
+    # protocols
+    TRIGGER_WITHOUT_TIME = "TriggerWithoutTime"
+    DOSES_ALREADY_TAKEN = "DosesAlreadyTaken"
     # patients
     ACCOUNT_BOUND = "AccountBound"
     EMAIL_CHANGED_BY_YOU = "EmailChangedByYou"
@@ -24,6 +27,7 @@ class Rule(StrEnum):
     WITNESS_IS_SIGNER = "WitnessIsSigner"
     PATIENT_MUST_SIGN = "PatientMustSign"
     PARTNER_MUST_SIGN = "PartnerMustSign"
+    ONE_PERSON_EACH = "OnePersonEach"
     SIGNER_NOT_OF_RECORD = "SignerNotOfRecord"
     ROLE_NOT_YOURS = "RoleNotYours"
     CONTENT_CHANGED = "ContentChanged"
@@ -31,11 +35,14 @@ class Rule(StrEnum):
     FORM_REVOKED = "FormRevoked"
     FORM_EXPIRED = "FormExpired"
     FORM_SUPERSEDED = "FormSuperseded"
-    FORM_ACTED_UPON = "FormActedUpon"
+    CONSENT_ACTED_UPON = "ConsentActedUpon"
+    WITHDRAWAL_NOT_YOURS = "WithdrawalNotYours"
+    SUPERSEDES_OTHER = "SupersedesOther"
     FORM_ALREADY_OPEN = "FormAlreadyOpen"
     # embryos
     FORM_MISSING = "FormMissing"
     WISH_DIFFERS = "WishDiffers"
+    WISH_NOT_YOURS = "WishNotYours"
     ON_HOLD = "OnHold"
     SECOND_PERSON_MISSING = "SecondPersonMissing"
     # folders, EMR endpoints

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session
 
@@ -28,6 +30,17 @@ def sharing_with(session: Session, actor: Actor) -> Select[str]:
         Relationship.is_portal_shared,
         or_(Relationship.start_date.is_(None), Relationship.start_date <= day),
         or_(Relationship.end_date.is_(None), Relationship.end_date > day),
+    )
+
+
+def is_shared_on(relationship: Relationship, day: date) -> bool:
+    """Whether the relationship shares its patient's care on `day`, as `sharing_with` selects."""
+    return (
+        relationship.is_portal_shared
+        and relationship.type in PARTNERS
+        and relationship.related_patient_id is not None
+        and (relationship.start_date is None or relationship.start_date <= day)
+        and (relationship.end_date is None or relationship.end_date > day)
     )
 
 

@@ -23,10 +23,80 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "ar": ("تغيّر أحد النماذج", "تم سحب نموذج يذكر اسمك. يرجى قراءته في البوابة."),
     },
+    "SharingEnded": {
+        "en": ("Sharing has ended", "In a treatment under way. Please review what rests on the partner."),
+        "es": (
+            "Se ha dejado de compartir",
+            "En un tratamiento en curso. Revise lo que depende de la pareja.",
+        ),
+        "ar": ("انتهت المشاركة", "في علاج جارٍ. يرجى مراجعة ما يعتمد على الشريك."),
+    },
     "MessageFromOutside": {
         "en": ("A patient has written", "A message is waiting for an answer."),
         "es": ("Alguien ha escrito", "Un mensaje espera respuesta."),
         "ar": ("وصلت رسالة جديدة", "هناك رسالة بانتظار الرد."),
+    },
+    "MessageFromSomebody": {
+        "en": ("Somebody has written", "The sender isn't known for sure. Please find out who it is."),
+        "es": ("Alguien ha escrito", "No se sabe con seguridad quién lo envía. Averigüe de quién es."),
+        "ar": ("وصلت رسالة", "المرسل غير معروف على وجه اليقين. يرجى التحقق من هويته."),
+    },
+    "ConfirmPhoneNumber": {
+        "en": (
+            "Please confirm a contact detail",
+            "Text {code} to {to} from your new telephone number within 24 hours. Until then, the clinic can't be sure "
+            "that texts from it are yours. If you didn't change your number, tell the clinic.",
+        ),
+        "es": (
+            "Confirme un dato de contacto",
+            "Envíe {code} por SMS al {to} desde su nuevo número en un plazo de 24 horas. Hasta entonces, la clínica no "
+            "puede saber si los SMS de ese número son suyos. Si no ha cambiado su número, avise a la clínica.",
+        ),
+        "ar": (
+            "يرجى تأكيد إحدى بيانات الاتصال",
+            "أرسل {code} في رسالة نصية إلى {to} من رقمك الجديد خلال 24 ساعة. حتى ذلك الحين لا يمكن للعيادة التأكد من أن "
+            "الرسائل الواردة منه رسائلك. إذا لم تغيّر رقمك فأخبر العيادة.",
+        ),
+    },
+    "ConfirmEmail": {
+        "en": (
+            "Please confirm a contact detail",
+            "Send an e-mail with {code} to {to} from your new address within 24 hours. Until then, the clinic can't be "
+            "sure that e-mails from it are yours. If you didn't change your address, tell the clinic.",
+        ),
+        "es": (
+            "Confirme un dato de contacto",
+            "Envíe un correo con {code} a {to} desde su nueva dirección en un plazo de 24 horas. Hasta entonces, la "
+            "clínica no puede saber si los correos de esa dirección son suyos. Si no ha cambiado su dirección, avise a la "
+            "clínica.",
+        ),
+        "ar": (
+            "يرجى تأكيد إحدى بيانات الاتصال",
+            "أرسل رسالة إلكترونية فيها {code} إلى {to} من عنوانك الجديد خلال 24 ساعة. حتى ذلك الحين لا يمكن للعيادة "
+            "التأكد من أن الرسائل الواردة منه رسائلك. إذا لم تغيّر عنوانك فأخبر العيادة.",
+        ),
+    },
+    "ContactConfirmed": {
+        "en": ("A contact detail is confirmed", "What you send from it now appears in your messages."),
+        "es": (
+            "Se ha confirmado un dato de contacto",
+            "Lo que envíe desde él aparece ahora en sus mensajes.",
+        ),
+        "ar": ("تم تأكيد إحدى بيانات الاتصال", "ما ترسله منها يظهر الآن في رسائلك."),
+    },
+    "ContactShared": {
+        "en": (
+            "Please check a patient's contact details",
+            "The records of {names} have the same e-mail address or telephone number.",
+        ),
+        "es": (
+            "Revise los datos de contacto de una persona",
+            "Los expedientes de {names} tienen el mismo correo o número de teléfono.",
+        ),
+        "ar": (
+            "يرجى مراجعة بيانات الاتصال لأحد المرضى",
+            "تحتوي سجلات هؤلاء على عنوان البريد الإلكتروني أو رقم الهاتف نفسه: {names}.",
+        ),
     },
     "EnquiryReceived": {
         "en": ("A new enquiry came in", "Somebody whom the clinic doesn't know yet has written."),
@@ -52,7 +122,7 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         "ar": ("تم حجز موعد", "تم حجز موعد لأحد الاستفسارات."),
     },
 }
-"""Title and body by kind of notification (or `announce`'s `notice`) and language, neutral enough for a lock screen."""
+"""Title and body by kind of notification (or `announce`'s `notice`) and language; titles are fit for a lock screen."""
 
 ERRORS: dict[str, dict[str, str]] = {
     "Invalid": {
@@ -74,6 +144,11 @@ ERRORS: dict[str, dict[str, str]] = {
         "en": "An internal error occurred.",
         "es": "Se ha producido un error interno.",
         "ar": "حدث خطأ داخلي.",
+    },
+    "Busy": {
+        "en": "This could not be done just now. Nothing was changed.",
+        "es": "No se ha podido hacer en este momento. No se ha cambiado nada.",
+        "ar": "تعذّر تنفيذ هذا الآن. لم يتغيّر شيء.",
     },
     "MethodNotAllowed": {
         "en": "This address does not accept that method.",
@@ -120,6 +195,11 @@ ERRORS: dict[str, dict[str, str]] = {
         "es": "La pareja debe estar entre los firmantes.",
         "ar": "يجب أن يكون الشريك من بين الموقّعين.",
     },
+    "OnePersonEach": {
+        "en": "Each person signs a form of this kind of their own.",
+        "es": "Cada persona firma su propio formulario de este tipo.",
+        "ar": "لكل شخص نموذج خاص به من هذا النوع يوقّعه وحده.",
+    },
     "SignerNotOfRecord": {
         "en": "A signer does not match the records.",
         "es": "Un firmante no es quien consta en los registros.",
@@ -139,6 +219,26 @@ ERRORS: dict[str, dict[str, str]] = {
         "en": "A signed form that allows this is missing.",
         "es": "Falta un formulario firmado que lo permita.",
         "ar": "ينقص نموذج موقّع يسمح بذلك.",
+    },
+    "ConsentActedUpon": {
+        "en": "What this form allows has been carried out.",
+        "es": "Lo que este formulario permite ya se ha llevado a cabo.",
+        "ar": "ما يسمح به هذا النموذج قد نُفِّذ بالفعل.",
+    },
+    "WithdrawalNotYours": {
+        "en": "Only those who sign for the patient's side can withdraw this.",
+        "es": "Solo puede retirarlo quien firma por parte de la paciente o su pareja.",
+        "ar": "لا يمكن سحبه إلا لمن يوقّع من جانب المريض.",
+    },
+    "SupersedesOther": {
+        "en": "The new form can't replace that one.",
+        "es": "El formulario nuevo no puede sustituir a ese.",
+        "ar": "لا يمكن للنموذج الجديد أن يحل محل ذلك النموذج.",
+    },
+    "WishNotYours": {
+        "en": "Only the patient or partner decides this.",
+        "es": "Esto solo lo decide la paciente o su pareja.",
+        "ar": "لا يقرر هذا إلا المريض أو الشريك.",
     },
     "WishDiffers": {
         "en": "The wish on record is a different one.",

@@ -48,6 +48,7 @@ _MEANINGS = {
     416: "Range Not Satisfiable",
     500: "Internal Server Error",
     501: "Not Implemented: the clinic doesn't use this, or its own EMR keeps the record",
+    503: "Service Unavailable: others kept it from being done, and nothing was changed; to be repeated after Retry-After",
 }
 
 
@@ -226,7 +227,7 @@ def _responses(name: str, method: str, group: str, declaration: Declared) -> Jso
     refusals = refusals_of(name)
     answers = declaration.answers
     is_file = answers is Response
-    codes = {*_CODES["G1"], *_CODES[group]}
+    codes = {*_CODES["G1"], *_CODES[group], 503}
     if method == "GET":
         codes |= {206, 304, 416} if is_file else {304}
     responses: Json = {}
@@ -241,7 +242,7 @@ def _responses(name: str, method: str, group: str, declaration: Declared) -> Jso
                 else {"application/json": {"schema": schema_of_answer(answers)}}
             )
             response["content"] = content
-        if code in (400, 403, 404, 500, 501):
+        if code in (400, 403, 404, 500, 501, 503):
             content = {"application/json": {"schema": {"$ref": REF.format(name="ErrorBody")}}}
             # The empty one comes first: generated clients use the first media type that they know.
             empty: Json = (
@@ -252,6 +253,8 @@ def _responses(name: str, method: str, group: str, declaration: Declared) -> Jso
             response["links"] = _LINKS[name]
         if code == 200 and method == "GET":
             response["headers"] = {"ETag": {"schema": {"type": "string"}, "x-assumed": True}}
+        if code == 503:
+            response["headers"] = {"Retry-After": {"schema": {"type": "integer", "minimum": 1}}}
         if code == 401:
             schema: Json = {"type": "string", "examples": _challenges(declaration)}
             response["headers"] = {"WWW-Authenticate": {"schema": schema, "x-assumed": True}}

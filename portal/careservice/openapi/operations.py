@@ -28,6 +28,7 @@ from portal.careservice.domain.protocols import ProtocolPlan
 Json = dict[str, Any]
 
 ID: Json = {"type": "string", "format": "uuid"}
+DAY: Json = {"type": "string", "format": "date"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,9 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
             query_parameter("CaseId", ID),
             query_parameter("EpisodeId", ID),
             query_parameter("Status", _choice(enumerations.ConsentStatus)),
+            query_parameter("WaitsFor", ID),
+            query_parameter("DueFrom", DAY),
+            query_parameter("DueTo", DAY),
         ),
     ),
     ("POST", "/api/care/consent-forms"): Operation(
@@ -87,7 +91,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
         purpose="sign", group="G0", takes=NewSignature, stamped=True
     ),
     ("POST", "/api/care/consent-forms/{id}/revoke"): Operation(
-        purpose="revoke", group="G0", takes=consents.Revocation, stamped=True
+        purpose="revoke", group="G0", takes=consents.Withdrawal, stamped=True
     ),
     ("GET", "/api/care/fertility-protocols"): Operation(
         purpose="list",

@@ -7,16 +7,20 @@ from portal.careservice.domain.rules import Rule
 MEANINGS: dict[Rule, str] = {
     Rule.CONCURRENCY_CONFLICT: "the stamp is of an older version of the record",
     Rule.ILLEGAL_TRANSITION: "the record can't change from its current status to that one",
+    Rule.TRIGGER_WITHOUT_TIME: "a medicine with `isTrigger` has no `time`, so the protocol can't be Active",
+    Rule.DOSES_ALREADY_TAKEN: "the Active protocol's day 1, or drug, dose, unit or first day of a medicine begun before "
+    "today would change, or that medicine go; a changed dose is a new medicine, and an end of the old one",
     Rule.FIELD_NOT_YOURS: "the caller's role may not change this member",
     Rule.NOT_A_SIGNER: "the form doesn't name the caller in that role",
     Rule.ALREADY_SIGNED: "the caller has already signed",
     Rule.OUT_OF_ORDER: "somebody else has to sign first",
     Rule.WITNESS_IS_SIGNER: "a witness can't sign in any other role",
     Rule.PATIENT_MUST_SIGN: "the patient isn't among the signers as Patient, GameteProvider, Donor, Surrogate or "
-    "IntendedParent; for every `kind`",
+    "IntendedParent; for every `kind`, but of Storage and LegalParenthood the partner has a form of their own",
     Rule.PARTNER_MUST_SIGN: "the partner of the form, its episode, case or embryos isn't among the signers of a form "
-    "of kind Treatment, Storage, StorageRenewal, Disposition, Donation, LegalParenthood or Surrogacy, "
-    "ignoring case and spaces",
+    "of kind Treatment, StorageRenewal, Disposition, Donation or Surrogacy, ignoring case and spaces",
+    Rule.ONE_PERSON_EACH: "a new form of kind Storage or LegalParenthood names several signers of the patient's side; "
+    "each of a couple has a form of their own",
     Rule.SIGNER_NOT_OF_RECORD: "a `personId` isn't the account bound to the record (or, while none is, the record's "
     "id), or for Witness, Interpreter and Clinician a member of staff; a Donation names no recipient",
     Rule.ROLE_NOT_YOURS: "staff, and only staff, sign as Witness, Interpreter or Clinician",
@@ -25,11 +29,17 @@ MEANINGS: dict[Rule, str] = {
     Rule.FORM_REVOKED: "the form was withdrawn",
     Rule.FORM_EXPIRED: "the form has expired",
     Rule.FORM_SUPERSEDED: "another form has replaced it",
-    Rule.FORM_ACTED_UPON: "an embryo stored under the form was transferred",
+    Rule.CONSENT_ACTED_UPON: "everything that the Signed form allows has been carried out: its embryos are transferred, "
+    "discarded, donated or shipped out or, where a Treatment form names none, its episode is over",
+    Rule.WITHDRAWAL_NOT_YOURS: "only a signer of the patient's side withdraws; staff record that for one of them "
+    "(`onBehalfOf`), or cancel a form that nobody of the patient's side has signed",
+    Rule.SUPERSEDES_OTHER: "the form in `supersedesId` is of another patient or kind, or requires somebody whom the new "
+    "one doesn't (for the clinic, nobody in the same role)",
     Rule.FORM_ALREADY_OPEN: "a form of the same kind, title, patient, episode (or case) and embryos is waiting or "
     "Signed, and `supersedesId` doesn't name it",
     Rule.FORM_MISSING: "no Signed form that names the embryo allows the new status; or the request sets a disposition "
     "that ends its storage, which only a Signed form can",
+    Rule.WISH_NOT_YOURS: "only the patient or partner changes `disposition`",
     Rule.WISH_DIFFERS: "the embryo's `disposition` doesn't match the form and the new status",
     Rule.ON_HOLD: "the embryo is on hold; a hold after a withdrawal or a wish taken back ends only when a new form of kind "
     "Storage, StorageRenewal, Disposition or Donation that names it is Signed",
@@ -55,7 +65,10 @@ OF_OPERATIONS: dict[str, tuple[Rule, ...]] = {
         Rule.SIGNER_NOT_OF_RECORD,
         Rule.PATIENT_MUST_SIGN,
         Rule.PARTNER_MUST_SIGN,
+        Rule.ONE_PERSON_EACH,
         *_ENDED,
+        Rule.SUPERSEDES_OTHER,
+        Rule.CONSENT_ACTED_UPON,
         Rule.FORM_ALREADY_OPEN,
     ),
     "sign_consent_form": (
@@ -74,11 +87,17 @@ OF_OPERATIONS: dict[str, tuple[Rule, ...]] = {
     "revoke_consent_form": (
         *_ENDED,
         Rule.FORM_NOT_SENT,
-        Rule.NOT_A_SIGNER,
-        Rule.FORM_ACTED_UPON,
+        Rule.WITHDRAWAL_NOT_YOURS,
+        Rule.CONSENT_ACTED_UPON,
         Rule.CONCURRENCY_CONFLICT,
     ),
-    "update_protocol": (Rule.CONCURRENCY_CONFLICT, Rule.ILLEGAL_TRANSITION),
+    "create_protocol": (Rule.ILLEGAL_TRANSITION, Rule.TRIGGER_WITHOUT_TIME),
+    "update_protocol": (
+        Rule.CONCURRENCY_CONFLICT,
+        Rule.ILLEGAL_TRANSITION,
+        Rule.TRIGGER_WITHOUT_TIME,
+        Rule.DOSES_ALREADY_TAKEN,
+    ),
     "update_patient": (
         Rule.CONCURRENCY_CONFLICT,
         Rule.FIELD_NOT_YOURS,
@@ -89,6 +108,7 @@ OF_OPERATIONS: dict[str, tuple[Rule, ...]] = {
     "update_embryo": (
         Rule.CONCURRENCY_CONFLICT,
         Rule.FIELD_NOT_YOURS,
+        Rule.WISH_NOT_YOURS,
         Rule.ILLEGAL_TRANSITION,
         Rule.ON_HOLD,
         Rule.FORM_MISSING,

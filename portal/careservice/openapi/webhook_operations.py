@@ -56,6 +56,12 @@ _WEBHOOK_BODIES: dict[str, Json] = {
     },
 }
 
+_KEPT = (
+    " Bounds hold before anything is parsed: 200 parts, HTML and headers 256 KiB each, a single header or field 8 KiB, 50"
+    " addresses, charsets of a fixed list, JSON nested 10 deep. What a clinic got but can't be read completely is stored"
+    " for its staff alone with the original attached, and answered with 200."
+)
+
 _TWILIO = (
     " Texts of a clinic whose settings hold its Twilio Auth Token may carry `X-Twilio-Signature` instead of the three"
     " headers; the answer is then empty TwiML."
@@ -73,14 +79,15 @@ def webhook_operation(path: str) -> Json:
         ),
         400: ("Bad Request: malformed", error),
         401: ("Unauthorized: no valid signature, or one older than five minutes", None),
-        413: ("Content Too Large", None),
+        413: ("Content Too Large: over 64 KiB (SMS), 25 MiB (e-mail) or 256 KiB (payment)", None),
         500: ("Internal Server Error", None),
         503: ("Service Unavailable: not accepted, to be delivered again after Retry-After", None),
     }
     waits: Json = {"Retry-After": {"schema": {"type": "integer", "minimum": 1}, "x-assumed": True}}
     return {
         "description": "A signature over the raw body (Standard Webhooks) authenticates the sender, not a bearer token."
-        + _TWILIO * (path == "/smsinbound"),
+        + _TWILIO * (path == "/smsinbound")
+        + _KEPT * (path == "/emailinbound"),
         "x-assumed": True,
         "parameters": [
             {

@@ -13,12 +13,14 @@ from portal.careservice.domain.enumerations import (
     EmbryoStatus,
     Outcome,
     ProtocolType,
+    RelationshipType,
     SignerRole,
     SigningOrder,
     Stage,
+    ToldBy,
 )
 from portal.careservice.domain.episodes import Episode
-from portal.careservice.domain.patients import Patient
+from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.ids import sample_id
 from portal.careservice.sample import consent_texts as texts
 from portal.careservice.sample.clinic import WITH_LOG_IN, Clinic, Somebody
@@ -68,8 +70,8 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
             tenant_id=clinic.id,
             case_number="C-1990",
             patient_id=patient.id,
-            title="Fertility preservation",
-            treatment_type=ProtocolType.NATURAL_CYCLE,
+            title="IVF with donated sperm",
+            treatment_type=ProtocolType.ANTAGONIST,
             status=CareStatus.PLANNED,
             physician_id=physician_id("leila"),
             opened_at=clinic.at(-200, "10:00"),
@@ -81,7 +83,7 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
             id=EPISODE,
             tenant_id=clinic.id,
             number="E-1990-1",
-            type=ProtocolType.NATURAL_CYCLE,
+            type=ProtocolType.ANTAGONIST,
             status=CareStatus.FINISHED,
             stage=Stage.ENDED,
             outcome=Outcome.COMPLETED,
@@ -89,6 +91,15 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
             end_date=clinic.day(-170),
             patient_id=patient.id,
             case_id=sample_id("case", "zofia"),
+        )
+    )
+    clinic.session.add(
+        Relationship(
+            id=sample_id("relationship", "zofia-donor"),
+            tenant_id=clinic.id,
+            patient_id=patient.id,
+            related_name="Donor 4471, sperm bank",
+            type=RelationshipType.SPERM_DONOR,
         )
     )
     signer = Somebody(patient.id, patient.name, "patient")
@@ -102,13 +113,14 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
             embryo_storage_ids=[sample_id("embryo", code) for code in codes],
         )  # fmt: skip
     _decisions(clinic, patient, signer)
+    _withdrawn(clinic, patient, signer)
     rows = (
         ("ZW-1", "4AB", EmbryoStatus.STORED, Disposition.UNDECIDED),
-        ("ZW-2", "3BB", EmbryoStatus.RESERVED, Disposition.UNDECIDED),
+        ("ZW-2", "4BB", EmbryoStatus.RESERVED, Disposition.UNDECIDED),
         ("ZW-3", "4BB", EmbryoStatus.STORED, Disposition.UNDECIDED),
-        ("ZW-4", "3BC", EmbryoStatus.STORED, Disposition.DISCARD),
-        ("ZW-5", "3CB", EmbryoStatus.STORED, Disposition.DONATE_RESEARCH),
-        ("ZW-6", "4BC", EmbryoStatus.ON_HOLD, Disposition.UNDECIDED),
+        ("ZW-4", "4BB", EmbryoStatus.STORED, Disposition.DISCARD),
+        ("ZW-5", "4BB", EmbryoStatus.STORED, Disposition.DONATE_RESEARCH),
+        ("ZW-6", "5BB", EmbryoStatus.ON_HOLD, Disposition.UNDECIDED),
     )
     frozen = clinic.day(-184)
     for position, (code, grade, status, wish) in enumerate(rows):
@@ -157,6 +169,17 @@ def _decisions(clinic: Clinic, patient: Patient, signer: Somebody) -> None:
             case_id=sample_id("case", "zofia"), embryo_storage_ids=[sample_id("embryo", code)],
             disposition=wish, wish_taken_back_at=taken_back_at,
         )  # fmt: skip
+
+
+def _withdrawn(clinic: Clinic, patient: Patient, signer: Somebody) -> None:
+    """Add a form that she withdrew by telephone."""
+    nurse = WITH_LOG_IN["nora"]
+    clinic.consent(
+        "zofia-disclosure", texts.DISCLOSURE, patient, ((SignerRole.PATIENT, signer),),
+        status=ConsentStatus.REVOKED, sent=-90, signed=(signer,), case_id=sample_id("case", "zofia"),
+        revoked_at=clinic.at(-40, "10:12"), revoked_by_id=nurse.id, revoked_by_name=nurse.name,
+        on_behalf_of=signer.id, told_at=clinic.at(-40, "10:05"), told_by=ToldBy.TELEPHONE,
+    )  # fmt: skip
 
 
 def _form(clinic: Clinic, index: int, patient: Patient) -> None:

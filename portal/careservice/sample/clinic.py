@@ -90,6 +90,8 @@ class Clinic:
             "first_name": person.given_name,
             "last_name": person.family_name,
             "email": person.email,
+            "email_verified": True,
+            "phone_number_verified": "phone_number" in more,
             "address": Address(line1="14 Quayside", city="Bristol", postal_code="BS1 6UN", country="GB"),
             "emergency_contact": EmergencyContact(
                 name="Margaret Hart", phone_number="+447700900199", relation="Mother"
@@ -161,6 +163,7 @@ class Clinic:
             title=template.title,
             kind=template.kind,
             version=version,
+            language="en",
             status=status,
             body=body,
             statements=statements,

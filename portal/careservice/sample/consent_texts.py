@@ -40,7 +40,7 @@ TREATMENT = Template(
             "What the treatment is",
             "My ovaries will be stimulated with recombinant follicle-stimulating hormone, and premature ovulation "
             "prevented with a GnRH antagonist. Eggs will be collected through the vagina under ultrasound guidance "
-            "and sedation, 34 to 36 hours after the final trigger injection. Each mature egg will be injected with "
+            "and sedation, about 34 to 37 hours after the trigger injection. Each mature egg will be injected with "
             "a single sperm.",
             "Injections for about ten days, then a short procedure to collect eggs, which are fertilised in the "
             "laboratory.",
@@ -59,9 +59,10 @@ TREATMENT = Template(
         ),
         (
             "Risks of egg collection",
-            "Bleeding, infection and injury to bowel or bladder are rare (fewer than 1 in 1,000). Sedation has "
-            "risks of its own, which the anaesthetist has explained.",
-            "Serious harm from egg collection is rare.",
+            "Light vaginal bleeding and some pain for a day or two are common. Bleeding inside the abdomen that "
+            "needs treatment, pelvic infection and injury to bowel, bladder or a blood vessel are uncommon. "
+            "Sedation has risks of its own, which the anaesthetist has explained.",
+            "Light bleeding is common; serious harm is uncommon.",
         ),
         (
             "How many embryos are transferred",
@@ -96,8 +97,8 @@ STORAGE = Template(
     (
         (
             "What will be stored",
-            "Embryos that aren't transferred and are suitable will be vitrified on day 5 or 6 and kept in liquid "
-            "nitrogen at −196 °C in the clinic's laboratory.",
+            "Embryos that aren't transferred and are suitable will be vitrified and kept in liquid nitrogen "
+            "at −196 °C in the clinic's laboratory.",
             "Good embryos that aren't used now are frozen.",
         ),
         (
@@ -119,10 +120,15 @@ STORAGE = Template(
             None,
         ),
         (
-            "If one of us dies or can't decide",
-            "What is to happen then is recorded in a separate disposition form. Without one, embryos are allowed "
-            "to perish when consent ends.",
-            "Please complete the disposition form too.",
+            "How the embryos may be used",
+            "In my own treatment and in treatment together with my partner. Anything else needs a form of its own.",
+            "For your treatment together.",
+        ),
+        (
+            "If I die or can no longer decide",
+            "The embryos may then stay in storage and be used in the treatment of my partner, for as long as the law "
+            "allows. I was told that I can decide otherwise, on another form.",
+            "Your partner may use them then. If you want something else, tell us before you sign.",
         ),
         (
             "If one of us withdraws",
@@ -177,14 +183,15 @@ GENETIC = Template(
     (
         (
             "What is tested",
-            "Five to ten cells of the trophectoderm are removed from each blastocyst on day 5, 6 or 7 and sent to "
+            "Five to ten cells of the trophectoderm are removed from each blastocyst on day 5 or 6 and sent to "
             "an accredited laboratory, which counts chromosomes by next-generation sequencing.",
             "A few cells of each embryo are sent away to count chromosomes.",
         ),
         (
             "What the results mean",
-            "A result is euploid, mosaic, aneuploid or no result. Mosaic means that a part of the cells tested "
-            "differs, and is reported with its percentage and the laboratory's own cut-offs.",
+            "A result is euploid, mosaic, aneuploid or no result. Euploid means that the laboratory found no change "
+            "above its own limit. Mosaic means that a part of the cells tested differs, and is reported with its "
+            "percentage and the laboratory's own cut-offs.",
             "Results come in four kinds; mosaic is in between.",
         ),
         (
@@ -226,8 +233,8 @@ PARENTHOOD = Template(
     (
         (
             "Why this form",
-            "Where parents aren't married or in a civil partnership, legal parenthood has to be agreed before "
-            "treatment takes place.",
+            "After treatment with donated sperm or embryos, the partner of a woman who is neither married nor in a "
+            "civil partnership is the legal parent only if both have consented, each on a form of their own.",
             "This decides who is a legal parent.",
         ),
         (
@@ -237,7 +244,7 @@ PARENTHOOD = Template(
         ),
         (
             "When it has to be signed",
-            "Both of us sign before transfer. A form signed afterwards has no effect.",
+            "This form and the other person's are signed before transfer. One signed afterwards has no effect.",
             "Sign before transfer.",
         ),
         (

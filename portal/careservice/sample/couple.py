@@ -12,6 +12,7 @@ from portal.careservice.domain.enumerations import (
     ConsentStatus,
     ProtocolStatus,
     ProtocolType,
+    ReadingMode,
     RelationshipType,
     Severity,
     SignerRole,
@@ -24,6 +25,7 @@ from portal.careservice.domain.episodes import (
     CareTeamMember,
     Episode,
     Follicles,
+    HormoneUnits,
     Monitoring,
     TimelineEvent,
 )
@@ -138,6 +140,7 @@ def _episode(clinic: Clinic, amelia: Patient, daniel: Patient) -> Episode:
                 lh=lh,
                 p4=p4,
                 unit="pmol/L",
+                units=HormoneUnits(e2="pmol/L", lh="IU/L", p4="nmol/L"),
                 verified=offset < -1,
             )
             for offset, day, (left, right), lining, pattern, e2, lh, p4 in _SCANS
@@ -234,10 +237,10 @@ def _episode(clinic: Clinic, amelia: Patient, daniel: Patient) -> Episode:
 
 def _protocol(clinic: Clinic, amelia: Patient) -> FertilityProtocol:
     medicines = (
-        ("rFSH (follitropin alfa)", "Gonadotropin", 225, "IU", 1, None, "Until trigger", "19:00"),
-        ("Cetrorelix", "GnRH antagonist", 0.25, "mg", 5, None, "Until trigger", "08:00"),
-        ("Choriogonadotropin alfa", "hCG trigger", 250, "µg", 10, 10, None, "21:00"),
-        ("Progesterone", "Luteal support", 400, "mg", 12, 29, None, "08:00"),
+        ("rFSH (follitropin alfa)", "Gonadotropin", 225, "IU", 1, None, "Until trigger", ["19:00"]),
+        ("Cetrorelix", "GnRH antagonist", 0.25, "mg", 5, None, "Until trigger", ["08:00"]),
+        ("Choriogonadotropin alfa", "hCG trigger", 250, "µg", 10, 10, None, ["21:00"]),
+        ("Progesterone", "Luteal support", 400, "mg", 13, 29, None, ["08:00", "20:00"]),
     )
     looks = (
         (1, "Baseline scan"),
@@ -268,10 +271,11 @@ def _protocol(clinic: Clinic, amelia: Patient) -> FertilityProtocol:
                 start_day=start,
                 end_day=end,
                 stop_rule=stop,
-                time=time,
+                times=times,
+                is_trigger=drug_class.endswith("trigger"),
                 instructions="Rotate the injection site." if drug.startswith("rFSH") else None,
             )
-            for drug, drug_class, dose, unit, start, end, stop, time in medicines
+            for drug, drug_class, dose, unit, start, end, stop, times in medicines
         ],
         monitoring=[MonitoringDay(day=day, kind=kind) for day, kind in looks],
     )
@@ -289,10 +293,12 @@ def _consents(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
         days=-28,
         episode_id=None,
     )
-    clinic.consent(
+    first_version = clinic.consent(
         "amelia-treatment-1", texts.TREATMENT, amelia, with_clinician, status=ConsentStatus.SUPERSEDED,
         sent=-40, signed=(_AMELIA, _DANIEL), version="3.0", superseded_by_id=second, **about,
     )  # fmt: skip
+    daniels = first_version.signatures[1]
+    daniels.screen_language, daniels.reading_mode = "es", ReadingMode.SELF
     clinic.consent(
         "amelia-treatment-2", texts.TREATMENT, amelia, with_clinician, status=ConsentStatus.SIGNED, sent=-30,
         signed=(_AMELIA, _DANIEL, _VICTOR), supersedes_id=first, file_id=copy.id,
@@ -315,7 +321,7 @@ def _consents(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
         "amelia-disclosure", texts.DISCLOSURE, amelia, ((SignerRole.PATIENT, _AMELIA),),
         status=ConsentStatus.REVOKED, sent=-80, signed=(_AMELIA,), revoked_at=clinic.at(-20, "15:20"),
         revoke_reason="I have changed my GP and will agree again with the new practice.",
-        revoked_by_id=_AMELIA.id, case_id=_CASE, episode_id=EPISODE,
+        revoked_by_id=_AMELIA.id, revoked_by_name=_AMELIA.name, case_id=_CASE, episode_id=EPISODE,
     )  # fmt: skip
     clinic.consent(
         "amelia-research", texts.RESEARCH, amelia, _BOTH, status=ConsentStatus.PENDING, sent=-60,

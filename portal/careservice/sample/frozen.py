@@ -23,7 +23,14 @@ from portal.careservice.domain.enumerations import (
     SignerRole,
     Stage,
 )
-from portal.careservice.domain.episodes import CareTeamMember, Episode, Follicles, Monitoring, TimelineEvent
+from portal.careservice.domain.episodes import (
+    CareTeamMember,
+    Episode,
+    Follicles,
+    HormoneUnits,
+    Monitoring,
+    TimelineEvent,
+)
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.pgt_results import Abnormality, PgtResult, Thresholds
 from portal.careservice.domain.protocols import FertilityProtocol, Medication, MonitoringDay
@@ -38,15 +45,28 @@ EARLIER = sample_id("episode", "grace-1")
 _CASE = sample_id("case", "grace")
 _GRACE, _ELIF, _NORA, _VICTOR = (WITH_LOG_IN[name] for name in ("grace", "elif", "nora", "victor"))
 
+# The sex that the laboratory noted, which isn't disclosed; it has none for an embryo without a result.
+_SEX = {"GO-1": "XY", "GO-2": "XX", "GO-3": "XX", "GO-4": "XY", "GO-5": "XXX", "GO-6": None}
+_COMMENTS = {
+    "GO-2": "Profile consistent with 46,XX, female.",
+    "GO-4": "Profile consistent with mos 46,XY, male, with a gain of chromosome 7 in about a third of the cells.",
+    "GO-5": "Profile consistent with 48,XXX,+16.",
+}
 # code, day, grade, status, disposition, paid for days, call, mosaic %, abnormalities, PGT status
 _EMBRYOS = (
     ("GO-1", 5, "4AA", EmbryoStatus.RESERVED, Disposition.CONTINUE_STORAGE, 275, PgtCall.EUPLOID, None, (), PgtStatus.RELEASED),
     ("GO-2", 5, "4AB", EmbryoStatus.STORED, Disposition.CONTINUE_STORAGE, 275, PgtCall.EUPLOID, None, (), PgtStatus.RELEASED),
     ("GO-3", 5, "5BB", EmbryoStatus.STORED, Disposition.UNDECIDED, 18, PgtCall.EUPLOID, None, (), PgtStatus.AMENDED),
     ("GO-4", 6, "4BB", EmbryoStatus.STORED, Disposition.UNDECIDED, 275, PgtCall.LOW_MOSAIC, 32.0, (("7", "mosaic gain (32 %)"),), PgtStatus.RELEASED),
-    ("GO-5", 6, "4BC", EmbryoStatus.DISCARDED, Disposition.DISCARD, None, PgtCall.ANEUPLOID, None, (("16", "trisomy"), ("X", "monosomy")), PgtStatus.RELEASED),
-    ("GO-6", 6, "3BB", EmbryoStatus.ON_HOLD, Disposition.UNDECIDED, 275, PgtCall.NO_RESULT, None, (), PgtStatus.REPORTED),
+    ("GO-5", 6, "4BC", EmbryoStatus.DISCARDED, Disposition.DISCARD, None, PgtCall.ANEUPLOID, None, (("16", "trisomy"), ("X", "gain")), PgtStatus.RELEASED),
+    ("GO-6", 6, "5BB", EmbryoStatus.ON_HOLD, Disposition.UNDECIDED, 275, PgtCall.NO_RESULT, None, (), PgtStatus.REPORTED),
 )  # fmt: skip
+
+
+_HOURS = {Stage.TRIGGER: "21:30", Stage.RETRIEVAL: "08:30"}
+"""When steps happened: the trigger 35 hours before egg collection."""
+_REPORTED = {PgtStatus.RELEASED: -72, PgtStatus.AMENDED: -40, PgtStatus.REPORTED: -8}
+"""On which day the laboratory reported results in each status."""
 
 
 def add(clinic: Clinic) -> None:
@@ -153,7 +173,9 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
                         stage=stage,
                         title=title,
                         note=note,
-                        occurred_at=clinic.at(offset, "10:30"),
+                        occurred_at=clinic.at(
+                            offset, {Stage.TRIGGER: "21:30", Stage.RETRIEVAL: "08:30"}.get(stage, "10:30")
+                        ),
                         verified=True,
                     )
                     for offset, stage, title, note in timelines[key]
@@ -179,17 +201,17 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
             start_date=clinic.day(-104),
             medications=[
                 Medication(
-                    id=sample_id("medication", "grace-fsh"), drug="rFSH (follitropin beta)",
+                    id=sample_id("medication", "grace-fsh"), drug="rFSH (follitropin beta)", time="20:00",
                     drug_class="Gonadotropin", dose=300, unit="IU", route="Subcutaneous", start_day=1, end_day=10,
                 ),
                 Medication(
-                    id=sample_id("medication", "grace-ganirelix"), drug="Ganirelix",
-                    drug_class="GnRH antagonist", dose=0.25, unit="mg", route="Subcutaneous", start_day=5, end_day=10,
+                    id=sample_id("medication", "grace-ganirelix"), drug="Ganirelix", time="08:00",
+                    drug_class="GnRH antagonist", dose=0.25, unit="mg", route="Subcutaneous", start_day=5, end_day=11,
                 ),
                 Medication(
                     id=sample_id("medication", "grace-triptorelin"), drug="Triptorelin",
                     drug_class="GnRH agonist trigger", dose=0.2, unit="mg", route="Subcutaneous",
-                    start_day=11, end_day=11,
+                    start_day=11, end_day=11, time="21:30", is_trigger=True,
                 ),
             ],
             monitoring=[MonitoringDay(day=day, kind="Scan and bloods") for day in (1, 5, 8, 10)],
@@ -201,8 +223,17 @@ def _scans(clinic: Clinic) -> list[Monitoring]:
     rows = (
         (-104, 2, ([5, 5, 4.0], [5.5, 5, 4, 4]), 3.4, "linear", 118, 6.2, 0.9),
         (-100, 6, ([10, 9, 8.5], [10.5, 9, 8, 7.5]), 5.9, "linear", 1310, 3.3, 1.4),
-        (-96, 10, ([17, 16, 14.5], [18, 16.5, 15, 13]), 8.8, "trilaminar", 7240, 2.0, 2.2),
-        (-94, 12, ([19, 18, 16.5], [20, 18.5, 17, 15]), 9.6, "trilaminar", 10900, 1.9, 2.9),
+        (-96, 10, ([17, 16, 14.5, 12, 11], [18, 16.5, 15, 13, 12, 11]), 8.8, "trilaminar", 7240, 2.0, 2.2),
+        (
+            -94,
+            12,
+            ([19, 18, 16.5, 15, 14, 12], [20, 18.5, 17, 15.5, 15, 14, 12]),
+            9.6,
+            "trilaminar",
+            10900,
+            1.9,
+            2.9,
+        ),
     )
     return [
         Monitoring(
@@ -215,6 +246,7 @@ def _scans(clinic: Clinic) -> list[Monitoring]:
             lh=lh,
             p4=p4,
             unit="pmol/L",
+            units=HormoneUnits(e2="pmol/L", lh="IU/L", p4="nmol/L"),
             verified=True,
         )
         for offset, day, (left, right), lining, pattern, e2, lh, p4 in rows
@@ -311,7 +343,7 @@ def _embryos(clinic: Clinic, grace: Patient) -> None:
                 test_type=PgtType.PGT_A,
                 laboratory="Avon Genomics",
                 biopsied_at=clinic.at(-87 if day == 5 else -86, "11:20"),
-                reported_at=clinic.at(-72, "12:00"),
+                reported_at=clinic.at(_REPORTED[stage], "12:00"),
                 status=stage,
                 call=call,
                 mosaic_percent=mosaic,
@@ -320,12 +352,10 @@ def _embryos(clinic: Clinic, grace: Patient) -> None:
                     Abnormality(chromosome=chromosome, change=change) for chromosome, change in found
                 ],
                 sex_disclosed=False,
-                sex="XX" if position % 2 else "XY",
-                comment="Profile consistent with 46,XX, female; chromosome X within range."
-                if position % 2
-                else None,
+                sex=_SEX[code],
+                comment=_COMMENTS.get(code),
                 report_file_id=report.id if released else unreleased.id,
-                released_at=clinic.at(-70, "16:00") if released else None,
+                released_at=clinic.at(_REPORTED[stage] + 2, "16:00") if released else None,
             )
         )
 

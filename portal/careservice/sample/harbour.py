@@ -144,14 +144,26 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
             medications=[
                 Medication(
                     id=sample_id("medication", "maya-estradiol"),
-                    drug="Estradiol valerate",
+                    drug="Oestradiol valerate",
                     drug_class="Oestrogen",
-                    dose=6,
+                    dose=2,
                     unit="mg",
                     route="Oral",
                     start_day=1,
-                    end_day=85,
-                )
+                    end_day=71,
+                    times=["08:00", "14:00", "20:00"],
+                ),
+                Medication(
+                    id=sample_id("medication", "maya-progesterone"),
+                    drug="Progesterone",
+                    drug_class="Luteal support",
+                    dose=400,
+                    unit="mg",
+                    route="Vaginal",
+                    start_day=16,
+                    end_day=71,
+                    times=["08:00", "20:00"],
+                ),
             ],
             monitoring=[],
         )

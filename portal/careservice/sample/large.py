@@ -141,6 +141,8 @@ def _patient(key: str, number: int, tenant_id: str, now: datetime, chance: rando
             "email": f"{key}@patients.example",
             "date_of_birth": date(1975 + number % 25, 1 + number % 12, 1 + number % 28),
             "phone_number": f"+4477009{number % 100_000:05}",
+            "email_verified": True,
+            "phone_number_verified": number % 8 != 0,
             "address": Address(
                 line1=f"{number} High Street", city="Anytown", postal_code="A1 1AA", country="GB"
             ),
@@ -261,6 +263,8 @@ def _protocol(
         unit="IU",
         route="Subcutaneous",
         start_day=1,
+        stop_rule="Until trigger",
+        time="19:00",
     )
     return (
         FertilityProtocol,

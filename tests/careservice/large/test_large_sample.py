@@ -12,6 +12,7 @@ from portal.careservice import database
 from portal.careservice.domain.consents.forms import ConsentForm
 from portal.careservice.domain.patients import Patient
 from portal.careservice.identity.tables import Person, Tenant
+from portal.careservice.ids import sample_id
 from portal.careservice.sample.people import PEOPLE
 from tests.careservice.api.calls import CONSENTS
 from tests.careservice.large.large_service import CONVERSATIONS, PROTOCOLS, Large
@@ -37,6 +38,11 @@ def test_the_large_sample_is_created_in_two_minutes_and_only_sample_people_can_s
         (CONSENTS, {}),
         (CONSENTS, {"MaxResultCount": 25, "SkipCount": 1500}),
         (CONSENTS, {"Status": "Pending", "Sorting": "procedureDate"}),
+        (
+            CONSENTS,
+            {"Status": "Pending", "WaitsFor": sample_id("person", "victor"), "Sorting": "procedureDate"},
+        ),
+        (CONSENTS, {"Status": "Pending", "DueFrom": "2026-11-01", "DueTo": "2026-11-30"}),
         (CONSENTS, {"Filter": "brzęcz"}),
         (CONSENTS, {"Sorting": "patientName desc"}),
         (PROTOCOLS, {}),

@@ -22,6 +22,7 @@ from portal.careservice.domain.embryos import EmbryoStorage, HoldCause
 from portal.careservice.domain.enumerations import Disposition, EmbryoStatus
 from portal.careservice.domain.patients import Patient
 from portal.careservice.domain.prospects import Prospect
+from portal.careservice.domain.protocols import FertilityProtocol
 from portal.careservice.identity.tables import Person, RefreshToken, Tenant
 from tests.support.postgres import database_url
 
@@ -62,6 +63,7 @@ def test_foreign_tables_are_left_alone(engine: Engine) -> None:
 
 
 MOMENT = datetime(2026, 3, 4, 12, tzinfo=UTC)
+MEDICINE = {"id": None, "drug": "d", "dose": 1.5, "unit": "IU", "route": "Oral", "startDay": 1, "time": None}
 AUDIT: dict[str, Any] = {"creation_time": MOMENT, "concurrency_stamp": "s"}
 
 
@@ -101,6 +103,13 @@ def fill_the_first_version(engine: Engine) -> None:
             version="1", status="Signed", body=[], statements=[], signing_order="Any",
             content_hash="0" * 64, **AUDIT,
         )  # fmt: skip
+        add(
+            "protocols", id="plan", tenant_id="river", name="P", type="Ppos", status="Active", monitoring=[],
+            medications=[
+                {**MEDICINE, "drugClass": "Gonadotropin"},
+                {**MEDICINE, "drugClass": "hCG Trigger", "time": "21:00"},
+            ], **AUDIT,
+        )  # fmt: skip
         for code, reason, changed in (
             ("withdrawn", "Consent withdrawn", MOMENT.replace(day=9)),
             ("clinic", "Repeat biopsy", None),
@@ -134,6 +143,11 @@ def test_a_database_of_the_first_version_keeps_its_records(engine: Engine) -> No
             "clinic": (HoldCause.CLINIC, None),
             "free": (None, None),
         }
+        medicines = session.get_one(FertilityProtocol, "plan").medications
+        assert [(one.is_trigger, one.times, one.every_days, one.dose) for one in medicines] == [
+            (False, [], 1, 1.5),
+            (True, ["21:00"], 1, 1.5),
+        ]
         kept = session.get_one(EmbryoStorage, "free")
         assert (kept.status, kept.disposition) == (EmbryoStatus.STORED, Disposition.DISCARD)
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from portal.careservice.openapi.webhook_operations import webhook_operation
-from portal.careservice.webhooks import payloads, senders
+from portal.careservice.webhooks import forms, payloads, senders
 
 FORMS = {
     "/smsinbound": ("application/x-www-form-urlencoded", [payloads.text_message]),
@@ -16,14 +16,14 @@ FORMS = {
         "multipart/form-data",
         [
             payloads.mail,
-            payloads._decoded,
+            forms._decode,
             payloads._envelope,
             payloads._recipients,
             senders.of_parse_service,
         ],
     ),
 }
-READ = re.compile(r'(?:form\.get\(|_required\(form, |form\[|name == )"?([A-Za-z]+)"')
+READ = re.compile(r'(?:form\.(?:fields\.)?get\(|_required\(form, |form\.fields\[|name == )"?([A-Za-z]+)"')
 
 
 @pytest.mark.parametrize("path", FORMS)
