@@ -29,7 +29,7 @@ class Connection:
     """A client's connection; `deadline` (`time.monotonic`) is when it is dropped."""
 
     __slots__ = (
-        "_data", "_mask", "_out", "_request", "_scanned", "_sock", "_stream", "_unsent", "_worker",
+        "_data", "_held", "_mask", "_out", "_request", "_scanned", "_sock", "_stream", "_unsent", "_worker",
         "base", "closes", "deadline", "is_broken", "is_new", "is_over", "since", "state", "trusted",
     )  # fmt: skip
 
@@ -43,6 +43,7 @@ class Connection:
         self.trusted = trusted
         self._data = bytearray()
         self._scanned = 0
+        self._held = 0
         self._request: Request | None = None
         self._out: deque[memoryview] = deque()
         self._stream: Stream | None = None
@@ -105,7 +106,8 @@ class Connection:
         """Close it, whatever is in progress."""
         if self.state is State.CLOSED:
             return
-        self._forget_body()
+        self._hold(0)
+        self._request = None
         self.state = State.CLOSED
         self._want(0)
         self._sock.close()
@@ -155,12 +157,14 @@ class Connection:
         self._worker.post(self)
 
     def _begin_to_write(self) -> None:
+        self._hold(0)
         self._unsent = -1
         self.deadline = time.monotonic() + self._worker.patience.stall
         self.state = State.WRITING
         self._worker.post(self)
 
     def _end_answer(self) -> None:
+        self._hold(0)
         # Set the deadline before the state: after that, the loop may already be handling the next request.
         self.is_new = False
         self.deadline = time.monotonic() + self._worker.keepalive()
@@ -253,13 +257,11 @@ class Connection:
         if request is None:
             return
         body = request.body
-        before = len(body)
         if request.length is None:
             self.closes = True  # data after the last chunk are ignored
             try:
                 request.feed(data)
             except Refused as refused:
-                self._worker.hold(len(body) - before)
                 self._refuse(refused.status)
                 return
             is_whole = request.is_complete
@@ -269,22 +271,27 @@ class Connection:
             if len(body) > request.length:  # the rest belongs to the next request
                 self._data += body[request.length :]
                 del body[request.length :]
-        self._worker.hold(len(body) - before)
+            request.received = len(body)
+        self._hold(request.received)
         if len(body) > self._worker.largest_body:
-            self._forget_body()
-            self._worker.dispatch(self, request, None)
-        elif is_whole:
-            self._forget_body()
-            self._worker.dispatch(self, request, bytes(body))
-        else:
-            patience = self._worker.patience
-            self.deadline = self.since + patience.body + len(body) / patience.rate
-            self._worker.make_room_for_bodies()
-
-    def _forget_body(self) -> None:
-        if self._request is not None:
-            self._worker.hold(-len(self._request.body))
+            self._hold(0)
             self._request = None
+            self._worker.dispatch(self, request, None)
+            return
+        patience = self._worker.patience
+        self.deadline = self.since + patience.body + len(body) / patience.rate
+        self._worker.make_room_for_bodies()
+        if is_whole and self.state is State.BODY:
+            self._request = None
+            whole = bytes(body)
+            body.clear()
+            self._worker.dispatch(self, request, whole)
+
+    def _hold(self, size: int) -> None:
+        """Count this many bytes as held for the request in hand, from its first byte until it is answered."""
+        if size != self._held:
+            self._worker.hold(size - self._held)
+            self._held = size
 
     # Writing
 
@@ -340,7 +347,8 @@ class Connection:
 
     def _refuse(self, status: int) -> None:
         """Respond on behalf of the application, and close."""
-        self._forget_body()
+        self._hold(0)
+        self._request = None
         self.closes = True
         self._worker.errors.debug("refused: %d", status)
         try:

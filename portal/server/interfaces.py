@@ -35,11 +35,11 @@ class Loop(Protocol[Client]):
         ...
 
     def hold(self, more: int) -> None:
-        """Count this many more bytes of request bodies as held."""
+        """Count this many more bytes of request bodies as held; threads may call this."""
         ...
 
     def make_room_for_bodies(self) -> None:
-        """Drop the connection with the oldest unfinished body if all bodies together take too much memory."""
+        """Drop the oldest unfinished bodies while all bodies together take too much memory."""
         ...
 
     def forget(self, connection: Client) -> None:

@@ -17,6 +17,9 @@ import httptools
 END = b"\r\n\r\n"
 _ONCE = frozenset({"HTTP_HOST", "CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_TRANSFER_ENCODING"})
 _MOST_KEYS = 512
+_MOST_FRAMING = 16 * 1024
+"""How many bytes of framing, such as chunk extensions, a chunked body may have besides one for each byte of its own."""
+
 _keys: dict[bytes, str] = {}
 
 
@@ -41,11 +44,14 @@ class Limits:
 class Request:
     """A request whose head is complete; the methods named `on_…` are llhttp's callbacks.
 
-    `length` is the body's length in bytes according to the head; None if it is chunked.
+    `length` is the body's length in bytes according to the head, None if it is chunked; `received` counts the bytes
+    after the head so far, with those of the chunks' framing.
     """
 
     __slots__ = (
         "_fields",
+        "_host",
+        "_is_head_read",
         "_parser",
         "_target",
         "body",
@@ -57,13 +63,17 @@ class Request:
         "is_old",
         "length",
         "method",
+        "received",
     )
 
     def __init__(self, head: bytes, base: Mapping[str, Any], limits: Limits) -> None:
         """Parse a head, including its empty line, that has passed `check`; raise Refused."""
         self._fields: list[tuple[bytes, bytes]] = []
         self._target = b""
+        self._host: str | None = None
+        self._is_head_read = False
         self.body = bytearray()
+        self.received = 0
         self.is_complete = False
         self.has_upgrade = False
         if head.count(b" ", 0, head.index(b"\r\n")) != 2:
@@ -75,6 +85,7 @@ class Request:
             self.has_upgrade = True  # offered by the client, not accepted
         except httptools.HttpParserError:
             raise Refused(400) from None
+        self._is_head_read = True
         version: str = self._parser.get_http_version()
         if version not in ("1.1", "1.0"):
             raise Refused(505)
@@ -96,6 +107,8 @@ class Request:
         self._target += target
 
     def on_header(self, name: bytes, value: bytes | None) -> None:
+        if self._is_head_read:  # a trailer field, which no limit on heads applies to
+            raise Refused(400)
         self._fields.append((name, value or b""))
 
     def on_body(self, data: bytes) -> None:
@@ -106,12 +119,19 @@ class Request:
         self.is_complete = True
 
     def feed(self, data: bytes) -> None:
-        """Parse more of a chunked body; raise Refused. Data after the last chunk are ignored."""
+        """Parse more of a chunked body; raise Refused, also for trailer fields (RFC 9112 §7.1.2).
+
+        Data after the last chunk are ignored.
+        """
+        self.received += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
             if not self.is_complete:
                 raise Refused(400) from None
+        # The parser keeps an unfinished trailer field, of which it says nothing.
+        if not self.is_complete and self.received - len(self.body) > len(self.body) + _MOST_FRAMING:
+            raise Refused(400)
 
     def input(self, data: bytes) -> dict[str, Any]:
         """Return the WSGI environ with the body."""
@@ -127,8 +147,8 @@ class Request:
         if not target.isascii() or b"#" in target or self.method == "CONNECT":
             raise Refused(400)
         path, _, query = target.partition(b"?")
-        if path[:1] != b"/":
-            path = _path_of(target) if path != b"*" or self.method != "OPTIONS" else b"*"
+        if path[:1] != b"/" and (path != b"*" or self.method != "OPTIONS"):
+            path, self._host = _path_and_host(target)
         if b"%" in path:
             environ["PATH_INFO"] = unquote_to_bytes(path).decode("latin-1")
         else:
@@ -160,6 +180,8 @@ class Request:
             environ[key] = text
         if "HTTP_HOST" not in environ and not self.is_old:
             raise Refused(400)
+        if self._host is not None:
+            environ["HTTP_HOST"] = self._host
 
     def _read_framing(self, environ: dict[str, Any]) -> None:
         coding = environ.get("HTTP_TRANSFER_ENCODING")
@@ -207,12 +229,14 @@ def _key(name: bytes) -> str:
     return key
 
 
-def _path_of(target: bytes) -> bytes:
-    """The path of a request target in absolute form (RFC 9112 §3.2.2)."""
+def _path_and_host(target: bytes) -> tuple[bytes, str]:
+    """Return path and host of a target in absolute form; its host takes the place of the Host field (RFC 9112 §3.2.2)."""
     try:
         url: Any = httptools.parse_url(target)
     except httptools.HttpParserInvalidURLError:
         raise Refused(400) from None
-    if url.schema not in (b"http", b"https"):
+    if url.schema not in (b"http", b"https") or url.userinfo is not None or not url.host:
         raise Refused(400)
-    return url.path or b"/"
+    host: str = url.host.decode("ascii")
+    host = f"[{host}]" if ":" in host else host
+    return url.path or b"/", host if url.port is None else f"{host}:{url.port}"

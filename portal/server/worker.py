@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from gunicorn.workers.base import Worker as BaseWorker
@@ -48,14 +49,15 @@ _CLOSED = 0.005
 _HANDOVER = 20.0
 _SWEEP = 1.0
 _PUMPS = 4
-_MOST_OF_BODIES = 64 * 1024 * 1024
-"""How many bytes of request bodies may be held at once."""
 
 
 class Worker(BaseWorker):
     """Serves HTTP/1.1 with one event loop and `threads` threads; request bodies of at most 1 MB."""
 
     largest_body = 1024 * 1024
+    most_of_bodies = 64 * 1024 * 1024
+    """How many bytes of request bodies may be held at once, until their requests are answered."""
+
     patience = Patience()
 
     may_leave: Callable[[], bool] = staticmethod(lambda: True)
@@ -77,6 +79,7 @@ class Worker(BaseWorker):
         self._connections: set[Connection] = set()
         self._posted: deque[Connection] = deque()
         self._held = 0
+        self._held_lock = Lock()
         self._is_open = False
         self._newcomers: deque[float] = deque()
         self._polite_until = 0.0
@@ -143,7 +146,7 @@ class Worker(BaseWorker):
         self._threads.put(connection, request, body)
 
     def post(self, connection: Connection) -> None:
-        """Have the loop continue with a connection. This is the only method that threads call."""
+        """Have the loop continue with a connection; threads may call this."""
         self._posted.append(connection)
         with suppress(BlockingIOError):  # the loop is already being woken
             os.write(self.PIPE[1], b".")
@@ -153,13 +156,17 @@ class Worker(BaseWorker):
         return self.cfg.keepalive if self.alive else self.patience.last
 
     def hold(self, more: int) -> None:
-        """Count this many more bytes of request bodies as held."""
-        self._held += more
+        """Count this many more bytes of request bodies as held; threads may call this."""
+        with self._held_lock:
+            self._held += more
 
     def make_room_for_bodies(self) -> None:
-        """Drop the connection with the oldest unfinished body if all bodies together take too much memory."""
-        if self._held > _MOST_OF_BODIES:
-            min((one for one in self._connections if one.state is State.BODY), key=_age).drop()
+        """Drop the oldest unfinished bodies while all bodies together, also those of requests in hand, are too many."""
+        while self._held > self.most_of_bodies:
+            arriving = [one for one in self._connections if one.state is State.BODY]
+            if not arriving:
+                return
+            min(arriving, key=_age).drop()
 
     def forget(self, connection: Connection) -> None:
         """Forget a closed connection."""

@@ -17,8 +17,9 @@ closed = threading.Semaphore(0)
 
 
 class ImpatientWorker(Worker):
-    """The same with little patience, so that tests see its end."""
+    """The same with little patience and memory, so that tests see their end."""
 
+    most_of_bodies = 8 * 1024 * 1024
     patience = Patience(head=1.0, body=1.0, rate=4096, stall=1.0, linger=1.0, last=0.5)
 
 
