@@ -2,8 +2,8 @@
 
 An event names a pseudonymous actor, a kind of record and its opaque id (for several records the first 100 `ids` and
 their `count`), never names, bodies, addresses, tokens or free text. Each process starts its own chain; every line
-carries the chain's name, its number and the SHA-256 of the previous line. About once a minute, and when the process
-ends, the chain's head is checkpointed in the store (`portal.audit.checkpoints`); `python -m portal audit verify`
+carries the chain's name, its number, the SHA-256 of the previous line and a signature (`portal.audit.signature`). Once a
+minute, and when the process ends, the chain's head is checkpointed in the store (`portal.audit.checkpoints`); `python -m portal audit verify`
 compares the two (`portal.audit.verify`).
 
 Before changing anything, callers make sure that it can be recorded (`assure`), which reserves room for the line. A
@@ -30,7 +30,7 @@ from functools import lru_cache
 import msgspec
 
 from portal import metrics
-from portal.audit import output
+from portal.audit import output, signature
 from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.clock import Clock
 from portal.store import StoreDown
@@ -41,7 +41,9 @@ BEGIN = "begin"
 GAP = "audit.gap"
 """The event that stands for lines that couldn't be written: how many were `lost`, and `since` when."""
 
-_CHECKPOINT_SECONDS = 60.0
+CHECKPOINT_SECONDS = 60.0
+"""How often a running process checkpoints its chain, whether or not it has grown."""
+
 _MOST_IDS = 100
 
 log = logging.getLogger("portal")
@@ -168,7 +170,7 @@ class Audit:
         if chain is None or chain.process != os.getpid():
             if chain is not None:
                 self._gap = None  # the parent process's
-            chain = self._chain = _Chain(self._target, self._clock())
+            chain = self._chain = _Chain(self._target, self._clock(), self._secret_key)
         return chain
 
     def close(self) -> None:
@@ -192,14 +194,15 @@ class Audit:
         """Return a stable pseudonym for a person, meaningless without the portal's key."""
         return pseudonym(self._secret_key, sub)
 
-    def checkpoint(self, chain: _Chain) -> None:
-        """Checkpoint the chain's head, if it changed; while the store is down, the next round tries again."""
+    def checkpoint(self, chain: _Chain, *, again: bool = False) -> None:
+        """Checkpoint the chain's head, if it changed or `again`; while the store is down, the next round tries again."""
         with chain.anchoring:
             ended = chain.ended.is_set()
             lines, head = chain.state
             gap = self._gap
             lost = gap.lost if gap else 0
-            if (lines, ended, lost) == chain.checkpointed or not (lines or lost):
+            is_known = (lines, ended, lost) == chain.checkpointed
+            if (is_known and not again) or not (lines or lost):
                 return
             try:
                 self._checkpoints.put(
@@ -220,8 +223,8 @@ class Audit:
 
     def _checkpoint_regularly(self, chain: _Chain) -> None:
         while not chain.ended.is_set():
-            self.checkpoint(chain)
-            chain.ended.wait(_CHECKPOINT_SECONDS)
+            self.checkpoint(chain, again=True)
+            chain.ended.wait(CHECKPOINT_SECONDS)
 
 
 @lru_cache(maxsize=1024)
@@ -232,9 +235,10 @@ def pseudonym(secret_key: str, sub: str) -> str:
 
 
 class _Chain:
-    """The lines of one process, each with the hash of the previous one."""
+    """The lines of one process, each with the hash of the previous one, and signed."""
 
-    def __init__(self, target: str, now: float) -> None:
+    def __init__(self, target: str, now: float, secret_key: str) -> None:
+        ((self._key_name, self._key),) = signature.keys_of([secret_key]).items()
         self.process = os.getpid()
         begun = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
         # Containers may share process ids and folders; the last part keeps their chains apart.
@@ -253,7 +257,8 @@ class _Chain:
         lines, head = self.state
         written: list[bytes] = []
         for entry in entries:
-            text = msgspec.json.encode({**entry, "chain": self.name, "line": lines + 1, "before": head})
+            told = {**entry, "chain": self.name, "line": lines + 1, "before": head, "key": self._key_name}
+            text = signature.signed(msgspec.json.encode(told), self._key)
             lines, head = lines + 1, hashlib.sha256(text).hexdigest()
             written.append(text + b"\n")
         self._output.write(b"".join(written), is_promised=is_promised)

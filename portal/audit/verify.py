@@ -1,5 +1,7 @@
 """Verification of the audit files: every chain is recomputed and compared with its checkpoint.
 
+A line is vouched for by its signature, under a secret key that is listed, and by a checkpoint not long before it.
+
 Reads chain files, and logs that contain audit lines among others (`PORTAL_AUDIT=stderr`). A line is recognized by how
 it begins; anything that a log collector puts in front is ignored.
 """
@@ -7,7 +9,7 @@ it begins; anything that a log collector puts in front is ignored.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,7 +18,9 @@ from pathlib import Path
 import msgspec
 
 from portal.audit.checkpoints import Checkpoint
-from portal.audit.trail import BEGIN, GAP
+from portal.audit.signature import is_signed, keys_of
+from portal.audit.trail import BEGIN, CHECKPOINT_SECONDS, GAP
+from portal.parse import instant
 
 _FIRST = b'{"audit":'
 
@@ -44,17 +48,27 @@ class Finding:
     def is_bad(self) -> bool:
         return self.verdict in (Verdict.BROKEN, Verdict.TRUNCATED, Verdict.MISSING)
 
+    @property
+    def holds(self) -> bool:
+        """Whether nothing speaks against the chain: it is good, or the portal itself recorded its gaps."""
+        return self.verdict in (Verdict.GOOD, Verdict.GAP)
 
-def verify(paths: Iterable[Path], checkpoints: Iterable[Checkpoint]) -> list[Finding]:
+
+def verify(
+    paths: Iterable[Path], checkpoints: Iterable[Checkpoint], secret_keys: Iterable[str]
+) -> list[Finding]:
     """Verify every chain in these files or folders, and every chain that a checkpoint says should be there.
+
+    Lines signed under other keys than `secret_keys` are unvouched.
 
     Raises OSError when a file can't be read.
     """
     by_chain = {checkpoint.chain: checkpoint for checkpoint in checkpoints}
+    keys = keys_of(secret_keys)
     read: dict[str, _Reading] = {}
     unreadable: list[Finding] = []
     for file in _files(paths):
-        unreadable += _read(file, read, by_chain)
+        unreadable += _read(file, read, by_chain, keys)
     found = [one.finding() for _, one in sorted(read.items())]
     lost = [_missing(checkpoint) for name, checkpoint in sorted(by_chain.items()) if name not in read]
     return [*found, *unreadable, *lost]
@@ -85,8 +99,10 @@ def report(findings: Sequence[Finding]) -> str:
         )
     if unvouched:
         lines.append(
-            "Unvouched: each line follows from the one before, but the store holds no checkpoint (it has expired, the "
-            "process ended before its first, or the store was emptied): lines may be missing at the end."
+            "Unvouched: each line follows from the one before, but nothing shows that the portal wrote them all, and no "
+            "more: a line has no signature, or one under a key that isn't listed (name former keys with --old-keys); or "
+            "the store holds no checkpoint or only an earlier one (it has expired, the store was emptied or down when the "
+            "process was killed), so that lines may be missing at the end."
         )
     return "\n".join(lines)
 
@@ -99,6 +115,8 @@ class _Line(msgspec.Struct):
     at: str = ""
     lost: int = 0
     since: str = ""
+    key: str = ""
+    mac: str = ""
 
 
 @dataclass(slots=True)
@@ -106,17 +124,20 @@ class _Reading:
     """One chain, as far as it has been read."""
 
     checkpoint: Checkpoint | None
+    keys: Mapping[str, bytes]
     files: list[str] = field(default_factory=list[str])
     lines: int = 0
     head: str = BEGIN
     last_at: str = ""
     fault: str = ""
     gaps: list[str] = field(default_factory=list[str])
+    unvouched: str = ""
 
     def take(self, line: _Line, text: bytes, where: str) -> None:
         if self.fault:
             return
-        self.fault = self._fault(line, where)
+        self.fault = self._fault(line, where) or self._forgery(line, text, where)
+        self.unvouched = self.unvouched or self._doubt(line)
         self.lines, self.head, self.last_at = self.lines + 1, hashlib.sha256(text).hexdigest(), line.at
         if line.audit == GAP:
             self.gaps.append(f"{line.lost} lines of {line.since} to {line.at} couldn't be written")
@@ -146,6 +167,27 @@ class _Reading:
             )
         return ""
 
+    def _forgery(self, line: _Line, text: bytes, where: str) -> str:
+        key = self.keys.get(line.key)
+        if not line.mac or key is None or is_signed(text, key):
+            return ""
+        return f"broken at line {line.line} ({where}): its signature is wrong; it was changed, or the portal didn't write it"
+
+    def _doubt(self, line: _Line) -> str:
+        """Why nobody vouches for the line; empty if the portal does."""
+        if not line.mac:
+            return f"line {line.line} isn't signed"
+        if line.key not in self.keys:
+            return f"line {line.line} is signed under the key {line.key}, which isn't listed"
+        checkpoint = self.checkpoint
+        if (
+            checkpoint
+            and line.line > checkpoint.lines
+            and _seconds(line.at) > checkpoint.at + CHECKPOINT_SECONDS
+        ):
+            return f"line {line.line} of {line.at} follows the last checkpoint by more than a minute"
+        return ""
+
     def finding(self) -> Finding:
         verdict, words = self._judged()
         return Finding(", ".join(self.files), verdict, words)
@@ -159,7 +201,8 @@ class _Reading:
             )
         held = f"{self.lines} lines, the last of {self.last_at}"
         if checkpoint is None:
-            return Verdict.UNVOUCHED, "; ".join((held, *self.gaps))
+            doubt = self.unvouched or "the store holds no checkpoint"
+            return Verdict.UNVOUCHED, "; ".join((held, doubt, *self.gaps))
         if self.lines < checkpoint.lines:
             return Verdict.TRUNCATED, (
                 f"{held}; but {checkpoint.lines} were written by {_moment(checkpoint.at)}: "
@@ -170,6 +213,8 @@ class _Reading:
                 f"broken at line {checkpoint.lines + 1}: the process ended with line {checkpoint.lines} on "
                 f"{_moment(checkpoint.at)}; what follows was added"
             )
+        if self.unvouched:
+            return Verdict.UNVOUCHED, "; ".join((held, self.unvouched, *self.gaps))
         gaps = [*self.gaps]
         if self.lines > checkpoint.lines:
             held = f"{held}; checkpointed up to line {checkpoint.lines} on {_moment(checkpoint.at)}"
@@ -188,7 +233,9 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
-def _read(file: Path, read: dict[str, _Reading], checkpoints: dict[str, Checkpoint]) -> list[Finding]:
+def _read(
+    file: Path, read: dict[str, _Reading], checkpoints: dict[str, Checkpoint], keys: Mapping[str, bytes]
+) -> list[Finding]:
     """Add the file's audit lines to their chains; return findings that belong to no chain."""
     found: list[Finding] = []
     is_chain = file.stem.startswith("audit-") and file.suffix == ".jsonl"
@@ -203,7 +250,7 @@ def _read(file: Path, read: dict[str, _Reading], checkpoints: dict[str, Checkpoi
                     words = f"broken at line {number}: it can't be read as an audit line"
                     found.append(Finding(str(file), Verdict.BROKEN, words))
                 continue
-            reading = read.setdefault(line.chain, _Reading(checkpoints.get(line.chain)))
+            reading = read.setdefault(line.chain, _Reading(checkpoints.get(line.chain), keys))
             if str(file) not in reading.files:
                 reading.files.append(str(file))
             reading.take(line, text[begin:], f"{file.name}:{number}")
@@ -224,6 +271,11 @@ def _missing(checkpoint: Checkpoint) -> Finding:
         f"{checkpoint.lines} lines were written on host {checkpoint.host} to {checkpoint.target} by {_moment(checkpoint.at)}, "
         "but are in none of the given files: removed, emptied, or in a folder that was not given",
     )
+
+
+def _seconds(at: str) -> float:
+    moment = instant(at)
+    return float("inf") if moment is None else moment.timestamp()
 
 
 def _moment(at: float) -> str:

@@ -62,7 +62,7 @@ def use_up(audit: Audit, disk: SmallDisk) -> None:
 
 
 def found(disk: SmallDisk, checkpoints: Checkpoints) -> Finding:
-    (finding,) = verify([disk.folder], checkpoints.all())
+    (finding,) = verify([disk.folder], checkpoints.all(), [KEY])
     return finding
 
 
@@ -207,7 +207,11 @@ def test_reading_works_and_acts_are_refused_while_the_audit_disk_is_full(
     refused.form(f"{form}/sign").submit(signature="Amelia Hart")
     assert signatures(amelia, form) == ["Amelia Hart"]
     portal.context.audit.close()
-    (finding,) = verify([disk.folder], Checkpoints(portal.context.vault.store, portal.clock).all())
+    (finding,) = verify(
+        [disk.folder],
+        Checkpoints(portal.context.vault.store, portal.clock).all(),
+        portal.context.settings.secret_keys,
+    )
     assert finding.verdict is Verdict.GAP
     assert "portal_audit_lost_total" in _metrics(portal) and "portal_audit_refused_acts_total" in _metrics(
         portal

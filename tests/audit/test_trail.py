@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from portal.audit import signature
 from portal.audit.checkpoints import Checkpoint, Checkpoints
 from portal.audit.trail import Audit
 from portal.audit.verify import Finding, Verdict, report, verify
@@ -49,7 +50,7 @@ class Stream:
         self.file().write_text("".join(f"{line}\n" for line in lines))
 
     def found(self) -> Finding:
-        (finding,) = verify([self.folder], self.checkpoints.all())
+        (finding,) = verify([self.folder], self.checkpoints.all(), [KEY])
         return finding
 
 
@@ -117,6 +118,16 @@ def rewritten(lines: list[str]) -> list[str]:
     return made
 
 
+def forged(lines: list[str]) -> list[str]:
+    """Lines like those of a portal that signed none, in a chain of which the store knows nothing."""
+    made, before = list[str](), "begin"
+    for line in lines:
+        told = {**json.loads(line), "before": before, "chain": "audit-20261120T100000-7-abcdef01"}
+        made.append(msgspec.json.encode({n: v for n, v in told.items() if n not in ("key", "mac")}).decode())
+        before = hashlib.sha256(made[-1].encode()).hexdigest()
+    return made
+
+
 def added(lines: list[str]) -> list[str]:
     """A line after the last, with a number and a hash that fit."""
     last = json.loads(lines[-1])
@@ -128,7 +139,8 @@ def added(lines: list[str]) -> list[str]:
     ("tamper", "verdict", "said"),
     [
         (changed, Verdict.BROKEN, "broken at line 2"),
-        (rewritten, Verdict.BROKEN, "broken at line 5"),
+        (rewritten, Verdict.BROKEN, "broken at line 2"),
+        (forged, Verdict.UNVOUCHED, "line 1 isn't signed"),
         (lambda lines: [*lines[:4], lines[4].replace("page", "home")], Verdict.BROKEN, "broken at line 5"),
         (lambda lines: [*lines[:2], *lines[3:]], Verdict.BROKEN, "broken at line 3"),
         (lambda lines: lines[1:], Verdict.BROKEN, "broken at line 1"),
@@ -140,7 +152,17 @@ def added(lines: list[str]) -> list[str]:
         (lambda lines: [], Verdict.MISSING, "5 lines were written"),
     ],
     ids=[
-        *("changed", "rewritten", "last-changed", "removed", "first-removed", "copied", "foreign", "added"),
+        *(
+            "changed",
+            "rewritten",
+            "forged",
+            "last-changed",
+            "removed",
+            "first-removed",
+            "copied",
+            "foreign",
+            "added",
+        ),
         *("reordered", "truncated", "emptied"),
     ],
 )
@@ -149,8 +171,8 @@ def test_tampering_is_reported_with_its_line(
     finished: Stream, tamper: Callable[[list[str]], list[str]], verdict: Verdict, said: str
 ) -> None:
     finished.write(tamper(finished.lines()))
-    bad = [one for one in verify([finished.folder], finished.checkpoints.all()) if one.is_bad]
-    assert [one.verdict for one in bad] == [verdict]
+    bad = [one for one in verify([finished.folder], finished.checkpoints.all(), [KEY]) if not one.holds]
+    assert bad[0].verdict is verdict
     assert said in bad[0].words
 
 
@@ -169,10 +191,11 @@ def test_two_chains_are_verified_separately(finished: Stream) -> None:
     finished.audit.close()
     one, other = sorted(finished.folder.glob("*.jsonl"))
     assert all(
-        found.verdict is Verdict.GOOD for found in verify([finished.folder], finished.checkpoints.all())
+        found.verdict is Verdict.GOOD
+        for found in verify([finished.folder], finished.checkpoints.all(), [KEY])
     )
     other.write_bytes(one.read_bytes())
-    verdicts = {found.verdict for found in verify([finished.folder], finished.checkpoints.all())}
+    verdicts = {found.verdict for found in verify([finished.folder], finished.checkpoints.all(), [KEY])}
     assert verdicts == {Verdict.BROKEN, Verdict.MISSING}
 
 
@@ -182,6 +205,61 @@ def test_lines_after_the_last_checkpoint_verify(stream: Stream) -> None:
     stream.record(3)
     assert "checkpointed up to line 2" in stream.found().words
     assert stream.found().verdict is Verdict.GOOD
+
+
+def test_a_line_that_others_add_to_a_killed_process_s_chain_is_broken(stream: Stream) -> None:
+    """With numbers and hashes that fit, a signature under a key of the forger's own, and dated soon after the others."""
+    stream.record(2)
+    anchor_now(stream)
+    lines = stream.lines()
+    last = json.loads(lines[-1])
+    before = hashlib.sha256(lines[-1].encode()).hexdigest()
+    added = {**last, "audit": "consent.sign", "line": 3, "before": before}
+    for key, verdict in (("f" * 40, Verdict.UNVOUCHED), (KEY, Verdict.BROKEN)):
+        ((name, _),) = signature.keys_of([key]).items()
+        told = {member: value for member, value in {**added, "key": name}.items() if member != "mac"}
+        line = signature.signed(msgspec.json.encode(told), signature.keys_of(["f" * 40])[_name("f" * 40)])
+        stream.write([*lines, line.decode()])
+        assert stream.found().verdict is verdict
+
+
+def _name(key: str) -> str:
+    ((name, _),) = signature.keys_of([key]).items()
+    return name
+
+
+def test_lines_long_after_the_last_checkpoint_are_unvouched(stream: Stream) -> None:
+    """Of a process that was killed while the store was down."""
+    stream.record(2)
+    anchor_now(stream)
+    stream.clock.now += 59
+    stream.record()
+    assert stream.found().verdict is Verdict.GOOD
+    stream.record()
+    found = stream.found()
+    assert found.verdict is Verdict.UNVOUCHED and not found.holds
+    assert "line 4 of" in found.words and "by more than a minute" in found.words
+
+
+def test_a_quiet_chain_is_checkpointed_again_so_that_its_next_line_is_vouched_for(stream: Stream) -> None:
+    stream.record()
+    anchor_now(stream)
+    stream.clock.now += 600
+    chain = stream.audit._chain
+    assert chain is not None
+    stream.audit.checkpoint(chain, again=True)
+    stream.record()
+    assert stream.found().verdict is Verdict.GOOD
+
+
+def test_lines_of_a_former_key_verify_while_it_is_listed(finished: Stream) -> None:
+    newer = "n" * 40
+    assert [one.verdict for one in verify([finished.folder], finished.checkpoints.all(), [newer, KEY])] == [
+        Verdict.GOOD
+    ]
+    (found,) = verify([finished.folder], finished.checkpoints.all(), [newer])
+    assert found.verdict is Verdict.UNVOUCHED
+    assert f"signed under the key {_name(KEY)}, which isn't listed" in found.words
 
 
 def test_a_chain_is_checkpointed_soon_after_its_first_line(stream: Stream) -> None:
@@ -194,7 +272,7 @@ def test_a_chain_is_checkpointed_soon_after_its_first_line(stream: Stream) -> No
 
 
 def test_a_chain_without_a_checkpoint_is_reported_as_unvouched(finished: Stream) -> None:
-    (finding,) = verify([finished.folder], [])
+    (finding,) = verify([finished.folder], [], [KEY])
     assert finding.verdict is Verdict.UNVOUCHED
     assert "lines may be missing at the end" in report([finding])
 
@@ -237,11 +315,11 @@ def test_audit_lines_of_several_processes_are_verified_from_a_mixed_log(
     log = tmp_path / "portal.log"
     captured = capfd.readouterr().err
     log.write_text("".join(f"Nov 20 10:00:00 host portal[7]: {line}\n" for line in captured.splitlines()))
-    found = verify([log], one.checkpoints.all())
+    found = verify([log], one.checkpoints.all(), [KEY])
     assert [finding.verdict for finding in found] == [Verdict.GOOD, Verdict.GOOD]
     kept = [line for line in log.read_text().splitlines() if '"line":2' not in line]
     log.write_text("".join(f"{line}\n" for line in kept))
-    found = verify([log], one.checkpoints.all())
+    found = verify([log], one.checkpoints.all(), [KEY])
     assert [finding.verdict for finding in found] == [Verdict.BROKEN, Verdict.BROKEN]
 
 
@@ -266,7 +344,7 @@ if child:
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=ROOT, check=True, timeout=60)
     checkpoints = Checkpoints(open_store(f"sqlite:///{tmp_path}/store.db", _far_behind), _far_behind)
-    found = verify([tmp_path / "audit"], checkpoints.all())
+    found = verify([tmp_path / "audit"], checkpoints.all(), [KEY])
     assert sorted(finding.words.partition(",")[0] for finding in found) == ["1 lines", "3 lines"]
     assert all("fully checkpointed" in finding.words for finding in found), (
         "each process must checkpoint its own chain when it ends"
