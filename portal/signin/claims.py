@@ -13,18 +13,28 @@ from portal.http import transport
 from portal.http.transfer import Call, TransportError
 from portal.services.errors import Unavailable
 from portal.signin.discovery import Metadata
-from portal.signin.tokens import SignInFailed
+from portal.signin.tokens import AnotherPerson, SignInFailed
 from portal.state.session_records import Person
 
+ID_TOKEN, USERINFO = "id_token", "userinfo"
+"""Where a person's roles can be read."""
 
-def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:
-    """Return the person that the claims describe; raise SignInFailed if they have no role at this clinic."""
+
+class NoRole(SignInFailed):
+    """The person has no role at this clinic, or none any more."""
+
+
+def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any], *, roles_from: str = "") -> Person:
+    """Return the person that the claims describe; raise NoRole if they have no role at this clinic.
+
+    `roles_from` is where the claim of the roles was read.
+    """
     held = claims.get(tenant.roles.claim)
     values = cast("list[object]", held) if isinstance(held, list) else [held]
     roles = frozenset(value for value in values if isinstance(value, str))
     side = tenant.roles.side(roles)
     if side is None:
-        raise SignInFailed("no role at this clinic")
+        raise NoRole("no role at this clinic")
 
     def text(*names: str) -> str:
         return next((value for name in names if isinstance(value := claims.get(name), str) and value), "")
@@ -37,6 +47,7 @@ def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:
         given_name=text("given_name", "name", "preferred_username"),
         side=side,
         roles=roles & (tenant.roles.staff | tenant.roles.patient),
+        roles_from=roles_from,
         # Without auth_time it isn't known when the password was entered; signing then always asks for it.
         auth_time=float(auth_time) if isinstance(auth_time, int | float) else 0.0,
         sid=text("sid") or None,
@@ -47,7 +58,7 @@ def person_of(tenant: Tenant, issuer: str, claims: Mapping[str, Any]) -> Person:
 def userinfo(metadata: Metadata, answer: Mapping[str, Any], sub: str, timeouts: Timeouts) -> dict[str, Any]:
     """Return the claims from the UserInfo endpoint for the access token in a token response (Core §5.3.2).
 
-    Raises SignInFailed if they belong to another person, Unavailable if the endpoint fails.
+    Raises AnotherPerson if they belong to another person, Unavailable if they can't be read.
     """
     headers = [("Authorization", f"Bearer {answer.get('access_token')}"), ("Accept", "application/json")]
     call = Call(
@@ -59,9 +70,13 @@ def userinfo(metadata: Metadata, answer: Mapping[str, Any], sub: str, timeouts: 
     )
     try:
         told = transport.send(call, alone=True)
-        claims = msgspec.json.decode(told.body, type=dict[str, Any]) if told.status == 200 else {}
+        if told.status != 200:
+            raise Unavailable(f"userinfo: status {told.status}")
+        claims = msgspec.json.decode(told.body, type=dict[str, Any])
     except (TransportError, msgspec.DecodeError, RecursionError) as error:
         raise Unavailable("userinfo") from error
-    if claims and claims.get("sub") != sub:
-        raise SignInFailed("userinfo of another person")
+    if "sub" not in claims:  # always there (Core §5.3.2), so this isn't about anybody
+        raise Unavailable("userinfo: no sub")
+    if claims["sub"] != sub:
+        raise AnotherPerson("userinfo of another person")
     return claims

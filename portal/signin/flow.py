@@ -19,12 +19,13 @@ import requests
 from authlib.common.security import generate_token
 from authlib.integrations.base_client import OAuthError
 
-from portal.clock import Clock
+from portal.clock import Clock, age
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
+from portal.parse import is_local
 from portal.services.errors import Unavailable
 from portal.services.sign_in_age import FRESH
-from portal.signin.claims import person_of, userinfo
+from portal.signin.claims import ID_TOKEN, USERINFO, person_of, userinfo
 from portal.signin.discovery import (
     ClientRefused,
     Provider,
@@ -33,8 +34,17 @@ from portal.signin.discovery import (
     Providers,
     with_query,
 )
-from portal.signin.tokens import Expected, SignInFailed, oauth_session, read_tokens, verify_id_token
+from portal.signin.tokens import (
+    LEEWAY,
+    Expected,
+    SignInFailed,
+    code_for_log,
+    oauth_session,
+    read_tokens,
+    verify_id_token,
+)
 from portal.state.session_records import Person, Tokens
+from portal.state.sign_outs import SignOuts
 from portal.store.names import hashed_name
 from portal.store.vault import Vault
 
@@ -45,16 +55,28 @@ _AT_MOST = 5
 _LOOP_RETURNS = 3
 _LOOP_SECONDS = 60
 _COOKIE = re.compile(r"[A-Za-z0-9_-]{43}")
-_LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
 
 class Loop(Exception):
     """The browser has returned from the identity server three times in a minute without being signed in."""
 
 
+class PasswordNeeded(Exception):
+    """The identity server let someone in by a sign-in that doesn't count any more: they have to enter the password.
+
+    `next` and `whose` are those of the sign-in; `tokens` came with it and aren't used.
+    """
+
+    def __init__(self, next_path: str, whose: tuple[str, str] | None, tokens: Tokens) -> None:
+        super().__init__("sign-in too old")
+        self.next = next_path
+        self.whose = whose
+        self.tokens = tokens
+
+
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     """One pending sign-in; times in seconds since 1970. `whose` is the owner of the page `next`, if known: issuer and
-    `sub`."""
+    `sub`. `is_second` follows one that didn't count, and asks for the password."""
 
     state: str
     nonce: str
@@ -65,6 +87,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     started_at: float
     fresh: bool
     whose: tuple[str, str] | None = None
+    is_second: bool = False
 
 
 class Browser(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,14 +121,19 @@ class Finished:
 
 def local_path(address: str | None) -> str:
     """Return the address if it is a path on this portal, else `/`; prevents open redirects."""
-    return address if address and len(address) < 2000 and _LOCAL_PATH.fullmatch(address) else "/"
+    return address if address and len(address) < 2000 and is_local(address) else "/"
 
 
 class SignIn:
     """Starts and finishes sign-ins at the clinics' identity servers."""
 
-    def __init__(self, vault: Vault, providers: Providers, timeouts: Timeouts, clock: Clock) -> None:
+    def __init__(
+        self, vault: Vault, providers: Providers, timeouts: Timeouts, clock: Clock, *, max_age: int
+    ) -> None:
+        """Take sign-ins that are at most `max_age` seconds old when the person comes from the portal."""
         self._vault = vault
+        self._sign_outs = SignOuts(vault, clock)
+        self._max_age = max_age
         self._providers = providers
         self._timeouts = timeouts
         self._clock = clock
@@ -121,8 +149,11 @@ class SignIn:
         fresh: bool = False,
         login_hint: str | None = None,
         whose: tuple[str, str] | None = None,
+        is_second: bool = False,
     ) -> Started:
-        """Start a sign-in; `fresh` requires the password again. Raises Loop, ProviderDown or ProviderRefused.
+        """Start a sign-in; `fresh` requires the password again, and so does the second after PasswordNeeded.
+
+        Raises Loop, ProviderDown or ProviderRefused.
 
         `whose` (issuer and `sub`) is the owner of the page `next_path`: anyone else is sent to the home page.
         """
@@ -139,15 +170,19 @@ class SignIn:
             started_at=self._clock(),
             fresh=fresh,
             whose=whose,
+            is_second=is_second,
         )
-        self._remember(cookie, transaction)
+        if not self._remember(cookie, transaction):  # its record belongs to processes with newer secret keys
+            cookie = secrets.token_urlsafe(32)
+            self._remember(cookie, transaction)
         params: dict[str, str] = {
             **tenant.authorize_params,
             "nonce": transaction.nonce,
             "ui_locales": language,
+            "max_age": str(FRESH if fresh else self._max_age),
         }
-        if fresh:
-            params |= {"prompt": "login", "max_age": str(FRESH)}
+        if fresh or is_second:
+            params["prompt"] = "login"
         if login_hint:
             params["login_hint"] = login_hint
         client = oauth_session(
@@ -167,7 +202,7 @@ class SignIn:
         """Complete the sign-in that this authorization response belongs to; None if the browser has none.
 
         Raises SignInFailed if the response must not be accepted, Unavailable if the identity server fails,
-        ClientRefused if it rejects the portal's client.
+        ClientRefused if it rejects the portal's client, PasswordNeeded if it asked for no password but should have.
         """
         transaction = self._take(cookie, answer.get("state", ""))
         if transaction is None or transaction.tenant != tenant.key:
@@ -197,7 +232,7 @@ class SignIn:
         if issuer is not None and issuer != metadata.issuer:
             raise SignInFailed("answer of another issuer")
         if "error" in answer or not answer.get("code"):
-            raise SignInFailed("identity server said no")
+            raise SignInFailed(f"identity server said no: {code_for_log(answer.get('error'))}")
         response = self._exchange(tenant, provider, transaction, answer["code"])
         now = self._clock()
         claims = verify_id_token(
@@ -211,18 +246,39 @@ class SignIn:
             ),
             now,
         )
+        roles_from = ID_TOKEN
         if tenant.roles.claim not in claims and metadata.userinfo_endpoint:
             claims = {**userinfo(metadata, response, claims["sub"], self._timeouts), **claims}
+            roles_from = USERINFO
         if tenant.tenant_claim and str(claims.get(tenant.tenant_claim)) != tenant.tenant_id:
             raise SignInFailed("person of another clinic")
-        person = person_of(tenant, metadata.issuer, claims)
+        person = person_of(tenant, metadata.issuer, claims, roles_from=roles_from)
+        tokens = read_tokens(response, now, keep_id_token=tenant.id_token_hint)
+        if not (transaction.fresh or self._counts(tenant, transaction, person)):
+            raise PasswordNeeded(transaction.next, transaction.whose, tokens)
         is_theirs = transaction.whose in (None, (person.issuer, person.sub))
         return Finished(
             person=person,
-            tokens=read_tokens(response, now, keep_id_token=tenant.id_token_hint),
+            tokens=tokens,
             next=transaction.next if is_theirs else "/",
             fresh=transaction.fresh,
         )
+
+    def _counts(self, tenant: Tenant, transaction: Transaction, person: Person) -> bool:
+        """Whether the sign-in is no older than was asked for, nor than the person's last sign-out.
+
+        Without `auth_time` (OpenID Connect Core §2 demands it with `max_age`) only a sign-out is known to be later. The
+        second sign-in counts then, because it asked for the password: else nobody could sign in at such a server.
+        """
+        at = person.auth_time
+        if transaction.is_second:
+            if at and at < transaction.started_at - LEEWAY:
+                raise SignInFailed("ID token: the password wasn't asked for")
+            return True
+        signed_out_at = self._sign_outs.last(person.issuer, tenant.key, person.sub)
+        if at and at < transaction.started_at - self._max_age - LEEWAY:
+            return False
+        return signed_out_at is None or at >= int(signed_out_at)  # auth_time is in whole seconds
 
     def _exchange(
         self, tenant: Tenant, provider: Provider, transaction: Transaction, code: str
@@ -239,7 +295,7 @@ class SignIn:
                     code_verifier=transaction.verifier,
                 )
         except OAuthError as error:
-            raise SignInFailed(f"code refused: {error.error}") from error
+            raise SignInFailed(f"code refused: {code_for_log(error.error)}") from error
         except (requests.RequestException, ValueError) as error:
             raise Unavailable(f"token endpoint: {type(error).__name__}") from error
 
@@ -264,17 +320,19 @@ class SignIn:
         query = {"client_id": tenant.client.client_id, "request_uri": pushed.request_uri}
         return with_query(metadata.authorization_endpoint, query)
 
-    def _remember(self, cookie: str, transaction: Transaction) -> None:
+    def _remember(self, cookie: str, transaction: Transaction) -> bool:
         now = self._clock()
 
         def begin(browser: Browser) -> Browser:
-            if len([at for at in browser.returns if now - at < _LOOP_SECONDS]) >= _LOOP_RETURNS:
-                raise Loop
             under_way = [*browser.under_way[-(_AT_MOST - 1) :], transaction]
+            if transaction.is_second:  # the return that it follows led no further round
+                return Browser(under_way=under_way, returns=browser.returns[:-1])
+            if len([at for at in browser.returns if age(at, now) < _LOOP_SECONDS]) >= _LOOP_RETURNS:
+                raise Loop
             return msgspec.structs.replace(browser, under_way=under_way)
 
         try:
-            self._update(cookie, begin, initial=Browser(under_way=[], returns=[]))
+            return self._update(cookie, begin, initial=Browser(under_way=[], returns=[])) is not None
         except Loop:
             self.forget(cookie)
             raise
@@ -291,11 +349,11 @@ class SignIn:
             if transaction not in browser.under_way:
                 return None
             under_way = [one for one in browser.under_way if one != transaction]
-            returns = [*(at for at in browser.returns if now - at < _LOOP_SECONDS), now]
+            returns = [*(at for at in browser.returns if age(at, now) < _LOOP_SECONDS), now]
             return Browser(under_way=under_way, returns=returns)
 
         is_taken = self._update(cookie, take) is not None
-        return transaction if is_taken and now - transaction.started_at < _LIFETIME else None
+        return transaction if is_taken and age(transaction.started_at, now) < _LIFETIME else None
 
     def _update(
         self, cookie: str, change: Callable[[Browser], Browser | None], *, initial: Browser | None = None

@@ -2,6 +2,9 @@
 
 A page waits for a refresh only once and within its deadline: a failure is remembered for some seconds for all the
 person's calls and tabs. An ID token that comes with it must be for the same person (OpenID Connect Core §12.2).
+
+A refresh that the identity server refuses ends the session; one that fails in between, with a proxy's page, a 404, 408,
+429 or 5xx, doesn't, because a broken proxy would otherwise sign everybody out.
 """
 
 from __future__ import annotations
@@ -17,17 +20,18 @@ import requests
 from authlib.integrations.base_client import OAuthError
 
 from portal import metrics
-from portal.clock import Clock
+from portal.clock import Clock, lasts
 from portal.config.settings import Timeouts
 from portal.config.tenants import Tenant
 from portal.http import deadline
-from portal.services.errors import NotSignedIn, Unavailable
-from portal.signin.claims import person_of, userinfo
+from portal.services.errors import NotSetUp, NotSignedIn, Unavailable
+from portal.signin.claims import ID_TOKEN, USERINFO, NoRole, person_of, userinfo
 from portal.signin.discovery import ClientRefused, Provider, ProviderDown, ProviderRefused
 from portal.signin.tokens import (
     AnotherPerson,
     Expected,
     SignInFailed,
+    code_for_log,
     oauth_session,
     read_tokens,
     verify_refreshed_id_token,
@@ -41,6 +45,12 @@ log = logging.getLogger("portal")
 _POLL = 0.03
 _REMEMBERED_SECONDS = 5.0
 """How long a failure is remembered for all calls and tabs of a session."""
+
+_PASSING = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
+"""The error codes that say nothing about the refresh token (RFC 6749 §4.1.2.1, RFC 8628 §3.5)."""
+
+_CLIENT_REFUSED = "client refused"
+_UNDER_WAY = "token refresh: under way"
 
 
 class Refresher:
@@ -64,7 +74,7 @@ class Refresher:
         is_usable = not refused and seen.expires_at > self._clock()
         stripe = self._stripes[hash(session) % len(self._stripes)]
         if not stripe.acquire(timeout=0 if is_usable else deadline.left(self._timeouts.read)):
-            return self._newer(session, seen) or self._later(seen, "under way", refused=refused)
+            return self._newer(session, seen) or self._later(seen, Unavailable(_UNDER_WAY), refused=refused)
         try:
             return self._refreshed(session, seen, tenant, provider, refused=refused)
         finally:
@@ -81,7 +91,7 @@ class Refresher:
             if newer:
                 return newer
             if time.monotonic() > until or (not refused and seen.expires_at > self._clock()):
-                return self._later(seen, "under way", refused=refused)
+                return self._later(seen, Unavailable(_UNDER_WAY), refused=refused)
             time.sleep(_POLL)
         try:
             return self._newer(session, seen) or self._fetch(session, seen, tenant, provider, refused=refused)
@@ -101,9 +111,12 @@ class Refresher:
         if before is None or person is None:
             raise NotSignedIn
         if not before.refresh_token:
-            return self._over(session)
-        if self._store.get(_failed(session)):
-            return self._later(seen, "failed just now", refused=refused)
+            return self._over(session, "no refresh token")
+        is_usable = not refused and seen.expires_at > self._clock()
+        failed = self._store.get(_failed(session))
+        if failed and lasts(failed.expires_at, _REMEMBERED_SECONDS, self._clock()):
+            kind = NotSetUp if failed.value == _CLIENT_REFUSED.encode() else Unavailable
+            return self._later(seen, kind("token refresh: failed just now"), refused=refused)
         try:
             metadata = provider.metadata()
             client = cast("Any", oauth_session(tenant.client, metadata, self._timeouts))
@@ -119,29 +132,37 @@ class Refresher:
                 self._sessions.replace_tokens(session, before, kept)
                 raise
         except OAuthError as error:
-            if error.error != "invalid_grant":
-                return self._failed(session, seen, "oauth error", refused=refused)
+            code = code_for_log(error.error)
+            if error.error in _PASSING:
+                return self._failed(session, seen, code, refused=refused)
             newer = self._newer(session, seen)
-            return newer or self._over(session)
+            return newer or self._over(session, code)
         except ClientRefused:
-            return self._failed(session, seen, "client refused", refused=refused, outcome="client-refused")
-        except (_RolesGone, AnotherPerson) as error:
-            log.warning("session ended at a refresh: %s", error)
-            return self._over(session)
-        except (
-            *(requests.RequestException, ValueError),
-            *(ProviderDown, ProviderRefused, SignInFailed),
-        ) as error:
+            return self._failed(session, seen, _CLIENT_REFUSED, refused=refused)
+        except (NoRole, AnotherPerson) as error:
+            return self._over(session, str(error))
+        except SignInFailed as error:
+            # The server answers what must not be accepted. While the old token lasts that may pass, as when its new
+            # keys aren't published yet; after that only a new sign-in helps, or tells what is wrong.
+            if is_usable:
+                return self._failed(session, seen, str(error), refused=refused)
+            return self._over(session, str(error))
+        except (requests.RequestException, ValueError, ProviderDown, ProviderRefused) as error:
             return self._failed(session, seen, type(error).__name__, refused=refused)
         if not self._sessions.replace_tokens(session, before, tokens):
             raise NotSignedIn
-        self._sessions.replace_roles(session, newest.roles)
+        self._sessions.replace_roles(session, newest.roles, newest.roles_from)
         metrics.refreshed("renewed")
         return tokens
 
     def _newest(self, person: Person, answer: Any, tenant: Tenant, provider: Provider) -> Person:
-        """Return the person with their current roles, if the identity server provides them."""
+        """Return the person with their current roles; as they were, if nothing that was read tells them.
+
+        Providers leave out a claim that would be empty. So the claim's absence means that there are no roles, if it was
+        read before from where it is missing now: raises NoRole.
+        """
         metadata, claims = provider.metadata(), {}
+        claim, read = tenant.roles.claim, set[str]()
         if answer.get("id_token") is not None:
             expected = Expected(tenant.client.client_id, None, answer.get("access_token"))
             claims = verify_refreshed_id_token(
@@ -152,47 +173,47 @@ class Refresher:
                 sub=person.sub,
                 auth_time=person.auth_time,
             )
-        if tenant.roles.claim not in claims and metadata.userinfo_endpoint:
+            read.add(ID_TOKEN)
+        roles_from = ID_TOKEN
+        if claim not in claims and metadata.userinfo_endpoint:
             try:
                 claims = {**userinfo(metadata, answer, person.sub, self._timeouts), **claims}
+                read.add(USERINFO)
+                roles_from = USERINFO
             except (
                 Unavailable
             ):  # the tokens are valid and the refresh token is new: the next refresh asks again
                 log.warning("roles not read at a refresh")
-        if tenant.roles.claim not in claims:
+        if claim not in claims:
+            if person.roles_from in read or (not person.roles_from and read == {ID_TOKEN, USERINFO}):
+                raise NoRole(f"the roles are gone from {' and '.join(sorted(read))}")
             return person
-        try:
-            newest = person_of(tenant, metadata.issuer, {"sub": person.sub, **claims})
-        except SignInFailed as error:
-            raise _RolesGone("no role at this clinic any more") from error
+        newest = person_of(tenant, metadata.issuer, {"sub": person.sub, **claims}, roles_from=roles_from)
         if newest.side is not person.side:
-            raise _RolesGone("a role of the other side now")
+            raise NoRole("a role of the other side now")
         return newest
 
-    def _over(self, session: str) -> Tokens:
+    def _over(self, session: str, reason: str) -> Tokens:
+        log.warning("session ended at a refresh", extra={"reason": reason})
         metrics.refreshed("ended")
         self._sessions.end_unasked(session)
         raise NotSignedIn
 
-    def _failed(
-        self, session: str, seen: Tokens, reason: str, *, refused: bool, outcome: str = "postponed"
-    ) -> Tokens:
+    def _failed(self, session: str, seen: Tokens, reason: str, *, refused: bool) -> Tokens:
         """Remember the failure for some seconds for all calls and tabs of the session."""
+        log.warning("token refresh failed", extra={"reason": reason})
         self._store.insert(
             _failed(session), reason.encode()[:100], expires_at=self._clock() + _REMEMBERED_SECONDS
         )
-        return self._later(seen, reason, refused=refused, outcome=outcome)
+        kind = NotSetUp if reason == _CLIENT_REFUSED else Unavailable
+        return self._later(seen, kind(f"token refresh: {reason}"), refused=refused)
 
-    def _later(self, seen: Tokens, reason: str, *, refused: bool, outcome: str = "postponed") -> Tokens:
-        """Return the old tokens while they are usable, else raise Unavailable; the session continues either way."""
-        metrics.refreshed(outcome)
+    def _later(self, seen: Tokens, failure: Unavailable, *, refused: bool) -> Tokens:
+        """Return the old tokens while they are usable, else raise `failure`; the session continues either way."""
+        metrics.refreshed("client-refused" if isinstance(failure, NotSetUp) else "postponed")
         if not refused and seen.expires_at > self._clock():
             return seen
-        raise Unavailable(f"token refresh: {reason}")
-
-
-class _RolesGone(Exception):
-    """The person may no longer use the portal, or this side of it."""
+        raise failure
 
 
 def _failed(session: str) -> str:

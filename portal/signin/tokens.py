@@ -18,6 +18,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 import requests
+from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
@@ -43,6 +44,13 @@ _UNKNOWN_LIFETIME = 300
 _LONGEST_LIFETIME = 24 * 3600
 _B64TOKEN = re.compile(r"[\x21-\x7e]+")
 
+NO_CODE = "no_error_code"
+"""Stands for the error code of a refusal without a body."""
+
+_CODE = re.compile(r"[a-z_]{1,40}")
+_CLAIM = re.compile(r"[`.]([a-z_]{1,40})(?:\[|`$)")
+_NO_REFUSAL = frozenset({404, 408, 425, 429})
+"""What a proxy answers, or a server that is busy: it says nothing about the token, whatever the body."""
 
 Time = Annotated[float, msgspec.Meta(ge=0, le=253402300799)]
 """Seconds since 1970 in a JWT; the bounds exclude infinity and NaN."""
@@ -80,16 +88,23 @@ def oauth_session(
 
 
 def readable(response: requests.Response) -> requests.Response:
-    """Pass a token response to Authlib only if it is a JSON object; raise InvalidJSONError otherwise.
+    """Pass a response of the token endpoint to Authlib only if it is one (RFC 6749 §5.1, §5.2).
 
-    `expires_in` is optional (RFC 6749 §5.1) and Authlib doesn't validate it, so it is kept only if it is a sane number.
+    Raises OAuthError for a 400 or 401 without a body, which is a refusal without a code; and InvalidJSONError for
+    anything that is neither tokens nor an OAuth error, such as a proxy's page. `expires_in` is optional and Authlib
+    doesn't validate it, so it is kept only if it is a sane number.
     """
-    if response.status_code >= 500:
+    status = response.status_code
+    if status >= 500:
         return response
+    if status in (400, 401) and not response.content.strip():
+        raise OAuthError(NO_CODE)
     try:
         answer = msgspec.json.decode(response.content, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError) as error:
         raise requests.exceptions.InvalidJSONError("token answer") from error
+    if (status >= 400 or "error" in answer) and not _is_oauth_error(status, answer.get("error")):
+        raise requests.exceptions.InvalidJSONError("token answer")
     lifetime = _whole_seconds(answer.pop("expires_in", None))
     if lifetime is not None:
         answer["expires_in"] = lifetime
@@ -98,6 +113,18 @@ def readable(response: requests.Response) -> requests.Response:
     checked.request, checked.encoding = response.request, "utf-8"
     checked.raw = io.BytesIO(msgspec.json.encode(answer))
     return checked
+
+
+def _is_oauth_error(status: int, code: object) -> bool:
+    """Whether the identity server itself refused: its statuses (RFC 6749 §5.2), or another with a code of OAuth's form."""
+    if not isinstance(code, str) or not code or status in _NO_REFUSAL:
+        return False
+    return status in (400, 401) or _CODE.fullmatch(code) is not None
+
+
+def code_for_log(code: object) -> str:
+    """Return an error code if it has the form of the registered ones (RFC 6749 §11.4): nothing else is logged."""
+    return code if isinstance(code, str) and _CODE.fullmatch(code) else "another code"
 
 
 def read_tokens(
@@ -216,7 +243,10 @@ def _checked_claims(claims: Mapping[str, Any]) -> _IdClaims:
     try:
         return msgspec.convert(claims, _IdClaims)
     except msgspec.ValidationError as error:
-        raise SignInFailed("ID token: a claim of another type") from error
+        found = _CLAIM.search(str(error))
+        raise SignInFailed(
+            f"ID token: {found[1] if found else 'a claim'} of another type or missing"
+        ) from error
 
 
 def decode(token: str, provider: Provider) -> dict[str, Any]:

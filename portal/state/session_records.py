@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from typing import Any
 
 import msgspec
@@ -11,7 +13,10 @@ from portal.store.names import hashed_name
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """The person who signed in, from the ID token's claims; times in seconds since 1970."""
+    """The person who signed in, from the ID token's claims; times in seconds since 1970.
+
+    `roles_from` is where the roles were last read, "id_token" or "userinfo"; empty if not known.
+    """
 
     sub: str
     issuer: str
@@ -22,6 +27,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     auth_time: float
     sid: str | None = None
     locale: str | None = None
+    roles_from: str = ""
 
     @property
     def is_staff(self) -> bool:
@@ -33,7 +39,10 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
-    """A session as stored. `data` is Flask's session: pending toasts, recently opened records."""
+    """A session as stored. `data` is Flask's session: pending toasts, recently opened records.
+
+    `epoch` is a random number of the session, which a fresh sign-in of the same person keeps.
+    """
 
     tenant: str
     host: str
@@ -45,25 +54,28 @@ class SessionRecord(msgspec.Struct, kw_only=True):
     episode_ids: list[str] = msgspec.field(default_factory=list)
     device: str = ""
 
+    @property
+    def tag(self) -> str:
+        """What the session's pages and answers are told by: a hash of the epoch, so that it reveals nothing."""
+        return base64.urlsafe_b64encode(hashlib.sha256(f"page\0{self.epoch}".encode()).digest()[:9]).decode()
+
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """The owner of a session that ended without a sign-out; `elsewhere` if it was ended from another device."""
+    """The owner of a session that ended without a sign-out in its browser."""
 
     issuer: str
     sub: str
     tenant: str
     host: str
-    elsewhere: bool
 
     @classmethod
-    def of(cls, record: SessionRecord, *, elsewhere: bool = False) -> Ended:
+    def of(cls, record: SessionRecord) -> Ended:
         """The owner of this session."""
         return cls(
             issuer=record.person.issuer,
             sub=record.person.sub,
             tenant=record.tenant,
             host=record.host,
-            elsewhere=elsewhere,
         )
 
 

@@ -33,7 +33,8 @@ from portal.state.session_records import (
     record_name,
     tokens_name,
 )
-from portal.store import StoreFull
+from portal.state.sign_outs import SignOuts
+from portal.store import StoreDown
 from portal.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ COOKIE = "__Host-sid"
 _TOUCH_SECONDS = 60
 _CLOCK_SECONDS = 5 * 60
 _REMEMBERED_SECONDS = 3600
-_ENDED_ELSEWHERE_SECONDS = 14 * 24 * 3600
 
 
 Change = Callable[[SessionRecord], None]
@@ -69,7 +69,6 @@ class Session(SessionMixin):
         self.modified = False
 
     # Flask's session dictionary: small values. A visitor's is discarded with the request.
-
     def __getitem__(self, key: str) -> Any:
         self.accessed = True
         if key in self._changed:
@@ -100,7 +99,6 @@ class Session(SessionMixin):
         return len(list(iter(self)))
 
     # The portal's part.
-
     @property
     def cookie(self) -> str | None:
         """The cookie's value, whether or not a session belongs to it."""
@@ -132,25 +130,38 @@ class Session(SessionMixin):
         return self._tokens if self.record else None
 
     @property
+    def tag(self) -> str | None:
+        """What its pages and answers are told by, if there is a session."""
+        record = self.record
+        return record.tag if record else None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether this request has read it."""
+        return self._loaded
+
+    @property
     def expires_at(self) -> float:
         """When this session ends unless it is used again, in seconds since 1970."""
         record = self.record
         return self._sessions.ends_at(record) if record else 0.0
 
     def sign_in(self, person: Person, tokens: Tokens, *, device: str) -> None:
-        """Start a session for this person under a new id; another person's previous session is dropped."""
-        again = self.person is not None and (self.person.issuer, self.person.sub) == (
-            person.issuer,
-            person.sub,
-        )
-        data = dict(self.items()) if again else {}
+        """Start a session for this person under a new id; another person's previous session is dropped.
+
+        If they are signed in here already, their open pages stay part of the session.
+        """
+        before = self.record
+        if before and (before.person.issuer, before.person.sub) != (person.issuer, person.sub):
+            before = None
+        data = dict(self.items()) if before else {}
         self._drop()
         record = SessionRecord(
             tenant=self._tenant,
             host=self._host,
             created_at=self._sessions.clock(),
             used_at=self._sessions.clock(),
-            epoch=secrets.token_urlsafe(9),
+            epoch=before.epoch if before else secrets.token_urlsafe(9),
             person=person,
             data=data,
             device=device,
@@ -162,9 +173,9 @@ class Session(SessionMixin):
         self._loaded, self.modified, self.ended = True, False, False
 
     def end(self) -> None:
-        """Sign out: delete the session and its tokens before returning."""
-        self._drop()
+        """Sign out: delete the session and its tokens before returning, and the browser's cookie in any case."""
         self.ended = True
+        self._drop()
 
     def use(self) -> None:
         """Record this request as use, at most once a minute (or at once if the clock was set back)."""
@@ -183,24 +194,13 @@ class Session(SessionMixin):
         if self._cookie and self.record:
             self._record = self._sessions.amend(self._cookie, change)
 
-    @property
-    def was_ended_elsewhere(self) -> bool:
-        """Whether the person ended this browser's session from another one."""
-        ended = self._ended()
-        return ended is not None and ended.elsewhere
-
     def whose(self) -> tuple[str, str] | None:
         """Issuer and `sub` of the person signed in, or of the last one if the session ended without a sign-out."""
         person = self.person
         if person:
             return person.issuer, person.sub
-        ended = self._ended()
+        ended = self._sessions.ended(self._cookie, self._tenant, self._host) if self._cookie else None
         return (ended.issuer, ended.sub) if ended else None
-
-    def _ended(self) -> Ended | None:
-        if self._cookie is None or self.record is not None:
-            return None
-        return self._sessions.ended(self._cookie, self._tenant, self._host)
 
     def save(self) -> None:
         """Write the changes to Flask's dictionary, if there is a session."""
@@ -208,10 +208,13 @@ class Session(SessionMixin):
             self._amend_if_possible(self._merge)
 
     def _amend_if_possible(self, change: Change) -> None:
-        """Amend the session, but ignore a store that accepts no writes: no page fails because of that."""
+        """Amend the session, but ignore a store that accepts no writes: no page fails because of that.
+
+        Nor because the store has gone since the page was made, which may tell of an act that was done.
+        """
         try:
             self.amend(change)
-        except StoreFull as error:
+        except StoreDown as error:
             log.warning("session not amended: %s", error)
 
     def _merge(self, fresh: SessionRecord) -> None:
@@ -236,9 +239,9 @@ class Sessions(SessionInterface):
         self._tenants = tenants
         self._limits = limits
         self.clock = clock
+        self.sign_outs = SignOuts(vault, clock)
 
     # Flask calls these two on every request.
-
     def open_session(self, app: Flask, request: Request) -> Session:
         tenant = self._tenants.at(request.host)
         return Session(self, request.cookies.get(COOKIE), tenant.key if tenant else "", request.host)
@@ -291,19 +294,21 @@ class Sessions(SessionInterface):
             metrics.session("ended")
             self._vault.delete(*copies.names_of(name))
 
-    def end_unasked(self, name: str, *, elsewhere: bool = False) -> None:
-        """End a session without a sign-out in its browser; its owner stays on record for a while.
-
-        After an end from `elsewhere`, that browser must enter the password again: it may still be signed in at the
-        identity server, which would otherwise let it back in without asking.
-        """
+    def end_unasked(self, name: str) -> SessionRecord | None:
+        """End a session without a sign-out in its browser, and return it; its owner stays on record for a while."""
         held = self._vault.get(name, SessionRecord)
         self.end(name)
         if held is None:
-            return
-        ended = Ended.of(held.value, elsewhere=elsewhere)
-        life = _ENDED_ELSEWHERE_SECONDS if elsewhere else _REMEMBERED_SECONDS
-        self._vault.insert(ended_name(name), ended, expires_at=self.clock() + life)
+            return None
+        expires_at = self.clock() + _REMEMBERED_SECONDS
+        self._vault.insert(ended_name(name), Ended.of(held.value), expires_at=expires_at)
+        return held.value
+
+    def end_from_elsewhere(self, name: str) -> None:
+        """End a session by a sign-out in another place: earlier sign-ins at the identity server don't count any more."""
+        ended = self.end_unasked(name)
+        if ended:
+            self.sign_outs.note(ended.person.issuer, ended.tenant, ended.person.sub)
 
     def ended(self, cookie: str, tenant: str, host: str) -> Ended | None:
         """Return the owner of this cookie's ended session, while that is on record."""
@@ -329,13 +334,14 @@ class Sessions(SessionInterface):
         held = self._vault.get(name, SessionRecord)
         return held.value.person if held else None
 
-    def replace_roles(self, name: str, roles: frozenset[str]) -> None:
-        """Replace the roles of the session's person."""
+    def replace_roles(self, name: str, roles: frozenset[str], roles_from: str = "") -> None:
+        """Replace the roles of the session's person, and where they were read."""
 
         def change(record: SessionRecord) -> SessionRecord | None:
-            if record.person.roles == roles:
+            person = msgspec.structs.replace(record.person, roles=roles, roles_from=roles_from)
+            if person == record.person:
                 return None
-            record.person = msgspec.structs.replace(record.person, roles=roles)
+            record.person = person
             return record
 
         self._vault.update(name, SessionRecord, change, expires_at=self._forgotten_at)
@@ -365,10 +371,12 @@ class Sessions(SessionInterface):
 
     def end_tagged(self, *, issuer: str, tenant: str, sub: str | None, sid: str | None) -> int:
         """End the sessions of an OpenID `sid`, or else of a `sub` (back-channel logout); return their number."""
+        if sub is not None:
+            self.sign_outs.note(issuer, tenant, sub)
         kind, who = ("sub", sub or "") if sid is None else ("sid", sid)
         names = self._vault.tagged(kind, issuer, tenant, who)
         for name in names:
-            self.end_unasked(name)
+            self.end_from_elsewhere(name)
         return len(names)
 
     def _tags(self, person: Person, tenant: str) -> list[str]:

@@ -175,9 +175,14 @@ def test_five_concurrent_calls_with_a_failing_refresh_ask_once_and_keep_the_sess
     with ThreadPoolExecutor(5) as pool:
         answers = list(pool.map(call, range(5)))
     assert time.monotonic() - began < SOON
+    assert identity.count(TOKEN) <= before + 1, "what is known to fail is not asked for again"
+    if (
+        fault is FAULTS["lying"] and endpoint == TOKEN
+    ):  # no token that may be used: only signing in anew helps
+        assert {answer.status_code for answer in answers} == {303}
+        return
     assert {answer.status_code for answer in answers} == {503}
     assert all("can’t be shown right now" in answer.text for answer in answers)
-    assert identity.count(TOKEN) <= before + 1, "what is known to fail is not asked for again"
     assert person_of(portal, visitor).sub == "person-1"
 
 

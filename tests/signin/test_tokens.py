@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import requests
+from authlib.integrations.base_client import OAuthError
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
@@ -80,13 +81,57 @@ def answered(body: bytes | str, status: int = 200) -> requests.Response:
     return response
 
 
-@pytest.mark.parametrize("status", [200, 400, 499])
-def test_an_object_is_passed_on_with_its_status_and_head(status: int) -> None:
-    given = answered('{"access_token": "é", "expires_in": "300"}', status)
+def test_an_object_is_passed_on_with_its_status_and_head() -> None:
+    given = answered('{"access_token": "é", "expires_in": "300"}')
     read = tokens.readable(given)
     assert read.json() == {"access_token": "é", "expires_in": 300}
-    assert (read.status_code, read.headers["X-Seen"], read.request) == (status, "yes", given.request)
+    assert (read.status_code, read.headers["X-Seen"], read.request) == (200, "yes", given.request)
     assert read.encoding == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(400, "invalid_grant"), (401, "Invalid Token"), (403, "invalid_grant"), (200, "bad_refresh_token")],
+)
+def test_an_oauth_error_is_passed_on(status: int, code: str) -> None:
+    assert tokens.readable(answered(json.dumps({"error": code}), status)).json() == {"error": code}
+
+
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_refusal_without_a_body_is_an_oauth_error_without_a_code(status: int) -> None:
+    with pytest.raises(OAuthError) as raised:
+        tokens.readable(answered("", status))
+    assert raised.value.error == tokens.NO_CODE
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        *((status, '{"error": "not_found"}') for status in (404, 408, 425, 429)),
+        *((status, "") for status in (403, 404, 408, 429)),
+        *((status, "<h1>Blocked</h1>") for status in (400, 401, 403)),
+        *((400, body) for body in ('{"error": {"a": 1}}', '{"error": ""}', '{"title": "Bad Request"}')),
+        (403, '{"error": "Forbidden by policy"}'),
+        (404, '{"access_token": "a"}'),
+    ],
+)
+def test_what_comes_from_something_in_between_is_no_refusal(status: int, body: str) -> None:
+    with pytest.raises(requests.exceptions.InvalidJSONError):
+        tokens.readable(answered(body, status))
+
+
+def test_a_log_names_error_codes_of_oauths_form_alone() -> None:
+    assert tokens.code_for_log("interaction_required") == "interaction_required"
+    for other in ("Amelia Hart", "a" * 41, "", None, {"a": 1}):
+        assert tokens.code_for_log(other) == "another code"
+
+
+@pytest.mark.parametrize(
+    ("claim", "value"), [("auth_time", "soon"), ("iat", None), ("aud", [7]), ("nonce", {})]
+)
+def test_a_refused_id_token_says_which_claim_has_another_type(claim: str, value: object) -> None:
+    with pytest.raises(SignInFailed, match=f"^ID token: {claim} of another type or missing$"):
+        verified(EXPECTED, **{claim: value})
 
 
 @pytest.mark.parametrize("status", [500, 503])

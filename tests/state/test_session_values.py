@@ -62,9 +62,7 @@ def test_a_session_belongs_to_one_clinic_at_one_host(sessions: Sessions, clinic:
 
 
 def test_without_a_cookie_nobody_was_signed_in(sessions: Sessions) -> None:
-    visitor = Session(sessions, None, CLINIC, HOST)
-    assert visitor.whose() is None
-    assert visitor.was_ended_elsewhere is False
+    assert Session(sessions, None, CLINIC, HOST).whose() is None
 
 
 def test_signing_in_again_leaves_nothing_to_read_or_write(
@@ -78,6 +76,20 @@ def test_signing_in_again_leaves_nothing_to_read_or_write(
     assert here.person is not None
     assert here.cookie == here.fresh_cookie is not None
     assert (here.ended, here.modified) == (False, False)
+
+
+def test_a_fresh_sign_in_keeps_the_tag_of_the_same_persons_pages(sessions: Sessions) -> None:
+    cookie = begun(sessions, person())
+    here = again(sessions, cookie)
+    tag, epoch = here.tag, here.record and here.record.epoch
+    assert tag and epoch and epoch not in tag
+    here.sign_in(person(), TOKENS, device="")
+    assert here.cookie != cookie and here.tag == tag
+    here.sign_in(person("daniel"), TOKENS, device="")
+    assert here.tag not in (None, tag)
+    here.end()
+    assert here.tag is None
+    assert again(sessions, begun(sessions, person())).tag != tag
 
 
 def test_a_session_can_be_amended_before_it_is_read(sessions: Sessions) -> None:
@@ -105,7 +117,7 @@ def test_a_session_sealed_with_another_key_is_none(sessions: Sessions) -> None:
     assert held is not None
     sessions._vault.store.replace(name, held.value[:-1] + b"x", version=held.version, expires_at=9e9)
     stranger = again(sessions, cookie)
-    assert (stranger.person, stranger.whose(), stranger.was_ended_elsewhere) == (None, None, False)
+    assert (stranger.person, stranger.whose()) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +137,7 @@ def test_last_use_is_written_after_a_minute_or_when_the_clock_went_back_five(
 @pytest.mark.parametrize(
     ("end", "known"),
     [
-        (lambda all_, name: all_.end_unasked(name, elsewhere=True), 14 * DAY),
+        (lambda all_, name: all_.end_from_elsewhere(name), HOUR),
         (lambda all_, name: all_.end_unasked(name), HOUR),
         (lambda all_, name: None, 30 * MINUTE + HOUR),
     ],

@@ -6,12 +6,13 @@ import base64
 import threading
 
 import pytest
+from flask import Flask, Response
 
 from portal.config.settings import SessionLimits
 from portal.config.tenants import Side, Tenants
 from portal.state.session_records import Person, SessionRecord, Tokens, record_name, tokens_name
 from portal.state.sessions import Session, Sessions
-from portal.store import Store, StoreFull
+from portal.store import Store, StoreFull, WrongKey
 from portal.store.vault import Vault
 from tests.support.builders import person
 from tests.support.clock import Clock
@@ -86,18 +87,19 @@ def test_the_owner_of_an_expired_session_stays_known(sessions: Sessions, clock: 
                 sessions.end_tagged(issuer="https://id.example", tenant=CLINIC, sub=None, sid="amelia-1") == 1
             )
         case _:
-            sessions.end_unasked(record_name(cookie), elsewhere=ended == "elsewhere")
+            end = sessions.end_from_elsewhere if ended == "elsewhere" else sessions.end_unasked
+            end(record_name(cookie))
     here = again(sessions, cookie)
     assert here.person is None and here.tokens is None
     assert here.whose() == ("https://id.example", "amelia")
-    assert here.was_ended_elsewhere == (ended == "elsewhere")
+    told = sessions.sign_outs.last("https://id.example", CLINIC, "amelia")
+    assert told == (clock.now if ended in ("elsewhere", "back-channel") else None)
     assert again(sessions, cookie, "other.localhost").whose() is None
     assert Session(sessions, cookie, "harbour", HOST).whose() is None
     if ended != "unused":
         assert sessions.tokens_of(record_name(cookie)) is None
     clock.now += HOUR + MINUTE
-    if ended != "elsewhere":
-        assert again(sessions, cookie).whose() is None, "for an hour"
+    assert again(sessions, cookie).whose() is None, "for an hour"
 
 
 def test_the_owner_is_forgotten_after_signing_out(sessions: Sessions, clock: Clock) -> None:
@@ -182,3 +184,41 @@ def test_a_store_without_room_keeps_no_page_from_being_shown(
     here["toast"] = "said"
     here.save()
     assert here.person is not None
+
+
+def test_a_machine_with_wrong_secret_keys_ends_no_session_and_lets_none_out_of_reach(
+    sessions: Sessions, store: Store, clock: Clock
+) -> None:
+    """Sign-out everywhere and back-channel logout find sessions as before, also after a restart of the good machines."""
+    who = person(sid="s1")
+    cookie = begun(sessions, who)
+    limits = dict.fromkeys(Side, SessionLimits(30 * MINUTE, 12 * HOUR))
+    wrong = Sessions(Vault(store, ("w" * 40,)), Tenants({}, {}), limits, clock)
+    for use in (
+        lambda: again(wrong, cookie).person,
+        lambda: begun(wrong, who),
+        lambda: wrong.of_person(who, CLINIC),
+        lambda: wrong.end_tagged(issuer=who.issuer, tenant=CLINIC, sub=who.sub, sid=None),
+    ):
+        with pytest.raises(WrongKey):
+            use()
+    restarted = Sessions(Vault(store, ("k" * 40,)), Tenants({}, {}), limits, clock)
+    assert [name for name, _ in restarted.of_person(who, CLINIC)] == [record_name(cookie)]
+    assert restarted.end_tagged(issuer=who.issuer, tenant=CLINIC, sub=who.sub, sid="s1") == 1
+    assert again(sessions, cookie).person is None
+
+
+def test_signing_out_takes_the_cookie_even_if_the_store_takes_no_writes(
+    sessions: Sessions, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = again(sessions, begun(sessions, person()))
+
+    def full(*_names: str) -> int:
+        raise StoreFull("full")
+
+    monkeypatch.setattr(store, "delete", full)
+    with pytest.raises(StoreFull):
+        here.end()
+    response = Response()
+    sessions.save_session(Flask("portal"), here, response)
+    assert response.headers["Set-Cookie"].startswith("__Host-sid=; ")

@@ -34,7 +34,12 @@ class Identity:
         default_factory=lambda: {"access_token": "access", "id_token": "id", "expires_in": 100}
     )
     claims: dict[str, Any] = field(
-        default_factory=lambda: {"sub": "amelia", "role": "patient", "tenantid": "clinic", "auth_time": 5}
+        default_factory=lambda: {
+            "sub": "amelia",
+            "role": "patient",
+            "tenantid": "clinic",
+            "auth_time": 1_000_000,
+        }
     )
     userinfo: dict[str, Any] = field(default_factory=dict)
     fault: Exception | None = None

@@ -67,4 +67,5 @@ def sign_in(identity: Identity, sqlite: str, clock: Clock) -> SignIn:
         return identity
 
     providers: Any = SimpleNamespace(of=of)
-    return SignIn(Vault(open_store(sqlite, clock), ("k" * 40,), clock), providers, Timeouts(), clock)
+    vault = Vault(open_store(sqlite, clock), ("k" * 40,), clock)
+    return SignIn(vault, providers, Timeouts(), clock, max_age=900)

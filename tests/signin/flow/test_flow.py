@@ -12,7 +12,7 @@ from authlib.integrations.base_client import OAuthError
 from portal.services.errors import Unavailable
 from portal.signin import flow
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
-from portal.signin.flow import Loop, SignIn, local_path
+from portal.signin.flow import Loop, PasswordNeeded, SignIn, local_path
 from portal.signin.tokens import Expected, SignInFailed
 from tests.signin.flow.clinic import BACK, ISSUER, METADATA, Identity, finish, query_of, start, tenant
 from tests.support.clock import Clock
@@ -29,14 +29,14 @@ def test_the_authorization_request_has_the_clinics_parameters(sign_in: SignIn) -
     assert [len(secret[name]) for name in ("state", "nonce", "code_challenge")] == [43, 43, 43]
     assert asked == {
         "x": "1", "response_type": "code", "client_id": "portal", "redirect_uri": BACK, "scope": "openid",
-        "code_challenge_method": "S256", "acr": "high", "ui_locales": "es",
+        "code_challenge_method": "S256", "acr": "high", "ui_locales": "es", "max_age": "900",
     }  # fmt: skip
 
 
 def test_a_fresh_sign_in_asks_for_the_password_and_sends_a_login_hint(sign_in: SignIn) -> None:
     asked = query_of(start(sign_in, fresh=True, login_hint="amelia"))
     assert (asked["prompt"], asked["max_age"], asked["login_hint"]) == ("login", "300", "amelia")
-    assert not {"prompt", "max_age", "login_hint"} & set(query_of(start(sign_in)))
+    assert not {"prompt", "login_hint"} & set(query_of(start(sign_in)))
 
 
 def test_a_well_formed_cookie_is_kept_and_any_other_replaced(sign_in: SignIn) -> None:
@@ -85,6 +85,83 @@ def test_a_fresh_sign_in_requires_a_new_auth_time(sign_in: SignIn, identity: Ide
     assert finish(sign_in, start(sign_in, fresh=True)).fresh is True
     assert identity.expected is not None
     assert identity.expected.auth_time_after == 1_000_000.0
+
+
+# how old a sign-in at the identity server may be
+
+
+def signed_out(sign_in: SignIn, of: str = "amelia", clinic: str = "riverside") -> None:
+    sign_in._sign_outs.note(ISSUER, clinic, of)
+
+
+@pytest.mark.parametrize(
+    ("auth_time", "counts"), [(1_000_000, True), (999_070, True), (999_069, False), (1, False), (None, True)]
+)
+def test_a_sign_in_older_than_the_idle_limit_needs_the_password(
+    sign_in: SignIn, identity: Identity, auth_time: int | None, counts: bool
+) -> None:
+    identity.claims["auth_time"] = auth_time
+    if counts:
+        assert finish(sign_in, start(sign_in))
+        return
+    with pytest.raises(PasswordNeeded) as needed:
+        finish(sign_in, start(sign_in, whose=(ISSUER, "amelia")))
+    assert (needed.value.next, needed.value.whose) == ("/consents", (ISSUER, "amelia"))
+    assert needed.value.tokens.access_token == "access"
+
+
+@pytest.mark.parametrize(("auth_time", "counts"), [(1_000_000, True), (999_999, False), (None, False)])
+def test_a_sign_in_before_the_last_sign_out_needs_the_password(
+    sign_in: SignIn, identity: Identity, clock: Clock, auth_time: int | None, counts: bool
+) -> None:
+    clock.now += 0.7
+    signed_out(sign_in)
+    signed_out(sign_in, of="daniel", clinic="harbour")
+    clock.now -= 0.7
+    identity.claims["auth_time"] = auth_time
+    assert finish(sign_in, start(sign_in)), "a time to come was written by a clock that was wrong"
+    signed_out(sign_in)
+    if counts:
+        assert finish(sign_in, start(sign_in))
+    else:
+        with pytest.raises(PasswordNeeded):
+            finish(sign_in, start(sign_in))
+    identity.claims["sub"] = "daniel"
+    assert finish(sign_in, start(sign_in)), "another person, or another clinic's"
+
+
+def test_a_second_sign_in_asks_for_the_password_and_counts_without_auth_time(
+    sign_in: SignIn, identity: Identity
+) -> None:
+    signed_out(sign_in)
+    second = start(sign_in, is_second=True)
+    assert (query_of(second)["prompt"], query_of(second)["max_age"]) == ("login", "900")
+    identity.claims["auth_time"] = None
+    finished = finish(sign_in, second)
+    assert (finished.person.auth_time, finished.fresh) == (0.0, False)
+
+
+@pytest.mark.parametrize(("auth_time", "counts"), [(999_970, True), (999_969, False)])
+def test_a_second_sign_in_without_the_password_is_refused(
+    sign_in: SignIn, identity: Identity, auth_time: int, counts: bool
+) -> None:
+    identity.claims["auth_time"] = auth_time
+    second = start(sign_in, is_second=True)
+    if counts:
+        assert finish(sign_in, second)
+    else:
+        with pytest.raises(SignInFailed, match="password"):
+            finish(sign_in, second)
+
+
+def test_restored_tabs_that_need_the_password_are_no_loop(sign_in: SignIn, identity: Identity) -> None:
+    identity.claims["auth_time"] = 1
+    cookie = start(sign_in).cookie
+    for _tab in range(4):
+        with pytest.raises(PasswordNeeded):
+            finish(sign_in, start(sign_in, cookie))
+        start(sign_in, cookie, is_second=True)
+    assert start(sign_in, cookie)
 
 
 def test_the_id_token_is_kept_only_if_the_clinic_uses_it_as_a_hint(sign_in: SignIn) -> None:
@@ -147,7 +224,9 @@ def test_userinfo_is_asked_for_roles_only_if_the_token_has_none(sign_in: SignIn,
     assert finish(sign_in, start(sign_in)).person.is_patient
     del identity.claims["role"]
     person = finish(sign_in, start(sign_in)).person
-    assert (person.is_staff, person.auth_time) == (True, 5.0), "userinfo overrides no claim of the token"
+    assert (person.is_staff, person.auth_time) == (True, 1_000_000.0), (
+        "userinfo overrides no claim of the token"
+    )
     assert [asked[0] for asked in identity.asked].count("userinfo") == 1
     assert identity.asked[-1] == ("userinfo", "amelia")
     identity.metadata_ = METADATA

@@ -57,6 +57,7 @@ def test_repeated_immediate_sign_ins_end_on_an_error_page(
     portal: PortalThread, identity: HostileServer
 ) -> None:
     identity.claims = {"role": None}
+    identity.userinfo = {"sub": "person-1"}
     visitor = portal.visitor()
     statuses = [sign_in(visitor).status for _ in range(5)]
     assert set(statuses) == {400}

@@ -98,14 +98,18 @@ def test_the_last_good_metadata_is_used_for_a_day_while_the_server_fails(
     assert signed_in(sign_in(visitor), visitor)
     identity.answers = {DISCOVERY: Answer("{}", 500), "/jwks": Answer("{}", 500)}
     portal.clock.advance(23 * HOUR)
-    identity.claims = {name: time.time() + 23 * HOUR + extra for name, extra in [("iat", 0), ("exp", 600)]}
+    identity.claims = {
+        name: time.time() + 23 * HOUR + extra for name, extra in [("iat", 0), ("auth_time", 0), ("exp", 600)]
+    }
     other = portal.visitor()
     assert signed_in(sign_in(other), other)
     portal.clock.advance(2 * HOUR)
     for _ in range(3):
         refused(portal, status=503)
     identity.answers = {}
-    identity.claims = {name: time.time() + 25 * HOUR + extra for name, extra in [("iat", 0), ("exp", 600)]}
+    identity.claims = {
+        name: time.time() + 25 * HOUR + extra for name, extra in [("iat", 0), ("auth_time", 0), ("exp", 600)]
+    }
     portal.clock.advance(11)
     assert signed_in(sign_in(other), other)
 

@@ -21,9 +21,10 @@ from tests.support.stack import PortalThread
         pytest.param(Answer("<h1>Hello</h1>", content_type="text/html"), id="html"),
         pytest.param(Answer("[]"), id="list"),
         pytest.param(Answer(DEEP), id="deep"),
-        pytest.param(Answer('{"token_type": "mac", "access_token": "x"}'), id="no bearer token"),
-        pytest.param(Answer('{"error": "invalid_client"}', 401), id="client refused"),
-        pytest.param(Answer('{"error": {"a": 1}}', 400), id="strange error"),
+        pytest.param(Answer("<h1>Not found</h1>", 404, "text/html"), id="404"),
+        pytest.param(Answer('{"error": "too_many_requests"}', 429), id="429"),
+        pytest.param(Answer("<h1>Bad request</h1>", 400, "text/html"), id="a proxy's 400"),
+        pytest.param(Answer('{"error": "slow_down"}', 400), id="slow down"),
         pytest.param(Answer(status=307, headers={"Location": "/elsewhere"}), id="redirect"),
         pytest.param(Answer(wait=1.5), id="slow"),
     ],
@@ -82,6 +83,65 @@ def test_a_refresh_ends_at_the_pages_deadline(
 
 
 @pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(Answer(status=400), id="400 without a body"),
+        pytest.param(Answer(status=401), id="401 without a body"),
+        pytest.param(Answer('{"error": "interaction_required"}', 400), id="interaction required"),
+        pytest.param(Answer('{"error": "access_denied"}', 403), id="access denied"),
+        pytest.param(Answer('{"error": "invalid_token"}', 401), id="invalid token"),
+        pytest.param(Answer('{"token_type": "mac", "access_token": "x"}'), id="no bearer token"),
+    ],
+)
+def test_a_refused_refresh_leads_to_sign_in(
+    portal: PortalThread, identity: HostileServer, refusal: Answer
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = refusal
+    page = visitor.request("GET", "/conversations", follow=False, status=303)
+    assert page.headers["Location"] == "/sign-in?next=%2Fconversations"
+    assert person_of(visitor) is None
+    del identity.answers["/token"]
+    assert signed_in(sign_in(visitor), visitor)
+
+
+@pytest.mark.parametrize("code", ["invalid_client", "unauthorized_client"])
+def test_a_client_refused_at_a_refresh_is_said_to_be_no_fault_of_the_persons(
+    portal: PortalThread, identity: HostileServer, code: str
+) -> None:
+    identity.token = {"expires_in": 60}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.answers["/token"] = Answer(f'{{"error": "{code}"}}', 401)
+    for _ in range(2):
+        page = visitor.get("/conversations", status=503)
+        assert "The portal isn’t set up correctly at the sign-in service." in page.words
+        assert person_of(visitor) is not None
+    del identity.answers["/token"]
+    portal.clock.advance(6)
+    visitor.get("/conversations", status=None)
+    assert person_of(visitor) is not None
+
+
+def test_roles_that_an_identity_server_leaves_out_are_withdrawn(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    """Some leave out a claim that would be empty, in the ID token and in UserInfo."""
+    identity.token, identity.claims = {"expires_in": 60}, {"role": None}
+    identity.userinfo = {"sub": "person-1", "role": "nurse"}
+    visitor = portal.visitor()
+    assert signed_in(sign_in(visitor), visitor)
+    portal.clock.advance(61)
+    identity.userinfo = {"sub": "person-1"}
+    visitor.request("GET", "/conversations", follow=False, status=303)
+    assert person_of(visitor) is None
+
+
+@pytest.mark.parametrize(
     "claims",
     [
         pytest.param({"iss": "https://elsewhere.example"}, id="issuer"),
@@ -93,18 +153,21 @@ def test_a_refresh_ends_at_the_pages_deadline(
         pytest.param({"at_hash": "bm90IG9mIHRoaXMgdG9rZW4"}, id="hash of another access token"),
     ],
 )
-def test_an_invalid_id_token_of_a_refresh_is_ignored(
+def test_an_invalid_id_token_of_a_refresh_is_never_accepted(
     portal: PortalThread, identity: HostileServer, claims: dict[str, Any]
 ) -> None:
-    """OpenID Connect Core §12.2."""
-    identity.token = {"expires_in": 60}
+    """OpenID Connect Core §12.2: the session goes on with the old token, and ends with it."""
+    identity.token = {"expires_in": 100}
     visitor = portal.visitor()
     assert signed_in(sign_in(visitor), visitor)
     before = tokens_of(visitor)
-    portal.clock.advance(61)
+    portal.clock.advance(90)
     identity.claims = claims
-    visitor.get("/conversations", status=503)
+    visitor.get("/conversations", status=None)
     assert tokens_of(visitor) == before
+    portal.clock.advance(11)
+    visitor.request("GET", "/conversations", follow=False, status=303)
+    assert person_of(visitor) is None
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
+from portal.store import StoreFull
 from tests.signin.hostile_identity.sign_ins import (
     DEEP,
     HOUR,
@@ -146,3 +147,22 @@ def test_a_logout_token_with_a_bad_signature_ends_nothing(
     token = other[how] if how in other else logout_token(identity)
     told_to_sign_out(portal, token, 400)
     assert person_of(visitor) is not None
+
+
+def test_signing_out_with_a_store_that_takes_no_writes_takes_the_cookie_and_says_so(
+    portal: PortalThread, identity: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity.discovery = {"revocation_endpoint": f"{identity.origin}/revoke"}
+    visitor = portal.visitor()
+    page = sign_in(visitor)
+    assert signed_in(page, visitor)
+
+    def full(*_names: str) -> int:
+        raise StoreFull("full")
+
+    with monkeypatch.context() as while_full:
+        while_full.setattr(portal.context.vault.store, "delete", full)
+        told = visitor.request("POST", "/sign-out", data={"csrf_token": page_token(page)}, status=503)
+    assert told.heading == "You are signed out in this browser"
+    assert not any(one.name == "__Host-sid" and one.value for one in visitor.http.cookies)
+    assert identity.count("/revoke") == 1

@@ -35,7 +35,7 @@ def test_of_many_concurrent_refreshes_one_asks_and_all_get_its_tokens(session: R
 @contextmanager
 def another_process(session: RefreshedSession) -> Any:
     """Hold the lock, as another process that refreshes the session's tokens does."""
-    assert session.store.lock(f"refresh:{session.name}", "another", seconds=60)
+    assert session.store.lock(f"refresh:{session.name}", "another", seconds=20)
     yield
     session.store.unlock(f"refresh:{session.name}", "another")
 

@@ -10,9 +10,9 @@ import requests
 from authlib.integrations.base_client import OAuthError
 
 from portal.config.tenants import Side
-from portal.services.errors import NotSignedIn, Unavailable
+from portal.services.errors import NotSetUp, NotSignedIn, Unavailable
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
-from portal.signin.tokens import AnotherPerson, Expected, SignInFailed
+from portal.signin.tokens import NO_CODE, AnotherPerson, Expected, SignInFailed
 from tests.signin.refresh.refreshed_session import ISSUER, METADATA, NOW, OLD, OVER, RefreshedSession
 
 # success
@@ -65,7 +65,10 @@ def test_a_session_that_ends_during_a_refresh_gets_no_token(
 @pytest.mark.parametrize(
     ("fault", "outcome"),
     [
-        (OAuthError("server_error"), "postponed"),
+        *(
+            (OAuthError(code), "postponed")
+            for code in ("server_error", "temporarily_unavailable", "slow_down")
+        ),
         (requests.ConnectionError("down"), "postponed"),
         (ValueError("odd"), "postponed"),
         (ProviderDown("down"), "postponed"),
@@ -83,12 +86,22 @@ def test_a_failed_refresh_keeps_the_session_and_is_not_retried_for_five_seconds(
     session.identity.fault = None
     session.clock.advance(4.9)
     assert session.renew() == OLD
-    assert (len(session.identity.asked), counted) == (1, [outcome, "postponed"])
-    with pytest.raises(Unavailable, match="failed just now"):
+    assert (len(session.identity.asked), counted) == (1, [outcome, outcome])
+    with pytest.raises(Unavailable, match="failed just now") as failure:
         session.renew(refused=True)
+    assert isinstance(failure.value, NotSetUp) is (outcome == "client-refused")
     session.clock.advance(0.1)
     assert session.renew().access_token == "a1"
     assert not session.is_over
+
+
+def test_a_failed_refresh_is_tried_again_after_the_clock_was_set_back(session: RefreshedSession) -> None:
+    session.identity.fault = ProviderDown("down")
+    with pytest.raises(Unavailable):
+        session.renew(refused=True)
+    session.identity.fault = None
+    session.clock.advance(-3600)
+    assert session.renew(refused=True).access_token == "a1"
 
 
 def test_an_expired_or_refused_token_is_not_returned(session: RefreshedSession) -> None:
@@ -100,12 +113,38 @@ def test_an_expired_or_refused_token_is_not_returned(session: RefreshedSession) 
         session.renew(OVER)
 
 
-def test_a_refused_refresh_token_ends_the_session(session: RefreshedSession, counted: list[str]) -> None:
-    session.identity.fault = OAuthError("invalid_grant")
+@pytest.mark.parametrize(
+    "code",
+    ["invalid_grant", "interaction_required", "access_denied", "invalid_request", "Token expired", NO_CODE],
+)
+def test_a_refused_refresh_ends_the_session_and_says_why_in_the_log(
+    session: RefreshedSession, counted: list[str], caplog: pytest.LogCaptureFixture, code: str
+) -> None:
+    session.identity.fault = OAuthError(code)
     with pytest.raises(NotSignedIn):
         session.renew()
     assert session.is_over
     assert counted == ["ended"]
+    told = [record.__dict__.get("reason") for record in caplog.records]
+    assert told == [code if code.islower() else "another code"]
+
+
+def test_a_client_refused_is_told_as_that_once_the_token_is_of_no_use(session: RefreshedSession) -> None:
+    session.identity.fault = ClientRefused("portal")
+    with pytest.raises(NotSetUp):
+        session.renew(refused=True)
+    assert not session.is_over
+
+
+def test_tokens_that_must_not_be_accepted_end_the_session_once_the_old_one_is_of_no_use(
+    session: RefreshedSession,
+) -> None:
+    session.signed_in(OVER)
+    session.identity.answer["id_token"] = "i1"
+    session.identity.keys_fault = SignInFailed("ID token: not issued for this refresh")
+    with pytest.raises(NotSignedIn):
+        session.renew(OVER)
+    assert session.is_over
 
 
 def test_a_refresh_token_used_by_another_process_does_not_end_the_session(session: RefreshedSession) -> None:
@@ -153,16 +192,69 @@ def test_without_keys_only_the_new_refresh_token_is_kept(session: RefreshedSessi
     assert session.kept == msgspec.structs.replace(OLD, refresh_token="r1")
 
 
-@pytest.mark.parametrize("userinfo", [{}, {"sub": "amelia"}, Unavailable("userinfo")])
-def test_roles_stay_if_a_refresh_returns_none(
-    session: RefreshedSession, userinfo: dict[str, Any] | Exception
+GONE, UNREAD = {"sub": "amelia"}, Unavailable("userinfo")
+
+
+@pytest.mark.parametrize(
+    ("before", "id_token", "userinfo", "stay"),
+    [
+        ("id_token", None, UNREAD, True),
+        ("id_token", None, GONE, True),
+        ("id_token", GONE, UNREAD, False),
+        ("id_token", GONE, GONE, False),
+        ("userinfo", None, UNREAD, True),
+        ("userinfo", None, GONE, False),
+        ("userinfo", GONE, UNREAD, True),
+        ("userinfo", GONE, GONE, False),
+        ("", GONE, UNREAD, True),
+        ("", None, GONE, True),
+        ("", GONE, GONE, False),
+    ],
+)
+def test_roles_gone_from_where_they_were_read_end_the_session_and_unread_ones_stay(
+    session: RefreshedSession,
+    counted: list[str],
+    before: str,
+    id_token: dict[str, Any] | None,
+    userinfo: dict[str, Any] | Exception,
+    stay: bool,
 ) -> None:
+    session.signed_in(roles_from=before)
     session.identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
     session.identity.userinfo = userinfo
-    assert session.renew().access_token == "a1"
-    held = session.sessions.person_of(session.name)
-    assert held is not None
-    assert held.roles == {"patient"}
+    if id_token is not None:
+        session.identity.answer["id_token"] = "i1"
+        session.identity.claims = id_token
+    if stay:
+        assert session.renew().access_token == "a1"
+        held = session.sessions.person_of(session.name)
+        assert held is not None
+        assert held.roles == {"patient"}
+    else:
+        with pytest.raises(NotSignedIn):
+            session.renew()
+        assert session.is_over
+    assert counted == ["renewed" if stay else "ended"]
+
+
+def test_without_userinfo_the_id_token_alone_tells_of_roles(session: RefreshedSession) -> None:
+    session.signed_in(roles_from="id_token")
+    session.identity.answer["id_token"] = "i1"
+    session.identity.claims = {"sub": "amelia"}
+    with pytest.raises(NotSignedIn):
+        session.renew()
+
+
+def test_a_refresh_remembers_where_the_roles_are_now(session: RefreshedSession) -> None:
+    session.signed_in(roles_from="id_token")
+    session.identity.metadata_ = msgspec.structs.replace(METADATA, userinfo_endpoint=f"{ISSUER}/u")
+    session.identity.userinfo = {"sub": "amelia", "role": "patient"}
+    session.renew()
+    session.identity.answer = {"access_token": "a2", "refresh_token": "r2", "expires_in": 600}
+    session.identity.userinfo = GONE
+    assert session.kept is not None
+    with pytest.raises(NotSignedIn):
+        session.renew(session.kept)
 
 
 def test_roles_in_the_id_token_take_precedence_over_userinfo(session: RefreshedSession) -> None:
