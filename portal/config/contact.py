@@ -5,15 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import cast
 from urllib.parse import urlsplit
 
+from portal.parse import calendar_date
 from portal.telephone import e164
 
-SETTINGS = ("telephone", "out_of_hours", "hours", "email", "address", "map")
+SETTINGS = (
+    *("telephone", "out_of_hours", "emergency", "hours", "closed", "reply_hours"),
+    *("email", "address", "map", "call_now"),
+)
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _EMAIL = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+\.[^\s@<>\"']+")
+_EMERGENCY = re.compile(r"[0-9]{3,6}")
+_LONGEST_HOLIDAY = 40
+"""For how many days ahead the next opening is looked for."""
 _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*[-–]\s*([01]\d|2[0-3]):([0-5]\d)")
 
 
@@ -33,31 +40,44 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """A clinic's contact details; numbers in E.164, `hours` empty if opening hours aren't configured."""
+    """A clinic's contact details; numbers in E.164, `hours` empty if opening hours aren't configured.
+
+    `closed` are the days of its holidays, None if they aren't configured. `emergency` is the number of the emergency
+    services, as dialled. `reply_hours` is within how many hours it answers messages on open days. `call_now` are the signs
+    on which to call at once, by language, empty for the portal's own.
+    """
 
     telephone: str
     out_of_hours: str | None
+    emergency: str | None
     hours: tuple[Hours, ...]
+    closed: frozenset[date] | None
+    reply_hours: int | None
+    call_now: Mapping[str, tuple[str, ...]]
     email: str | None
     address: tuple[str, ...]
     map: str | None
 
     def closes(self, at: datetime) -> time | None:
         """Closing time if the clinic is open at this local time; None if it is closed or its hours aren't known."""
-        lines = (
-            line for line in self.hours if line.has(at.weekday()) and line.opens <= at.time() < line.closes
-        )
+        lines = (line for line in self._lines(at.date()) if line.opens <= at.time() < line.closes)
         return max((line.closes for line in lines), default=None)
 
     def next_opening(self, at: datetime) -> datetime | None:
         """When the clinic next opens, in local time; None if its hours aren't known."""
         found = [
             datetime.combine(day, line.opens, at.tzinfo)
-            for day in (at.date() + timedelta(days=ahead) for ahead in range(8))
-            for line in self.hours
-            if line.has(day.weekday())
+            for day in (at.date() + timedelta(days=ahead) for ahead in range(_LONGEST_HOLIDAY))
+            for line in self._lines(day)
         ]
         return min((moment for moment in found if moment > at), default=None)
+
+    def is_sure(self, day: date) -> bool:
+        """Whether it is known when the clinic answers on that day: its hours, and its holidays from then on."""
+        return bool(self.hours) and self.closed is not None and max(self.closed, default=date.min) >= day
+
+    def _lines(self, day: date) -> list[Hours]:
+        return [] if day in (self.closed or ()) else [line for line in self.hours if line.has(day.weekday())]
 
 
 def read_contact(
@@ -74,7 +94,11 @@ def read_contact(
     contact = Contact(
         telephone=telephone or "",
         out_of_hours=texts.telephone("out_of_hours", country),
+        emergency=texts.matching("emergency", _EMERGENCY, "must be a number of 3 to 6 digits, as a string"),
         hours=_hours(table.get("hours", {}), f"{where}.hours", faults),
+        closed=_closed(table.get("closed"), f"{where}.closed", faults),
+        reply_hours=_reply_hours(table.get("reply_hours"), f"{where}.reply_hours", faults),
+        call_now=_call_now(table.get("call_now", {}), f"{where}.call_now", faults),
         email=texts.matching("email", _EMAIL, "must be an e-mail address"),
         address=tuple(line.strip() for line in (texts.text("address") or "").splitlines() if line.strip()),
         map=texts.link("map"),
@@ -129,6 +153,45 @@ def _hours(value: object, where: str, faults: list[str]) -> tuple[Hours, ...]:
     if None in lines:
         faults.append(f'{where}: must map weekdays to times like "Mon-Fri" = "08:00-18:00" (found {value!r})')
     return tuple(sorted((line for line in lines if line), key=lambda line: (line.first, line.opens)))
+
+
+def _closed(value: object, where: str, faults: list[str]) -> frozenset[date] | None:
+    if value is None:
+        return None
+    days = cast("list[object]", value) if isinstance(value, list) else [value]
+    found = [day for day in map(_day, days) if day]
+    if len(found) != len(days):
+        faults.append(f'{where}: must be a list of days like "2026-12-25" (found {value!r})')
+    return frozenset(found)
+
+
+def _day(value: object) -> date | None:
+    if isinstance(value, datetime):
+        return None
+    if isinstance(value, date):
+        return value
+    return calendar_date(value) if isinstance(value, str) else None
+
+
+def _reply_hours(value: object, where: str, faults: list[str]) -> int | None:
+    if value is None or (type(value) is int and 1 <= value <= 240):
+        return value
+    faults.append(f"{where}: must be a whole number of hours, 1 to 240 (found {value!r})")
+    return None
+
+
+def _call_now(value: object, where: str, faults: list[str]) -> dict[str, tuple[str, ...]]:
+    signs: dict[str, tuple[str, ...]] = {}
+    by_language = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
+    for language, given in by_language.items():
+        items = cast("list[object]", given) if isinstance(given, list) else [None]
+        texts = tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
+        if not texts or len(texts) != len(items):
+            faults.append(
+                f'{where}: must give each language its list of signs, like {{ en = ["Heavy bleeding"] }}'
+            )
+        signs[language] = texts
+    return signs
 
 
 def _line(days: str, span: object) -> Hours | None:

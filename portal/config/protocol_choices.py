@@ -47,11 +47,9 @@ class ProtocolChoices:
     units: tuple[str, ...] = ("IU", "mg", "µg", "mL")
     routes: tuple[str, ...] = ("Subcutaneous", "Intramuscular", "Oral", "Vaginal", "Transdermal", "Nasal")
     instructions: tuple[str, ...] = (
-        "Once a day",
-        "Twice a day",
-        "Three times a day",
-        "Every second day",
         "Once, at exactly this time",
+        "Rotate the injection site",
+        "With food",
     )
     checks: tuple[str, ...] = ("Baseline scan", "Scan and bloods", "Scan", "Bloods (E2, LH, P4)")
 

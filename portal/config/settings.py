@@ -76,6 +76,11 @@ class Settings:
     unknown: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     """Unknown variables that look like the portal's, each with the setting that may be meant."""
 
+    @property
+    def shortest_idle(self) -> int:
+        """After how many seconds without use a session may end, whoever's it is."""
+        return min(limits.idle for limits in self.sessions.values())
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read `PORTAL_…` (docs/configuration.md); raise SettingsError naming every fault."""

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from portal.config.client_keys import ClientKey
 from portal.config.contact import Contact
 from portal.config.document_seal import DocumentSeal
+from portal.config.dose_ranges import DoseRange
 from portal.config.protocol_choices import ProtocolChoices
 
 LANGUAGES = ("en", "es", "ar")
@@ -90,6 +91,8 @@ class Tenant:
     contact: Contact | None
     dialect: Path | None
     protocol_choices: ProtocolChoices
+    dose_ranges: tuple[DoseRange, ...]
+    unpaid_storage: str | None
 
     @property
     def auth_origin(self) -> str:
@@ -117,13 +120,14 @@ def time_zones() -> frozenset[str]:
 
 
 def read_secret(name: str, environ: Mapping[str, str]) -> str | None:
-    """Return the secret in variable `name`, or in the file that `name_FILE` points to, or None."""
+    """Return the secret in variable `name`, or in the file that `name_FILE` points to; None if that can't be read."""
     if value := environ.get(name):
         return value
     file = environ.get(f"{name}_FILE")
-    if file and Path(file).is_file():
-        return Path(file).read_text(encoding="utf-8").strip() or None
-    return None
+    try:
+        return Path(file).read_text(encoding="utf-8").strip() or None if file else None
+    except (OSError, ValueError):  # bytes that aren't UTF-8, a NUL in the name
+        return None
 
 
 def contrast(one: str, other: str) -> float:

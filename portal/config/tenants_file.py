@@ -16,6 +16,7 @@ from babel.core import get_global
 from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.contact import Contact, read_contact
 from portal.config.document_seal import DocumentSeal, read_document_seal
+from portal.config.dose_ranges import DoseRange, read_dose_ranges
 from portal.config.protocol_choices import ProtocolChoices, read_protocol_choices
 from portal.config.tenants import (
     LANGUAGES,
@@ -40,7 +41,17 @@ SETTINGS = (
     SHARED
     | CLIENT
     | {"hosts", "name", "authorize_params", "tenant_claim", "tenant_id", "time_zone", "country", "languages"}
-    | {"accent", "logo", "roles", "service_client", "document_seal", "contact", "protocol_choices"}
+    | {
+        "accent",
+        "logo",
+        "roles",
+        "service_client",
+        "document_seal",
+        "contact",
+        "protocol_choices",
+        "dose_ranges",
+        "unpaid_storage",
+    }
 )
 """The settings of a clinic's table; docs/configuration.md explains them."""
 
@@ -143,6 +154,8 @@ class _Reader:
             contact=self._contact(table, where, country),
             dialect=self._dialect(shared, where),
             protocol_choices=self._protocol_choices(table, where),
+            dose_ranges=self._dose_ranges(table, where),
+            unpaid_storage=self._text(table, "unpaid_storage", where, default="") or None,
         )
 
     def _unknown(self, table: _Table, known: AbstractSet[str], where: str, what: str) -> None:
@@ -267,6 +280,11 @@ class _Reader:
         choices, faults = read_protocol_choices(given, f"{where}.protocol_choices")
         self.faults += faults
         return choices
+
+    def _dose_ranges(self, table: _Table, where: str) -> tuple[DoseRange, ...]:
+        ranges, faults = read_dose_ranges(table.get("dose_ranges", []), f"{where}.dose_ranges")
+        self.faults += faults
+        return ranges
 
     def _params(self, table: _Table, where: str) -> Mapping[str, str]:
         params = self._table(table, "authorize_params", where)

@@ -6,9 +6,7 @@ before all letters.
 
 from __future__ import annotations
 
-import unicodedata
-
-from portal.folding import folded
+from portal.folding import folded, normalized
 
 _AFTER = "\uffff"
 """Appended to a letter to sort what follows after all words that begin with that letter."""
@@ -21,11 +19,11 @@ _LETTERS = {
 
 def sort_key(text: str, language: str) -> tuple[str, str, str]:
     """Return the key that sorts a text in a language, given by its code (`en`, `es`, `ar`)."""
-    plain = folded(unicodedata.normalize("NFC", text.casefold()).translate(_LETTERS.get(language, {})))
+    plain = folded(normalized("NFC", text.casefold()).translate(_LETTERS.get(language, {})))
     letters = "".join(one if one.isalnum() or one == _AFTER else " " for one in plain)
     if language == "ar":  # its own script first
         letters = "".join(one if _is_arabic(one) or one == " " else f"\ufffe{one}" for one in letters)
-    return letters, unicodedata.normalize("NFD", text.casefold()), text.swapcase()
+    return letters, normalized("NFD", text.casefold()), text.swapcase()
 
 
 def _is_arabic(letter: str) -> bool:

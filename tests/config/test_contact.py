@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from datetime import datetime, time
+from datetime import date, datetime, time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -55,6 +55,11 @@ def test_a_contact_needs_only_a_telephone_number() -> None:
         (WHOLE.replace("Mon-Fri", "Fri-Mon"), "GB", "hours: must map weekdays to times"),
         (WHOLE.replace("18:00", "24:30"), "GB", "hours: must map weekdays to times"),
         ('telephone = "020 7946 0120"\nhours = "always"', "GB", "hours: must be a table like"),
+        (WHOLE + 'closed = ["Christmas"]', "GB", "closed: must be a list of days"),
+        (WHOLE + "reply_hours = 0", "GB", "reply_hours: must be a whole number of hours"),
+        (WHOLE + 'emergency = "call 999"', "GB", "emergency: must be a number of 3 to 6 digits"),
+        (WHOLE + 'call_now = ["Bleeding"]', "GB", "call_now: must give each language its list of signs"),
+        (WHOLE + "call_now = { en = [] }", "GB", "call_now: must give each language its list of signs"),
         ('telephone = "020 7946 0120"\naddress = " "', "GB", "address: must be a non-empty string"),
     ],
 )
@@ -80,6 +85,34 @@ def test_opening_hours_are_in_the_clinics_time_zone(
     at = datetime(2026, 11, day, hour, tzinfo=ZoneInfo("Europe/London"))
     assert the_contact().closes(at) == until
     assert the_contact().next_opening(at) == at.replace(day=opens[0], hour=opens[1])
+
+
+@pytest.mark.parametrize(
+    ("at", "until", "opens", "is_sure"),
+    [
+        ((2026, 12, 24, 12), time(18), (2026, 12, 24), True),
+        ((2026, 12, 25, 12), None, (2026, 12, 28), True),  # a Friday, and the Saturday is closed, too
+        ((2026, 12, 28, 12), time(18), (2026, 12, 28), False),  # no holiday after it is known
+    ],
+)
+def test_nobody_answers_on_a_holiday(
+    at: tuple[int, int, int, int], until: time | None, opens: tuple[int, int, int], is_sure: bool
+) -> None:
+    contact = the_contact(WHOLE + 'closed = ["2026-12-25", 2026-12-26]')
+    moment = datetime(*at, tzinfo=ZoneInfo("Europe/London"))
+    assert contact.closes(moment) == until
+    if until is None:
+        assert contact.next_opening(moment) == datetime(*opens, 8, tzinfo=ZoneInfo("Europe/London"))
+    assert contact.is_sure(moment.date()) is is_sure
+
+
+def test_without_holidays_it_isnt_sure_who_answers() -> None:
+    assert not the_contact().is_sure(date(2026, 11, 23))
+
+
+def test_signs_to_call_on_are_given_by_language() -> None:
+    contact = the_contact(WHOLE + 'call_now = { en = ["Heavy bleeding"], es = ["Sangrado"] }')
+    assert contact.call_now == {"en": ("Heavy bleeding",), "es": ("Sangrado",)}
 
 
 def test_without_opening_hours_the_clinic_is_neither_open_nor_closed() -> None:

@@ -12,6 +12,7 @@ import re
 import sqlite3
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from itertools import pairwise
@@ -170,7 +171,7 @@ class Corpus:
         values += [
             f"{one} {two}" for row in rows for one, two in pairwise(row) if _is_word(one) and _is_word(two)
         ]
-        forms = (Path(consent_templates.__file__).parent).glob("*.toml")
+        forms = (Path(consent_templates.__file__).parent).rglob("*.toml")
         values += [tomllib.loads(form.read_text(encoding="utf-8")) for form in forms]
         texts = {" ".join(_WORD.findall(text)) for value in values for text in _texts(value)}
         self._texts = f" {' ¶ '.join(texts)} ".casefold()
@@ -188,7 +189,8 @@ def _is_word(value: object) -> bool:
 
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str) and value[:1] in "[{":
-        value = json.loads(value)
+        with suppress(json.JSONDecodeError):  # a text may begin with a placeholder
+            value = json.loads(value)
     if isinstance(value, dict):
         for one in value.values():
             yield from _texts(one)

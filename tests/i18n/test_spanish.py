@@ -26,7 +26,7 @@ def test_an_embryos_states_are_shown_in_spanish_to_staff(portal: PortalThread) -
     page = speaking(portal, "elif").get(storage_of("GO-3"))
     offered = [label.get_text(strip=True) for label in page.select('label[for^="status"]')]
     assert {"Conservado", "Reservado"} <= set(offered)
-    withheld = {term.get_text(strip=True) for term in page.select("#edit dt")}
+    withheld = {term.get_text(strip=True) for term in page.select("main dt")}
     assert {"Descartado (definitivo)", "Enviado a otro centro (definitivo)"} <= withheld
     assert not re.search(r"\b(Stored|Reserved|Discarded|Shipped)\b", page.words)
 

@@ -1,8 +1,9 @@
 """Consent form templates: TOML files, bundled here or added by a clinic in `consent-templates` next to its tenants
 file (`Settings.consent_templates`).
 
-A clinic's file replaces a bundled one of the same name. The files hold the form's text; the people who sign are chosen
-when a form is made from it.
+A country's pack, in the folder of its code, adds to the bundled ones or replaces those of the same name, and a clinic's
+file replaces either. The files hold the form's text; the people who sign are chosen when a form is made from it.
+`{patient}` and `{partner}` in a text become their names.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Annotated
 
 import msgspec
 
+from portal.config.consent_templates.law import Law, Matter, folder_of, law_of
+
 _BUNDLED = Path(__file__).parent
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
@@ -21,20 +24,27 @@ Short = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
 class TemplateClause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One clause of the text, with its summary in plain language."""
+    """One clause of the text, with its summary in plain language; `covers` are the matters that it settles."""
 
     heading: Short
     text: Text
     summary: Text | None = None
+    covers: tuple[Matter, ...] = ()
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A form not yet addressed to anyone. `signers` are roles in order; `expires_after_days` counts from sending."""
+    """A form not yet addressed to anyone. `signers` are roles in order; `expires_after_days` counts from sending.
+
+    `language` is the text's (BCP 47), by default the clinic's first.
+    """
 
     title: Short
     kind: Short
     version: Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
     about: str = ""
+    language: (
+        Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$", max_length=35)] | None
+    ) = None
     order: str = "Any"
     expires_after_days: Annotated[int, msgspec.Meta(ge=1, le=3650)] | None = None
     signers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=20)]
@@ -44,20 +54,23 @@ class Template(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """The templates by name, and the names of the files that couldn't be used."""
+    """The templates by name, the names of the files that couldn't be used, and the law of the clinic's country."""
 
     by_name: dict[str, Template]
     broken: tuple[str, ...]
+    law: Law
 
 
-def load(folder: Path | None) -> Templates:
-    """Read the bundled templates and those in a clinic's `folder`, which may not exist."""
+def load(folder: Path | None, country: str | None = None) -> Templates:
+    """Read the bundled templates, those of the country's pack, and those in a clinic's `folder`, which may not exist."""
     found: dict[str, Template] = {}
     broken: list[str] = []
-    for place in (_BUNDLED, folder):
+    for place in (_BUNDLED, folder_of(country) if country else None, folder):
         for file in sorted(place.glob("*.toml")) if place else ():
+            if file.name == "law.toml":
+                continue
             try:
                 found[file.stem] = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Template)
             except (OSError, ValueError):
                 broken.append(file.name)
-    return Templates(found, tuple(broken))
+    return Templates(found, tuple(broken), law_of(country))
