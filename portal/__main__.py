@@ -63,6 +63,11 @@ def main() -> int:
     verify.add_argument(
         "paths", nargs="*", type=Path, help="folders, files or logs, of every machine (else: PORTAL_AUDIT)"
     )
+    verify.add_argument(
+        "--old-keys",
+        type=Path,
+        help="a file of secret keys used before, one a line: their lines are verified too",
+    )
     actor = of_audit.add_parser("actor", help="say what a person is called in the records")
     actor.add_argument("sub", help="the person's id at the identity server (the `sub` claim)")
     contract = commands.add_parser("contract", help="print what the portal needs of an API (OpenAPI 3.1)")
@@ -71,7 +76,9 @@ def main() -> int:
     if given.command == "demo":
         return _demo(given)
     if given.command == "audit":
-        return _audit_actor(given.sub) if given.what == "actor" else _audit_verify(given.paths)
+        return (
+            _audit_actor(given.sub) if given.what == "actor" else _audit_verify(given.paths, given.old_keys)
+        )
     if given.command == "contract":
         return _contract(as_page=given.page)
     if given.command == "conform":
@@ -187,7 +194,7 @@ def _audit_actor(sub: str) -> int:
     return 0
 
 
-def _audit_verify(paths: list[Path]) -> int:
+def _audit_verify(paths: list[Path], old_keys: Path | None) -> int:
     """Judge the audit records; return 0 when all hold, 1 when one doesn't, 2 when they couldn't be read."""
     import time
 
@@ -202,7 +209,8 @@ def _audit_verify(paths: list[Path]) -> int:
             print("PORTAL_AUDIT is stderr: name the files that hold the portal's logs.", file=sys.stderr)
             return 2
         checkpoints = Checkpoints(open_store(settings.store_url, time.time), time.time)
-        findings = verify(paths or [Path(settings.audit)], checkpoints.all())
+        keys = [*settings.secret_keys, *(old_keys.read_text().split() if old_keys else ())]
+        findings = verify(paths or [Path(settings.audit)], checkpoints.all(), keys)
     except SettingsError as error:
         print(*error.faults, sep="\n", file=sys.stderr)
         return 2
@@ -210,7 +218,7 @@ def _audit_verify(paths: list[Path]) -> int:
         print(f"Nothing could be verified: {error}", file=sys.stderr)
         return 2
     print(report(findings))
-    return 1 if any(one.is_bad for one in findings) else 0
+    return 0 if all(one.holds for one in findings) else 1
 
 
 if __name__ == "__main__":

@@ -175,7 +175,7 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
         vault=vault,
         sessions=sessions,
         providers=providers,
-        sign_in=SignIn(vault, providers, settings.timeouts, clock),
+        sign_in=SignIn(vault, providers, settings.timeouts, clock, max_age=settings.shortest_idle),
         refresher=Refresher(sessions, vault.store, settings.timeouts, clock),
         references=ReferenceCache(vault, settings.secret_keys, clock, settings.cache_url),
         dialects=dialects,
@@ -184,6 +184,12 @@ def _new_context(settings: Settings, clock: Clock) -> Context:
         answers=Answers(vault, clock, partial(_declared, dialects)),
         operations=Operations(vault, clock),
         copies=Copies(vault, clock),
-        readiness=Readiness(vault.store, providers.of_all(settings.tenants), clock, audit=audit_trail),
+        readiness=Readiness(
+            vault.store,
+            providers.of_all(settings.tenants),
+            clock,
+            audit=audit_trail,
+            check_keys=vault.check_keys,
+        ),
         audit=audit_trail,
     )

@@ -11,6 +11,9 @@ import unicodedata
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
+from urllib.parse import SplitResult, urlsplit
+
+from portal.folding import normalized
 
 LONGEST_ID = 128
 LARGEST = 10**18 - 1
@@ -20,8 +23,10 @@ _LONGEST_TIME = 32
 _LONGEST_INSTANT = 40
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _AMOUNT = re.compile(r"[0-9]{1,9}([.,][0-9]{1,6})?")
+_TWO_READINGS = re.compile(r"([1-9][0-9]{0,2})[.,]([0-9]{3})")
 _WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 _JOINERS = "\u200c\u200d"
 _UNWANTED = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}
 """Controls, bidirectional and zero-width characters, private use, surrogates, unassigned, line separators (UAX #44)."""
@@ -62,6 +67,21 @@ def amount(text: str | None) -> Decimal | None:
     """Return an amount of at most nine digits before and six after a point or a comma, else None."""
     given = (text or "").strip()
     return Decimal(given.replace(",", ".")) if _AMOUNT.fullmatch(given) else None
+
+
+def dose(text: str | None) -> Decimal | None:
+    """Return the dose as typed, with a decimal point or comma and never a separator of thousands, else None.
+
+    None as well for what may be read as either, such as `5,000`: `two_readings` has both.
+    """
+    given = (text or "").strip()
+    return None if _TWO_READINGS.fullmatch(given) else amount(given)
+
+
+def two_readings(text: str | None) -> tuple[Decimal, Decimal] | None:
+    """Return what `1,500` or `1.500` may mean, as a whole number (1500) and as a decimal (1.5); else None."""
+    found = _TWO_READINGS.fullmatch((text or "").strip())
+    return (Decimal(found[1] + found[2]), Decimal(f"{found[1]}.{found[2]}")) if found else None
 
 
 def week_monday(text: str | None) -> date | None:
@@ -110,6 +130,19 @@ def record_id(text: str | None) -> str | None:
     return given if is_id and given not in (".", "..") else None
 
 
+def is_local(address: str) -> bool:
+    """Whether an address begins with exactly one slash, so that a browser stays on this host whatever else it holds."""
+    return _LOCAL_PATH.fullmatch(address) is not None
+
+
+def address_parts(address: str | None) -> SplitResult:
+    """Return the parts of an address (RFC 3986 §3); all are empty if it is none, such as `http://[`."""
+    try:
+        return urlsplit(address or "")
+    except ValueError:
+        return urlsplit("")
+
+
 def line(text: str | None, *, longest: int) -> str:
     """Return one line of plain text: NFC, spaces folded, without control and format characters (but joiners, as in names)."""
     return " ".join(_clean(text or "", keep="").split())[:longest]
@@ -123,7 +156,7 @@ def paragraphs(text: str | None, *, longest: int) -> str:
 
 def _clean(text: str, *, keep: str) -> str:
     kept = keep + _JOINERS
-    normal = unicodedata.normalize("NFC", text)
+    normal = normalized("NFC", text)
     return "".join(
         one
         if one in kept

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
@@ -208,11 +209,16 @@ key_file = {json.dumps(str(key_file))}
 
 
 def _contact(key: str, telephone: str, out_of_hours: str) -> str:
+    years = range(date.today().year, date.today().year + 2)
+    closed = ", ".join(f'"{year}-{day}"' for year in years for day in ("01-01", "12-25", "12-26"))
     return f"""
 [tenants.{key}.contact]
 telephone = "{telephone}"
 out_of_hours = "{out_of_hours}"
+emergency = "999"
 hours = {{ "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }}
+closed = [{closed}]
+reply_hours = 24
 email = "care@{key}.example"
 address = "{key.capitalize()} House\\n1 Quayside"
 map = "https://maps.example/{key}"

@@ -34,8 +34,10 @@ from portal.services.dialects.load import load_dialects
 from portal.services.endpoints import LIST_CONSENTS
 from portal.signin.discovery import Metadata, Provider, ProviderDown, ProviderRefused
 from portal.signin.service_client import SCOPE, request_token
-from portal.signin.tokens import LEEWAY, SignInFailed, oauth_session, read_tokens
-from portal.store import Store, StoreDown, open_store
+from portal.signin.tokens import LEEWAY, SignInFailed, code_for_log, oauth_session, read_tokens
+from portal.store import Store, StoreDown, WrongKey, open_store
+from portal.store.names import Names
+from portal.store.sealer import fingerprint
 
 _TRIED_FOR = 60.0
 _LEAST_FREE = 200
@@ -122,6 +124,14 @@ def _contacts(tenants: list[Tenant]) -> Iterator[Finding]:
         elif tenant.contact.hours and tenant.contact.out_of_hours is None:
             advice = "Add one: patients inject at night and may need help then"
             yield Finding(what, "has no out_of_hours line", advice)
+        if tenant.contact and tenant.contact.hours and not tenant.contact.is_sure(datetime.now(UTC).date()):
+            advice = "List the holidays to come: pages can't know then which number answers"
+            yield Finding(what, "has no closed days from today on", advice)
+        given = set(tenant.contact.call_now if tenant.contact else ())
+        missing = set(tenant.languages) - given
+        if given and missing:
+            advice = "Have the clinic write on which signs patients call at once; until then they read a general list"
+            yield Finding(what, f"has no call_now for {', '.join(sorted(missing))}", advice)
     if all(tenant.contact for tenant in tenants):
         yield Finding("contacts", "every clinic has its telephone numbers")
 
@@ -174,8 +184,10 @@ def _store(settings: Settings) -> Iterator[Finding]:
     url = settings.store_url
     is_file = url.startswith("sqlite:")
     try:
-        _try_out(open_store(url, time.time))
+        store = open_store(url, time.time)
+        _try_out(store)
         yield Finding("store", "reads, writes and deletes")
+        yield _secret_keys(store, settings)
         yield from () if is_file else _redis(url)
     except (StoreDown, RedisError) as error:
         advice = (
@@ -187,6 +199,18 @@ def _store(settings: Settings) -> Iterator[Finding]:
         return
     if is_file:
         yield from _file(Path(url.removeprefix("sqlite:///")))
+
+
+def _secret_keys(store: Store, settings: Settings) -> Finding:
+    has = ", ".join(map(fingerprint, settings.secret_keys))
+    try:
+        Names(store, settings.secret_keys, time.time).check()
+    except WrongKey as error:
+        advice = (
+            "Set the same PORTAL_SECRET_KEYS everywhere; if those keys are lost for good, empty the store"
+        )
+        return Finding("secret keys", str(error), advice, is_fault=True)
+    return Finding("secret keys", f"{has} can open the store")
 
 
 def _try_out(store: Store) -> None:
@@ -330,6 +354,9 @@ def _client(client: Client, metadata: Metadata, timeouts: Timeouts) -> Finding:
     except OAuthError as error:
         if error.error == "invalid_client":
             return _not_accepted(what)
+        if error.error != "invalid_grant":
+            told = f"can't be checked: a wrong code is answered with {code_for_log(error.error)}"
+            return Finding(what, told, "Sign in once to see that its secret or key is right")
     except (requests.RequestException, ValueError) as error:
         return _failing(what, error)
     return Finding(what, "is accepted by the identity server")

@@ -1,6 +1,6 @@
 """Readiness: whether this process should receive requests.
 
-It is ready when store and audit trail accept writes. Probes run one at a time and at most once a second. Three failures
+It is ready when store and audit trail accept writes, and the store can be opened with its secret keys. Probes run one at a time and at most once a second. Three failures
 in a row take a machine out, two successes bring it back. A care API or identity server that is down doesn't take a
 machine out, because it is down for all the others too; pages report it instead. A process that has just started waits
 for the identity servers' metadata, but for at most half a minute.
@@ -8,13 +8,16 @@ for the identity servers' metadata, but for at most half a minute.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from portal.audit.trail import Audit, AuditDown
 from portal.clock import Clock
 from portal.signin.discovery import Provider, ProviderDown, ProviderRefused
-from portal.store import Store, StoreDown, StoreFull
+from portal.store import Store, StoreDown, StoreFull, WrongKey
+
+log = logging.getLogger("portal")
 
 _EVERY = 1.0
 _OUT_AFTER = 3
@@ -26,9 +29,18 @@ class Readiness:
     """The readiness state, from the latest probes."""
 
     def __init__(
-        self, store: Store, providers: Sequence[Provider], clock: Clock, *, audit: Audit | None = None
+        self,
+        store: Store,
+        providers: Sequence[Provider],
+        clock: Clock,
+        *,
+        audit: Audit | None = None,
+        check_keys: Callable[[], None] = lambda: None,
     ) -> None:
+        """`check_keys` raises WrongKey if the store is sealed with other secret keys."""
         self._store = store
+        self._check_keys = check_keys
+        self._wrong_key = ""
         self._audit = audit
         self._providers = len(providers)
         self._unmet = list(providers)
@@ -64,6 +76,13 @@ class Readiness:
     def _store_faults(self) -> Iterator[str]:
         try:
             self._store.ping()
+            self._check_keys()
+            self._wrong_key = ""
+        except WrongKey as error:
+            if self._wrong_key != str(error):
+                self._wrong_key = str(error)
+                log.error("wrong secret keys: %s", error)
+            yield str(error)
         except StoreFull:
             yield "the store takes no writes"
         except StoreDown:

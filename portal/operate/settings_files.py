@@ -7,9 +7,11 @@ bring the portal down hours later, when a recycled worker can't start.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -18,10 +20,14 @@ from portal.operate import lines, scratch
 _ROOT = Path(__file__).parents[2]
 _COPIED = ("PORTAL_TENANTS", "PORTAL_CA_FILE")
 _LARGEST_SECRET = 16_384
+_LARGEST_TEXT = 1024 * 1024
 
 
 class SettingsFiles:
-    """Copies of the files in `folder`; secrets (`NAME_FILE`) are put into the environment instead, as `NAME`."""
+    """Copies of the files in `folder`; secrets (`NAME_FILE`) are put into the environment instead, as `NAME`.
+
+    Only the portal's own secrets are read: a `NAME` that begins with `PORTAL_` or that the clinics' files name.
+    """
 
     def __init__(self) -> None:
         self.folder = scratch.new_folder("portal-files-")
@@ -42,7 +48,12 @@ class SettingsFiles:
         """
         folder = self.folder / str(next(self._number))
         taken = {name: str(_copy(source, folder / name)) for name, source in self._copied.items()}
-        taken |= {name: text for name, file in self._secrets.items() if (text := _secret(file))}
+        try:
+            taken |= self._read_secrets()
+        except _Unreadable as error:
+            lines.say("error", str(error))
+            shutil.rmtree(folder, ignore_errors=True)
+            return False
         done = subprocess.run(
             [sys.executable, "-m", "portal", "check", "--settings"],
             cwd=_ROOT,
@@ -65,13 +76,41 @@ class SettingsFiles:
             shutil.rmtree(old, ignore_errors=True)
         return True
 
+    def _read_secrets(self) -> dict[str, str]:
+        """The portal's secrets that are in files; raises _Unreadable."""
+        named = {word for source in self._copied.values() for word in _words_of(source)}
+        ours = {
+            name: file for name, file in self._secrets.items() if name.startswith("PORTAL_") or name in named
+        }
+        return {name: text for name, file in ours.items() if (text := _secret(name, file))}
 
-def _secret(file: Path) -> str | None:
-    """Return the text of a small file; larger ones aren't the portal's secrets (SSL_CERT_FILE)."""
+
+class _Unreadable(Exception):
+    """A secret can't be read; the message says which variable and why, in one line."""
+
+
+def _secret(name: str, file: Path) -> str:
+    """Return the text of a secret's file; raise _Unreadable."""
     try:
-        return file.read_text(encoding="utf-8").strip() if file.stat().st_size < _LARGEST_SECRET else None
-    except (OSError, UnicodeDecodeError):
-        return None
+        with file.open("rb") as opened:
+            read = opened.read(_LARGEST_SECRET + 1)
+        text = read.decode("utf-8").strip()
+    except OSError as error:
+        raise _Unreadable(f"{name}_FILE: {os.strerror(error.errno or 0)}") from None
+    except UnicodeDecodeError:
+        raise _Unreadable(f"{name}_FILE: the file isn't text in UTF-8") from None
+    if len(read) > _LARGEST_SECRET or "\0" in text:
+        raise _Unreadable(f"{name}_FILE: the file is too large for a secret, or holds a NUL")
+    return text
+
+
+def _words_of(source: Path) -> set[str]:
+    """The names in a TOML file, or in those of a folder."""
+    files = sorted(source.glob("*.toml")) if source.is_dir() else [source]
+    with suppress(OSError):  # the check says so
+        texts = [file.read_bytes()[:_LARGEST_TEXT].decode("utf-8", "replace") for file in files]
+        return {word for text in texts for word in re.findall(r"\w+", text)}
+    return set()
 
 
 def _copy(source: Path, folder: Path) -> Path:

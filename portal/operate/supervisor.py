@@ -12,6 +12,7 @@ import gc
 import importlib
 import logging
 import os
+import resource
 import shutil
 import struct
 import sys
@@ -22,8 +23,11 @@ from mmap import mmap
 from pathlib import Path
 from typing import Protocol
 
-from portal.operate import scratch, settings_files
+from portal.operate import lines, scratch, settings_files
 from portal.operate.settings_files import SettingsFiles
+
+LEAST_FILES = 1024
+"""800 connections (gunicorn.conf.py), the connections to the API, the store and the identity server, and files."""
 
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _SLOT = "PORTAL_WORKER_SLOT"
@@ -87,9 +91,25 @@ class Server(Protocol):
     def log(self) -> logging.Logger: ...
 
 
+def open_files() -> int:
+    """How many files each process may have open, after raising that to `LEAST_FILES` if the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= LEAST_FILES:
+        return LEAST_FILES
+    wanted = LEAST_FILES if hard == resource.RLIM_INFINITY else min(LEAST_FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
 def check_settings(server: Server) -> None:
     """Exit with status 2 before any worker starts if the settings are wrong."""
     scratch.remove_abandoned()
+    if (files := open_files()) < LEAST_FILES:
+        lines.say(
+            "error",
+            f"Only {files} files may be open at once (ulimit -n), the portal needs {LEAST_FILES}: one for each connection.",
+        )
+        sys.exit(2)
     server.files = SettingsFiles()
     if not server.files.read():
         shutil.rmtree(server.files.folder)

@@ -10,7 +10,7 @@ import logging
 
 import msgspec
 
-from portal.clock import Clock
+from portal.clock import Clock, lasts
 from portal.services.endpoints import Endpoint
 from portal.store import StoreDown
 from portal.store.vault import Vault
@@ -45,7 +45,7 @@ class Capabilities:
         until = self._clock() + SECONDS
 
         def add(missing: _Missing) -> _Missing | None:
-            if missing.until.get(endpoint.template, 0) > self._clock():
+            if lasts(missing.until.get(endpoint.template, 0), SECONDS, self._clock()):
                 return None
             return _Missing({**missing.until, endpoint.template: until})
 
@@ -70,7 +70,7 @@ class Capabilities:
         except StoreDown:
             return frozenset()
         until = held.value.until if held else {}
-        return frozenset(address for address, ends in until.items() if ends > now)
+        return frozenset(address for address, ends in until.items() if lasts(ends, SECONDS, now))
 
     def _name(self, clinic: str) -> str:
         return self._vault.name("offered", clinic)

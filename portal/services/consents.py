@@ -7,8 +7,8 @@ whether the act took place.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any
 
 import msgspec
@@ -23,20 +23,36 @@ from portal.services.endpoints import (
     REVOKE_CONSENT,
     SIGN_CONSENT,
 )
-from portal.services.paging import CAP, page_query, read_every_page, requested_page
+from portal.services.errors import Invalid
+from portal.services.listed import Listed
+from portal.services.paging import CAP, CHUNK, page_query, read_every_page, requested_page
 from portal.services.read_back import read_back
 from portal.services.records.consents import (
+    CLINIC_ROLES,
+    ONE_PERSON_KINDS,
     Clause,
     ConsentDraft,
     ConsentForm,
     ConsentStatus,
+    ReadingMode,
     SignerRole,
     SigningMethod,
     Statement,
+    ToldBy,
 )
 from portal.services.sign_in_age import FRESH, FRESH_AT_WORK
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_SOONEST = "procedureDate"
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """Who told staff of a withdrawal that they record, when and how; `on_behalf_of` is that signer's `person_id`."""
+
+    on_behalf_of: str
+    at: datetime
+    by: ToldBy
+
 
 OPEN_STATUSES = (ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
 """The statuses of a form that is waiting for signatures."""
@@ -53,10 +69,15 @@ def list_consents(
     case_id: str | None = None,
     episode_id: str | None = None,
     status: str | None = None,
+    waits_for: str | None = None,
+    due_from: date | None = None,
+    due_to: date | None = None,
 ) -> Page[ConsentForm]:
     """One page of forms without their text; a patient's own and those that name them as a signer.
 
-    GET /api/care/consent-forms (care API specification §4). `sorting` is a field, or "field desc".
+    GET /api/care/consent-forms (care API specification §4). `sorting` is a field, or "field desc". `waits_for` (whose
+    signature is missing), `due_from` and `due_to` (bounds of the procedure date) may be ignored by an API: the answer has
+    to be looked through.
     """
     query = page_query(
         skip,
@@ -67,13 +88,16 @@ def list_consents(
         CaseId=case_id,
         EpisodeId=episode_id,
         Status=status,
+        WaitsFor=waits_for,
+        DueFrom=due_from.isoformat() if due_from else None,
+        DueTo=due_to.isoformat() if due_to else None,
     )
     return requested_page(care.read(LIST_CONSENTS, Page[ConsentForm], query=query), skip, limit)
 
 
 def all_consents(
     care: Care, *, patient_id: str | None = None, episode_id: str | None = None, status: str | None = None
-) -> tuple[ConsentForm, ...]:
+) -> Listed[ConsentForm]:
     """All forms that the person may see, at most 1000, without their text: for pages that group them.
 
     GET /api/care/consent-forms, page by page (care API specification §4).
@@ -92,7 +116,59 @@ def list_open_consents(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
 
     GET /api/care/consent-forms (care API specification §4).
     """
-    return list_consents(care, status=status, sorting="procedureDate", limit=CAP)
+    return list_consents(care, status=status, sorting=_SOONEST, limit=CAP)
+
+
+def list_awaiting(care: Care, status: ConsentStatus, person_id: str) -> Listed[ConsentForm]:
+    """Those of `list_open_consents` that lack this person's signature, as far as they can be told apart.
+
+    GET /api/care/consent-forms (care API specification §4), up to three times.
+    """
+    return _matching(
+        lambda skip, limit: list_consents(
+            care, skip=skip, limit=limit, status=status, sorting=_SOONEST, waits_for=person_id
+        ),
+        lambda form: any(signer.person_id == person_id for signer in form.missing_signers),
+    )
+
+
+def list_due(care: Care, status: ConsentStatus, first: date, last: date) -> Listed[ConsentForm]:
+    """Those of `list_open_consents` needed from `first` to `last`, both included, as far as they can be told apart.
+
+    GET /api/care/consent-forms (care API specification §4), up to three times.
+    """
+    return _matching(
+        lambda skip, limit: list_consents(
+            care, skip=skip, limit=limit, status=status, sorting=_SOONEST, due_from=first, due_to=last
+        ),
+        lambda form: form.procedure_date is not None and first <= form.procedure_date <= last,
+    )
+
+
+def list_undated(care: Care, status: ConsentStatus, total: int) -> Listed[ConsentForm]:
+    """Those of `list_open_consents` without a procedure date: the end of the list, which is `total` long.
+
+    GET /api/care/consent-forms (care API specification §4).
+    """
+    skip = max(total - CHUNK, 0)
+    page = list_consents(care, skip=skip, limit=CHUNK, status=status, sorting=_SOONEST)
+    dates = [form.procedure_date for form in page.items]
+    undated = [form for form in page.items if form.procedure_date is None]
+    begins_before = bool(dates) and dates[0] is not None and None not in dates[: len(dates) - len(undated)]
+    is_end = page.is_counted and not page.unreadable and skip + page.received >= page.total
+    return Listed(tuple(undated), begins_before and is_end)
+
+
+def _matching(
+    read: Callable[[int, int], Page[ConsentForm]], fits: Callable[[ConsentForm], bool]
+) -> Listed[ConsentForm]:
+    """The forms of a narrowed list; only the first page of one that the API didn't narrow."""
+    first = read(0, CAP)
+    if first.listed.is_whole or not all(map(fits, first.items)):
+        return first.listed.where(fits)
+    return read_every_page(
+        lambda skip, limit: read(skip, limit) if skip else first, most=3 * CAP, chunk=CAP
+    ).where(fits)
 
 
 def create_consent(care: Care, draft: ConsentDraft, *, operation: str | None = None) -> ConsentForm | None:
@@ -123,15 +199,19 @@ def sign_consent(
     content_hash: str,
     stamp: str | None,
     language: str | None = None,
+    screen_language: str | None = None,
+    reading_mode: ReadingMode | None = None,
     operation: str | None = None,
 ) -> ConsentForm:
     """Sign the form and return it; `acknowledged` holds the ids of all its statements.
+
+    `language` is the text's (BCP 47). `screen_language` and `reading_mode` are sent only if the screen was in another.
 
     POST /api/care/consent-forms/{id}/sign (care API specification §4). `content_hash` is the API's, as received with
     the form that was shown; `signature` is the name as typed. Raises `Refused`, e.g. out of order, already signed, or
     another version; `Conflict` if the form changed meanwhile.
     """
-    body = {
+    body: dict[str, object] = {
         "signerRole": role,
         "method": SigningMethod.TYPED_NAME,
         "signature": signature,
@@ -140,6 +220,8 @@ def sign_consent(
         "language": language,
         "concurrencyStamp": stamp,
     }
+    if screen_language and reading_mode:
+        body |= {"screenLanguage": screen_language, "readingMode": reading_mode}
     form = care.act(
         SIGN_CONSENT,
         ConsentForm,
@@ -157,15 +239,34 @@ def signing_max_age(role: SignerRole) -> int:
 
 
 def revoke_consent(
-    care: Care, consent_id: str, *, reason: str, stamp: str | None, operation: str | None = None
+    care: Care,
+    consent_id: str,
+    *,
+    reason: str,
+    without_reason: str = "No reason given",
+    stamp: str | None,
+    told: Told | None = None,
+    operation: str | None = None,
 ) -> ConsentForm:
-    """Revoke the form and return it; embryos stored under it are put on hold and its signers are notified.
+    """Revoke the form and return it; what is open under it goes on hold, and its signers are notified.
 
-    POST /api/care/consent-forms/{id}/revoke (care API specification §4). Raises `Refused` if it has already been acted
-    upon.
+    POST /api/care/consent-forms/{id}/revoke (care API specification §4). An empty `reason` isn't sent; `without_reason` is,
+    to an API that demands one. Staff record a withdrawal that they were told of. Raises `Refused` if it isn't theirs, or
+    everything that the form allows has been carried out.
     """
-    body = {"reason": reason, "concurrencyStamp": stamp}
-    form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
+    body: dict[str, object] = {"concurrencyStamp": stamp}
+    if reason:
+        body["reason"] = reason
+    if told is not None:
+        body |= {"onBehalfOf": told.on_behalf_of, "toldAt": told.at, "toldBy": told.by}
+    try:
+        form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=operation, id=consent_id)
+    except Invalid as error:
+        if reason or "reason" not in error.fields:
+            raise
+        body["reason"] = without_reason
+        again = operation and f"{operation}-reason"  # another body, so another key
+        form = care.act(REVOKE_CONSENT, ConsentForm, body=body, operation=again, id=consent_id)
     return form or read_back(lambda: get_consent(care, consent_id))
 
 
@@ -249,7 +350,8 @@ def find_created(forms: Iterable[ConsentForm], draft: ConsentDraft) -> ConsentFo
 def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[ConsentForm, ...]:
     """The active forms that `draft` would duplicate, which the API refuses.
 
-    Compares kind and title (ignoring case and spaces), patient, episode (or case) and embryos.
+    Compares kind and title (ignoring case and spaces), patient, episode (or case) and embryos; of forms of which each of
+    a couple has their own, also the signer.
     """
     live = (form for form in forms if form.is_open or form.is_signed)
     return tuple(form for form in live if _matter(form) == _matter(draft))
@@ -258,7 +360,12 @@ def find_alike(forms: Iterable[ConsentForm], draft: ConsentDraft) -> tuple[Conse
 def _matter(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:
     kind, title = ("".join(text.split()).casefold() for text in (str(form.kind or ""), form.title))
     about = form.episode_id or ("case", form.case_id)
-    return kind, title, form.patient_id, about, frozenset(form.embryo_storage_ids or ())
+    whose = frozenset(
+        signer.person_id
+        for signer in form.required_signers
+        if form.kind in ONE_PERSON_KINDS and signer.role not in CLINIC_ROLES
+    )
+    return kind, title, form.patient_id, about, frozenset(form.embryo_storage_ids or ()), whose
 
 
 def _likeness(form: ConsentForm | ConsentDraft) -> tuple[object, ...]:

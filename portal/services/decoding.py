@@ -24,6 +24,7 @@ from msgspec import inspect, structs
 from portal import decoders
 from portal.dates import in_zone
 from portal.services.errors import BadResponse
+from portal.services.listed import Count, Listed
 
 T = TypeVar("T")
 
@@ -140,6 +141,18 @@ class Page(Record, Generic[T], frozen=True, kw_only=True):
     def total(self) -> int:
         """The length of the whole list; if the API doesn't say, of this page."""
         return self.received if self.total_count is None else self.total_count
+
+    @property
+    def listed(self) -> Listed[T]:
+        """The records, which are all of the list only if the API's count says so and every one could be read."""
+        return Listed(self.items, self.is_counted and not self.unreadable and self.received >= self.total)
+
+    @property
+    def count(self) -> Count:
+        """The length of the whole list, as far as the API says."""
+        if self.is_counted:
+            return Count(self.total)
+        return Count(max(self.total - 1, 0), is_whole=False)
 
     @property
     def unread(self) -> int | None:

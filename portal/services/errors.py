@@ -103,6 +103,10 @@ class CircuitOpen(Unavailable):
         super().__init__("held back", retry_after)
 
 
+class NotSetUp(Unavailable):
+    """The identity server refuses the portal itself, so that there is no token: only the operator can change that."""
+
+
 class BadResponse(CareError):
     """A response that can't be decoded: a redirect, an unexpected status, broken or incomplete JSON.
 

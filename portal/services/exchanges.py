@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import msgspec
@@ -23,8 +23,10 @@ from portal.services.records.consents import (
     ConsentDraft,
     ConsentForm,
     ConsentStatus,
+    ReadingMode,
     SignerRole,
     SigningMethod,
+    ToldBy,
 )
 from portal.services.records.conversations import ArchivedCount, Conversation, Message
 from portal.services.records.documents import Directory
@@ -47,14 +49,19 @@ class Signing(Record, frozen=True, kw_only=True):
     acknowledged_statement_ids: tuple[Id, ...]
     content_hash: str
     language: str | None
+    screen_language: str | UnsetType = UNSET
+    reading_mode: ReadingMode | UnsetType = UNSET
     concurrency_stamp: str | None
 
 
 class Revoking(Record, frozen=True, kw_only=True):
     """What is sent to withdraw from a consent form, or to decline it."""
 
-    reason: str
     concurrency_stamp: str | None
+    reason: str | UnsetType = UNSET
+    on_behalf_of: Id | UnsetType = UNSET
+    told_at: datetime | UnsetType = UNSET
+    told_by: ToldBy | UnsetType = UNSET
 
 
 class CaseChange(Record, frozen=True, kw_only=True):
@@ -141,6 +148,9 @@ class ConsentQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):
     case_id: Id | None = None
     episode_id: Id | None = None
     status: ConsentStatus | None = None
+    waits_for: Id | None = None
+    due_from: date | None = None
+    due_to: date | None = None
 
 
 class ProtocolQuery(SearchQuery, frozen=True, kw_only=True, rename="pascal"):

@@ -12,9 +12,12 @@ from portal.services.endpoints import (
     UPDATE_NOTIFICATION_SETTINGS,
     UPDATE_NOTIFICATIONS,
 )
-from portal.services.paging import page_query, requested_page
+from portal.services.paging import page_query, read_every_page, requested_page
 from portal.services.read_back import read_back
 from portal.services.records.notifications import Notification, NotificationCounts, NotificationSettings
+
+MANY = 100
+"""From here on pages say "99+"."""
 
 
 def list_notifications(
@@ -58,15 +61,18 @@ def unread_among(page: Page[Notification]) -> int | None:
 
 
 def count_unread(care: Care) -> int:
-    """The number of unread ones; if the API doesn't count them, those among the first 100.
+    """The number of unread ones; if the API doesn't count them, at most `MANY`.
 
-    GET /api/app/notification (care API specification §4), twice from an API that doesn't count.
+    GET /api/app/notification (care API specification §4), more than once from an API that doesn't count.
     """
     told = unread_among(list_notifications(care, limit=1, is_read=False))
     if told is not None:
         return told
-    newest = list_notifications(care, limit=100, is_read=False)
-    return sum(not notification.is_read for notification in newest.items)
+    everything = read_every_page(
+        lambda skip, limit: list_notifications(care, skip=skip, limit=limit, is_read=False)
+    )
+    unread = everything.where(lambda notification: not notification.is_read).count
+    return unread.number if unread.is_whole else MANY
 
 
 def ids_announcing(notifications: Iterable[Notification], conversation_id: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from msgspec import structs
 from portal.dates import in_zone
 from portal.services.decoding import Page
 from portal.services.endpoints import Query
+from portal.services.listed import Listed
 
 T = TypeVar("T")
 
@@ -49,17 +50,20 @@ def requested_page(page: Page[T], skip: int, limit: int) -> Page[T]:
     )
 
 
-def read_every_page(read: Callable[[int, int], Page[T]]) -> tuple[T, ...]:
-    """All records of a list, at most `CAP`, read by `read(skip, limit)`."""
+def read_every_page(read: Callable[[int, int], Page[T]], *, most: int = CAP, chunk: int = CHUNK) -> Listed[T]:
+    """The records of a list, at most `most`, read by `read(skip, limit)`, `chunk` at a time."""
     found: list[T] = []
     received = 0
-    while received < CAP:
-        page = read(received, CHUNK)
+    is_readable = is_whole = True
+    while received < most:
+        page = read(received, chunk)
         found.extend(page.items)
         received += page.received
+        is_readable = is_readable and not page.unreadable
+        is_whole = received >= page.total and (page.is_counted or not page.received)
         if not page.received or received >= page.total:
             break
-    return tuple(found[:CAP])
+    return Listed(tuple(found[:most]), is_readable and is_whole and received <= most)
 
 
 def _written(at: datetime) -> str:

@@ -17,4 +17,7 @@ def update_patient(care: Care, patient_id: str, *, patient: Patient) -> Patient 
     `NotOffered` if the clinic keeps it in another system.
     """
     body = fields_of(patient, without=AUDIT_MEMBERS)
+    for member in ("emailVerified", "phoneNumberVerified"):
+        if body[member] is None:  # an API without them may refuse to be told
+            del body[member]
     return care.act(UPDATE_PATIENT, Patient, body=body, id=patient_id)

@@ -24,6 +24,13 @@ class StoreFull(StoreDown):
     """The store answers, but takes no writes: its memory or disk is full, or it is a replica."""
 
 
+class WrongKey(StoreDown):
+    """The store is sealed with secret keys that this process doesn't have: it may read and change nothing in it.
+
+    `args[0]` says which keys, by their fingerprints.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What the store holds under a name; `expires_at` in seconds since 1970 (UTC)."""

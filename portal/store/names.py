@@ -5,7 +5,7 @@ can guess. Everything else (people, addresses, clinics) could be tried out, so i
 
 The key for that is made once, by the process that needs it first, and lies in the store: so all processes give the same
 names, and names stay when secret keys are rotated. It is sealed with each of the secret keys, so that a process that
-has one of them can open it.
+has one of them can open it. One that has none of them was given wrong secret keys: it changes nothing and says so.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import msgspec
 
 from portal.clock import Clock
-from portal.store import Record, Store, StoreDown, update
-from portal.store.sealer import Sealer
+from portal.store import Record, Store, StoreDown, WrongKey, update
+from portal.store.sealer import Sealer, fingerprint, key_id
 
 _RECORD = "naming-key"
 _LIFETIME = 10 * 365 * 24 * 3600
@@ -57,7 +57,7 @@ class _NamingKey:
 
 
 class Names:
-    """Makes the names for one store. Every method may raise StoreDown.
+    """Makes the names for one store. Every method may raise StoreDown, and WrongKey where the naming key can't be opened.
 
     Versions of the portal without a naming key tagged records by plain hashes. For a day after an upgrade, while some may
     still be running, records get both tags, so that whichever ends a person's sessions finds them all; and those that
@@ -68,7 +68,19 @@ class Names:
         self._store = store
         self._clock = clock
         self._sealers = [Sealer((key,), "names") for key in secret_keys]
+        self._fingerprints = [fingerprint(key) for key in secret_keys]
         self._known: _NamingKey | None = None
+
+    def check(self) -> None:
+        """Raise WrongKey if the store is sealed with other secret keys. Writes nothing."""
+        record = self._store.get(_RECORD)
+        if record and self._opened(record) is None:
+            raise self._wrong_key(record)
+
+    def is_in_use(self, key: bytes) -> bool:
+        """Whether a process has the secret key with this id: one that nobody has any more seals what nobody can open."""
+        record = self._store.get(_RECORD)
+        return record is not None and key in map(key_id, _decoded(record).seals)
 
     def name(self, kind: str, *parts: str) -> str:
         """Return the name of the record of this kind about these things."""
@@ -105,24 +117,37 @@ class Names:
         record = self._store.get(_RECORD)
         naming_key = (self._opened(record) if record else None) or self._known
         if naming_key is None:
-            raise StoreDown("no naming key")
+            raise self._wrong_key(record) if record else StoreDown("no naming key")
         self._known = naming_key
         return naming_key
 
     def _change(self, record: Record | None) -> tuple[bytes, float] | None:
         opened = self._opened(record) if record else None
-        if record and opened and self._is_up_to_date(record):
-            return None
-        if record and not opened and self._known:
-            return None  # from processes that share no secret key with this one, hence no records either
-        naming_key = opened or self._known or self._made(record)
+        if record and (opened is None or self._is_up_to_date(record)):
+            return None  # never over a key that can't be opened: people's sessions are found by it
+        naming_key = opened or self._known or self._made()
         seals = [sealer.seal(naming_key.key, _RECORD.encode()) for sealer in self._sealers]
+        seals = [*(self._newer_seals(record) if record else ()), *seals]
         kept = SealedNamingKey(seals=seals, upgraded_at=naming_key.upgraded_at)
         return msgspec.msgpack.encode(kept), self._clock() + _LIFETIME
 
-    def _made(self, unreadable: Record | None) -> _NamingKey:
-        is_upgrade = unreadable is None and self._store.tagged(_OLDER_VERSIONS_TAG)
+    def _made(self) -> _NamingKey:
+        is_upgrade = self._store.tagged(_OLDER_VERSIONS_TAG)
         return _NamingKey(os.urandom(32), self._clock() if is_upgrade else None, b"")
+
+    def _wrong_key(self, record: Record) -> WrongKey:
+        seals = ", ".join(key_id(seal).hex() for seal in _decoded(record).seals) or "an unknown key"
+        return WrongKey(f"the store is sealed with {seals}; this process has {', '.join(self._fingerprints)}")
+
+    def _newer_seals(self, record: Record) -> list[bytes]:
+        """Return the seals with keys that this process doesn't have yet.
+
+        Who seals puts its first key first, so foreign seals are newer where one of them stands first, and else of keys
+        that were removed.
+        """
+        seals = _decoded(record).seals
+        foreign = [seal for seal in seals if not any(self._open(seal, sealer) for sealer in self._sealers)]
+        return foreign if foreign and foreign[0] == seals[0] else []
 
     def _opened(self, record: Record) -> _NamingKey | None:
         kept = _decoded(record)
@@ -131,11 +156,11 @@ class Names:
         return _NamingKey(key, kept.upgraded_at, record.value) if key else None
 
     def _is_up_to_date(self, record: Record) -> bool:
-        """Whether it is sealed with every secret key and no other, and lasts for years."""
+        """Whether it is sealed with every secret key and no removed one, and lasts for years."""
         seals = _decoded(record).seals
         is_sealed = all(any(self._open(seal, sealer) for seal in seals) for sealer in self._sealers)
         lasts = record.expires_at - self._clock() > _LIFETIME / 2
-        return lasts and is_sealed and len(seals) == len(self._sealers)
+        return lasts and is_sealed and len(seals) == len(self._sealers) + len(self._newer_seals(record))
 
     @staticmethod
     def _open(seal: bytes, sealer: Sealer) -> bytes | None:

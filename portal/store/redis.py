@@ -21,7 +21,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.retry import Retry
 
-from portal.clock import Clock
+from portal.clock import LEEWAY, Clock
 from portal.store import Record, StoreDown, StoreFull, measured
 
 _RECORD = "portal:record:"
@@ -61,7 +61,8 @@ local key, name, now = KEYS[1], ARGV[1], ARGV[2]
 _INSERT = (
     _COMMON
     + """
-if live(key, now) then return 0 end
+local held = live(key, now)
+if held and not (ARGV[6] and at(held) > tonumber(ARGV[6])) then return 0 end
 redis.call('SET', key, ARGV[3], 'PX', ARGV[5])
 tag(tags(ARGV[3]), name, ARGV[4], now, ARGV[5])
 return 1
@@ -157,7 +158,9 @@ class RedisStore:
         return sorted(name.decode() for name in names)
 
     def lock(self, name: str, owner: str, *, seconds: float) -> bool:
-        return self.insert(f"lock:{name}", owner.encode(), expires_at=self._clock() + seconds)
+        end = self._clock() + seconds
+        packed = _HEAD.pack(1, end, 0) + owner.encode()
+        return bool(self._run(self._insert, f"lock:{name}", packed, *self._until(end), repr(end + LEEWAY)))
 
     def unlock(self, name: str, owner: str) -> None:
         self._run(self._delete, f"lock:{name}", owner.encode())

@@ -22,7 +22,7 @@ class Sealer:
     """Seals and opens bytes for one purpose, such as "store"."""
 
     def __init__(self, secret_keys: tuple[str, ...], purpose: str) -> None:
-        self._ciphers = {_key_id(key): AESGCM(_derived(key, purpose)) for key in secret_keys}
+        self._ciphers = {_key_id(key): AESGCM(derived(key, purpose)) for key in secret_keys}
         self._first = _key_id(secret_keys[0])
 
     def seal(self, plain: bytes, bound_to: bytes) -> bytes:
@@ -30,9 +30,13 @@ class Sealer:
         nonce = os.urandom(_NONCE)
         return self._first + nonce + self._ciphers[self._first].encrypt(nonce, plain, bound_to)
 
+    def has_key_of(self, sealed: bytes) -> bool:
+        """Whether it was sealed with one of these keys."""
+        return key_id(sealed) in self._ciphers
+
     def open(self, sealed: bytes, bound_to: bytes) -> bytes | None:
         """Return the plain value; None when it is forged, bound to something else, or its key is gone."""
-        cipher = self._ciphers.get(sealed[:_KEY_ID])
+        cipher = self._ciphers.get(key_id(sealed))
         nonce, encrypted = sealed[_KEY_ID : _KEY_ID + _NONCE], sealed[_KEY_ID + _NONCE :]
         if cipher is None or len(nonce) < _NONCE:
             return None
@@ -42,11 +46,22 @@ class Sealer:
             return None
 
 
-def _key_id(key: str) -> bytes:
-    return hashlib.sha256(b"key id" + key.encode()).digest()[:_KEY_ID]
+def key_id(sealed: bytes) -> bytes:
+    """The id of the key that a value was sealed with."""
+    return sealed[:_KEY_ID]
 
 
-def _derived(key: str, purpose: str) -> bytes:
+def fingerprint(key: str) -> str:
+    """What tells secret keys apart in logs and files: eight hexadecimal digits, which say nothing about the key."""
+    return _key_id(key).hex()
+
+
+def derived(key: str, purpose: str) -> bytes:
+    """Return the 32 bytes that a secret key gives for one purpose (HKDF, RFC 5869)."""
     return HKDF(algorithm=SHA256(), length=32, salt=None, info=f"portal {purpose}".encode()).derive(
         key.encode()
     )
+
+
+def _key_id(key: str) -> bytes:
+    return hashlib.sha256(b"key id" + key.encode()).digest()[:_KEY_ID]

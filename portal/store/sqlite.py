@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import os
 import shutil
 import sqlite3
@@ -22,7 +23,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from portal.clock import Clock
+from portal.clock import LEEWAY, Clock
 from portal.store import Record, StoreDown, StoreFull, measured
 
 _VERSION = 2
@@ -100,10 +101,25 @@ class SqliteStore:
         }
 
     def insert(self, name: str, value: bytes, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
+        return self._insert(name, value, expires_at, tags)
+
+    def _insert(
+        self,
+        name: str,
+        value: bytes,
+        expires_at: float,
+        tags: Iterable[str] = (),
+        *,
+        latest: float = math.inf,
+    ) -> bool:
+        """Insert the record if there is none that lasts; one that ends after `latest` doesn't."""
         now, key = self._clock(), key_of(name)
         with self._writing() as connection:
             self._sweep(connection, now)
-            connection.execute("DELETE FROM records WHERE key = ? AND expires_at <= ?", (key, now))
+            connection.execute(
+                "DELETE FROM records WHERE key = ? AND (expires_at <= ? OR expires_at > ?)",
+                (key, now, latest),
+            )
             made = connection.execute(
                 "INSERT OR IGNORE INTO records (key, version, expires_at, name, value) VALUES (?, 1, ?, ?, ?)",
                 (key, expires_at, name, value),
@@ -150,7 +166,8 @@ class SqliteStore:
         return [name for (name,) in rows]
 
     def lock(self, name: str, owner: str, *, seconds: float) -> bool:
-        return self.insert(f"lock:{name}", owner.encode(), expires_at=self._clock() + seconds)
+        end = self._clock() + seconds
+        return self._insert(f"lock:{name}", owner.encode(), end, latest=end + LEEWAY)
 
     def unlock(self, name: str, owner: str) -> None:
         with self._writing() as connection:

@@ -1,7 +1,7 @@
 """Typed records, encrypted before they reach the store.
 
 Each value is sealed (`portal.store.sealer`) and bound to its record's name, so that one copied under another name does
-not open.
+not open. One that was sealed with a key that only other processes have is never written over. If the whole store does, every method that meets such a record raises WrongKey (`portal.store.names`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from portal import decoders
 from portal.clock import Clock
 from portal.store import Record, Store, update
 from portal.store.names import Names
-from portal.store.sealer import Sealer
+from portal.store.sealer import Sealer, key_id
 
 T = TypeVar("T")
 _Members: TypeAlias = dict[object, object]
@@ -63,9 +63,19 @@ class Vault:
 
     def open(self, name: str, record: Record, into: type[T]) -> Versioned[T] | None:
         """Decrypt and decode one record."""
-        plain = self._sealer.open(record.value, name.encode())
+        plain = self._opened(name, record)
         value = None if plain is None else self._read(plain, into)
         return None if value is None else Versioned(value, record.version, record.expires_at)
+
+    def check_keys(self) -> None:
+        """Raise WrongKey if the store is sealed with other secret keys than these, StoreDown if it can't be read."""
+        self._names.check()
+
+    def _opened(self, name: str, record: Record) -> bytes | None:
+        plain = self._sealer.open(record.value, name.encode())
+        if plain is None:
+            self.check_keys()
+        return plain
 
     def insert(self, name: str, value: object, *, expires_at: float, tags: Iterable[str] = ()) -> bool:
         """Create the record; False when one of that name exists."""
@@ -85,15 +95,18 @@ class Vault:
 
         `change` returns None to leave the record as it is. It runs again when somebody else wrote meanwhile
         (compare-and-set), so it must not do anything but return the new value, not alter the one that it is given.
-        Where there is no record, or none that opens, `change` is given `initial`, and `tags` are those of the new one;
-        without `initial` nothing is written. `expires_at` (seconds since 1970) may depend on the new value; left out,
+        Where there is no record, or a forged one, `change` is given `initial`, and `tags` are those of the new one;
+        without `initial` nothing is written, nor over a record that only others can open. `expires_at` (seconds since 1970) may depend on the new value; left out,
         it stays as it was. Members that this version doesn't know stay: a newer one has written them, and will look.
         """
         written: T | None = None
 
         def change_sealed(record: Record | None) -> tuple[bytes, float] | None:
             nonlocal written
-            plain = self._sealer.open(record.value, name.encode()) if record else None
+            written = None
+            plain = self._opened(name, record) if record else None
+            if record and plain is None and self._is_anothers(record.value):
+                return None
             read = None if plain is None else self._read(plain, into)
             before = initial if read is None else read
             known = b"" if read is None else self._encoder.encode(read)  # before `change`, which may alter it
@@ -114,11 +127,9 @@ class Vault:
         update(self.store, name, change_sealed, tags=tags)
         return written
 
-    def take(self, name: str, into: type[T]) -> T | None:
-        """Read and remove in one step."""
-        record = self.store.take(name)
-        held = self.open(name, record, into) if record else None
-        return held.value if held else None
+    def _is_anothers(self, sealed: bytes) -> bool:
+        """Whether other processes can open what this one can't, as while keys are being rotated."""
+        return not self._sealer.has_key_of(sealed) and self._names.is_in_use(key_id(sealed))
 
     def delete(self, *names: str) -> int:
         """Remove the records; return how many existed."""

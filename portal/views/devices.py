@@ -148,6 +148,6 @@ def _device(name: str, record: SessionRecord) -> Device:
 def _end(device: Device) -> None:
     """End the session here at once, then revoke its refresh token at the identity server."""
     tokens = context().sessions.tokens_of(device.name)
-    context().sessions.end_unasked(device.name, elsewhere=True)
+    context().sessions.end_from_elsewhere(device.name)
     provider = context().sign_in.provider(g.tenant)
     revoke(g.tenant, provider, tokens, context().settings.timeouts)

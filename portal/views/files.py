@@ -9,20 +9,20 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, request
 
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
-from portal.parse import whole_number
+from portal.parse import address_parts, whole_number
 from portal.services.client import Care
 from portal.services.endpoints import Content
 from portal.services.files import open_file
 from portal.state.session_records import Person
 from portal.web import audit
-from portal.web.downloads import Download, Downloads, disposition, safe_name
+from portal.web.downloads import Download, Downloads
 from portal.web.extensions import address, limit_files, limiter, person_or_address
+from portal.web.file_names import disposition, file_name
 from portal.web.filters import file_size
 from portal.web.guard import signed_in
 from portal.web.htmx import render
@@ -114,7 +114,8 @@ def _open(care: Care, file_id: str, *, range_header: str | None, if_none_match: 
     first = next(source.chunks, b"")
     close = getattr(source.chunks, "close", lambda: None)
     pieces = _after(first, source.chunks)
-    return Opened(source, media_type(source, first), safe_name(source.name or ""), pieces, close)
+    type_ = media_type(source, first)
+    return Opened(source, type_, file_name(source.name or "", type_), pieces, close)
 
 
 def _after(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -136,7 +137,7 @@ def media_type(source: Content, first: bytes) -> str:
 
 def _came_from() -> str:
     """The page of this portal with the link, or home."""
-    parts = urlsplit(request.headers.get("Referer", ""))
+    parts = address_parts(request.headers.get("Referer"))
     is_here = parts.netloc == request.host and parts.path.startswith("/") and parts.path != request.path
     return "/" + parts.path.lstrip("/") if is_here else "/"
 
@@ -148,7 +149,7 @@ def _headers(opened: Opened, *, is_saved: bool) -> dict[str, str]:
     if source.status in (200, 206):
         is_text = opened.media_type == "text/plain"
         headers["Content-Type"] = "text/plain; charset=utf-8" if is_text else opened.media_type
-        headers["Content-Disposition"] = disposition(opened.name, is_saved=is_saved)
+        headers["Content-Disposition"] = disposition(opened.name, opened.media_type, is_saved=is_saved)
         headers["Accept-Ranges"] = "bytes"
         if source.size is not None:
             headers["Content-Length"] = str(source.size)

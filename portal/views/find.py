@@ -20,6 +20,7 @@ from portal.parse import line
 from portal.services.client import Care
 from portal.services.errors import CareError
 from portal.services.gather import gather
+from portal.services.listed import Count
 from portal.services.people import FoundPerson, find_people, happened_at
 from portal.services.records.consents import ConsentForm
 from portal.services.records.conversations import Conversation
@@ -78,6 +79,11 @@ class Hits:
     hits: tuple[Hit, ...] = ()
     says: str = ""
     is_partial: bool = False
+
+    @property
+    def count(self) -> Count:
+        """How many were found."""
+        return Count(len(self.hits), not self.is_partial)
 
     @property
     def is_ambiguous(self) -> bool:

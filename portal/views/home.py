@@ -20,25 +20,29 @@ from portal.services.consents import list_consents, list_open_consents
 from portal.services.conversations import list_conversations
 from portal.services.errors import CareError
 from portal.services.gather import gather
+from portal.services.listed import Listed
 from portal.services.notifications import list_notifications, unread_among
 from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.services.records.conversations import Conversation
 from portal.services.records.episodes import Episode
-from portal.services.records.notifications import Notification
+from portal.services.records.notifications import Notification, Severity
 from portal.services.records.storage import EmbryoStorage
 from portal.state.session_records import Person
 from portal.views import help
 from portal.views.consents.list import Due, Item, group, with_text_in_doubt
-from portal.views.consents.worklist import Work, WorkRow, queue_query, read_work, work_of
+from portal.views.consents.worklist import Work, WorkRow, read_work, work_of
+from portal.views.conversations.view import Row, waiting_row
 from portal.views.episodes.lookup import Found, mentioned, read_episodes, remember, remembered
 from portal.views.episodes.view import EpisodeView
 from portal.views.recent import Opened, show_recent
-from portal.views.storage.view import nearness, paid_until
+from portal.views.storage.view import nearness, paid_until, renewal_window
+from portal.views.waiting_conversations import Waiting, read_waiting
 from portal.web import audit, bell, preferred_name
 from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
 from portal.web.pages import Page
+from portal.web.permissions import may
 
 T = TypeVar("T")
 
@@ -73,9 +77,9 @@ def _answer(
     return render(page, fragment=fragment, bell=unread)
 
 
-def _ids(records: Iterable[Conversation | Notification] | CareError | None) -> list[str]:
-    """The ids of a region's records; none if it couldn't be read or wasn't requested."""
-    return [] if records is None or isinstance(records, CareError) else [one.id for one in records]
+def _ids(records: Iterable[Conversation | Notification] | CareError | None, most: int) -> list[str]:
+    """The ids of a region's first records; none if it couldn't be read or wasn't requested."""
+    return [] if records is None or isinstance(records, CareError) else [one.id for one in records][:most]
 
 
 def _read(call: Callable[[], T]) -> T | CareError:
@@ -123,10 +127,10 @@ class NeedsPage(Page, template="home/needs.html"):
     `is_part` if htmx requested one region; the others are then None.
     """
 
-    consents: tuple[Item, ...] | CareError | None = None
-    messages: tuple[Conversation, ...] | CareError | None = None
+    consents: Listed[Item] | CareError | None = None
+    messages: Listed[Conversation] | CareError | None = None
     treatment: Treatment | CareError | None = None
-    news: tuple[Notification, ...] | CareError | None = None
+    news: Listed[Notification] | CareError | None = None
     is_done: bool = False
     is_part: bool = True
     is_new: bool = False
@@ -134,10 +138,10 @@ class NeedsPage(Page, template="home/needs.html"):
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
         return {
-            "consent": [item.form.id for item in self.consents] if isinstance(self.consents, tuple) else [],
+            "consent": [item.form.id for item in self.consents] if isinstance(self.consents, Listed) else [],
             "episode": self.treatment.episode_ids if isinstance(self.treatment, Treatment) else [],
-            "conversation": _ids(self.messages)[:_MOST],
-            "notification": _ids(self.news)[:_MOST],
+            "conversation": _ids(self.messages, _MOST),
+            "notification": _ids(self.news, _MOST),
         }
 
 
@@ -162,8 +166,11 @@ def _needs(care: Care, person: Person) -> NeedsPage:
         consents=consents,
         messages=messages,
         treatment=treatment,
-        news=news if isinstance(news, CareError) else _notable(news),
-        is_done=consents == () and messages == (),
+        news=news if isinstance(news, CareError) else notable(news),
+        is_done=not isinstance(consents, CareError)
+        and consents.is_none
+        and not isinstance(messages, CareError)
+        and messages.is_none,
         is_part=False,
         is_new=help.is_new(),
     )
@@ -196,23 +203,33 @@ def _news(care: Care) -> decoding.Page[Notification]:
     return list_notifications(care, limit=50, is_read=False)
 
 
-def _to_sign(care: Care, forms: decoding.Page[ConsentForm], person: Person) -> tuple[Item, ...]:
-    return group(with_text_in_doubt(care, forms.items, person), person).mine
+def _to_sign(care: Care, forms: decoding.Page[ConsentForm], person: Person) -> Listed[Item]:
+    whole = forms.listed.through(lambda listed: with_text_in_doubt(care, listed, person))
+    return group(whole, person).mine
 
 
-def _unread(talks: decoding.Page[Conversation]) -> tuple[Conversation, ...]:
-    waiting = [talk for talk in talks.items if talk.unread_count > 0 and not talk.is_archived]
-    return tuple(sorted(waiting, key=_last_message, reverse=True))
+def _unread(talks: decoding.Page[Conversation]) -> Listed[Conversation]:
+    unread = talks.listed.where(lambda talk: talk.unread_count > 0 and not talk.is_archived)
+    return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True))
 
 
 def _last_message(talk: Conversation) -> float:
     return talk.last_message_at.timestamp() if talk.last_message_at else 0.0
 
 
-def _notable(news: decoding.Page[Notification]) -> tuple[Notification, ...]:
-    """Unread notifications about records not already on this page."""
+def notable(news: decoding.Page[Notification]) -> Listed[Notification]:
+    """Unread notifications, the pressing ones first; others only about records not already on this page."""
     shown = ("Conversation", "ConsentForm")
-    return tuple(n for n in news.items if not n.is_read and not any(n.is_about(kind) for kind in shown))
+    found = news.listed.where(
+        lambda one: not one.is_read and (is_pressing(one) or not any(map(one.is_about, shown)))
+    )
+    return found.through(lambda unread: sorted(unread, key=is_pressing, reverse=True))
+
+
+@bp.app_template_filter("is_pressing")
+def is_pressing(one: Notification) -> bool:
+    """Whether it comes first: it is urgent, or somebody withdrew a consent."""
+    return one.severity == Severity.URGENT or one.type == "ConsentRevoked"
 
 
 def _treatment(found: Found, person: Person) -> Treatment:
@@ -229,21 +246,24 @@ def _treatment(found: Found, person: Person) -> Treatment:
 
 
 def storage_dates(episode: Episode, day: date) -> list[NearDate]:
-    """Return the dates of stored embryos that are within two months of `day`, or have passed."""
+    """Return the dates of stored embryos that are near on `day`, or have passed: within two months, or for the consent
+    within the window in which the law asks to renew it.
+    """
     found: list[NearDate] = []
     for embryo in episode.embryos:
-        for what, on in _dates_of(embryo):
-            days = (on - day).days if on else _NEAR_DAYS + 1
-            if on and days <= _NEAR_DAYS and not embryo.is_terminal:
+        for what, on, near in _dates_of(embryo):
+            days = (on - day).days if on else near + 1
+            if on and days <= near and not embryo.is_terminal:
                 found.append(NearDate(embryo.embryo_code, what, on, Due(*nearness(days)), episode.id))
     return found
 
 
-def _dates_of(embryo: EmbryoStorage) -> list[tuple[str, date | None]]:
+def _dates_of(embryo: EmbryoStorage) -> list[tuple[str, date | None, int]]:
+    """What each date is, the day, and from how many days before it is near."""
     return [
-        (_("Storage is paid until"), paid_until(embryo)),
-        (_("You consented to storage until"), embryo.storage_consented_until),
-        (_("The law allows storage until"), embryo.statutory_limit),
+        (_("Storage is paid until"), paid_until(embryo), _NEAR_DAYS),
+        (_("You consented to storage until"), embryo.storage_consented_until, renewal_window(_NEAR_DAYS)),
+        (_("The law allows storage until"), embryo.statutory_limit, _NEAR_DAYS),
     ]
 
 
@@ -261,7 +281,7 @@ _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
     "consents": lambda care, person: NeedsPage(consents=_read(lambda: _to_sign(care, _forms(care), person))),
     "messages": lambda care, person: NeedsPage(messages=_read(lambda: _unread(_talks(care)))),
     "treatment": lambda care, person: NeedsPage(treatment=_read(lambda: _treatment_alone(care, person))),
-    "news": lambda care, person: NeedsPage(news=_read(lambda: _notable(_news(care)))),
+    "news": lambda care, person: NeedsPage(news=_read(lambda: notable(_news(care)))),
 }
 
 
@@ -273,16 +293,18 @@ class WorklistPage(Page, template="home/worklist.html"):
 
     consents: Work | CareError | None = None
     home_rows: tuple[WorkRow, ...] = ()
-    messages: tuple[Conversation, ...] | CareError | None = None
-    news: tuple[Notification, ...] | CareError | None = None
+    messages: Waiting | CareError | None = None
+    news: Listed[Notification] | CareError | None = None
     opened: list[Opened] = field(default_factory=list[Opened])
+    waiting_rows: list[Row] = field(default_factory=list[Row])
+    is_messages_first: bool = False
 
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
         return {
             "consent": [row.form.id for row in self.home_rows],
-            "conversation": _ids(self.messages)[:_MOST_AT_WORK],
-            "notification": _ids(self.news)[:_MOST_AT_WORK],
+            "conversation": _ids(_talks_of(self.messages), _MOST_AT_WORK),
+            "notification": _ids(self.news, _MOST_AT_WORK),
         }
 
 
@@ -290,21 +312,51 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
     pending, partial, talks, news = gather(
         lambda: list_open_consents(care, ConsentStatus.PENDING),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
-        lambda: _talks(care),
+        lambda: read_waiting(care),
         lambda: _news(care),
     )
     if not isinstance(news, CareError):
         bell.learn(person, unread_among(news))
-    failed = next((one for one in (pending, partial) if isinstance(one, CareError)), None)
-    pages = [page for page in (pending, partial) if not isinstance(page, CareError)]
-    work = failed or work_of(care, pages, person)
+    if isinstance(pending, CareError):
+        work = pending
+    elif isinstance(partial, CareError):
+        work = partial
+    else:
+        heads = {ConsentStatus.PENDING: pending, ConsentStatus.PARTIALLY_SIGNED: partial}
+        work = work_of(care, heads, person)
     return WorklistPage(
         consents=work,
         home_rows=_first_rows(work),
-        messages=talks if isinstance(talks, CareError) else _unread(talks),
-        news=news if isinstance(news, CareError) else _notable(news),
+        messages=talks,
+        waiting_rows=_waiting_rows(talks, person),
+        is_messages_first=_is_messages_first(talks, person),
+        news=news if isinstance(news, CareError) else notable(news),
         opened=show_recent(_MOST_OPENED),
     )
+
+
+def _is_messages_first(waiting: Waiting | CareError, person: Person) -> bool:
+    """Whether messages come before forms: for those who answer them, and for everyone if one may mean danger."""
+    if isinstance(waiting, CareError):
+        return False
+    return may(person, "message.answer") or any(one.danger for one in waiting.conversations)
+
+
+def _waiting_rows(waiting: Waiting | CareError, person: Person) -> list[Row]:
+    if isinstance(waiting, CareError):
+        return []
+    return [waiting_row(one, person) for one in waiting.conversations.items[:_MOST_AT_WORK]]
+
+
+def _waiting_alone(care: Care, person: Person) -> WorklistPage:
+    waiting = _read(lambda: read_waiting(care))
+    return WorklistPage(messages=waiting, waiting_rows=_waiting_rows(waiting, person))
+
+
+def _talks_of(waiting: Waiting | CareError | None) -> Listed[Conversation] | None:
+    if waiting is None or isinstance(waiting, CareError):
+        return None
+    return waiting.conversations.through(lambda listed: [one.conversation for one in listed])
 
 
 def _work_alone(care: Care, person: Person) -> WorklistPage:
@@ -314,14 +366,11 @@ def _work_alone(care: Care, person: Person) -> WorklistPage:
 
 def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
     """The first rows of this person's work list."""
-    if isinstance(work, CareError):
-        return ()
-    which = work.usual()
-    return tuple(row.in_queue(queue_query(which)) for row in work.rows_of(which)[:_MOST_FORMS])
+    return () if isinstance(work, CareError) else work.rows_of(work.usual(), 0, _MOST_FORMS)
 
 
 _STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
     "consents": _work_alone,
-    "messages": lambda care, person: WorklistPage(messages=_read(lambda: _unread(_talks(care)))),
-    "news": lambda care, person: WorklistPage(news=_read(lambda: _notable(_news(care)))),
+    "messages": _waiting_alone,
+    "news": lambda care, person: WorklistPage(news=_read(lambda: notable(_news(care)))),
 }

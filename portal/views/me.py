@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flask import Blueprint, Response, url_for
 
@@ -59,6 +59,7 @@ def save(care: Care, person: Person) -> Response:
     if not isinstance(result, Saved):
         return _page(mine, result)
     preferred_name.learn(result.record)
+    mine = replace(mine, patient=result.record)
     toast(_("Your details are saved.") if result.is_changed else _("Nothing was changed."))
     if wants("details"):
         return _page(mine, open_form(_editing(care, person), result.record))

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import timedelta
 from itertools import groupby
+from typing import cast
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, make_response, request, url_for
 
 from portal.config.tenants import Side
-from portal.i18n.gettext import _
+from portal.i18n.gettext import _, ngettext
 from portal.parse import page_number
 from portal.services import decoding
 from portal.services.client import Care
@@ -143,6 +144,7 @@ def _place_of(kind: str) -> str | None:
         "MessageReceived": "conversations.inbox",
         "AppointmentReminder": "episodes.index",
         "EpisodeUpdated": "episodes.index",
+        "SharingEnded": "episodes.index",
         "ResultReleased": "episodes.index",
         "ConsentRequested": "consents.list",
         "ConsentCompleted": "consents.list",
@@ -233,8 +235,17 @@ def _line(*parts: str) -> str:
 
 def _about(one: Notification, subjects: Mapping[str, str], repeated: Set[str]) -> str:
     """What it is about: its own text unless several share it (`repeated`), else the name of its record."""
+    waiting = one.data.get("consentFormIds")
+    if one.type == "SharingEnded" and isinstance(waiting, list) and waiting:
+        return _waiting_forms([str(id_) for id_ in cast("list[object]", waiting)], subjects)
     own = "" if one.type in _NEUTRAL or one.body in repeated else one.body
     return own or subjects.get(one.entity_id or "", "")
+
+
+def _waiting_forms(ids: list[str], subjects: Mapping[str, str]) -> str:
+    """How many forms wait for a partner with whom nothing is shared any more, and those whose names were read."""
+    counted = ngettext("%(num)s form waits for the partner", "%(num)s forms wait for the partner", len(ids))
+    return in_a_row([counted, *(subjects[id_] for id_ in ids if id_ in subjects)], " · ")
 
 
 def _learn(care: Care, person: Person, counts: NotificationCounts) -> None:
@@ -288,6 +299,7 @@ def _known_kinds() -> dict[str, str]:
         "PaymentFailed": _("Payments that failed"),
         "AccountSecurity": _("Security of your account"),
         "ProspectReceived": _("Enquiries"),
+        "SharingEnded": _("Sharing that ended"),
         "EmrSyncFailed": _("Connections to other systems"),
     }
 

@@ -44,6 +44,9 @@ CONTACT = (
 )
 """The names of the fields whose unsent input is kept."""
 
+CONFIRMED = {"email": "email_verified", "phone_number": "phone_number_verified"}
+"""By contact detail, the field that says whether the patient has confirmed it."""
+
 
 @bp.get("/<record:patient_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
@@ -56,7 +59,7 @@ def edit(care: Care, person: Person, patient_id: str) -> Response:
 
 @bp.post("/<record:patient_id>/edit")
 @signed_in(Side.STAFF, roles=EDIT_PATIENT)
-@typed_text(*EDIT_FORM, *IDENTITY, *CONTACT, "user_id")
+@typed_text(*EDIT_FORM, *IDENTITY, *CONTACT, *CONFIRMED.values(), "user_id")
 def save(care: Care, person: Person, patient_id: str) -> Response:
     """Save it, or show what someone else changed meanwhile."""
     episode, patient = find_embedded(care, person, of_id(patient_id))
@@ -95,17 +98,19 @@ def _editing(care: Care, person: Person, patient_id: str) -> Editing[Patient]:
         values=lambda patient: {
             **identity_values(patient),
             **contact_values(patient),
+            **_confirmed_values(patient),
             **({"user_id": ""} if _may_bind(person, patient) else {}),
         },
         fields=lambda patient: {
             **_identity_fields(),
             **contact_fields(patient),
+            **_confirmed_fields(patient),
             **(_account_field() if _may_bind(person, patient) else {}),
         },
-        check=lambda patient, form: check_contact(form),
+        check=lambda patient, form: _check_confirmed(form),
         tidy=tidy_contact,
         write=lambda patient, values: update_patient(
-            care, patient.id, patient=_with_identity(with_contact(patient, values), values)
+            care, patient.id, patient=_with_identity(_with_confirmed(patient, values), values)
         ),
     )
 
@@ -155,6 +160,44 @@ def _with_identity(patient: Patient, values: Values) -> Patient:
         is_active=values["is_active"] == "yes",
         user_id=patient.user_id or values.get("user_id") or None,
     )
+
+
+# ── confirmed contact details ─────────────────────────────────────────────────────────────────────────
+
+
+def _confirmed_values(patient: Patient) -> Values:
+    """Which contact details are confirmed, of those of which the API says it."""
+    said = {field: getattr(patient, field) for field in CONFIRMED.values()}
+    return {field: "yes" if value else "no" for field, value in said.items() if value is not None}
+
+
+def _confirmed_fields(patient: Patient) -> Fields:
+    hint = _("Messages count as the patient’s only from what is confirmed. Check it with the patient first.")
+    labels = {"email": _("E-mail address confirmed"), "phone_number": _("Telephone number confirmed")}
+    return {
+        field: choice(labels[detail], [("no", _("Not confirmed")), ("yes", _("Confirmed"))], hint=hint)
+        for detail, field in CONFIRMED.items()
+        if field in _confirmed_values(patient)
+    }
+
+
+def _check_confirmed(form: Form) -> None:
+    check_contact(form)
+    for detail, field in CONFIRMED.items():
+        if field in form and form.value(field) == "yes" and not form.value(detail):
+            form.add_error(field, _("There is nothing to confirm."))
+
+
+def _with_confirmed(patient: Patient, values: Values) -> Patient:
+    """The record with these contact details; a changed one isn't confirmed any more, unless it wasn't before."""
+    changed = with_contact(patient, values)
+    given = {
+        field: values[field] == "yes"
+        and not (getattr(patient, field) and getattr(changed, detail) != getattr(patient, detail))
+        for detail, field in CONFIRMED.items()
+        if field in values
+    }
+    return replace(changed, **given)
 
 
 # ── contact details ───────────────────────────────────────────────────────────────────────────────────
@@ -207,29 +250,29 @@ def contact_fields(patient: Patient) -> dict[str, Any]:
     """The form for it; the record's current values count as valid."""
     emergency = patient.emergency_contact or EmergencyContact()
     return {
-        "preferred_name": text(_("Preferred name"), autocomplete="nickname"),
+        "preferred_name": text(_("Preferred name"), autocomplete=_for_own("nickname")),
         "email": text(
             _("E-mail address"),
             kind="email",
             longest=254,
-            autocomplete="email",
+            autocomplete=_for_own("email"),
             check=_unless(patient.email, an_email),
         ),
         "phone_number": text(
             _("Telephone number"),
             kind="tel",
             longest=40,
-            autocomplete="tel",
+            autocomplete=_for_own("tel"),
             check=_unless(telephone(patient.phone_number), a_phone_number),
         ),
         "preferred_channel": choice(_("Preferred way to be contacted"), _channels(patient)),
         "language": choice(_("Language for letters"), _languages(patient)),
-        "address_line1": text(_("Street and number"), autocomplete="address-line1"),
-        "address_line2": text(_("Second address line"), autocomplete="address-line2"),
-        "address_city": text(_("Town or city"), autocomplete="address-level2"),
-        "address_region": text(_("County or region"), autocomplete="address-level1"),
-        "address_postal_code": text(_("Postcode"), longest=20, autocomplete="postal-code"),
-        "address_country": choice(_("Country"), _countries(patient), autocomplete="country"),
+        "address_line1": text(_("Street and number"), autocomplete=_for_own("address-line1")),
+        "address_line2": text(_("Second address line"), autocomplete=_for_own("address-line2")),
+        "address_city": text(_("Town or city"), autocomplete=_for_own("address-level2")),
+        "address_region": text(_("County or region"), autocomplete=_for_own("address-level1")),
+        "address_postal_code": text(_("Postcode"), longest=20, autocomplete=_for_own("postal-code")),
+        "address_country": choice(_("Country"), _countries(patient), autocomplete=_for_own("country")),
         "emergency_contact_name": text(_("Name of the emergency contact")),
         "emergency_contact_phone_number": text(
             _("Their telephone number"),
@@ -288,6 +331,11 @@ def with_contact(patient: Patient, values: Values) -> Patient:
 def _unless(current: str | None, check: Callable[[str], str | None]) -> Callable[[str], str | None]:
     """A validator that accepts the record's current value."""
     return lambda value: None if value == current else check(value)
+
+
+def _for_own(purpose: str) -> str | None:
+    """What a field is for, where people fill in their own details (WCAG 2.2, success criterion 1.3.5)."""
+    return purpose if _is_own() else None
 
 
 def _is_own() -> bool:

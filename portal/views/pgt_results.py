@@ -11,8 +11,11 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
+from portal.services.episodes import get_episode
 from portal.services.errors import NotFound
+from portal.services.gather import gather, known
 from portal.services.pgt_results import get_pgt_result
+from portal.services.records.patients import Patient
 from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
 from portal.state.session_records import Person
 from portal.views.recent import name_opened
@@ -41,29 +44,44 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     if person.is_patient and not result.is_released:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)
-    name_opened("", result.embryo_code)
-    return render(ResultPage(result=result, view=ResultView(result)))
+    view = ResultView(result, _patient_of(care, result) if person.is_staff else None)
+    name_opened(view.patient.full_name if view.patient else "", view.code)
+    return render(ResultPage(result=result, view=view))
+
+
+def _patient_of(care: Care, result: PgtResult) -> Patient | None:
+    """Whose embryo was tested, for staff; None if the episode can't be read."""
+    id_ = result.episode_id
+    episode = known(gather(lambda: get_episode(care, id_))[0]) if id_ else None
+    return episode.patient if episode else None
 
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """A result in words."""
+    """A result in words; `patient` is whose embryo it is, given to staff."""
 
     result: PgtResult
+    patient: Patient | None = None
+
+    @property
+    def code(self) -> str:
+        """The embryo's code, for staff with the patient's record number."""
+        code = self.result.embryo_code
+        return labels.with_record(code, self.patient) if self.patient else code
 
     @property
     def title(self) -> str:
         """The page's title."""
-        code = self.result.embryo_code
+        code = self.code
         return _("Genetic test of embryo %(code)s", code=code) if code else _("Genetic test of an embryo")
 
     @property
     def call(self) -> str:
-        """The laboratory's call; for a mosaic, with its percentage."""
+        """The laboratory's call, with its percentage of changed cells if it has one."""
         if self.result.call is None:
             return _("No result yet")
         words = labels.pgt_call_name(self.result.call)
-        if self.result.is_mosaic and self.result.mosaic_percent is not None:
+        if self.result.mosaic_percent is not None:
             return _("%(call)s, %(percent)s%%", call=words, percent=number(self.result.mosaic_percent))
         return words
 
@@ -80,7 +98,7 @@ class ResultView:
             PgtType.PGT_A: _("PGT-A: the number of chromosomes"),
             PgtType.PGT_M: _("PGT-M: one inherited condition"),
             PgtType.PGT_SR: _("PGT-SR: rearranged chromosomes"),
-            PgtType.PGT_P: _("PGT-P: risks from many genes together"),
+            PgtType.PGT_P: _("PGT-P: estimated risks from many genes together"),
         }
         kind = self.result.test_type
         return (names.get(kind) or str(kind)) if kind else _("Genetic test")
@@ -155,7 +173,7 @@ def _meaning(call: PgtCall | None) -> tuple[str, str]:
         case PgtCall.EUPLOID:
             return (
                 _(
-                    "In the cells that were tested, the chromosomes were complete: none missing, none too many."
+                    "In the cells that were tested, the laboratory found no change above its limit: no chromosome missing, none too many."
                 ),
                 _("It does not promise a pregnancy or a healthy child: many other things matter too. ")
                 + few_cells,
@@ -186,9 +204,9 @@ def _meaning(call: PgtCall | None) -> tuple[str, str]:
             )
         case PgtCall.CARRIER:
             return (
-                _("The embryo carries one changed copy of the gene. Carriers are usually well."),
+                _("The embryo carries one changed copy of the gene that was tested for."),
                 _(
-                    "Other conditions were not tested. A genetic counsellor can say what it means for a family."
+                    "Whether that matters for a child’s health depends on the condition: ask a genetic counsellor. Other conditions were not tested."
                 ),
             )
         case PgtCall.AFFECTED:

@@ -37,6 +37,7 @@ from portal.web.conflicts import kept_elsewhere
 from portal.web.filters import today
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
+from portal.web.labels import with_record
 from portal.web.pages import Page
 from portal.web.permissions import may
 from portal.web.refusals import refusal_message
@@ -201,7 +202,9 @@ def _embryos_of_both(episode: Episode, relationship: Relationship) -> list[str]:
         episode.patient.id,
     ):
         return []
-    return [embryo.embryo_code for embryo in episode.embryos if embryo.is_in_storage]
+    return [
+        with_record(embryo.embryo_code, episode.patient) for embryo in episode.embryos if embryo.is_in_storage
+    ]
 
 
 def _accounts(episode: Episode, patient_id: str) -> set[str]:

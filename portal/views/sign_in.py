@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
 from flask import Blueprint, Response, g, make_response, request
 from flask_babel import get_locale
@@ -10,12 +11,15 @@ from flask_babel import get_locale
 from portal.context import context, session
 from portal.services.errors import Unavailable
 from portal.signin.discovery import ClientRefused, ProviderDown, ProviderRefused
-from portal.signin.flow import BROWSER_COOKIE, Loop, local_path
+from portal.signin.flow import BROWSER_COOKIE, Loop, PasswordNeeded, local_path
 from portal.signin.logout import BackChannel, end_session_address, revoke, revoke_soon
 from portal.signin.tokens import SignInFailed
+from portal.state.session_records import Tokens
+from portal.store import StoreDown
 from portal.web import audit, unsent
 from portal.web.extensions import csrf, limiter, person_or_address
-from portal.web.htmx import redirect_to, render
+from portal.web.guard import NO_SESSION, SESSION_TAG
+from portal.web.htmx import leave_to, redirect_to, render
 from portal.web.pages import Page
 from portal.web.routing import CALLBACK
 
@@ -52,8 +56,12 @@ def start() -> Response:
         audit.note("sign-in.next", "refused")
     if person and not fresh:
         return redirect_to(next_path)
-    if here.was_ended_elsewhere:
-        fresh = True
+    return _start(next_path, here.whose(), fresh=fresh)
+
+
+def _start(
+    next_path: str, whose: tuple[str, str] | None, *, fresh: bool = False, is_second: bool = False
+) -> Response:
     try:
         started = context().sign_in.start(
             g.tenant,
@@ -62,13 +70,14 @@ def start() -> Response:
             cookie=request.cookies.get(BROWSER_COOKIE),
             language=str(get_locale()),
             fresh=fresh,
-            whose=here.whose(),
+            whose=whose,
+            is_second=is_second,
         )
     except (ProviderDown, ProviderRefused, Loop) as error:
         log.warning("sign-in not begun: %s: %s", type(error).__name__, error)
         audit.note("sign-in", _OUTCOMES.get(type(error), "unavailable"))
         raise
-    response = redirect_to(started.location)
+    response = leave_to(started.location)
     _bind(response, started.cookie)
     return response
 
@@ -85,6 +94,9 @@ def callback() -> Response:
     except ClientRefused:
         audit.note("sign-in", "client-refused")
         raise
+    except PasswordNeeded as needed:
+        _revoke_soon(needed.tokens)
+        return _start(needed.next, needed.whose, is_second=True)
     except SignInFailed as error:
         log.warning("sign-in refused: %s", error)
         audit.note("sign-in", "refused")
@@ -100,7 +112,7 @@ def callback() -> Response:
     here.sign_in(finished.person, finished.tokens, device=_device())
     audit.note("sign-in", "fresh" if finished.fresh else "done", person=finished.person)
     unsent.await_return(finished.person)
-    revoke_soon(g.tenant, context().sign_in.provider(g.tenant), replaced, context().settings.timeouts)
+    _revoke_soon(replaced)
     return redirect_to(finished.next)
 
 
@@ -109,16 +121,23 @@ def sign_out() -> Response:
     """Sign out here, then at the identity server; the first works even if the server is down."""
     here = session()
     person, tokens = here.person, here.tokens
-    here.end()
+    provider = context().sign_in.provider(g.tenant)
+    try:
+        here.end()
+    except StoreDown:  # the cookie goes, and with its refresh token revoked the session is soon of no use
+        audit.note("sign-out", "cookie-only", person=person)
+        revoke(g.tenant, provider, tokens, context().settings.timeouts)
+        raise
     context().sign_in.forget(request.cookies.get(BROWSER_COOKIE))
     location = None
     if person:
         unsent.forget(person)
+        with suppress(StoreDown):  # signed out here all the same
+            context().sessions.sign_outs.note(person.issuer, g.tenant.key, person.sub)
         audit.note("sign-out", "done", person=person)
-        provider = context().sign_in.provider(g.tenant)
         if revoke(g.tenant, provider, tokens, context().settings.timeouts):
             location = end_session_address(g.tenant, provider, person, tokens, origin=_origin())
-    response = redirect_to(location or "/signed-out")
+    response = leave_to(location) if location else redirect_to("/signed-out")
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response
 
@@ -127,6 +146,12 @@ def sign_out() -> Response:
 def signed_out() -> Response:
     """Say that the person is signed out, and offer to sign in again."""
     return render(SignedOutPage())
+
+
+@bp.get("/session")
+def whose() -> Response:
+    """Tell an open page whether its session goes on, by the answer's `Session-Tag`; isn't use of the session."""
+    return make_response("", 204, {SESSION_TAG: session().tag or NO_SESSION})
 
 
 @bp.post("/sign-out/back-channel")
@@ -143,6 +168,10 @@ def back_channel() -> Response:
         return make_response({"error": "invalid_request"}, 400)
     audit.note("sign-out.back-channel", "done")
     return make_response("", 200)
+
+
+def _revoke_soon(tokens: Tokens | None) -> None:
+    revoke_soon(g.tenant, context().sign_in.provider(g.tenant), tokens, context().settings.timeouts)
 
 
 def _answer() -> dict[str, str]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from markupsafe import Markup
+
 from portal.services.client import Care
 from portal.services.conversations import list_conversations
-from portal.services.records.conversations import Conversation, MessageSide
+from portal.services.listed import Listed
+from portal.services.records.conversations import Conversation, Message, MessageSide
+from portal.views.danger_words import danger_words, marked
+from portal.web.plain_text import plain_text
 
 MOST = 200
 """How many of the newest conversations are searched; each comes with its messages, so one call is enough."""
@@ -16,37 +21,71 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingConversation:
+    """A conversation and the messages in it without a reply, oldest first; `danger` are the words of danger in them."""
+
+    conversation: Conversation
+    unanswered: tuple[Message, ...]
+    danger: tuple[str, ...]
+
+    @property
+    def since(self) -> datetime:
+        """When the first of them came; the year 1 if that isn't known."""
+        return self.unanswered[0].sent_at or self.conversation.last_message_at or _NEVER
+
+    @property
+    def excerpt(self) -> Markup:
+        """Part of the message with a word of danger, which is marked, else of the first without a reply."""
+        texts = [plain_text(message.body) for message in self.unanswered]
+        return marked(next((text for text in texts if danger_words(text)), texts[0]))
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
-    """The waiting conversations, longest first; `covers` is how many were searched if there are more, else None.
+    """The waiting conversations: those with words of danger first, then longest first.
 
     `newest` are all that were searched, newest first.
     """
 
-    conversations: tuple[Conversation, ...]
+    conversations: Listed[WaitingConversation]
     newest: tuple[Conversation, ...]
-    covers: int | None
+
+    @property
+    def covers(self) -> int | None:
+        """How many conversations were searched, None if all."""
+        return None if self.conversations.is_whole else len(self.newest)
 
 
 def read_waiting(care: Care) -> Waiting:
     """Search the newest conversations for waiting ones. Raises CareError."""
-    page = list_conversations(care, limit=MOST)
-    waiting = [(since, one) for one in page.items if (since := waiting_since(one)) is not None]
-    waiting.sort(key=lambda pair: pair[0])
-    is_cut = page.total > len(page.items) or (not page.is_counted and len(page.items) >= MOST)
-    return Waiting(
-        tuple(one for _since, one in waiting), tuple(page.items), len(page.items) if is_cut else None
-    )
+    page = list_conversations(care, limit=MOST).listed
+    return Waiting(page.through(_in_order), page.items)
 
 
-def waiting_since(conversation: Conversation) -> datetime | None:
-    """The time of the first message without a reply; None if the clinic wrote last or there are no messages.
+def _in_order(conversations: tuple[Conversation, ...]) -> list[WaitingConversation]:
+    found: list[WaitingConversation] = []
+    for conversation in conversations:
+        if unanswered := _unanswered(conversation):
+            words = danger_words("\n".join(plain_text(message.body) for message in unanswered))
+            found.append(WaitingConversation(conversation, unanswered, words))
+    return sorted(found, key=lambda one: (not one.danger, one.since))
+
+
+def _unanswered(conversation: Conversation) -> tuple[Message, ...]:
+    """The messages since the clinic's last one, none in an archived conversation.
 
     A message without a side neither counts as a reply nor waits for one.
     """
-    since: datetime | None = None
+    found: list[Message] = []
     for message in conversation.in_order:
         if message.side is MessageSide.OUTBOUND:
-            since = None
+            found.clear()
         elif message.side is MessageSide.INBOUND and not message.is_archived:
-            since = since or message.sent_at or conversation.last_message_at or _NEVER
-    return None if conversation.is_archived else since
+            found.append(message)
+    return () if conversation.is_archived else tuple(found)
+
+
+def waiting_since(conversation: Conversation) -> datetime | None:
+    """The time of the first message without a reply; None if the clinic wrote last or there are no messages."""
+    unanswered = _unanswered(conversation)
+    return WaitingConversation(conversation, unanswered, ()).since if unanswered else None

@@ -28,6 +28,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from flask import g, request
 from flask_limiter.errors import RateLimitExceeded
 
+from portal.clock import age
 from portal.context import context
 from portal.services.errors import BadResponse, CareError, NotSignedIn, StepUpNeeded, Unavailable
 from portal.state.operations import Operation, State
@@ -246,7 +247,7 @@ def settled(owner: str, operation: Operation) -> Operation:
 
 def is_lost(operation: Operation) -> bool:
     """Whether it was sent so long ago that the record, if it doesn't show it now, never will."""
-    return operation.state is not State.OPEN and context().clock() - operation.changed_at > _LOST_SECONDS
+    return operation.state is not State.OPEN and age(operation.changed_at, context().clock()) > _LOST_SECONDS
 
 
 def is_unconfirmed(operation: Operation) -> bool:

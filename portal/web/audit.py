@@ -24,6 +24,7 @@ from flask import Flask, Response, g, request
 
 from portal import metrics
 from portal.audit.trail import AuditDown
+from portal.clock import lasts
 from portal.context import context, session
 from portal.services import endpoints
 from portal.services.decoding import Page
@@ -301,7 +302,7 @@ class _Lately:
     def knew(self, line: bytes, now: float) -> bool:
         """Whether the line was written in the last minutes; it counts as written from now on."""
         with self._lock:
-            known = self._until.get(line, 0.0) > now
+            known = lasts(self._until.get(line, 0.0), _SAME_SECONDS, now)
             if not known:
                 self._until[line] = now + _SAME_SECONDS
                 self._until.move_to_end(line)
@@ -332,7 +333,7 @@ def _is_no_news(event: str, kind: str, ids: str | Sequence[str]) -> bool:
         return True
     vault = context().vault
     try:
-        return not vault.insert(vault.name("shown", line.hex()), 1, expires_at=now + _SAME_SECONDS)
+        return not vault.store.lock(vault.name("shown", line.hex()), "", seconds=_SAME_SECONDS)
     except StoreDown:
         return False
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 from flask import g
 
+from portal.clock import age
 from portal.context import context
 from portal.state.session_records import Person
 from portal.store import StoreDown
@@ -46,7 +47,7 @@ def last_count(person: Person) -> LastCount | None:
 
 def is_fresh(known: LastCount | None) -> bool:
     """Whether it is too early to ask the API again."""
-    return known is not None and context().clock() - known.at < FRESH_SECONDS
+    return known is not None and age(known.at, _now()) < FRESH_SECONDS
 
 
 def learn(person: Person, count: int | None) -> None:

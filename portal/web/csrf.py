@@ -17,13 +17,13 @@ import hmac
 import secrets
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
-from urllib.parse import urlsplit
 
 from flask import Flask, Response, current_app, g, request
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from markupsafe import Markup
 
 from portal.context import context, session
+from portal.parse import address_parts
 from portal.state.sessions import COOKIE
 
 View = TypeVar("View", bound=Callable[..., object])
@@ -86,7 +86,7 @@ def is_from_here() -> bool:
     if site is not None:
         return site in ("same-origin", "none")
     origin = request.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == request.host
+    return origin is None or address_parts(origin).netloc == request.host
 
 
 def is_made_for(issuer: str, sub: str) -> bool:

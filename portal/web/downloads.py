@@ -1,13 +1,10 @@
-"""Files on their way to browsers: the names under which they are saved (RFC 6266), and how many there may be at once."""
+"""Files on their way to browsers: how many there may be at once."""
 
 from __future__ import annotations
 
-import re
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterator
-from urllib.parse import quote
 
 LONGEST = 3600.0
 """Seconds after which a file is no longer on its way, whatever became of it."""
@@ -71,20 +68,3 @@ class Download:
     def close(self) -> None:
         while self._ends:
             self._ends.pop(0)()
-
-
-def safe_name(name: str) -> str:
-    """Return a file name without folders, control characters or marks that turn the text around them."""
-    base = re.split(r"[/\\]", name)[-1]
-    visible = "".join(c for c in base if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp"))
-    return visible.strip(" .")[:150]
-
-
-def disposition(name: str, *, is_saved: bool) -> str:
-    """Return Content-Disposition for a name (RFC 6266), with a plain form for those who need one."""
-    way = "attachment" if is_saved else "inline"
-    if not name:
-        return way
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    plain = re.sub(r'["\\%;]', "_", plain)
-    return f"{way}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

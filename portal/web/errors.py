@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 
 from flask import Flask, Response, current_app, g, make_response, request
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
+from portal.context import session
+from portal.http import deadline
 from portal.i18n.gettext import _
 from portal.i18n.locale import direction, language
 from portal.services.errors import (
@@ -38,11 +41,13 @@ from portal.web.explanations import (
     not_understood,
     ours,
     sign_in_loop,
+    signed_out_here,
     stale_page,
     store_full,
     store_gone,
     too_many,
     too_many_downloads,
+    too_slow,
     wrong_method,
 )
 from portal.web.pages import Page
@@ -88,6 +93,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(ProviderRefused, lambda error: answer(identity_down()))
     app.register_error_handler(Loop, lambda error: answer(sign_in_loop()))
     app.register_error_handler(StoreDown, _store_down)
+    app.register_error_handler(deadline.Passed, _too_slow)
     app.register_error_handler(CSRFError, _csrf_failed)
     app.register_error_handler(TooManyDownloads, lambda error: _too_many_downloads())
     app.register_error_handler(HTTPException, _http)
@@ -139,11 +145,11 @@ def _page_behind() -> str:
 
 
 def _not_signed_in(error: NotSignedIn) -> Response:
-    from portal.web.guard import is_background, to_sign_in
+    from portal.web.guard import NO_SESSION, SESSION_TAG, is_background, to_sign_in
 
-    # A background request, such as the bell's, must not take someone away from the page they are using.
+    # A background request, such as the bell's, must not take someone away from the page: that clears itself.
     if is_background():
-        return make_response("", 204)
+        return make_response("", 204, {SESSION_TAG: NO_SESSION})
     unsent.keep()
     if COOKIE in request.cookies:  # forged, of another host, or expired
         audit.note("session", "unknown")
@@ -157,6 +163,12 @@ def _step_up(error: StepUpNeeded) -> Response:
     unsent.keep()
     audit.note_refusal(request.endpoint or "-", "step-up")
     return to_sign_in(fresh=True)
+
+
+def _too_slow(error: deadline.Passed) -> Response:
+    log.error("page not made in time", extra={"reason": "rendering"})
+    deadline.set_to(time.monotonic())  # for the page that says so
+    return answer(too_slow())
 
 
 def _csrf_failed(error: CSRFError) -> Response:
@@ -190,6 +202,8 @@ def _store_down(error: StoreDown) -> Response:
         response = _bare(503)
     else:
         what = store_full() if isinstance(error, StoreFull) else store_gone()
+        if session().ended:
+            what = signed_out_here()
         audit.nothing_shown()
         page = _plain(
             title=what.title,

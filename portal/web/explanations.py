@@ -19,6 +19,7 @@ from portal.services.errors import (
     NotAllowed,
     NotFound,
     NotOffered,
+    NotSetUp,
     Refused,
     TokenRefused,
     Unavailable,
@@ -103,6 +104,8 @@ def explain(error: CareError) -> Explanation:
                 _("This part of the portal isn’t used by your clinic."),
                 _("Ask the clinic and they will help you."),
             )
+        case NotSetUp():
+            return client_refused()
         case Unavailable(outcome_known=False):
             return Explanation(
                 503,
@@ -142,6 +145,17 @@ def ours() -> Explanation:
     )
 
 
+def too_slow() -> Explanation:
+    """Explain a page that couldn't be made in time."""
+    return Explanation(
+        503,
+        _("This can’t be shown right now"),
+        _("It took too long to put this page together. Your records are safe."),
+        _in_a_minute(),
+        again=True,
+    )
+
+
 def _in_a_minute() -> str:
     if is_staff():
         return _("Please try again in a minute.")
@@ -173,6 +187,16 @@ def store_full() -> Explanation:
             "The portal can’t take in anything new at the moment. Nothing was changed, and your records are safe."
         ),
         _in_a_minute(),
+    )
+
+
+def signed_out_here() -> Explanation:
+    """Explain a sign-out that the store can't record: the cookie is gone, the session ends with its time."""
+    return Explanation(
+        503,
+        _("You are signed out in this browser"),
+        _("The portal couldn’t end your session everywhere. It ends by itself when it isn’t used."),
+        _("On a shared device, close the browser too."),
     )
 
 

@@ -11,6 +11,7 @@ from flask_babel import Babel
 from flask_limiter import Limiter
 from limits.storage import Storage
 
+from portal.clock import lasts
 from portal.context import context, session
 from portal.store import Record, StoreDown, StoreFull, update
 from portal.web.csrf import Csrf
@@ -29,11 +30,12 @@ class CountsInStore(Storage):
         return StoreDown
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        end = context().clock() + expiry
+        now = context().clock()
 
         def add(counter: Record | None) -> tuple[bytes, float]:
-            count = int(counter.value) if counter else 0
-            return str(count + amount).encode(), counter.expires_at if counter else end
+            if counter is None or not lasts(counter.expires_at, expiry, now):
+                return str(amount).encode(), now + expiry
+            return str(int(counter.value) + amount).encode(), counter.expires_at
 
         try:
             return int(update(context().vault.store, _counter(key), add) or 0)

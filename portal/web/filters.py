@@ -22,6 +22,7 @@ from portal.context import context
 from portal.dates import in_zone
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
+from portal.services.listed import Count
 from portal.telephone import as_written, e164
 from portal.web.labels import FILTERS
 
@@ -52,6 +53,7 @@ def init_app(app: Flask) -> None:
         e164=dialled,
         in_a_row=in_a_row,
         number=number,
+        counted=counted,
         isolate=isolate,
         file_size=file_size,
         **FILTERS,
@@ -191,6 +193,13 @@ def isolate(text: str) -> str:
 def number(value: float) -> str:
     """`3,910.5`, in the person's language."""
     return format_decimal(value, locale=language())
+
+
+def counted(count: Count | int) -> str:
+    """`3,910`, and for a count that isn't whole `at least 3,910`."""
+    if isinstance(count, int) or count.is_whole:
+        return number(count if isinstance(count, int) else count.number)
+    return _("at least %(num)s", num=number(count.number))
 
 
 def file_size(size: int | None) -> str:

@@ -12,20 +12,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
-from urllib.parse import unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlencode
 
 from flask import Flask, Response, abort, current_app, g, request
 
+from portal.clock import age
 from portal.config.tenants import Side
 from portal.context import context, session
 from portal.i18n.locale import language
+from portal.parse import address_parts
 from portal.services.client import Care
 from portal.services.endpoints import Endpoint, Query
 from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
-from portal.web import audit, htmx, unsent
+from portal.web import audit, csrf, htmx, unsent
 from portal.web.routing import endpoint_at, own_address, repeatable
 
 P = ParamSpec("P")
@@ -38,6 +40,7 @@ PUBLIC = frozenset(
             "sign_in.callback",
             "sign_in.sign_out",
             "sign_in.signed_out",
+            "sign_in.whose",
             "sign_in.back_channel",
         ),
         *(
@@ -54,7 +57,11 @@ PUBLIC = frozenset(
 )
 """Endpoints that anyone may call. Everything else carries a mark."""
 
+SESSION_TAG = "Session-Tag"
+NO_SESSION = "none"
+
 _ACCESS = "access"
+_FRAMES = frozenset({"iframe", "frame", "embed", "object", "fencedframe"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ def signed_in(
 
 
 def init_app(app: Flask) -> None:
-    """Refuse every endpoint that is neither marked nor public; tell every page when its session ends."""
+    """Refuse every endpoint that is neither marked nor public; tell every page whose session answered."""
 
     def deny_by_default() -> None:
         endpoint = request.endpoint
@@ -104,9 +111,24 @@ def init_app(app: Flask) -> None:
         unsent.keep()
         return htmx.redirect_to(page_behind()) if session().person else to_sign_in()
 
+    app.before_request(_refuse_other_windows)
     app.before_request(deny_by_default)
     app.before_request(keep_only)
-    app.after_request(_tell_end)
+    app.after_request(_tell_session)
+
+
+def _refuse_other_windows() -> None:
+    """Answer 404 to a frame on another site, and to a window that asks for what only a page's script asks for.
+
+    Otherwise a stranger's page could learn from an empty or unchanged window or frame who is signed in (Fetch Metadata).
+    Browsers that send none can't set htmx's header for another site's page either.
+    """
+    to, site = request.headers.get("Sec-Fetch-Dest"), request.headers.get("Sec-Fetch-Site")
+    if to in _FRAMES and site != "same-origin":
+        abort(404)
+    by_script = "HX-Request" in request.headers if to is None else to == "empty"
+    if is_background() and not (by_script and csrf.is_from_here()):
+        abort(404)
 
 
 def access_of(view: object) -> Access | None:
@@ -179,8 +201,8 @@ def _unnoticed(_endpoint: Endpoint, _query: Query | None, _answer: object) -> No
 
 
 def is_fresh(person: Person, max_age: int = FRESH) -> bool:
-    """Whether the person proved who they are in the last `max_age` seconds."""
-    return context().clock() - person.auth_time <= max_age
+    """Whether the person proved who they are at most `max_age` seconds ago."""
+    return age(person.auth_time, context().clock()) <= max_age
 
 
 def to_sign_in(*, next_path: str | None = None, fresh: bool = False) -> Response:
@@ -195,7 +217,7 @@ def page_behind() -> str:
     """Return the page to come back to: this one, or for a form or a fragment the page that it stands on."""
     if request.method == "GET" and not htmx.is_htmx():
         return own_address()
-    came_from = urlsplit(request.headers.get("Referer", ""))
+    came_from = address_parts(request.headers.get("Referer"))
     referrer = came_from.path + (f"?{came_from.query}" if came_from.query else "")
     known = (
         unsent.page_of_form(),
@@ -208,12 +230,19 @@ def page_behind() -> str:
 
 def _is_page(address: str) -> bool:
     """Whether the portal answers GET there: a form that was refused stands at an address that only takes POST."""
-    return endpoint_at(unquote(urlsplit(address).path)) is not None
+    return endpoint_at(unquote(address_parts(address).path)) is not None
 
 
-def _tell_end(response: Response) -> Response:
-    """For the warning before the end: fragments and the bell bring news of it, too."""
-    if "person" in g:
-        ends_at = datetime.fromtimestamp(session().expires_at, UTC)
+def _tell_session(response: Response) -> Response:
+    """Tell pages whose session answered, if that is known, and when it ends: fragments and the bell bring news of it, too.
+
+    A page that gets an answer from another session, or from none, clears itself (scripts/session_end.js).
+    """
+    here = session()
+    if not here.is_loaded:
+        return response
+    response.headers.setdefault(SESSION_TAG, here.tag or NO_SESSION)
+    if here.tag:
+        ends_at = datetime.fromtimestamp(here.expires_at, UTC)
         response.headers["Session-Expires-At"] = ends_at.isoformat(timespec="seconds")
     return response

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 from flask import Response, g, make_response, request
@@ -19,6 +19,7 @@ from werkzeug.urls import iri_to_uri
 
 from portal.context import session
 from portal.i18n.gettext import ngettext
+from portal.parse import address_parts, is_local
 from portal.web import templates
 from portal.web.headers import nonce
 from portal.web.pages import Page
@@ -60,7 +61,7 @@ def wants(*fragments: str) -> bool:
 
 def current_path() -> str | None:
     """Return path and query of the page that an htmx request was sent from, or None."""
-    parts = urlsplit(request.headers.get("HX-Current-URL", ""))
+    parts = address_parts(request.headers.get("HX-Current-URL"))
     if not is_htmx() or parts.netloc != request.host:
         return None
     return repeatable(parts.path + (f"?{parts.query}" if parts.query else ""))
@@ -107,13 +108,19 @@ def render_bell(count: int) -> Response:
 
 
 def redirect_to(location: str) -> Response:
-    """Send the browser to a page by GET: 303, or for htmx a header that makes it leave this page.
+    """Send the browser to a page of the portal by GET: 303, or for htmx a header that makes it leave this page.
 
+    An address that isn't one of this host, such as `//elsewhere`, becomes the home page.
     (A script's request follows a 303 by itself, and the next page would land inside this one.) Characters that a header
     can't hold are percent-encoded (RFC 3987 §3.1).
     """
     _keep_toasts()
     address = iri_to_uri(location)
+    return leave_to(address if is_local(address) else "/")
+
+
+def leave_to(address: str) -> Response:
+    """Send the browser to the identity server, whose address its discovery document gives."""
     if is_htmx():
         return _vary(make_response("", 200, {"HX-Redirect": address}))
     response = make_response("", 303, {"Location": address})

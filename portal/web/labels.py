@@ -14,10 +14,12 @@ from portal.services.decoding import Choice
 from portal.services.records.cases import CareStatus
 from portal.services.records.conversations import Channel
 from portal.services.records.episodes import EpisodeStage, Outcome
+from portal.services.records.patients import Patient
 from portal.services.records.pgt_results import PgtCall, PgtStatus
 from portal.services.records.protocols import ProtocolType
 from portal.services.records.relationships import RelationshipType
-from portal.services.records.storage import Disposition, EmbryoStatus
+from portal.services.records.storage import Disposition, EmbryoStatus, EmbryoStorage
+from portal.web.explanations import is_staff
 
 
 def spaced(text: str) -> str:
@@ -183,9 +185,16 @@ def _outcome_names() -> dict[Outcome, str]:
     }
 
 
-def embryo_status_name(status: EmbryoStatus) -> str:
+def with_record(code: str, patient: Patient) -> str:
+    """Return an embryo's code, for staff with its patient's record number: codes are unique only within a record."""
+    return f"{code} · {patient.mrn}" if is_staff() and patient.mrn else code
+
+
+def embryo_status_name(embryo: EmbryoStorage) -> str:
     """Return where an embryo is."""
-    return _embryo_status_names().get(status) or _other(status)
+    if embryo.status == EmbryoStatus.THAWED:
+        return _warmed(embryo)
+    return _embryo_status_names().get(embryo.status) or _other(embryo.status)
 
 
 @for_each_language
@@ -194,7 +203,6 @@ def _embryo_status_names() -> dict[EmbryoStatus, str]:
         EmbryoStatus.STORED: _("Stored"),
         EmbryoStatus.RESERVED: _("Reserved for a transfer"),
         EmbryoStatus.ON_HOLD: _("On hold"),
-        EmbryoStatus.THAWED: _("Thawed"),
         EmbryoStatus.TRANSFERRED: _("Transferred"),
         EmbryoStatus.DISCARDED: _("No longer stored"),
         EmbryoStatus.DONATED: _("Donated"),
@@ -202,9 +210,16 @@ def _embryo_status_names() -> dict[EmbryoStatus, str]:
     }
 
 
-def embryo_status_term(status: EmbryoStatus) -> str:
-    """Return where an embryo is, in the terms of the laboratory."""
+def embryo_status_term(embryo: EmbryoStorage, status: EmbryoStatus | None = None) -> str:
+    """Return where an embryo is, or would be with this status, in the terms of the laboratory."""
+    status = status or embryo.status
+    if status == EmbryoStatus.THAWED:
+        return _warmed(embryo)
     return _embryo_status_terms().get(status) or _other(status)
+
+
+def _warmed(embryo: EmbryoStorage) -> str:
+    return _("Thawed") if embryo.is_slowly_frozen else _("Warmed")
 
 
 @for_each_language
@@ -213,7 +228,6 @@ def _embryo_status_terms() -> dict[EmbryoStatus, str]:
         EmbryoStatus.STORED: _("Stored"),
         EmbryoStatus.RESERVED: _("Reserved"),
         EmbryoStatus.ON_HOLD: _("On hold"),
-        EmbryoStatus.THAWED: _("Thawed"),
         EmbryoStatus.TRANSFERRED: _("Transferred"),
         EmbryoStatus.DISCARDED: _("Discarded"),
         EmbryoStatus.DONATED: _("Donated"),
@@ -255,7 +269,11 @@ def hold_reason(reason: str) -> str:
 
 @for_each_language
 def _hold_reasons() -> dict[str, str]:
-    return {"Consent withdrawn": _("Consent withdrawn"), "Decision taken back": _("Decision taken back")}
+    return {
+        "Consent withdrawn": _("Consent withdrawn"),
+        "Consent ended": _("Consent ended"),
+        "Decision taken back": _("Decision taken back"),
+    }
 
 
 def relationship_name(type_: RelationshipType) -> str:
@@ -332,7 +350,7 @@ def _pgt_call_names() -> dict[PgtCall, str]:
     }
 
 
-_GARDNER = re.compile(r"\s*([1-6])\s*([A-D])\s*([A-D])\s*", re.IGNORECASE)
+_GARDNER = re.compile(r"\s*([1-6])\s*([A-C])\s*([A-C])\s*", re.IGNORECASE)
 
 
 def grade_in_words(grade: str, system: str = "") -> str | None:
@@ -368,6 +386,7 @@ FILTERS: dict[str, Callable[..., str | None]] = {
     "outcome": outcome_name,
     "embryo_status": embryo_status_name,
     "embryo_status_term": embryo_status_term,
+    "with_record": with_record,
     "hold_reason": hold_reason,
     "embryo_tone": embryo_status_tone,
     "disposition": disposition_name,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from flask import g
 
+from portal.clock import age
 from portal.context import context
 from portal.services.records.conversations import Conversation
 from portal.state.session_records import Person
@@ -60,7 +61,7 @@ def claim(person: Person) -> bool:
     """Whether this request may ask the API: of all tabs and workers one in 15 seconds may."""
 
     def asked(known: Newest) -> Newest | None:
-        return None if _now() - known.at < _FRESH_SECONDS else Newest(known.messages, _now())
+        return None if age(known.at, _now()) < _FRESH_SECONDS else Newest(known.messages, _now())
 
     return _update(person, asked) is not None
 

@@ -20,8 +20,8 @@ from portal.i18n.gettext import _
 from portal.printing import Attached, CannotPrint, Seal, pdf
 from portal.store import StoreDown, StoreFull
 from portal.web import audit, templates
-from portal.web.downloads import disposition, safe_name
 from portal.web.extensions import limiter
+from portal.web.file_names import disposition
 from portal.web.filters import local, long_date, now
 from portal.web.htmx import render
 from portal.web.pages import Page
@@ -112,7 +112,7 @@ def printed(
         content,
         {
             "Content-Type": "application/pdf",
-            "Content-Disposition": disposition(f"{safe_name(name)}.pdf", is_saved=True),
+            "Content-Disposition": disposition(f"{name}.pdf", "application/pdf", is_saved=True),
         },
     )
 

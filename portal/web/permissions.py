@@ -13,12 +13,14 @@ EDIT_EMBRYO = {"embryologist", "physician"}
 EDIT_PROSPECT = {"nurse", "coordinator", "admin"}
 REMOVE_RELATIONSHIP = {"nurse", "physician", "coordinator", "admin"}
 
+ANSWER_MESSAGES = {"nurse", "coordinator"}
 SEE_SYSTEM = {"admin"}
 
 _ROLES = {
     "patient.edit": EDIT_PATIENT,
     "case.edit": EDIT_CASE,
     "embryo.edit": EDIT_EMBRYO,
+    "message.answer": ANSWER_MESSAGES,
     "system.see": SEE_SYSTEM,
     "relationship.remove": REMOVE_RELATIONSHIP,
 }

@@ -28,6 +28,8 @@ def refusal_message(code: str) -> str:
             return _("The patient has to be among those who sign.")
         case "PartnerMustSign":
             return _("The patient’s partner has to be among those who sign.")
+        case "OnePersonEach":
+            return _("Each of the two needs a form of this kind of their own. Make one form for each.")
         case "SignerNotOfRecord":
             return _("One of those who sign isn’t known to the clinic’s records in that role.")
         case "RoleNotYours":
@@ -36,12 +38,20 @@ def refusal_message(code: str) -> str:
             return _("There is a form like this already. Replace it, or withdraw it first.")
         case "FormNotSent":
             return _("The clinic hasn’t sent this form yet.")
-        case "FormActedUpon" | "ActedUpon":
-            return _("The treatment that this form allows has already happened.")
+        case "ConsentActedUpon" | "FormActedUpon" | "ActedUpon":
+            return _(
+                "Everything that this form allows has been carried out, so it can’t be withdrawn or replaced."
+            )
+        case "WithdrawalNotYours":
+            return _("Only those who sign for the patient’s side can withdraw it.")
+        case "SupersedesOther":
+            return _("A form can replace only one of the same kind, with the same people signing.")
         case "FieldNotYours":
             return _("Only the clinic can change that. You can change your contact details.")
         case "FormMissing":
             return _("There is no signed form yet that allows this.")
+        case "WishNotYours":
+            return _("Only the patient or partner decides what happens to this embryo.")
         case "WishDiffers":
             return _("That isn’t what was decided for this embryo.")
         case "SecondPersonMissing":
@@ -74,6 +84,12 @@ def refusal_message(code: str) -> str:
             return _("That physician can’t be booked.")
         case "ProspectClosed":
             return _("This enquiry is closed.")
+        case "TriggerWithoutTime":
+            return _("An active protocol needs the hour of its trigger.")
+        case "DosesAlreadyTaken":
+            return _(
+                "Days gone by stay as they were. Give the medicine a new dose from a day, which begins a new row."
+            )
         case "IllegalTransition":
             return _("Its present state doesn’t allow this step.")
         case _:

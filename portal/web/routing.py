@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from urllib.parse import urlsplit
 
 from flask import Flask, abort, current_app, g, request
 from werkzeug.exceptions import HTTPException
@@ -13,6 +12,7 @@ from werkzeug.routing import BaseConverter
 
 from portal.context import context
 from portal.http import deadline
+from portal.parse import address_parts
 
 CALLBACK = "/sign-in/callback"
 """Where the identity server sends the browser back to, with a code in the query."""
@@ -35,7 +35,9 @@ def init_app(app: Flask) -> None:
 
 
 def endpoint_at(path: str) -> str | None:
-    """Return the endpoint that answers GET at this path (unquoted), or None."""
+    """Return the endpoint that answers GET at this path (unquoted), or None; it begins with one slash."""
+    if path[1:2] in ("/", "\\"):  # the routing ignores further slashes, a browser doesn't
+        return None
     try:
         endpoint, _arguments = current_app.url_map.bind(request.host).match(path, method="GET")
     except HTTPException:  # including a redirect to the canonical address
@@ -53,7 +55,7 @@ def repeatable(address: str) -> str:
 
     The code, `state` and `iss` belong into no page and no further address (RFC 9700 §4.2).
     """
-    return "/" if urlsplit(address).path.rstrip("/") == CALLBACK else address
+    return "/" if address_parts(address).path.rstrip("/") == CALLBACK else address
 
 
 def _begin() -> None:

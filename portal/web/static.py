@@ -52,6 +52,7 @@ SHEETS = {
     "styles.css": "portal.css",
     "staff-styles.css": "staff.css",
     "conversations-styles.css": "conversations.css",
+    "booking-styles.css": "booking.css",
 }
 """Each sheet with the file in `static/styles` that imports its parts in order."""
 

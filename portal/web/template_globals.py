@@ -29,6 +29,7 @@ def init_app(app: Flask) -> None:
         now=filters.now,
         today=filters.today,
         not_given=_not_given,
+        session_tag=_session_tag,
         glossary_word=glossary.word,
     )
     env.tests["failed"] = _is_failed
@@ -40,6 +41,10 @@ def init_app(app: Flask) -> None:
 
 def _is_failed(value: object) -> bool:
     return isinstance(value, CareError)
+
+
+def _session_tag() -> str:
+    return session().tag or ""
 
 
 def _not_given(member: str) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from graphlib import TopologicalSorter
 from itertools import cycle
@@ -30,12 +30,16 @@ from jinja2.filters import do_urlencode
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape
 
+from portal.http import deadline
 from portal.i18n import gettext
 from portal.i18n.locale import language as current_language
 from portal.web.framework_internals import TemplateCode, UiEnvironment
 
 FOLDER = Path(__file__).parents[2] / "templates"
 _EXTENSION = "portal.templates"
+_UNCHECKED = 32
+"""How many pieces of a page are made between two looks at the clock."""
+
 _WORDS = ("_", "gettext")
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _MACRO = re.compile(r"\{% macro (\w+)\(")
@@ -100,14 +104,22 @@ def prepare(app: Flask, languages: Iterable[str]) -> None:
 def render(name: str, context: dict[str, Any]) -> str:
     """Return the whole page."""
     current_app.update_template_context(context)
-    return template(name).render(context)
+    return "".join(_in_time(template(name).generate(context)))
 
 
 def render_block(name: str, block: str, context: dict[str, Any]) -> str:
     """Return one block of the page."""
     current_app.update_template_context(context)
     page = template(name)
-    return "".join(page.blocks[block](page.new_context(context)))
+    return "".join(_in_time(page.blocks[block](page.new_context(context))))
+
+
+def _in_time(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces, while there is time for the page; raises `deadline.Passed`."""
+    for number, piece in enumerate(pieces):
+        if number % _UNCHECKED == 0:
+            deadline.check()
+        yield piece
 
 
 def template(name: str) -> Any:

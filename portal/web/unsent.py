@@ -15,13 +15,14 @@ import logging
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import TypeVar, cast
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import msgspec
 from flask import Flask, Response, current_app, g, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from portal.context import context, session
+from portal.parse import address_parts
 from portal.state.session_records import Person, SessionRecord
 from portal.store import StoreDown
 from portal.web import csrf
@@ -203,7 +204,7 @@ def _waiting() -> list[str]:
 
 
 def _path(address: str) -> str:
-    return unquote(urlsplit(address).path)
+    return unquote(address_parts(address).path)
 
 
 def _name(who: tuple[str, str], action: str) -> str:

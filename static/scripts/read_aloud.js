@@ -2,7 +2,8 @@
 // such a voice): the button isn't shown.
 const reader = $("[data-read-aloud]");
 if (reader && window.speechSynthesis) {
-  const voice = () => speechSynthesis.getVoices().find((one) => one.localService && one.lang.slice(0, 2) === document.documentElement.lang.slice(0, 2));
+  const language = $(".paper h1").closest("[lang]").lang.slice(0, 2);
+  const voice = () => speechSynthesis.getVoices().find((one) => one.localService && one.lang.slice(0, 2) === language);
   const word = $("span", reader);
   const [offer, stop] = [word.textContent, reader.dataset.readAloud];
   const silence = () => (speechSynthesis.cancel(), (word.textContent = offer));

@@ -1,52 +1,81 @@
-// A warning two minutes before the session ends, and nothing left in sight after it. Without it: the next request leads to
-// signing in.
+// A warning two minutes before the session ends, and nothing left of the page once it has: by itself, in another tab or
+// elsewhere, or because someone else has signed in since. Without it: the next request leads to signing in.
+//
+// Page and answers carry a tag of their session; when an answer has none or another's, the page is over.
 const dialog = $("#session-warning");
+const own = body.dataset.session;
 let ends = Date.parse(body.dataset.expiresAt);
 const lasts = ends - Date.now();
+let over = false;
 const part = (name) => $(`[data-session=${name}]`, dialog);
-const stay = async () => {
-  const answer = await fetch("/", { method: "HEAD", redirect: "manual" });
-  const later = Date.parse(answer.headers.get("Session-Expires-At"));
-  if (!(later > Date.now())) return signInAgain();
-  ends = later;
+const tabs = new BroadcastChannel("session");
+const tell = () => tabs.postMessage([own, ends]);
+
+// Opened anew, the dialog gives the focus to its one button and is read out.
+const ask = () => {
+  part("warning").hidden = over;
+  part("ended").hidden = !over;
+  const told = over ? "session-ended-" : "session-warning-";
+  dialog.setAttribute("aria-labelledby", told + "title");
+  dialog.setAttribute("aria-describedby", told + "text");
   dialog.close();
+  dialog.showModal();
 };
+// What was typed is kept apart: the server gives it back to that person alone.
+const clear = () => {
+  if (over) return;
+  over = true;
+  if (!typed?.isConnected) typed = null;
+  body.replaceChildren(dialog);
+  document.title = $("h2", part("ended")).textContent;
+  ask();
+};
+const isOwn = (headers) => {
+  const tag = headers.get("Session-Tag");
+  if (tag && tag !== own) clear();
+  const later = !over && Date.parse(headers.get("Session-Expires-At"));
+  if (later > ends) ends = later, tell();
+  return tag === own;
+};
+const send = (path, method) => fetch(path, { method, redirect: "manual" }).then(({ headers }) => isOwn(headers), () => {});
+const check = () => over || send("/session");
+// A redirect to signing in tells nothing.
+const stay = async () => (await send("/", "HEAD")) ? dialog.close() : check();
 const signInAgain = () => {
   const form = typed;
   typed = null;
-  if (!form?.isConnected) return location.reload();
+  if (!form) return location.reload();
+  form.hidden = true;
   form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "only-keep" }));
+  body.append(form);
   form.submit();
 };
-document.addEventListener("click", ({ target }) => {
-  if (target.closest("[data-stay]")) stay();
-  else if (target.closest("[data-sign-in]")) signInAgain();
-});
-if (dialog && lasts > 0) {
-  document.addEventListener("htmx:after:request", (event) => {
-    const later = Date.parse(event.detail.ctx.response?.headers?.get("Session-Expires-At"));
-    if (later > ends) ends = later;
+tell();
+if (own) {
+  tabs.onmessage = ({ data: [tag, later] }) => {
+    if (tag !== own) check();
+    else if (later > ends) ends = later;
+  };
+  document.addEventListener("visibilitychange", () => document.hidden || check());
+  document.addEventListener("htmx:before:response", (event) => {
+    isOwn(event.detail.ctx.response.headers);
+    if (over && !event.detail.ctx.hx.redirect) event.preventDefault();
+  });
+  document.addEventListener("submit", ({ target }) => target.action.endsWith("/sign-out") && addEventListener("pagehide", () => tabs.postMessage([])));
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest("[data-stay]")) stay();
+    else if (target.closest("[data-sign-in]")) signInAgain();
   });
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
-    if (!part("warning").hidden) stay(); // Escape is from someone who is there
+    over || stay(); // Escape is from someone who is there
   });
-  setInterval(() => {
+  if (lasts > 0) setInterval(() => {
     const left = Math.ceil((ends - Date.now()) / 1000);
-    if (left > 120) return dialog.open && dialog.close();
-    const over = left <= 0;
-    if (!over) {
-      $("[data-countdown]", dialog).textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
-      if (left % 30 === 0) part("said").textContent = $("p", part("warning")).textContent;
-    }
-    if (dialog.open && over === part("warning").hidden) return;
-    part("warning").hidden = over;
-    part("ended").hidden = !over;
-    const told = `session-${over ? "ended" : "warning"}-`;
-    dialog.setAttribute("aria-labelledby", told + "title");
-    dialog.setAttribute("aria-describedby", told + "text");
-    // Opened anew, the dialog gives the focus to its one button and is read out.
-    dialog.close();
-    dialog.showModal();
+    if (over || left > 120) return over || dialog.close();
+    if (left <= 0) return clear();
+    $("[data-countdown]", dialog).textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+    if (left % 30 === 0) part("said").textContent = $("p", part("warning")).textContent;
+    dialog.open || ask();
   }, 1000);
 }

@@ -12,7 +12,7 @@ document.addEventListener("input", ({ target }) => note(target));
 document.addEventListener("submit", ({ target }) => target === typed && (typed = null), true);
 document.addEventListener("click", ({ target }) => typed?.contains(target.closest("a")) && (typed = null));
 addEventListener("pagehide", () => {
-  if (!typed?.isConnected || typed.matches("[action*='/sign/']")) return;
+  if (!(typed?.isConnected || (over && typed)) || typed.matches("[action*='/sign/']")) return;
   const text = new URLSearchParams(new FormData(typed));
   text.append("only-keep", "");
   fetch(typed.action, { method: "POST", body: text, keepalive: true, redirect: "manual" });

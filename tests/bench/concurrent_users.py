@@ -152,6 +152,7 @@ def _browse(
     cookie, mark = known
     chance = random.Random(f"{name}{cookie}")
     headers = {"Cookie": f"__Host-sid={cookie}", "Accept": "text/html", "Accept-Encoding": "identity"}
+    headers |= {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}  # or the bell answers 404
     connection = Connection(portal.port, f"{clinic}.localhost:{portal.port}", headers)
     stop.wait(chance.uniform(0, think))
     while not stop.is_set():

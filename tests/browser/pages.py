@@ -125,7 +125,7 @@ class Consent(Seen):
 
     def withdraw(self, reason: str) -> Withdrawn:
         self.follow(re.compile("Withdraw"))
-        self.page.get_by_label(re.compile("Why|Reason")).fill(reason)
+        self.page.get_by_label(re.compile("why|Reason")).fill(reason)
         self.press(re.compile("Withdraw"))
         return Withdrawn(self.page, self.origin)
 

@@ -103,18 +103,19 @@ def protocols(stage: Stage) -> None:
     nora, victor = stage.person("nora"), stage.person("victor")
     made = _review_new(nora, "A plan of their own").form("/protocols/new/create").submit()
     hers, his = nora.get(f"{made.path}/edit"), victor.get(f"{made.path}/edit")
-    review = _press(his, "review", **{"medication-0-dose": "0.5"})
+    review = _press(his, "review", **{"medication-0-dose": "0.3"})
     with answers_lost():
         review.form(f"{made.path}/save").submit(status=None)
     stage.portal.clock.advance(31)
-    _press(victor.get(f"{made.path}/edit"), "review", **{"medication-0-dose": "0.4"}).form(
+    _press(victor.get(f"{made.path}/edit"), "review", **{"medication-0-dose": "0.35"}).form(
         f"{made.path}/save"
     ).submit(status=None)
-    compared = _press(hers, "review", **{"medication-0-dose": "0.75"})
+    compared = _press(hers, "review", **{"medication-0-dose": "0.36"})
     compared.form(f"{made.path}/review").submit(status=None)
     nora.post("/protocols/days", {f"medication-0-{column}": value for column, value in _ROW.items()})
     _press(nora.get("/protocols/new"), "review")
     _press(_press(nora.get("/protocols/new"), "add-medication"), "review", **{"medication-0-dose": "much"})
+    stage.person("amelia").get(f"/protocols/{sample_id('protocol', 'amelia')}/change")
     shown = nora.get(made.path)
     for move in shown.select('main form[action$="/status"], main a[href*="/end"]'):
         if move.name == "a":
@@ -157,12 +158,12 @@ def storage(stage: Stage) -> None:
     _save(elif_, at("GO-4"), storage_expires_at="soon")
     decided = f"/storage/{sample_id('embryo', 'ZW-4')}?episode={sample_id('episode', 'zofia-1')}"
     asked = _save(elif_, decided, status="Discarded", notes="As decided")
-    asked.form("/storage/").submit(code="GO-1", status=422)
+    asked.form("/storage/").submit(code="GO-1", record_number="?", status=422)
     mine = elif_.get(at("GO-1"))
     _save(victor, at("GO-1"), status="Stored", location_cane="99")
     fields = {**dict(mine.form("/storage/").fields()), "notes": "Mine", "location_cane": "12"}
     elif_.post(at("GO-1"), fields, status=None)
-    asked.form("/storage/").submit(code="ZW-4")
+    asked.form("/storage/").submit(code="ZW-4", record_number="RF-11000")
     elif_.get(decided)
     grace.get(at("GO-2", "/end-storage"))
     grace.get(at("GO-2", "/take-back"), status=None)

@@ -176,10 +176,9 @@ def _warning(page: Page) -> None:
 
 
 def _ended(page: Page) -> None:
-    page.evaluate(
-        "() => { for (const one of document.querySelectorAll('[data-session]')) one.hidden = !one.hidden;"
-        " document.getElementById('session-warning').showModal() }"
-    )
+    """The session is over, as another tab or the next request says: this browser has none."""
+    page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+    page.locator("#session-warning [data-session=ended]").wait_for()
 
 
 def _told(page: Page) -> None:

@@ -282,9 +282,11 @@ def test_an_embryologist_ships_an_embryo_out_after_retyping_its_code(person: Per
     page.main.locator("[name=notes]").fill("As decided")
     asked = go_on(page)
     asked.main.locator("[name=code]").fill("GO-1")
+    asked.main.locator("[name=record_number]").fill("RF-11000")
     wrong = go_on(asked)
     expect(wrong.page.locator(".error-summary")).to_be_visible()
     wrong.main.locator("[name=code]").fill("ZW-4")
+    wrong.main.locator("[name=record_number]").fill("RF-11000")
     go_on(wrong)
     told(wrong, "Embryo ZW-4 is saved.")
 

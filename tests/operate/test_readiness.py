@@ -8,7 +8,7 @@ import pytest
 
 from portal.operate.readiness import Readiness
 from portal.signin.discovery import ProviderDown
-from portal.store import StoreDown
+from portal.store import StoreDown, WrongKey
 from tests.support.clock import Clock
 
 
@@ -133,3 +133,18 @@ def test_readiness_does_not_depend_on_the_system_clock(store: Store, clock: Cloc
     look(readiness, clock)
     clock.now += step
     assert look(readiness, clock) == (True, "ready")
+
+
+def test_a_machine_with_wrong_secret_keys_is_never_ready_and_says_so_once_in_the_log(
+    store: Store, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def check() -> None:
+        raise WrongKey("the store is sealed with 00aa00aa; this process has 11bb11bb")
+
+    readiness = Readiness(cast("Any", store), (), clock, check_keys=check)
+    assert look(readiness, clock, 5) == (
+        False,
+        "starting; the store is sealed with 00aa00aa; this process has 11bb11bb",
+    )
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert errors == ["wrong secret keys: the store is sealed with 00aa00aa; this process has 11bb11bb"]

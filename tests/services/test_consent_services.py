@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import msgspec
 import pytest
 
 from portal.services import consents
 from portal.services import endpoints as at
-from portal.services.errors import BadResponse
+from portal.services.errors import BadResponse, Invalid
 from portal.services.records.consents import (
     ConsentStatus,
     Signature,
     SignerRole,
+    ToldBy,
 )
 from portal.services.records.storage import Disposition
 from tests.services.consent_forms import DRAFT, FORM, MADE, whole
@@ -51,6 +52,9 @@ def test_a_list_is_requested_with_its_filters(care):
         case_id="k",
         episode_id="e",
         status="Pending",
+        waits_for="w",
+        due_from=date(2026, 11, 1),
+        due_to=date(2026, 11, 30),
     )
     assert page.total == 41
     assert care.calls[0].endpoint == at.LIST_CONSENTS
@@ -63,6 +67,9 @@ def test_a_list_is_requested_with_its_filters(care):
         "CaseId": "k",
         "EpisodeId": "e",
         "Status": "Pending",
+        "WaitsFor": "w",
+        "DueFrom": "2026-11-01",
+        "DueTo": "2026-11-30",
     }
 
 
@@ -155,6 +162,31 @@ def test_revoking_ends_with_the_revoked_form(care, answers):
     assert care.calls[0].endpoint == at.REVOKE_CONSENT
     assert care.calls[0].body == {"reason": "Changed our minds", "concurrencyStamp": "s1"}
     assert care.calls[0].operation == "op-2"
+
+
+def test_a_reason_is_sent_only_if_given_or_demanded(care):
+    revoked = {**FORM, "status": "Revoked"}
+    care.answers.extend([revoked, Invalid({"reason": ["invalid"]}), revoked])
+    consents.revoke_consent(care, "c-1", reason="", stamp="s1")
+    assert care.calls[0].body == {"concurrencyStamp": "s1"}
+    consents.revoke_consent(
+        care, "c-1", reason="", without_reason="Sin indicar motivo", stamp="s1", operation="op-2"
+    )
+    assert [call.operation for call in care.calls[1:]] == ["op-2", "op-2-reason"]
+    assert care.calls[2].body == {"concurrencyStamp": "s1", "reason": "Sin indicar motivo"}
+    care.answers.append(Invalid({"toldAt": ["invalid"]}))
+    with pytest.raises(Invalid):
+        consents.revoke_consent(care, "c-1", reason="", stamp="s1")
+
+
+def test_a_recorded_withdrawal_says_who_told_it_when_and_how(care):
+    care.answers.append({**FORM, "status": "Revoked"})
+    at_ten = datetime(2026, 1, 2, 10, tzinfo=UTC)
+    told = consents.Told(on_behalf_of="p-1", at=at_ten, by=ToldBy.LETTER)
+    consents.revoke_consent(care, "c-1", reason="", stamp="s1", told=told)
+    assert care.calls[0].body == {
+        "concurrencyStamp": "s1", "onBehalfOf": "p-1", "toldAt": "2026-01-02T10:00:00Z", "toldBy": "Letter",
+    }  # fmt: skip
 
 
 def test_a_new_form_is_made_from_its_draft(care):

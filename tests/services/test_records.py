@@ -16,12 +16,19 @@ from portal.services.records.consents import (
 )
 from portal.services.records.conversations import Conversation, Message
 from portal.services.records.documents import DEEPEST, Directory, Documents, File
-from portal.services.records.episodes import Alert, Appointment, Episode, Follicles, MonitoringDay
+from portal.services.records.episodes import (
+    Alert,
+    Appointment,
+    Episode,
+    Follicles,
+    HormoneUnits,
+    MonitoringDay,
+)
 from portal.services.records.notifications import Notification
 from portal.services.records.patients import Patient
 from portal.services.records.pgt_results import PgtCall, PgtResult, PgtStatus
 from portal.services.records.physicians import WorkingHours
-from portal.services.records.protocols import PROTOCOL_MOVES, Medication, Protocol, ProtocolStatus
+from portal.services.records.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus
 from portal.services.records.storage import EMBRYO_MOVES, EmbryoStatus, EmbryoStorage
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent
 
@@ -183,43 +190,6 @@ def test_from_an_unknown_status_no_move_is_offered():
     assert Protocol(id="1", name="P", status=ProtocolStatus("Paused")).next_statuses == ()
 
 
-GONAL = Medication(drug="Gonal-f", start_day=1, stop_rule="trigger", time="20:00")
-CETROTIDE = Medication(drug="Cetrotide", start_day=5, end_day=9, time="08:00")
-FOLATE = Medication(drug="Folic acid", start_day=-30)
-PROTOCOL = Protocol(
-    id="p",
-    name="Antagonist",
-    status=ProtocolStatus.ACTIVE,
-    start_date=date(2026, 11, 20),
-    medications=(GONAL, FOLATE, CETROTIDE),
-)
-
-
-@pytest.mark.parametrize(
-    ("today", "day", "due"),
-    [
-        (date(2026, 11, 19), 0, (FOLATE,)),
-        (date(2026, 11, 20), 1, (GONAL, FOLATE)),
-        (date(2026, 11, 24), 5, (CETROTIDE, GONAL, FOLATE)),
-        (date(2026, 11, 28), 9, (CETROTIDE, GONAL, FOLATE)),
-        (date(2026, 11, 29), 10, (GONAL, FOLATE)),
-    ],
-)
-def test_a_protocol_knows_todays_medication(today, day, due):
-    assert PROTOCOL.day_on(today) == day
-    assert PROTOCOL.medications_on(today) == due
-
-
-def test_a_protocol_that_is_not_running_asks_for_no_medication():
-    paused = Protocol(
-        id="p", name="A", status=ProtocolStatus.ON_HOLD, start_date=date(2026, 11, 20), medications=(GONAL,)
-    )
-    unplanned = Protocol(id="p", name="A", status=ProtocolStatus.ACTIVE, medications=(GONAL,))
-    assert paused.medications_on(date(2026, 11, 24)) == ()
-    assert unplanned.day_on(date(2026, 11, 24)) is None
-    assert unplanned.medications_on(date(2026, 11, 24)) == ()
-
-
 def test_a_record_belongs_to_a_person_by_user_id_or_else_by_id():
     assert Patient(id="1", user_id="amelia").is_me("amelia")
     assert not Patient(id="amelia", user_id="daniel").is_me("amelia")
@@ -274,6 +244,14 @@ def test_a_day_of_monitoring_counts_its_follicles():
     assert day.largest == 18.0
     assert day.count_from(17) == 2
     assert MonitoringDay(date=date(2026, 11, 27)).largest is None
+
+
+def test_a_value_without_its_unit_is_kept_but_not_for_patients():
+    units = HormoneUnits(lh="IU/L")
+    day = MonitoringDay(date=date(2026, 11, 27), e2=3910, lh=4.5, p4=1.9, unit="pmol/L", units=units)
+    assert (day.p4, day.readable.p4) == (1.9, None)
+    assert (day.readable.e2, day.readable.lh) == (3910, 4.5)
+    assert MonitoringDay(date=date(2026, 11, 27), e2=3910).readable.e2 is None
 
 
 def folder(name, parent=None) -> Directory:

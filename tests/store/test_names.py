@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from portal.audit.checkpoints import _OLDER_TAG
-from portal.store import Store, StoreDown, open_store
+from portal.store import Store, StoreDown, WrongKey, open_store
 from portal.store.names import _RECORD, Names, hashed_name
+from portal.store.sealer import fingerprint
 from tests.support.redis_server import RedisServer
 
 OLD, NEW, OTHER = "o" * 40, "n" * 40, "x" * 40
@@ -86,7 +87,15 @@ def test_record_names_survive_key_rotation(store: Store, clock: Clock) -> None:
 def test_a_removed_secret_key_cannot_decrypt_the_naming_key(store: Store, clock: Clock) -> None:
     for keys in [(OLD,), (NEW, OLD), (NEW,)]:
         name(store, clock, *keys)
-    assert name(store, clock, NEW) != name(store, clock, OLD)
+    with pytest.raises(WrongKey):
+        name(store, clock, OLD)
+
+
+def test_a_process_that_has_not_the_newest_key_yet_leaves_its_seal(store: Store, clock: Clock) -> None:
+    first = name(store, clock, OLD)
+    assert name(store, clock, NEW, OLD) == first
+    assert name(store, clock, OLD) == name(store, clock, OLD, OTHER) == first
+    assert name(store, clock, NEW) == first, "its seal is still there"
 
 
 def test_record_names_cannot_be_derived_without_the_keys(store: Store, clock: Clock, tmp_path: Path) -> None:
@@ -129,15 +138,24 @@ def test_an_emptied_store_gets_a_naming_key_shared_by_all_processes(store: Store
         assert names.tagged("sub", *PERSON) == ["session:1", "session:2"]
 
 
-def test_a_process_with_another_secret_key_does_not_replace_the_naming_key(
-    store: Store, clock: Clock
-) -> None:
+def test_a_process_with_wrong_secret_keys_changes_nothing_and_says_which(store: Store, clock: Clock) -> None:
     running = Names(store, (OLD,), clock)
     before = running.name("sub", *PERSON)
-    after = name(store, clock, OTHER)
-    assert after != before, "a process that can't decrypt the naming key must derive other names"
-    assert running.tags("sub", *PERSON) == [before]
-    assert name(store, clock, OTHER) == after
+    wrong = Names(store, (OTHER, NEW), clock)
+    kept = store.get(_RECORD)
+    for use in (wrong.check, lambda: wrong.name("a"), lambda: wrong.tags("a"), lambda: wrong.tagged("a")):
+        with pytest.raises(WrongKey) as told:
+            use()
+        keys = [fingerprint(key) for key in (OLD, OTHER, NEW)]
+        assert str(told.value) == f"the store is sealed with {keys[0]}; this process has {keys[1]}, {keys[2]}"
+    assert store.get(_RECORD) == kept
+    running.check()
+    assert Names(store, (OLD,), clock).tags("sub", *PERSON) == [before]
+
+
+def test_a_check_of_the_keys_makes_none(store: Store, clock: Clock) -> None:
+    Names(store, (OLD,), clock).check()
+    assert store.get(_RECORD) is None
 
 
 def test_the_naming_keys_lifetime_is_extended_in_time(store: Store, clock: Clock) -> None:
@@ -165,6 +183,7 @@ def test_after_an_upgrade_both_versions_find_each_others_tags(store: Store, cloc
     assert sorted(Names(store, (OLD,), clock).tagged("sub", *PERSON)) == ["session:new", "session:old"]
 
 
-def test_an_unreadable_naming_key_is_replaced(store: Store, clock: Clock) -> None:
+def test_an_unreadable_naming_key_is_not_replaced(store: Store, clock: Clock) -> None:
     store.insert(_RECORD, b"\xc1", expires_at=clock.now + DAY)
-    assert name(store, clock, OLD) == name(store, clock, OLD)
+    with pytest.raises(WrongKey, match="an unknown key"):
+        name(store, clock, OLD)

@@ -49,6 +49,17 @@ def test_a_record_expires(store: Store, clock: Clock) -> None:
     assert store.insert("a", b"new", expires_at=clock.now + 10)
 
 
+def test_a_lock_lasts_no_longer_than_it_was_taken_for_when_the_clock_is_set_back(
+    store: Store, clock: Clock
+) -> None:
+    assert store.lock("a", "one", seconds=10)
+    clock.now -= 30
+    assert not store.lock("a", "two", seconds=10), "clocks may differ a little"
+    clock.now -= 3600
+    assert store.lock("a", "two", seconds=10)
+    assert not store.lock("a", "three", seconds=10)
+
+
 def test_writes_sweep_a_few_expired_records(sqlite: str, clock: Clock, tmp_path: Path) -> None:
     import sqlite3
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.store import Record, Store, open_store, update
+from portal.store import Record, Store, WrongKey, open_store, update
 from portal.store.sealer import Sealer
 from portal.store.vault import Vault
 from tests.support.redis_server import RedisServer
@@ -126,7 +126,34 @@ def test_an_update_keeps_the_expiry_time_or_derives_it_from_the_new_value(vault:
     assert (later.value, later.expires_at) == (3, clock.now + 300)
 
 
-def test_an_undecryptable_record_may_be_overwritten(store: Store, clock: Clock) -> None:
+def test_a_record_of_a_key_that_another_process_has_is_never_overwritten(store: Store, clock: Clock) -> None:
+    newer, vault = Vault(store, (OTHER_KEY, KEY)), Vault(store, (KEY,))
+    newer.name("any")
+    newer.insert("a", "theirs", expires_at=clock.now + 10)
+    assert vault.get("a", str) is None
+    assert vault.update("a", str, str.upper, initial="ours", expires_at=clock.now + 20) is None
+    held = newer.get("a", str)
+    assert held is not None and held.value == "theirs"
+
+
+def test_with_wrong_secret_keys_a_record_is_neither_absent_nor_overwritten(
+    store: Store, clock: Clock
+) -> None:
+    right, wrong = Vault(store, (KEY,)), Vault(store, (OTHER_KEY,))
+    right.name("any")
+    right.insert("a", "theirs", expires_at=clock.now + 10)
+    for use in (
+        wrong.check_keys,
+        lambda: wrong.get("a", str),
+        lambda: wrong.update("a", str, str.upper, initial="ours", expires_at=clock.now + 20),
+    ):
+        with pytest.raises(WrongKey):
+            use()
+    held = right.get("a", str)
+    assert held is not None and held.value == "theirs"
+
+
+def test_an_undecryptable_record_of_nobodys_key_may_be_overwritten(store: Store, clock: Clock) -> None:
     """One that is sealed with a key that is gone, or that a newer version writes in another way."""
     Vault(store, (OTHER_KEY,)).insert("a", "theirs", expires_at=clock.now + 10)
     vault = Vault(store, (KEY,))

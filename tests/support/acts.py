@@ -194,7 +194,7 @@ def _move_embryo(people: People, plan: Plan) -> Ready:
         "elif",
         page.form(f"/storage/{embryo}"),
         call=f"PUT /api/care/embryo-storage/{embryo}",
-        end="Embryo GO-1",
+        end="Embryo GO-1 · RF-09117",
         unsure="",
         values={"location_tank": uuid.uuid4().hex[:8], "storage_expires_at": "2096-02-29"},
     )
@@ -221,9 +221,9 @@ def _thaw_embryo(people: People, plan: Plan) -> Ready:
         "elif",
         page.form(where),
         call=f"PUT /api/care/embryo-storage/{embryo}",
-        end="Embryo GO-2",
+        end="Embryo GO-2 · RF-09117",
         unsure="",
-        values={"code": "GO-2"},
+        values={"code": "GO-2", "record_number": "RF-09117"},
     )
 
 

@@ -19,24 +19,25 @@ PATIENTS: dict[str, str] = {
     "/care-team": "CareTeamMember: name role; Physician: locationName name specialty title",
     "/consents": "ConsentForm: title version; Signer: name",
     "/consents/<record:consent_id>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/receipt": (
-        "ConsentForm: contentHash patientName seal title version; Signature: contentHash language name; "
+        "ConsentForm: contentHash language patientName seal title version; "
+        "Signature: contentHash language name screenLanguage; "
         "Signer: name"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
-        "Clause: heading summary text; ConsentForm: contentHash patientName title version; "
-        "EmbryoStorage: embryoCode; Signature: contentHash language name; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: contentHash language patientName title version; "
+        "EmbryoStorage: embryoCode; Signature: contentHash language name screenLanguage; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: title",
     "/consents/<record:consent_id>/sign": (
-        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/consents/<record:consent_id>/sign/<any(read, statements, name):step>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; "
+        "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text"
     ),
     "/conversations": "Conversation: subject; Message: body; Participant: name",
@@ -120,29 +121,31 @@ STAFF: dict[str, str] = {
     ),
     "/consents": "ConsentForm: patientName title; Signer: name",
     "/consents/<record:consent_id>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; "
-        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: language patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text; patient: mrn"
     ),
     "/consents/<record:consent_id>/receipt": (
-        "ConsentForm: contentHash patientName seal title version; Signature: contentHash language name; "
+        "ConsentForm: contentHash language patientName seal title version; "
+        "Signature: contentHash language name screenLanguage; "
         "Signer: name"
     ),
     "/consents/<record:consent_id>/receipt.pdf": (
-        "Clause: heading summary text; ConsentForm: contentHash patientName title version; "
-        "EmbryoStorage: embryoCode; Signature: contentHash language name; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: contentHash language patientName title version; "
+        "EmbryoStorage: embryoCode; Signature: contentHash language name screenLanguage; Signer: name; Statement: text; "
+        "patient: mrn"
     ),
     "/consents/<record:consent_id>/revoke": "ConsentForm: title",
     "/consents/<record:consent_id>/sign": (
-        "Clause: heading summary text; ConsentForm: patientName title version; "
-        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: language patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text; patient: mrn"
     ),
     "/consents/<record:consent_id>/sign/<any(read, statements, name):step>": (
-        "Clause: heading summary text; ConsentForm: patientName title version; "
-        "EmbryoStorage: embryoCode; Signer: name; Statement: text"
+        "Clause: heading summary text; ConsentForm: language patientName title version; "
+        "EmbryoStorage: embryoCode; Signer: name; Statement: text; patient: mrn"
     ),
-    "/consents/new/fill": "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName",
+    "/consents/new/fill": "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName mrn",
     "/consents/new/preview": (
-        "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName"
+        "ConsentForm: title version; Signer: name; partner: firstName lastName; patient: firstName lastName mrn"
     ),
     "/consents/new": (
         "ConsentForm: patientName title version; Signer: name; partner: firstName lastName; "
@@ -204,11 +207,11 @@ STAFF: dict[str, str] = {
     "/files/<record:file_id>/preview": "Content: name",
     "/find": (
         "ConsentForm: patientName title; Conversation: subject; Episode: number; Participant: name; "
-        "PgtResult: embryoCode; Protocol: name; patient: firstName lastName"
+        "PgtResult: embryoCode; Protocol: name; patient: firstName lastName mrn"
     ),
     "/open": (
         "ConsentForm: patientName title; Conversation: subject; Episode: number; Participant: name; "
-        "PgtResult: embryoCode; Protocol: name; patient: firstName lastName"
+        "PgtResult: embryoCode; Protocol: name; patient: firstName lastName mrn"
     ),
     "/notifications": (
         "ConsentForm: patientName title; Conversation: subject; Notification: body title; Participant: name"
@@ -258,13 +261,14 @@ STAFF: dict[str, str] = {
         "Physician: name; Protocol: description name"
         "; patient: firstName lastName"
     ),
+    "/pgt-results/<record:result_id>": "patient: firstName lastName mrn",
     "/relationships/<record:relationship_id>/remove": (
-        "ConsentForm: title; EmbryoStorage: embryoCode; Relationship: relatedName; patient: firstName lastName"
+        "ConsentForm: title; EmbryoStorage: embryoCode; Relationship: relatedName; patient: firstName lastName mrn"
     ),
-    "/storage": "EmbryoStorage: embryoCode holdReason; Episode: number; patient: firstName lastName",
+    "/storage": "EmbryoStorage: embryoCode holdReason; Episode: number; patient: firstName lastName mrn",
     "/storage/<record:embryo_id>": (
         "ConsentForm: title; EmbryoStorage: embryoCode grade holdReason method notes; Episode: number; "
-        "StorageLocation: cane canister facility position tank; patient: firstName lastName"
+        "StorageLocation: cane canister facility position tank; patient: firstName lastName mrn"
     ),
 }
 """What may stand on a page for staff of any role that may open it."""
@@ -282,7 +286,7 @@ NO_TEXT: str = (
     "EmbryoStorage: creationTime cryopreservedAt day lastModificationTime statutoryLimit storageConsentedUntil "
     "storageExpiresAt; "
     "Episode: endDate startDate; File: creationTime mediaType size; Follicles: left right; "
-    "Medication: dose endDay startDay time; Message: readAt sentAt; "
+    "Medication: dose endDay everyDays lastDoseDay startDay time times; Message: readAt sentAt; "
     "MonitoringDay: cycleDay date e2 endometriumMm lh p4; Notification: creationTime entityType readAt type; "
     "NotificationChoice: type; NotificationSettings: language; "
     "PgtResult: biopsiedAt mosaicPercent releasedAt reportedAt; Physician: color timeZone; "

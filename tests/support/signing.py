@@ -161,11 +161,15 @@ def mark_all_in_another_way(plan: Any, patient_id: str) -> None:
             assert database.execute(anew, (patient_id,)).rowcount
 
 
-def transfer_an_embryo_under(plan: Any, form: str) -> None:
-    """Note an embryo stored under this form as transferred."""
+def person_id(name: str) -> str:
+    """The id that a sample person signs with."""
+    return sample_id("person", name)
+
+
+def transfer_embryos_under(plan: Any, form: str) -> None:
+    """Note the embryos stored under this form as transferred."""
     with closing(sqlite3.connect(plan.data / "care.db", timeout=10)) as database, database:
         database.execute(
-            "UPDATE embryo_storage SET status = 'Transferred' WHERE id ="
-            " (SELECT id FROM embryo_storage WHERE consent_form_id = ? LIMIT 1)",
+            "UPDATE embryo_storage SET status = 'Transferred' WHERE consent_form_id = ?",
             (form.rpartition("/")[2],),
         )

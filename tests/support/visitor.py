@@ -26,6 +26,8 @@ _PYTHON_VALUE = re.compile(
 """How Python writes a record, a member of one, a date, or an object without a form of its own."""
 
 _QUOTED = re.compile(r"""=(?:"[^"]*"|'[^']*')""")
+_BY_SCRIPTS = re.compile(r"/notifications/bell|/conversations/(?:[^/]+/)?new|/protocols/[^/]+/change")
+"""What only a page's script asks for, and a browser says so."""
 _BETWEEN = re.compile(r">[^<>]+<")
 _ODD_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|nbsp|#39|#34);)")
 
@@ -138,6 +140,9 @@ class Visitor:
         if method == "POST":
             sent.setdefault("Origin", self.origin if url.startswith(self.origin) else _origin(url))
             sent.setdefault("Referer", url)
+        elif _BY_SCRIPTS.fullmatch(urlsplit(url).path) and "HX-Request" not in sent:
+            sent.setdefault("Sec-Fetch-Dest", "empty")
+            sent.setdefault("Sec-Fetch-Site", "same-origin")
         for _ in range(12):
             response = self.http.request(
                 method, url, data=data, headers=sent, allow_redirects=False, timeout=30

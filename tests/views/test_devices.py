@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.support.signing import after_a_while
@@ -69,6 +71,24 @@ def test_signing_out_this_device_signs_out_here(two: tuple[Visitor, Visitor]) ->
     page = here.get(DEVICES)
     sign_out_of(page, here=True).submit(status=None)
     assert not is_signed_in(here) and is_signed_in(there)
+
+
+@pytest.mark.parametrize("way", ["the same cookie", "no cookie", "another host"])
+def test_a_device_that_was_signed_out_needs_the_password(
+    portal: PortalThread, two: tuple[Visitor, Visitor], way: str
+) -> None:
+    """Its browser is still signed in at the identity server."""
+    here, there = two
+    time.sleep(1)  # the identity server tells sign-ins in whole seconds
+    sign_out_of(here.get(DEVICES), here=False).submit()
+    if way == "no cookie":
+        there.http.cookies.clear("riverside.localhost", "/", "__Host-sid")
+    if way == "another host":
+        there.origin = f"http://localhost:{portal.port}"
+    page = there.get(DEVICES)
+    assert page.soup.select_one("input[name=password]"), page.url
+    page = there.fill_sign_in(page, "grace")
+    assert page.path == DEVICES
 
 
 @pytest.mark.asvs("7.5.2")

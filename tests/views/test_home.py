@@ -38,7 +38,7 @@ def test_unread_messages_are_tasks_too(amelia: Any) -> None:
 
 def test_todays_medicines_and_the_next_visit_are_shown(amelia: Any) -> None:
     words = amelia.get("/").words
-    assert "Cetrorelix 0.25 mg" in words and "rFSH (follitropin alfa) 225 IU" in words
+    assert "Cetrorelix 0.25 mg" in words and "rFSH (follitropin alfa) 225 units" in words
     assert "Monitoring scan, Quayside, room 2" in words
     assert "Cetrorelix at the same hour" in words
 

@@ -49,6 +49,16 @@ def test_a_patient_sees_their_record_and_changes_contact_fields(
         assert [one.get_text(strip=True) for one in page.select(".menu-name")] == ["Mel"]
 
 
+def test_a_changed_number_is_shown_as_not_confirmed_yet(amelia: Visitor, service: CareService) -> None:
+    page = amelia.get("/me")
+    saved = page.form("/me").submit(phone_number="+44 7700 900998")
+    assert "Not confirmed yet. Texts from this number reach the clinic" in saved.words
+    assert "Please confirm a contact detail" in amelia.get("/notifications").words
+    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
+        database.execute("UPDATE patients SET phone_number_verified = 1 WHERE id = ?", (AMELIA,))
+    assert "Not confirmed yet" not in amelia.get("/me").words
+
+
 @pytest.mark.asvs("8.2.3", "8.3.1", "15.3.3")
 def test_only_contact_fields_are_sent_whatever_the_form_holds(amelia: Visitor, service: CareService) -> None:
     given = {"last_name": "Other", "first_name": "Other", "mrn": "1", "date_of_birth": "1970-01-01"}

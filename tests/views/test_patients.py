@@ -45,6 +45,18 @@ def test_the_episode_links_staff_to_the_form_and_back(nora: Visitor, service: Ca
     assert stored(service, "user_id") == sample_id("person", "grace")
 
 
+def test_staff_confirm_a_number_and_a_change_ends_that(nora: Visitor, service: CareService) -> None:
+    nora.get(EDIT).form(ACTION).submit(phone_number="+44 7700 900556", phone_number_verified="no")
+    assert stored(service, "phone_number_verified") == 0
+    nora.get(EDIT).form(ACTION).submit(phone_number_verified="yes")
+    assert stored(service, "phone_number_verified") == 1
+    nora.get(EDIT).form(ACTION).submit(phone_number="+44 7700 900557")
+    assert stored(service, "phone_number_verified") == 0
+    wrong = nora.get(EDIT).form(ACTION)
+    page = wrong.submit(status=422, phone_number="", phone_number_verified="yes", preferred_channel="Email")
+    assert "There is nothing to confirm." in page.words
+
+
 def test_the_partner_has_a_form_of_their_own(nora: Visitor, service: CareService) -> None:
     page = nora.get(f"/patients/{JOSEPH}/edit?episode={EPISODE}")
     page.form(f"/patients/{JOSEPH}/edit").submit(preferred_name="Joe")

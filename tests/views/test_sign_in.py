@@ -47,6 +47,7 @@ def test_the_authorization_request_is_pushed_with_pkce_state_and_nonce(
     assert len(pushed[0]["state"]) >= 40
     assert len(pushed[0]["nonce"]) >= 40
     assert pushed[0]["acr_values"] == "tenant:riverside"
+    assert pushed[0]["max_age"] == "900", "the shortest idle limit"
 
 
 def test_a_person_of_another_clinic_is_not_let_in(portal: PortalThread) -> None:

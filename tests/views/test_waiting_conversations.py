@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from time import perf_counter
 
 import pytest
 
 from portal.services import decoding
 from portal.services.records.conversations import Conversation, Message, MessageSide
 from portal.views import waiting_conversations
+from portal.views.danger_words import danger_words, marked
 from portal.views.waiting_conversations import waiting_since
 from tests.support.stack import PortalThread
 from tests.support.visitor import Visitor
@@ -17,9 +19,16 @@ START = datetime(2026, 11, 20, 9, tzinfo=UTC)
 IN, OUT = MessageSide.INBOUND, MessageSide.OUTBOUND
 
 
-def talk(*sides: MessageSide | None, id_: str = "c", archived: bool = False, late: int = 0) -> Conversation:
+def talk(
+    *sides: MessageSide | None, id_: str = "c", archived: bool = False, late: int = 0, says: str = ""
+) -> Conversation:
     messages = [
-        Message(id=f"{id_}-{n}", side=side, body=f"{id_} says {n}", sent_at=START + timedelta(hours=n + late))
+        Message(
+            id=f"{id_}-{n}",
+            side=side,
+            body=says or f"{id_} says {n}",
+            sent_at=START + timedelta(hours=n + late),
+        )
         for n, side in enumerate(sides)
     ]
     return Conversation(
@@ -61,8 +70,67 @@ def test_the_longest_waiting_conversation_comes_first_with_its_last_message(
     page = nora.get("/conversations")
     assert [row.get_text() for row in page.select(".link-title bdi")] == ["About old", "About new"]
     assert "2 conversations wait for an answer, the longest first" in page.words
-    assert "old says 2" in page.words
+    assert "old says 1" in page.words, "the message that waits longest"
     assert page.soup.select_one("[aria-current]:-soup-contains('Waiting for us (2)')")
+
+
+def test_words_of_danger_lift_a_conversation_and_are_marked(
+    nora: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given(
+        monkeypatch,
+        talk(IN, id_="calm"),
+        talk(IN, id_="grave", late=9, says="Since last night I am bleeding <b>a lot</b> and feel faint."),
+        talk(IN, OUT, id_="answered", says="The pain is gone."),
+    )
+    for address in ("/", "/conversations"):
+        page = nora.get(address)
+        names = [row.get_text() for row in page.select("#messages .link-row, #inbox .link-row")]
+        assert "bleeding, faint" in names[0], address
+        assert [mark.get_text() for mark in page.select("mark")] == ["bleeding", "faint"], address
+
+
+def test_home_and_messages_tell_the_same_of_what_waits_for_an_answer(
+    nora: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for total, count in ((2, "2"), (900, "at least 2")):
+        given(monkeypatch, talk(IN, id_="one"), talk(IN, id_="two", late=3), total=total)
+        home, inbox = nora.get("/"), nora.get("/conversations")
+        listed = [
+            [str(row["href"]) for row in page.select(".link-row[href^='/conversations/']")]
+            for page in (home, inbox)
+        ]
+        assert listed[0] == listed[1] == ["/conversations/one", "/conversations/two"]
+        assert home.select("main h2")[0].get_text(" ", strip=True) == f"Waiting for an answer {count}"
+        assert f"Waiting for us ({count})" in inbox.words
+    given(monkeypatch, total=900)
+    assert "Every conversation has been answered." not in nora.get("/").words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("When is my blood test? I feel well.", ()),
+        ("I am passing blood clots", ("blood", "clots")),
+        ("Tengo fiebre y mucho DOLOR", ("fiebre", "DOLOR")),
+        ("عندي نزيف وألم شديد", ("نزيف", "وألم")),
+        ("نراجع المستشفى المرة القادمة", ()),
+        ("short of breath", ("breath",)),
+    ],
+)
+def test_words_of_danger_are_found_in_each_language(text: str, words: tuple[str, ...]) -> None:
+    assert danger_words(text) == words
+
+
+def test_marking_takes_linear_time_and_keeps_what_was_written() -> None:
+    assert marked("<i>pain</i> & so on") == "&lt;i&gt;<mark>pain</mark>&lt;/i&gt; &amp; so on"
+    long = "no word " * 100 + "then fever"
+    assert "<mark>fever</mark>" in marked(long)
+    began = perf_counter()
+    for hostile in ("pain " * 100_000, "ال" * 100_000, "وفبكل" * 100_000, "a" * 500_000):
+        danger_words(hostile)
+        marked(hostile)
+    assert perf_counter() - began < 1
 
 
 def test_the_waiting_list_states_what_it_covers(nora: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     ],
     "/files/<record:file_id>": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}", 1)],
     "/files/<record:file_id>/preview": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", 1)],
-    "/pgt-results/<record:result_id>": [("grace", RESULT, 1), ("elif", RESULT, 1)],
+    "/pgt-results/<record:result_id>": [("grace", RESULT, 1), ("elif", RESULT, 2)],
     "/storage": [("grace", "/storage", 2)],
     "/storage/<record:embryo_id>": [
         ("grace", f"{EMBRYO}?episode={GRACES}", 1),
@@ -105,8 +105,9 @@ BUDGET: dict[str, list[tuple[str, str, int]]] = {
     "/find/results": [("nora", "/find/results", 8)],
     "/protocols": [("victor", "/protocols", 1)],
     "/protocols/<record:protocol_id>": [("amelia", PROTOCOL, 1), ("victor", PROTOCOL, 3)],
+    "/protocols/<record:protocol_id>/change": [("amelia", f"{PROTOCOL}/change", 1)],
     "/protocols/<record:protocol_id>/schedule.pdf": [
-        ("amelia", f"{PROTOCOL}/schedule.pdf", 1),
+        ("amelia", f"{PROTOCOL}/schedule.pdf", 2),
         ("victor", f"{PROTOCOL}/schedule.pdf", 3),
     ],
     "/protocols/<record:protocol_id>/schedule.ics": [("amelia", f"{PROTOCOL}/schedule.ics", 1)],

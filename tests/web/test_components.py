@@ -69,11 +69,16 @@ def app() -> Iterator[Flask]:
         static=static_address,
         csrf_field=lambda: Markup('<input type="hidden" name="csrf_token">'),
         glossary_word=glossary_word,
-        line_now=lambda: SimpleNamespace(is_out_of_hours=False, number="+441632960100", note=None),
+        line_now=lambda: SimpleNamespace(
+            is_out_of_hours=False, number="+441632960100", note=None, other="+441632960199"
+        ),
+        reply_time=lambda: "Within 24 hours.",
+        emergency_number=lambda: "999",
+        call_now_signs=lambda: ["heavy bleeding", "fever"],
         opening_hours=opening_hours,
         now=lambda: datetime(2026, 11, 27, 9, 30, tzinfo=UTC),
     )
-    for name in ("moment", "day", "date", "time", "ago", "telephone", "e164"):
+    for name in ("moment", "day", "date", "time", "ago", "telephone", "e164", "counted"):
         app.jinja_env.filters[name] = str
     app.jinja_env.filters["breakable"] = breakable
     with app.test_request_context():

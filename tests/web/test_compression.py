@@ -58,7 +58,7 @@ def test_a_page_is_a_third_of_its_size(amelia: Visitor) -> None:
 
 
 def test_small_responses_and_static_files_are_not_compressed_on_the_fly(amelia: Visitor) -> None:
-    for path in ("/portal.webmanifest", "/healthz", "/notifications/bell"):
+    for path in ("/portal.webmanifest", "/healthz"):
         response, _body = raw(amelia, path, "br, gzip")
         assert "Content-Encoding" not in response.headers, path
     page = amelia.get("/consents")

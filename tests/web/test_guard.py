@@ -39,7 +39,12 @@ class Here:
         self.person = who
         self.uses = 0
         self.expires_at = 1_000_000.0
+        self.is_loaded = True
         self.failure: Exception | None = None
+
+    @property
+    def tag(self) -> str | None:
+        return f"of {self.person.sub}" if self.person else None
 
     def use(self) -> None:
         self.uses += 1
@@ -127,13 +132,17 @@ def test_a_handler_gets_the_care_api_and_the_person(site: Flask, here: Here) -> 
     answer = site.test_client().get("/")
     assert (answer.status_code, answer.text, here.uses) == (200, "care of nora for nora", 1)
     assert answer.headers["Session-Expires-At"] == "1970-01-12T13:46:40+00:00"
+    assert answer.headers["Session-Tag"] == "of nora"
     here.person = None
     answer = site.test_client().get("/")
     assert (answer.status_code, "Session-Expires-At" in answer.headers) == (401, False)
+    assert answer.headers["Session-Tag"] == "none"
+    here.is_loaded = False
+    assert "Session-Tag" not in site.test_client().get("/").headers, "nobody looked"
 
 
 def test_background_requests_do_not_extend_a_session(site: Flask, here: Here) -> None:
-    assert site.test_client().get("/bell").text == "background"
+    assert site.test_client().get("/bell", headers={"HX-Request": "true"}).text == "background"
     assert here.uses == 0
 
 
@@ -160,14 +169,16 @@ def test_a_page_without_a_call_ends_with_a_token_that_cannot_be_renewed(
     assert site.test_client().get("/").status_code == status
 
 
-@pytest.mark.parametrize(("age", "fresh"), [(0, True), (FRESH, True), (FRESH + 1, False)])
+@pytest.mark.parametrize(
+    ("age", "fresh"), [(0, True), (FRESH, True), (FRESH + 1, False), (-30, True), (-31, False)]
+)
 def test_a_sign_in_is_fresh_until_its_maximum_age(
     app: Flask, clock: Clock, monkeypatch: pytest.MonkeyPatch, age: int, fresh: bool
 ) -> None:
     monkeypatch.setattr(guard, "context", lambda: SimpleNamespace(clock=clock))
     assert is_fresh(person(auth_time=clock.now - age)) is fresh
-    assert is_fresh(person(auth_time=clock.now - age), max_age=age)
-    assert not is_fresh(person(auth_time=clock.now - age), max_age=age - 1)
+    assert is_fresh(person(auth_time=clock.now - 60), max_age=60)
+    assert not is_fresh(person(auth_time=clock.now - 60), max_age=59)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Which members of a record may stand anywhere in a page's source: text, attributes, hidden fields, PDFs, calendars."""
+"""Which members of a record may stand anywhere in a page's source: text, attributes, hidden fields, PDFs, calendars.
+
+And what of it browsers keep: titles, and what is typed into forms.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import html
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 import pytest
@@ -66,17 +70,30 @@ def walk(visitor: Visitor, portal: PortalThread, starts: list[str]) -> Iterator[
         waiting += [answer.headers["Location"]] if "Location" in answer.headers else links
 
 
-@pytest.mark.parametrize("one", PEOPLE, ids=lambda one: one.username)
-@pytest.mark.asvs("15.3.1")
-def test_a_page_contains_only_its_allowed_members(
-    portal: PortalThread, marks: Marks, one: SamplePerson
-) -> None:
-    table = PATIENTS if one.role == "patient" else STAFF
+@dataclass(frozen=True)
+class Seen:
+    """What one person has opened: routes and sources."""
+
+    one: SamplePerson
+    pages: list[tuple[str, str]]
+
+
+@pytest.fixture(scope="module", params=PEOPLE, ids=lambda one: one.username)
+def seen(portal: PortalThread, request: pytest.FixtureRequest) -> Seen:
+    """Every page that this person comes to."""
+    one: SamplePerson = request.param
     starts = ["/", *(path for cases in BUDGET.values() for _name, path, _calls in cases)]
+    visitor = portal.sign_in(one.username)
+    return Seen(one, list(walk(visitor, portal, [*drafts(visitor, one.username), *starts])))
+
+
+@pytest.mark.asvs("15.3.1")
+def test_a_page_contains_only_its_allowed_members(marks: Marks, seen: Seen) -> None:
+    one = seen.one
+    table = PATIENTS if one.role == "patient" else STAFF
     surplus: set[str] = set()
     held = 0
-    visitor = portal.sign_in(one.username)
-    for route, source in walk(visitor, portal, [*drafts(visitor, one.username), *starts]):
+    for route, source in seen.pages:
         found = {as_seen_by(one, member) for member in marks.found_in(html.unescape(unquote(source)))}
         allowed = {
             member
@@ -89,6 +106,33 @@ def test_a_page_contains_only_its_allowed_members(
         held += len(found)
     assert not surplus, f"a page shows more than tests/support/allowed_members.py lists: {sorted(surplus)}"
     assert held > 20, "no mark was found"
+
+
+def test_a_title_holds_nothing_of_a_record(marks: Marks, seen: Seen) -> None:
+    """The browser's history keeps titles."""
+    titles = {
+        title.strip()
+        for _route, source in seen.pages
+        for title in re.findall("<title>(.*?)</title>", source, re.DOTALL)
+    }
+    assert not [title for title in titles if [*marks.found_in(html.unescape(title))]]
+    assert len(titles) > 10
+
+
+def test_a_form_says_what_a_field_is_for_only_to_whom_the_details_belong(seen: Seen) -> None:
+    """Browsers offer, and some restore, what was typed there before."""
+    named: set[str] = set()
+    for route, source in seen.pages:
+        tag = re.search(r'<body[^>]* data-session="([^"]+)"', source)
+        for form in re.findall("<form.*?</form>", source, re.DOTALL):
+            tokens = set(re.findall(r'<(?:input|select|textarea)[^>]* autocomplete="([^"]*)"', form)) - {
+                "off"
+            }
+            first = re.search("<(?:input|select|textarea)[^>]*>", form)
+            assert not tokens or (first and tag and f'name="{tag[1]}"' in first[0]), f"{route}: {tokens}"
+            named |= tokens
+    assert named <= ({"name"} if seen.one.role != "patient" else named)
+    assert seen.one.role != "patient" or {"email", "tel", "address-line1"} <= named
 
 
 def as_seen_by(one: SamplePerson, member: str) -> str:

@@ -1,4 +1,5 @@
-"""Rules for templates: no hard-coded addresses, no comparison with enumeration values, and a maximum line width."""
+"""Rules for templates: no hard-coded addresses, no comparison with enumeration values, no words of records in titles,
+nothing kept in forms by browsers, and a maximum line width."""
 
 from __future__ import annotations
 
@@ -85,3 +86,73 @@ def test_templates_do_not_compare_enumeration_values(file: Path) -> None:
 
 def test_enumeration_values_are_collected_from_the_code() -> None:
     assert {"PartiallySigned", "OnHold", "NoResult", "staff"} <= ENUMERATED
+
+
+FIXED_WORDS = {
+    "title": "set in the same template, or the heading of a failure",
+    "heading": "set in the same template",
+    "tab.label": "a treatment's tabs",
+    "decision.title": "the decisions about an embryo",
+    "to|protocol_step": "what can be done with a protocol",
+}
+"""Expressions in titles that stand for one of the portal's own texts."""
+
+
+def words_in_title(template: nodes.Template) -> Iterator[nodes.Expr]:
+    """The expressions whose text goes into the page's title."""
+    waiting: list[nodes.Expr] = [
+        expression
+        for block in template.find_all(nodes.Block)
+        if block.name == "title"
+        for output in block.find_all(nodes.Output)
+        for expression in output.nodes
+        if not isinstance(expression, nodes.TemplateData)
+    ]
+    while waiting:
+        expression = waiting.pop()
+        if isinstance(expression, nodes.CondExpr):
+            waiting += [expression.expr1, *([expression.expr2] if expression.expr2 else [])]
+        else:
+            yield expression
+
+
+def is_own_text(expression: nodes.Expr) -> bool:
+    """Whether this is one of the portal's own texts: `_()` of a literal, with numbers at most, or of FIXED_WORDS."""
+    if isinstance(expression, nodes.Call) and isinstance(expression.node, nodes.Name):
+        numbers = {"step", "steps", "name"}
+        return expression.node.name == "_" and {one.key for one in expression.kwargs} <= numbers
+    return written(expression) in FIXED_WORDS
+
+
+def written(expression: nodes.Node | None) -> str:
+    match expression:
+        case nodes.Name(name=name):
+            return name
+        case nodes.Getattr(node=node, attr=attribute):
+            return f"{written(node)}.{attribute}"
+        case nodes.Filter(node=node, name=name):
+            return f"{written(node)}|{name}"
+        case _:
+            return "?"
+
+
+TITLED = [file for file in FILES if file.parent.name != "print"]
+"""A PDF's title names the record; browsers save PDFs and don't list them."""
+
+
+@pytest.mark.parametrize("file", TITLED, ids=name_of)
+def test_a_title_names_a_kind_of_page_and_no_record(file: Path) -> None:
+    others = [written(one) for one in words_in_title(parsed(file)) if not is_own_text(one)]
+    assert not others, (
+        "the browser's history keeps titles: name the kind of page there, and the record in the heading"
+    )
+
+
+FORM = re.compile(r'<form(?! autocomplete="off" )')
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_browsers_restore_nothing_into_a_form(file: Path) -> None:
+    assert not FORM.search(file.read_text(encoding="utf-8")), (
+        'begin with <form autocomplete="off" …, or use ui.form: a browser restores what was typed into a form, whoever is signed in now'
+    )

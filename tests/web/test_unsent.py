@@ -104,6 +104,7 @@ def test_every_form_with_text_declares_what_is_kept(portal: PortalThread) -> Non
         *("devices.end", "devices.everywhere", "storage.decide.confirm", "relationships.remove"),
         *("consents.sign.read", "consents.sign.check", "consents.sign.confirm"),
         *("consents.create.create", "protocols.create.create", "protocols.move", "protocols.list.move"),
+        "protocols.seen.mark",
         "protocols.edit.days",  # a drawing of what the form holds, which is kept under its own address
         *("prospects.link.make", "prospects.merge.send", "emr_endpoints.remove"),
         *("notifications.open_", "notifications.read", "notifications.unread", "notifications.read_all"),

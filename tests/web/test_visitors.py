@@ -141,6 +141,31 @@ def test_every_response_to_a_signed_in_person_says_when_the_session_ends(portal:
     assert "Session-Expires-At" not in portal.visitor().get("/signed-out").headers
 
 
+def test_pages_and_answers_say_which_session_they_are_of(portal: PortalThread) -> None:
+    visitor, other = portal.sign_in("amelia"), portal.sign_in("amelia")
+    page = visitor.get("/consents")
+    tag = page.headers["Session-Tag"]
+    assert len(tag) == 12 and page.select(f'body[data-session="{tag}"]')
+    answers = [
+        visitor.fragment("/consents", "results", at="/consents"),
+        visitor.fragment("/notifications/bell", "bell", status=None),
+        visitor.get("/no/such/page", status=404),
+        visitor.post("/notifications/read-all", {"csrf_token": "of another session"}, status=None),
+        visitor.get("/session", status=204),
+    ]
+    assert {answer.headers["Session-Tag"] for answer in answers} == {tag}
+    assert other.get("/session", status=204).headers["Session-Tag"] not in (tag, "none")
+
+
+def test_answers_without_a_session_say_so(portal: PortalThread) -> None:
+    visitor = portal.visitor()
+    assert visitor.get("/session", status=204).headers["Session-Tag"] == "none"
+    bell = visitor.fragment("/notifications/bell", "bell", status=None)
+    assert (bell.status, bell.headers["Session-Tag"]) == (204, "none")
+    page = visitor.get("/signed-out")
+    assert page.headers["Session-Tag"] == "none" and not page.select("body[data-session]")
+
+
 def test_background_polling_does_not_extend_a_session(portal: PortalThread) -> None:
     visitor = portal.sign_in("amelia")
     try:

@@ -174,7 +174,9 @@ def form_of(page: Page, action: str) -> Form:
 
 
 def names(form: Form) -> set[str]:
-    return {str(field["name"]) for field in form.element.select("[name]")}
+    """The names of the form's fields, without the one that only tells sessions apart."""
+    fields = form.element.select("[name]:not([type=hidden]:not([value]))")
+    return {str(field["name"]) for field in fields}
 
 
 def held(form: Form, name: str) -> list[str]:

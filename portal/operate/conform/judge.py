@@ -24,6 +24,8 @@ from portal.services.uses import use_of
 SOMETIMES = frozenset(
     {
         *("ConsentForm.embryoStorageIds", "ConsentForm.disposition", "ConsentForm.seal"),
+        *("ConsentForm.revokedByName", "ConsentForm.onBehalfOf", "ConsentForm.toldAt", "ConsentForm.toldBy"),
+        *("Signature.screenLanguage", "Signature.readingMode"),
         *("PgtResult.sex", "PgtResult.comment", "PgtResult.condition"),
     }
 )
@@ -39,9 +41,10 @@ STAFF_ONLY = frozenset(
     {
         *("Case.notes", "Case.diagnosis", "EmbryoStorage.notes", "EmbryoStorage.location"),
         *("EmbryoStorage.pgtResultId", "Patient.userId"),
+        *("Conversation.possibleSenders", "ConsentForm.revokeReason"),
     }
 )
-"""Members that aren't sent to patients."""
+"""Members that aren't sent to patients, or of a reason only to whoever gave it."""
 
 
 @dataclass(slots=True)

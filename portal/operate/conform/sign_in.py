@@ -16,7 +16,7 @@ from portal.config.settings import Settings
 from portal.config.tenants import Tenant
 from portal.services.errors import NotSignedIn, Unavailable
 from portal.signin.discovery import ProviderDown, ProviderRefused, Providers
-from portal.signin.flow import Finished, SignIn
+from portal.signin.flow import Finished, PasswordNeeded, SignIn
 from portal.signin.tokens import SignInFailed
 from portal.store import open_store
 from portal.store.vault import Vault
@@ -59,7 +59,7 @@ def sign_in(
     with tempfile.TemporaryDirectory(prefix="portal-conform-") as folder:
         vault = Vault(open_store(f"sqlite:///{folder}/sign-in.db", time.time), settings.secret_keys)
         providers = Providers(settings.timeouts, time.time, settings.breaker)
-        flow = SignIn(vault, providers, settings.timeouts, time.time)
+        flow = SignIn(vault, providers, settings.timeouts, time.time, max_age=settings.shortest_idle)
         try:
             started = flow.start(
                 tenant, redirect_uri=redirect_uri, next_path="/", cookie=None, language=tenant.languages[0]
@@ -69,6 +69,8 @@ def sign_in(
             finished = flow.finish(tenant, cookie=started.cookie, answer=answer)
         except (ProviderDown, ProviderRefused) as error:
             raise NoSignIn(f"the identity server can't be used ({error})") from error
+        except PasswordNeeded as error:
+            raise NoSignIn("the identity server doesn't heed max_age: it asked for no password") from error
         except SignInFailed as error:
             raise NoSignIn(f"the answer isn't accepted ({error})") from error
         except Unavailable as error:

@@ -70,15 +70,16 @@ PATIENT_ROLES = frozenset(
 COUPLE_KINDS = frozenset(
     {
         ConsentKind.TREATMENT,
-        ConsentKind.STORAGE,
         ConsentKind.STORAGE_RENEWAL,
         ConsentKind.DISPOSITION,
         ConsentKind.DONATION,
-        ConsentKind.LEGAL_PARENTHOOD,
         ConsentKind.SURROGACY,
     }
 )
 """Kinds of form that the patient's partner also signs, if there is one."""
+
+ONE_PERSON_KINDS = frozenset({ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD})
+"""Kinds of form of which each of a couple has their own, signed by the patient or the partner alone."""
 
 EMBRYO_KINDS = frozenset(
     {ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL, ConsentKind.DISPOSITION, ConsentKind.DONATION}
@@ -99,6 +100,23 @@ class SigningMethod(Choice):
     TYPED_NAME = "TypedName"
     DRAWN = "Drawn"
     PAPER = "Paper"
+
+
+class ReadingMode(Choice):
+    """How a signer took in a text that isn't in the language of their screen."""
+
+    SELF = "Self"
+    INTERPRETER = "Interpreter"
+    EXPLAINED = "Explained"
+
+
+class ToldBy(Choice):
+    """How a signer told the staff who recorded a withdrawal."""
+
+    TELEPHONE = "Telephone"
+    IN_PERSON = "InPerson"
+    LETTER = "Letter"
+    EMAIL = "Email"
 
 
 class TextGap(StrEnum):
@@ -137,7 +155,10 @@ class Signer(Record, frozen=True, kw_only=True):
 
 
 class Signature(Timed, frozen=True, kw_only=True):
-    """A signature, with the hash of the text that was signed."""
+    """A signature, with the hash of the text that was signed and the language of that text.
+
+    `screen_language` and `reading_mode` are given if the signer's screen was in another language.
+    """
 
     role: SignerRole
     person_id: Id | None = None
@@ -145,6 +166,8 @@ class Signature(Timed, frozen=True, kw_only=True):
     signed_at: datetime | None = None
     method: SigningMethod | None = None
     language: str | None = None
+    screen_language: str | None = None
+    reading_mode: ReadingMode | None = None
     content_hash: str = ""
 
     @property
@@ -162,7 +185,9 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     """A consent form. `content_hash` and `seal` are computed by the API; the first is sent back unchanged.
 
     `body` and `statements` are None if they weren't sent: lists omit the body. `embryo_storage_ids` are the embryos that
-    it is about, `disposition` what it decides about them; both are signed with the text.
+    it is about, `disposition` what it decides about them; both are signed with the text. `language` is the text's
+    (BCP 47). A withdrawal that staff
+    recorded names the signer `on_behalf_of`, and when (`told_at`) and how (`told_by`) that signer told them.
     """
 
     id: Id
@@ -175,6 +200,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     episode_id: Id | None = None
     kind: ConsentKind | None = None
     version: str = ""
+    language: str | None = None
     body: tuple[Clause, ...] | None = None
     statements: tuple[Statement, ...] | None = None
     embryo_storage_ids: tuple[Id, ...] | None = None
@@ -190,6 +216,10 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
     revoked_at: datetime | None = None
     revoke_reason: str | None = None
     revoked_by_id: Id | None = None
+    revoked_by_name: str = ""
+    on_behalf_of: Id | None = None
+    told_at: datetime | None = None
+    told_by: ToldBy | None = None
     expires_at: datetime | None = None
     supersedes_id: Id | None = None
     superseded_by_id: Id | None = None
@@ -241,12 +271,61 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
         return self.is_open or self.is_signed
 
     @property
+    def patients_side(self) -> tuple[Signer, ...]:
+        """The signers who aren't the clinic's: only they withdraw."""
+        return tuple(signer for signer in self.required_signers if signer.role not in CLINIC_ROLES)
+
+    @property
+    def is_signed_by_patients_side(self) -> bool:
+        """Whether anybody of the patient's side has signed."""
+        return any(not signature.is_for_clinic for signature in self.signatures)
+
+    @property
+    def ended_by(self) -> Signer | None:
+        """The signer of the patient's side who withdrew or declined, in person or recorded by staff."""
+        sub = self.on_behalf_of or self.revoked_by_id
+        if not self.is_revoked or sub is None:
+            return None
+        return next((signer for signer in self.patients_side if signer.person_id == sub), None)
+
+    @property
     def declined_by(self) -> Signer | None:
         """The signer who declined to sign it; None if it was withdrawn after signing, or isn't revoked."""
-        sub = self.revoked_by_id
-        if not self.is_revoked or sub is None or self.signature_of(sub):
-            return None
-        return next((signer for signer in self.required_signers if signer.person_id == sub), None)
+        signer = self.ended_by
+        return None if signer is None or self.signature_for(signer) else signer
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the clinic ended it before anybody of the patient's side had signed."""
+        return (
+            self.is_revoked
+            and self.revoked_by_id is not None
+            and self.ended_by is None
+            and not self.is_signed_by_patients_side
+        )
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether a consent was withdrawn, rather than declined or cancelled."""
+        return self.is_revoked and not self.declined_by and not self.is_cancelled
+
+    @property
+    def holds_embryos(self) -> bool:
+        """Whether its withdrawal puts embryos on hold; they can be stored under it without its naming them."""
+        if self.kind in (ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL):
+            return True
+        return bool(self.embryo_storage_ids) and self.kind in EMBRYO_KINDS | {ConsentKind.TREATMENT}
+
+    def asks_as_patient(self, sub: str) -> bool:
+        """Whether `sub` is asked to sign as a patient, not as a partner or for the clinic."""
+        return any(
+            signer.person_id == sub and signer.role in PATIENT_ROLES for signer in self.required_signers
+        )
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether staff recorded its withdrawal for a signer."""
+        return self.is_revoked and self.on_behalf_of not in (None, self.revoked_by_id)
 
     @property
     def text_gap(self) -> TextGap | None:
@@ -302,7 +381,7 @@ class ConsentForm(Audited, frozen=True, kw_only=True):
 class ConsentDraft(Timed, frozen=True, kw_only=True):
     """A new consent form (care API specification §4, POST /api/care/consent-forms).
 
-    A form that names no embryos, or has no disposition, omits the member.
+    A form that names no embryos, or has no disposition, omits the member; `language` is omitted if it isn't known.
     """
 
     patient_id: Id
@@ -318,6 +397,7 @@ class ConsentDraft(Timed, frozen=True, kw_only=True):
     episode_id: Id | None = None
     embryo_storage_ids: tuple[Id, ...] | UnsetType = UNSET
     disposition: Disposition | UnsetType = UNSET
+    language: str | UnsetType = UNSET
     procedure_date: date | None = None
     supersedes_id: Id | None = None
     expires_at: datetime | None = None

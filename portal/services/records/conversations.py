@@ -31,6 +31,13 @@ class Participant(Record, frozen=True, kw_only=True):
     role: str = ""
 
 
+class PossibleSender(Record, frozen=True, kw_only=True):
+    """A patient who may have written a conversation whose sender isn't surely known; for staff."""
+
+    id: Id | None = None
+    name: str = ""
+
+
 class ReplyAddress(Record, frozen=True, kw_only=True):
     """Where to reply by e-mail or text, because the API accepts no messages."""
 
@@ -77,6 +84,7 @@ class Conversation(Timed, frozen=True, kw_only=True):
     episode_id: Id | None = None
     channel: Channel | None = None
     participants: tuple[Participant, ...] = ()
+    possible_senders: tuple[PossibleSender, ...] = ()
     reply_address: ReplyAddress = ReplyAddress()
     is_archived: bool = False
     unread_count: Whole = 0

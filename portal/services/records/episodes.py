@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
+from msgspec import structs
+
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 from portal.services.records.cases import CareStatus, Case
 from portal.services.records.consents import ConsentKind, ConsentStatus
@@ -76,8 +78,19 @@ class Follicles(Record, frozen=True, kw_only=True):
     right: tuple[Measure, ...] = ()
 
 
+class HormoneUnits(Record, frozen=True, kw_only=True):
+    """The units of a day's hormones, where the laboratory named them."""
+
+    e2: str | None = None
+    lh: str | None = None
+    p4: str | None = None
+
+
 class MonitoringDay(Record, frozen=True, kw_only=True):
-    """A day of monitoring: follicles and lining in millimetres; hormones, where `unit` is oestradiol's."""
+    """A day of monitoring: follicles and lining in millimetres; hormones, where `unit` is oestradiol's.
+
+    An API may send no `units`. A value without its unit means nothing: `readable` leaves it out for patients.
+    """
 
     date: date
     cycle_day: Day | None = None
@@ -88,7 +101,23 @@ class MonitoringDay(Record, frozen=True, kw_only=True):
     lh: Measure | None = None
     p4: Measure | None = None
     unit: str = ""
+    units: HormoneUnits = HormoneUnits()
     verified: bool = False
+
+    @property
+    def e2_unit(self) -> str:
+        """Oestradiol's unit, or empty."""
+        return self.units.e2 or self.unit
+
+    @property
+    def readable(self) -> MonitoringDay:
+        """The day without the hormones whose unit isn't given."""
+        return structs.replace(
+            self,
+            e2=self.e2 if self.e2_unit else None,
+            lh=self.lh if self.units.lh else None,
+            p4=self.p4 if self.units.p4 else None,
+        )
 
     @property
     def sizes(self) -> tuple[float, ...]:
@@ -188,6 +217,16 @@ class Episode(Timed, frozen=True, kw_only=True):
     documents: Documents = Documents()
     conversation_ids: tuple[Id, ...] = ()
     alerts: tuple[Alert, ...] = ()
+
+    @property
+    def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:
+        """The forms that a transfer has to wait for, as far as the episode lists them."""
+        return tuple(
+            form
+            for form in self.consent_forms
+            if form.kind in (ConsentKind.TREATMENT, ConsentKind.LEGAL_PARENTHOOD)
+            and form.status in (ConsentStatus.DRAFT, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+        )
 
     @property
     def is_ended(self) -> bool:

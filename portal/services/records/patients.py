@@ -29,7 +29,11 @@ class EmergencyContact(Record, frozen=True, kw_only=True):
 
 
 class Patient(Audited, frozen=True, kw_only=True):
-    """A patient's record."""
+    """A patient's record.
+
+    `email_verified` and `phone_number_verified`: whether messages from there count as the patient's; None if the API
+    doesn't say.
+    """
 
     id: Id
     user_id: Id | None = None
@@ -39,7 +43,9 @@ class Patient(Audited, frozen=True, kw_only=True):
     preferred_name: str | None = None
     date_of_birth: date | None = None
     email: str | None = None
+    email_verified: bool | None = None
     phone_number: str | None = None
+    phone_number_verified: bool | None = None
     address: Address | None = None
     language: str | None = None
     preferred_channel: Channel | None = None

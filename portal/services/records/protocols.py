@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 
+from portal.dates import days_after
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 
 
@@ -44,7 +46,11 @@ PROTOCOL_MOVES: Mapping[ProtocolStatus, tuple[ProtocolStatus, ...]] = {
 
 
 class Medication(Record, frozen=True, kw_only=True):
-    """A medicine from `start_day` to `end_day` (inclusive), or until `stop_rule` applies; `time` is HH:MM."""
+    """A row of a plan: a medicine from `start_day` to `end_day` or `last_dose_day` (inclusive), or until `stop_rule` applies.
+
+    `times` are hours of a day (HH:MM), each a dose; `time` is the first. `every_days` is 2 for every second day. An API
+    may send none of `is_trigger`, `times`, `every_days` and `last_dose_day`. What is due when: `records/doses.py`.
+    """
 
     drug: str
     start_day: Day
@@ -54,13 +60,45 @@ class Medication(Record, frozen=True, kw_only=True):
     unit: str = ""
     route: str = ""
     end_day: Day | None = None
+    last_dose_day: Day | None = None
     stop_rule: str | None = None
     time: str | None = None
+    times: tuple[str, ...] = ()
+    every_days: Day | None = None
+    is_trigger: bool | None = None
     instructions: str | None = None
 
-    def is_due_on(self, day: int) -> bool:
-        """Whether it is taken on that day of the protocol, going by the days only."""
-        return self.start_day <= day and (self.end_day is None or day <= self.end_day)
+    @property
+    def triggers(self) -> bool:
+        """Whether it is the injection that triggers ovulation; by its class if the API doesn't say."""
+        return "trigger" in self.drug_class.casefold() if self.is_trigger is None else self.is_trigger
+
+    @property
+    def hours(self) -> tuple[str | None, ...]:
+        """The hours of its doses on a day; None for one whose hour isn't given."""
+        return tuple(dict.fromkeys(self.times)) or (self.time or None,)
+
+    @property
+    def is_until_trigger(self) -> bool:
+        """Whether its stop rule is the trigger."""
+        return is_until_trigger(self.stop_rule or "")
+
+    @property
+    def ends_with_trigger(self) -> bool:
+        """Whether the trigger ends it: its rule says so, or nothing says when it ends and it belongs to stimulation."""
+        if self.is_until_trigger:
+            return True
+        is_open = self.end_day is None and self.last_dose_day is None and not self.stop_rule
+        return is_open and bool(_STIMULATION.search(self.drug_class.casefold()))
+
+
+def is_until_trigger(stop_rule: str) -> bool:
+    """Whether this rule for stopping is the trigger."""
+    return bool(_TRIGGER.search(stop_rule.casefold()))
+
+
+_TRIGGER = re.compile("trigger|desencaden|تفجير")
+_STIMULATION = re.compile("gonadotrop|agonist|ppos")
 
 
 class Check(Record, frozen=True, kw_only=True):
@@ -107,11 +145,6 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
         return self.status in (ProtocolStatus.COMPLETED, ProtocolStatus.CANCELLED)
 
     @property
-    def is_followed(self) -> bool:
-        """Whether it is active with medicines and a start date, so that its days are calendar dates."""
-        return bool(self.is_active and self.start_date and self.medications)
-
-    @property
     def next_statuses(self) -> tuple[ProtocolStatus, ...]:
         """The statuses that it may change to."""
         return PROTOCOL_MOVES.get(self.status, ())
@@ -120,20 +153,6 @@ class Protocol(ProtocolDraft, frozen=True, kw_only=True):
         """The day of the protocol on `today` (0 or less before it starts); None without a start date."""
         return None if self.start_date is None else (today - self.start_date).days + 1
 
-    def medications_on(self, today: date) -> tuple[Medication, ...]:
-        """The medicines taken on that date while the protocol is active, by time of day."""
-        day = self.day_on(today)
-        if day is None or not self.is_active:
-            return ()
-        due = (m for m in self.medications if m.is_due_on(day))
-        return tuple(sorted(due, key=lambda medication: medication.time or "~"))
-
-    def planned_on(self, later: date) -> tuple[Medication, ...]:
-        """The medicines planned for a future date: those ended only by a rule are assumed to end with the trigger."""
-        day = self.day_on(later) or 0
-        triggers = [m.start_day for m in self.medications if "trigger" in m.drug_class.casefold()]
-        return tuple(
-            medication
-            for medication in self.medications_on(later)
-            if medication.end_day is not None or not any(medication.start_day < one < day for one in triggers)
-        )
+    def date_of(self, day: int) -> date | None:
+        """The date of a day of the protocol; None without a start date."""
+        return None if self.start_date is None else days_after(self.start_date, day - 1)

@@ -41,7 +41,7 @@ FINAL_WISHES = (
 )
 """Dispositions that end an embryo's storage; only a signed form can set them."""
 
-_BY_THE_PATIENT = ("Consent withdrawn", "Decision taken back")
+_BY_THE_PATIENT = ("Consent withdrawn", "Consent ended", "Decision taken back")
 """The API's reasons for a hold that only a new signed form ends; staff can't enter them (docs/assumptions.md)."""
 
 _LEAVING_STORAGE = (
@@ -121,6 +121,11 @@ class EmbryoStorage(Audited, frozen=True, kw_only=True):
     def is_held_by_patient(self) -> bool:
         """Whether withdrawn consent or a revoked decision stopped it, which only a new signed form ends."""
         return self.is_stopped and self.hold_reason in _BY_THE_PATIENT
+
+    @property
+    def is_slowly_frozen(self) -> bool:
+        """Whether it is thawed to be used; vitrified embryos, and those of an unknown method, are warmed."""
+        return "slow" in self.method.casefold()
 
     @property
     def has_final_wish(self) -> bool:

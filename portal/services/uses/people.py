@@ -49,6 +49,7 @@ PEOPLE: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "episodeId": "link to the treatment; also used to find episodes",
             "channel": "portal, e-mail, text message or telephone",
             "participants": "participants",
+            "possibleSenders": "for staff, who may have written",
             "replyAddress": "reply address; without it nobody can reply",
             "isArchived": "whether it is archived",
             "unreadCount": "number of unread messages",
@@ -141,7 +142,9 @@ PEOPLE: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "preferredName": "form of address",
             "dateOfBirth": "date of birth",
             "email": "contact details",
+            "emailVerified": "whether the e-mail address is confirmed",
             "phoneNumber": "contact details",
+            "phoneNumberVerified": "whether the telephone number is confirmed",
             "address": "postal address",
             "language": "language for correspondence",
             "preferredChannel": "preferred channel",
@@ -149,6 +152,7 @@ PEOPLE: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "isActive": "whether the record is in use",
         },
     ),
+    "PossibleSender": ("conversations", {"id": "the patient's record", "name": "who may have written"}),
     "Physician": (
         "care_team booking prospects cases protocols",
         {

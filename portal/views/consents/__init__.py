@@ -12,9 +12,10 @@ from portal.services.client import Care
 from portal.services.consents import all_consents, content_hash, get_consent, list_consents
 from portal.services.errors import CareError
 from portal.services.gather import gather
+from portal.services.listed import Listed
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
 from portal.state.session_records import Person
-from portal.views.consents import create, labels, pdf, revoke, sign, worklist
+from portal.views.consents import create, ending, labels, languages, pdf, revoke, sign, worklist
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.list import LISTING, Groups, Item, group, with_text_in_doubt
 from portal.views.consents.missing import missing_words
@@ -25,19 +26,21 @@ from portal.views.consents.worklist import (
     PAGE,
     Place,
     Work,
+    WorkList,
     WorkRow,
     listed_rows,
-    queue_query,
     read_work,
 )
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, wants
-from portal.web.listing import Chip, Table
+from portal.web.listing import Table
 from portal.web.pages import Page
 
 bp = Blueprint("consents", __name__, url_prefix="/consents")
 labels.register(bp)
+languages.register(bp)
+ending.register(bp)
 bp.add_app_template_filter(with_queue, "in_queue")
 for part in (sign.bp, revoke.bp, create.bp, pdf.bp, worklist.bp):
     bp.register_blueprint(part)
@@ -58,11 +61,12 @@ class TablePage(Page, template="consents/table.html"):
 
 
 class WorkPage(Page, template="consents/worklist.html"):
-    """One page of a work list, with the counts of all lists; `rows` are the page's."""
+    """One page of a work list, with the counts of all lists; `forms` are the list's, `rows` the page's."""
 
     work: Work
-    chips: list[tuple[Chip, int | None]]
-    rows: list[WorkRow]
+    which: WorkList
+    forms: Listed[ConsentForm]
+    rows: tuple[WorkRow, ...]
     number: int
     pages: int
     may_create: bool
@@ -91,9 +95,15 @@ class ReceiptPage(Page, template="consents/receipt.html"):
 def list_(care: Care, person: Person) -> Response:
     """Show a patient their forms by whose turn it is, staff the clinic's as a table."""
     if person.is_patient:
-        return render(GroupsPage(groups=group(with_text_in_doubt(care, all_consents(care), person), person)))
+        return render(
+            GroupsPage(
+                groups=group(
+                    all_consents(care).through(lambda forms: with_text_in_doubt(care, forms, person)), person
+                )
+            )
+        )
     if not _asks_for_all(request.args):
-        return _show_work(read_work(care, person), person)
+        return _show_work(read_work(care, person), may_create(person))
     query = LISTING.read(request.args)
     found = list_consents(
         care,
@@ -113,20 +123,20 @@ def _asks_for_all(args: Mapping[str, str]) -> bool:
     return args.get("list") == "all" or ("list" not in args and bool({"q", "status", "sort"} & args.keys()))
 
 
-def _show_work(work: Work, person: Person) -> Response:
+def _show_work(work: Work, may_create: bool) -> Response:
     """Show a page of the requested list, or of the default one."""
     which = asked_list() or work.usual()
-    rows = work.rows_of(which)
-    pages = max(1, -(-len(rows) // PAGE))
+    forms = work.forms_of(which)
+    pages = max(1, -(-len(forms.items) // PAGE))
     number = min(page_number(request.args.get("page")), pages)
-    query = queue_query(which)
     page = WorkPage(
         work=work,
-        chips=work.chips(which),
-        rows=[row.in_queue(query) for row in rows[(number - 1) * PAGE : number * PAGE]],
+        which=which,
+        forms=forms,
+        rows=work.rows_of(which, (number - 1) * PAGE, number * PAGE),
         number=number,
         pages=pages,
-        may_create=may_create(person),
+        may_create=may_create,
     )
     audit.shown("consent.list", "consent", [row.form.id for row in page.rows])
     return render(page, fragment="results")
@@ -170,4 +180,4 @@ def _next_to_sign(care: Care, person: Person) -> Item | None:
     """The most urgent form that waits for a patient; None for staff, who have work lists."""
     if person.is_staff or wants("verification"):
         return None
-    return next(iter(group(list_consents(care, limit=100).items, person).mine), None)
+    return next(iter(group(list_consents(care, limit=100).listed, person).mine), None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 
 from portal.config.consent_templates import Templates, load
 from portal.config.tenants import Side
@@ -23,10 +23,12 @@ from portal.services.consents import (
 )
 from portal.services.episodes import get_episode
 from portal.services.gather import gather, known
+from portal.services.listed import Listed
 from portal.services.records.consents import ConsentForm
 from portal.services.records.episodes import Episode
 from portal.state.operations import Operation
 from portal.state.session_records import Person
+from portal.views.consents import lawful
 from portal.views.consents.draft import Earlier, NewForm, episode_id_of, from_form, from_template
 from portal.views.consents.eligibility import CREATORS, Eligibility, eligibility_of
 from portal.views.consents.labels import text_gap_words
@@ -66,12 +68,17 @@ _drafts = Drafts(
 
 
 class SourcesPage(Page, template="consents/new.html"):
-    """The choice of a template or a form to copy; `found` are forms to copy."""
+    """The choice of a template or a form to copy; `found` are forms to copy.
+
+    `unlawful` says why templates can't be used, by their names; `refused` is the one of them that was chosen.
+    """
 
     templates: Templates
     found: decoding.Page[ConsentForm] | errors.CareError
     text: str
     episode: str
+    unlawful: dict[str, str]
+    refused: str | None
 
 
 class EpisodePage(Page, template="consents/new_episode.html"):
@@ -89,16 +96,18 @@ class FillPage(Page, template="consents/fill.html"):
     new_form: NewForm
     faults: dict[str, str]
     without_account: list[str]
+    asks_for_donor: bool
 
 
 class PreviewPage(Page, template="consents/preview.html"):
-    """The preview: the form as its signers will see it."""
+    """The preview: the form as its signers will see it; `left_out` are embryos that only the replaced form names."""
 
     operation: Operation
     form: ConsentForm
     eligibility: Eligibility
     embryos: list[str]
     replaces: Earlier | None
+    left_out: list[str]
     without_account: list[str]
 
 
@@ -121,6 +130,8 @@ def choose(care: Care, person: Person) -> Response:
     copied = get_consent(care, copy) if copy else None
     if template is None and copied is None:
         raise errors.NotFound
+    if template and request.args["template"] in lawful.template_faults(_templates()):
+        return _sources(care, refused=request.args["template"])
     typed = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
     if copied and copied.text_gap:
         return show_refusal(care, copied, person, text_gap_words(copied.text_gap))
@@ -133,6 +144,8 @@ def choose(care: Care, person: Person) -> Response:
     forms = recent.items if recent else ()
     if copied:
         new_form = from_form(copied, episode, person, forms)
+        if words := lawful.text_fault(new_form, _templates()):
+            return show_refusal(care, copied, person, words)
     else:
         assert template and episode
         new_form = from_template(template, episode, person, forms)
@@ -157,16 +170,17 @@ def change(care: Care, draft: Draft[NewForm]) -> Response:
     "replaces",
     "embryo",
     "disposition",
+    "donated",
     "signer-*",
 )
 @_drafts.open_step
 def fill(care: Care, draft: Draft[NewForm]) -> Response:
     """Save the draft and show the preview; warn of a similar form."""
     draft = draft.keep(draft.content.posted(request.form))
-    if faults := draft.content.faults():
+    if faults := _faults(draft.content):
         return _fill(draft, faults, status=422)
     (forms,) = gather(lambda: all_consents(care, patient_id=draft.content.about.patient_id))
-    if alike := _alike(known(forms) or (), draft.content):
+    if alike := _alike(known(forms) or Listed(), draft.content):
         return _warn(draft, alike, status=422)
     return _drafts.to_preview(draft)
 
@@ -176,7 +190,7 @@ def fill(care: Care, draft: Draft[NewForm]) -> Response:
 @_drafts.open_step
 def preview(care: Care, draft: Draft[NewForm]) -> Response:
     """Show the preview."""
-    if faults := draft.content.faults():
+    if faults := _faults(draft.content):
         return _fill(draft, faults, status=422)
     form = draft.content.preview()
     return render(
@@ -186,6 +200,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
             eligibility=eligibility_of(form, draft.person),
             embryos=[one.code for one in draft.content.embryos if one.id in draft.content.embryo_ids],
             replaces=draft.content.earlier if draft.content.replaces else None,
+            left_out=draft.content.left_out(),
             without_account=account_words(draft.content.without_account()),
         )
     )
@@ -196,7 +211,7 @@ def preview(care: Care, draft: Draft[NewForm]) -> Response:
 @_drafts.open_step
 def create(care: Care, draft: Draft[NewForm]) -> Response:
     """Send the form to its signers, once."""
-    if faults := draft.content.faults():
+    if faults := _faults(draft.content):
         return _fill(draft, faults, status=422)
     outcome = create_once(
         draft,
@@ -233,7 +248,7 @@ def look_again(care: Care, draft: Draft[NewForm]) -> Response:
 
 def _search(care: Care) -> Search[NewForm, ConsentForm]:
     return Search(
-        alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id),
+        alike=lambda new_form: all_consents(care, patient_id=new_form.about.patient_id).items,
         recognise=lambda forms, new_form: find_created(forms, new_form.draft()),
     )
 
@@ -244,7 +259,7 @@ def _created(id_: str, *, is_first: bool) -> Response:
     return _drafts.to_record(id_)
 
 
-def _alike(forms: Sequence[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
+def _alike(forms: Iterable[ConsentForm], new_form: NewForm) -> list[ConsentForm]:
     """The existing forms that this would duplicate, except the one that it replaces."""
     draft = new_form.draft()
     return [form for form in find_alike(forms, draft) if form.id != draft.supersedes_id]
@@ -268,6 +283,8 @@ def _refused(care: Care, draft: Draft[NewForm], error: errors.CareError) -> Resp
             if alike := _alike(forms, draft.content):
                 return _warn(draft, alike, status=403)
             return _fill(draft, [("title", refusal_message("FormAlreadyOpen"))], status=403)
+        case errors.Refused(code="SupersedesOther" | "ConsentActedUpon" as code):
+            return _fill(draft, [("replaces", refusal_message(code))], status=403)
         case errors.Refused(code=code):
             return _fill(draft, [("title", refusal_message(code))], status=403)
         case errors.Conflict():
@@ -319,12 +336,20 @@ def _faults_named_by(error: errors.Invalid, new_form: NewForm) -> list[tuple[str
 # ── the pages ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _sources(care: Care) -> Response:
+def _sources(care: Care, *, refused: str | None = None) -> Response:
     text = line(request.args.get("q"), longest=_LONGEST_TEXT)
     (found,) = gather(lambda: list_consents(care, limit=_COPIES, text=text or None))
     episode = line(request.args.get("episode"), longest=_LONGEST_EPISODE)
-    page = SourcesPage(templates=_templates(), found=found, text=text, episode=episode)
-    return render(page, fragment="copies")
+    templates = _templates()
+    page = SourcesPage(
+        templates=templates,
+        found=found,
+        text=text,
+        episode=episode,
+        unlawful=lawful.template_faults(templates),
+        refused=refused,
+    )
+    return render(page, fragment="copies", status=422 if refused else 200)
 
 
 def _ask_episode(typed: str, *, error: str | None = None) -> Response:
@@ -343,6 +368,7 @@ def _fill(
         new_form=new_form,
         faults=dict(faults or []),
         without_account=account_words(new_form.without_account()),
+        asks_for_donor=lawful.asks_for_donor(new_form, _templates()),
     )
     return render(page, status=status)
 
@@ -353,4 +379,8 @@ def _unconfirmed(draft: Draft[NewForm], *, is_readable: bool, status: int) -> Re
 
 
 def _templates() -> Templates:
-    return load(context().settings.consent_templates)
+    return load(context().settings.consent_templates, g.tenant.country)
+
+
+def _faults(new_form: NewForm) -> list[tuple[str, str]]:
+    return [*lawful.faults(new_form, _templates()), *new_form.faults()]

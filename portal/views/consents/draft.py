@@ -18,6 +18,7 @@ from portal.services.records.consents import (
     CLINIC_ROLES,
     COUPLE_KINDS,
     EMBRYO_KINDS,
+    ONE_PERSON_KINDS,
     PATIENT_ROLES,
     Clause,
     ConsentDraft,
@@ -33,7 +34,8 @@ from portal.services.records.episodes import Episode
 from portal.services.records.storage import Disposition
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import missing_party
-from portal.views.consents.labels import role_word, text_gap_words
+from portal.views.consents.ending import is_carried_out
+from portal.views.consents.labels import names_of, role_word, text_gap_words
 from portal.views.consents.people import (
     LEFT_OUT,
     About,
@@ -47,6 +49,7 @@ from portal.views.consents.people import (
     with_usual_signers,
 )
 from portal.web.filters import local, today
+from portal.web.labels import with_record
 from portal.web.refusals import refusal_message
 
 _LONGEST_TITLE, _LONGEST_VERSION = 300, 32
@@ -73,16 +76,28 @@ class Earlier(msgspec.Struct, frozen=True):
     id: str
     title: str
     status: ConsentStatus
+    signers: tuple[Signer, ...] = ()
+    embryo_ids: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, form: ConsentForm) -> Earlier:
         """From a form in a list."""
-        return cls(form.id, form.title, form.status)
+        return cls(form.id, form.title, form.status, form.required_signers, form.embryo_storage_ids or ())
 
     @property
     def is_signed(self) -> bool:
         """Whether everyone has signed it."""
         return self.status == ConsentStatus.SIGNED
+
+    def signers_without(self, signing: Iterable[Signer]) -> list[Signer]:
+        """Its signers who aren't among `signing`; for the clinic, anybody may sign in the same role."""
+        signing = tuple(signing)
+        people, roles = {one.person_id for one in signing}, {one.role for one in signing}
+        return [
+            one
+            for one in self.signers
+            if (one.role not in roles if one.role in CLINIC_ROLES else one.person_id not in people)
+        ]
 
 
 class NewForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +120,8 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
     earlier: Earlier | None = None
     replaces: bool = False
     known_ids: tuple[str, ...] = ()
+    language: str | None = None
+    is_donated: bool = False
 
     def posted(self, fields: MultiDict[str, str]) -> NewForm:
         """A copy with the submitted values; fixed values can't be changed."""
@@ -124,6 +141,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             embryo_ids=tuple(embryo.id for embryo in self.embryos if embryo.id in chosen),
             disposition=fields.get("disposition", "") if self.decisions else "",
             replaces=self.earlier is not None and fields.get("replaces") == self.earlier.id,
+            is_donated="donated" in fields,
             rows=rows,
         )
 
@@ -185,6 +203,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             found.append(("disposition", _("Choose what is decided about these embryos")))
         if signer_faults := self._signer_faults():
             return [*found, *signer_faults]
+        if self.earlier and self.replaces and (missing := self.earlier.signers_without(self._signers())):
+            names = names_of(tuple(missing))
+            found.append(
+                ("replaces", _("To replace it, this form needs the signature of %(names)s too", names=names))
+            )
         gap = self.preview().text_gap if not found else None
         return [("title", text_gap_words(gap))] if gap else found
 
@@ -200,6 +223,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             title=self.title,
             kind=ConsentKind(self.kind),
             version=self.version,
+            language=self.language or msgspec.UNSET,
             body=self.body,
             statements=self.statements,
             required_signers=self._signers(),
@@ -211,6 +235,11 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             expires_at=end,
         )
 
+    def left_out(self) -> list[str]:
+        """The codes of the embryos that only the replaced form names, which go on hold."""
+        earlier = self.earlier.embryo_ids if self.earlier and self.replaces else ()
+        return [one.code for one in self.embryos if one.id in earlier and one.id not in self.embryo_ids]
+
     def preview(self) -> ConsentForm:
         """The form as a record, for the preview."""
         draft = self.draft()
@@ -220,6 +249,7 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             title=draft.title,
             kind=draft.kind,
             version=draft.version,
+            language=self.language,
             patient_id=draft.patient_id,
             partner_id=draft.partner_id,
             patient_name=self.about.patient_name,
@@ -263,6 +293,9 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
 
     def _party_faults(self) -> list[tuple[str, str]]:
         """Errors about required signatures without a signer."""
+        first = next((index for index, row in enumerate(self.rows) if not row.is_fixed), 0)
+        if ConsentKind(self.kind) in ONE_PERSON_KINDS:
+            return [(f"signer-{first}", words)] if (words := self._own_fault()) else []
         missing = missing_party(self.preview())
         signing = {(signer.role, signer.person_id) for signer in self._signers()}
         if self.about.patient and not any((r, self.about.patient) in signing for r in PATIENT_ROLES):
@@ -273,8 +306,17 @@ class NewForm(msgspec.Struct, frozen=True, kw_only=True):
             and not any(id_ == self.about.partner and role not in CLINIC_ROLES for role, id_ in signing)
         ):
             missing = "PartnerMustSign"
-        first = next((index for index, row in enumerate(self.rows) if not row.is_fixed), 0)
         return [(f"signer-{first}", refusal_message(missing))] if missing else []
+
+    def _own_fault(self) -> str:
+        """Why a form of which each of the two has their own isn't one person's; empty if it is."""
+        people = [signer.person_id for signer in self._signers() if signer.role not in CLINIC_ROLES]
+        if len(people) > 1:
+            return refusal_message("OnePersonEach")
+        couple = {self.about.patient, self.about.partner} - {None}
+        if not people or (couple and people[0] not in couple):
+            return _("Choose whose form this is: the patient’s or the partner’s.")
+        return ""
 
 
 def from_template(
@@ -290,13 +332,19 @@ def from_template(
         title=template.title,
         kind=str(kind),
         version=template.version,
+        language=template.language or str(g.tenant.languages[0]),
         order=template.order,
         body=tuple(
-            Clause(id=f"clause-{number}", heading=clause.heading, text=clause.text, summary=clause.summary)
+            Clause(
+                id=f"clause-{number}",
+                heading=clause.heading,
+                text=filled_in(clause.text, about),
+                summary=clause.summary and filled_in(clause.summary, about),
+            )
             for number, clause in enumerate(template.clauses, start=1)
         ),
         statements=tuple(
-            Statement(id=f"statement-{number}", text=text)
+            Statement(id=f"statement-{number}", text=filled_in(text, about))
             for number, text in enumerate(template.statements, start=1)
         ),
         rows=with_usual_signers(rows_for(kind, signers, about), people, forms),
@@ -306,6 +354,11 @@ def from_template(
         expires_on=(today() + timedelta(days=days)).isoformat() if days else "",
         about=about,
     )
+
+
+def filled_in(text: str, about: About) -> str:
+    """A template's text with the names of the patient and the partner."""
+    return text.replace("{patient}", about.patient_name).replace("{partner}", about.partner_name)
 
 
 def from_form(
@@ -323,6 +376,7 @@ def from_form(
         title=form.title,
         kind=str(kind),
         version=form.version,
+        language=form.language,
         order=str(form.signing_order),
         body=form.body or (),
         statements=form.statements or (),
@@ -332,9 +386,13 @@ def from_form(
         embryo_ids=tuple(id_ for id_ in form.embryo_storage_ids or () if id_ in there),
         disposition=str(form.disposition or "") if is_same else "",
         procedure_date=form.procedure_date.isoformat() if form.procedure_date and upcoming else "",
-        earlier=Earlier.of(form) if not form.is_ended and is_same else None,
+        earlier=Earlier.of(form) if is_same and _is_replaceable(form, episode) else None,
         about=about,
     )
+
+
+def _is_replaceable(form: ConsentForm, episode: Episode | None) -> bool:
+    return not form.is_ended and not is_carried_out(form, episode)
 
 
 def episode_id_of(text: str) -> str | None:
@@ -361,7 +419,7 @@ def _embryos(kind: ConsentKind, episode: Episode) -> tuple[Embryo, ...]:
     if kind not in EMBRYO_KINDS:
         return ()
     return tuple(
-        Embryo(embryo.id, embryo.embryo_code)
+        Embryo(embryo.id, with_record(embryo.embryo_code, episode.patient))
         for embryo in episode.embryos
         if not embryo.is_terminal and embryo.patient_id in (None, episode.patient.id)
     )

@@ -10,6 +10,7 @@ from portal.services.consents import is_known_empty
 from portal.services.records.consents import (
     CLINIC_ROLES,
     COUPLE_KINDS,
+    ONE_PERSON_KINDS,
     PATIENT_ROLES,
     ConsentForm,
     ConsentStatus,
@@ -18,7 +19,9 @@ from portal.services.records.consents import (
     SignerRole,
     TextGap,
 )
+from portal.services.records.episodes import Episode
 from portal.state.session_records import Person
+from portal.views.consents.ending import Ending, ending_of, is_carried_out
 from portal.views.consents.labels import names_of, text_gap_words
 from portal.views.consents.missing import missing_words
 from portal.web.refusals import refusal_message
@@ -47,7 +50,7 @@ class Eligibility:
     signature: Signature | None
     signers: tuple[SignerRow, ...]
     can_copy: bool
-    would_decline: bool
+    ending: Ending | None
     missing: list[str]
     text_gap: TextGap | None
 
@@ -62,17 +65,17 @@ class Eligibility:
         return self.cannot_revoke is None
 
 
-def eligibility_of(form: ConsentForm, person: Person) -> Eligibility:
-    """Return what `person` can do with `form`."""
+def eligibility_of(form: ConsentForm, person: Person, episode: Episode | None = None) -> Eligibility:
+    """Return what `person` can do with `form`; `episode` is its own, if it was read."""
     role = open_role(form, person)
     return Eligibility(
         role=role,
         cannot_sign=None if role else why_not_sign(form, person),
-        cannot_revoke=why_not_revoke(form, person),
+        cannot_revoke=why_not_revoke(form, person, episode),
         signature=form.signature_of(person.sub),
         signers=tuple(_row(form, signer, person) for signer in _in_order(form)),
         can_copy=may_create(person) and form.text_gap is None,
-        would_decline=would_decline(form, person),
+        ending=ending_of(form, person),
         missing=missing_words(form, person),
         text_gap=form.text_gap,
     )
@@ -133,6 +136,8 @@ def why_not_sign(form: ConsentForm, person: Person) -> str:
 def missing_party(form: ConsentForm) -> str | None:
     """The rule that the form's signers violate, as far as can be told; then nobody can sign it."""
     people = [signer for signer in form.required_signers if signer.role not in CLINIC_ROLES]
+    if people and form.kind in ONE_PERSON_KINDS:
+        return None
     if form.required_signers and not any(s.role in PATIENT_ROLES or not s.role.known for s in people):
         return "PatientMustSign"
     if form.partner_id and form.kind in COUPLE_KINDS and len({s.person_id for s in people}) < 2:
@@ -140,21 +145,15 @@ def missing_party(form: ConsentForm) -> str | None:
     return None
 
 
-def why_not_revoke(form: ConsentForm, person: Person) -> str | None:
-    """Say why `person` can't withdraw this consent; None if they can."""
+def why_not_revoke(form: ConsentForm, person: Person, episode: Episode | None = None) -> str | None:
+    """Say why `person` can't end this form; None if they can. `episode`, if read, shows what has been carried out."""
     if refusal := _ended(form):
         return refusal
     if not form.is_revocable:
         return refusal_message("FormNotSent")
-    roles = {s.role for s in form.required_signers if s.person_id == person.sub}
-    if not person.is_staff and roles and roles <= CLINIC_ROLES:
-        return _("Those who sign for the clinic or as a witness can’t withdraw a consent.")
-    return None
-
-
-def would_decline(form: ConsentForm, person: Person) -> bool:
-    """Whether `person` would decline rather than withdraw, being a signer who hasn't signed."""
-    return form.is_signer(person.sub) and form.signature_of(person.sub) is None
+    if ending_of(form, person) is None:
+        return refusal_message("WithdrawalNotYours")
+    return refusal_message("ConsentActedUpon") if is_carried_out(form, episode) else None
 
 
 def may_create(person: Person) -> bool:
@@ -208,6 +207,8 @@ def _ended(form: ConsentForm) -> str | None:
         ConsentStatus.EXPIRED: "FormExpired",
         ConsentStatus.SUPERSEDED: "FormSuperseded",
     }
+    if form.is_cancelled:
+        return _("The clinic has cancelled this form.")
     if form.declined_by:
         return _("Someone who was asked to sign this form didn’t want to, so it is closed.")
     return refusal_message(codes[form.status]) if form.status in codes else None

@@ -1,19 +1,34 @@
-"""The codes of the embryos that a form names; they are part of what is signed, so they are shown with the text."""
+"""The embryos that a form names, from its episode; they are part of what is signed, so they are shown with the text."""
 
 from __future__ import annotations
 
 from portal.services.client import Care
 from portal.services.episodes import get_episode
 from portal.services.gather import gather, known
-from portal.services.records.consents import ConsentForm
+from portal.services.records.consents import EMBRYO_KINDS, ConsentForm, ConsentKind
+from portal.services.records.episodes import Episode
+from portal.web.labels import with_record
+
+
+def episode_of(care: Care, form: ConsentForm) -> Episode | None:
+    """The form's episode, if it shows embryos that the form names or what has been carried out of it."""
+    episode_id = form.episode_id
+    is_used = form.is_signed and form.kind in {*EMBRYO_KINDS, ConsentKind.TREATMENT}
+    if not episode_id or not (form.embryo_storage_ids or is_used):
+        return None
+    return known(gather(lambda: get_episode(care, episode_id))[0])
+
+
+def names_in(form: ConsentForm, episode: Episode | None) -> list[str]:
+    """The codes of the form's embryos; the id if the code can't be read."""
+    codes = (
+        {embryo.id: with_record(embryo.embryo_code, episode.patient) for embryo in episode.embryos}
+        if episode
+        else {}
+    )
+    return [codes.get(id_, id_) for id_ in form.embryo_storage_ids or ()]
 
 
 def embryo_names(care: Care, form: ConsentForm) -> list[str]:
-    """The codes of the form's embryos, from its episode; the id if the code can't be read."""
-    ids = form.embryo_storage_ids or ()
-    episode_id = form.episode_id
-    if not ids:
-        return []
-    episode = known(gather(lambda: get_episode(care, episode_id))[0]) if episode_id else None
-    codes = {embryo.id: embryo.embryo_code for embryo in episode.embryos} if episode else {}
-    return [codes.get(id_, id_) for id_ in ids]
+    """The same, with its episode read if the form names any."""
+    return names_in(form, episode_of(care, form)) if form.embryo_storage_ids else []

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import TypeVar
 from unicodedata import bidirectional
 
-from babel import Locale, UnknownLocaleError
 from flask import Blueprint
 
 from portal.i18n.gettext import _, for_each_language
-from portal.i18n.locale import language
 from portal.services.decoding import Choice
 from portal.services.records.consents import (
     ConsentForm,
@@ -35,7 +33,6 @@ def register(bp: Blueprint) -> None:
     bp.add_app_template_filter(role_word, "signer_role")
     bp.add_app_template_filter(kind_word, "consent_kind")
     bp.add_app_template_filter(method_word, "signing_method")
-    bp.add_app_template_filter(language_word, "language_name")
     bp.add_app_template_filter(names_of, "names")
     bp.add_app_template_filter(signer_name, "signer_name")
     bp.add_app_template_filter(listed, "listed")
@@ -49,7 +46,9 @@ def status_word(status: ConsentStatus) -> str:
 
 
 def state_word(form: ConsentForm) -> str:
-    """The form's status; `Declined` if a signer declined."""
+    """The form's status; `Declined` if a signer declined, `Cancelled` if the clinic ended it unsigned."""
+    if form.is_cancelled:
+        return _("Cancelled")
     return _("Declined") if form.declined_by else status_word(form.status)
 
 
@@ -120,16 +119,6 @@ def method_word(method: SigningMethod | None) -> str:
         SigningMethod.PAPER: _("Signed on paper"),
     }
     return _("Not recorded") if method is None else _word(words, method)
-
-
-def language_word(code: str | None) -> str:
-    """`English` for "en", in the reader's language; an unknown code is returned unchanged."""
-    if not code:
-        return _("Not recorded")
-    try:
-        return Locale.parse(code, sep="-").get_display_name(language()) or code
-    except (UnknownLocaleError, ValueError):
-        return code
 
 
 def text_gap_words(gap: TextGap) -> str:

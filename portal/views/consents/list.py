@@ -11,6 +11,7 @@ from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
 from portal.services.consents import get_consent
 from portal.services.gather import gather_all, known
+from portal.services.listed import Listed
 from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import is_awaited, listed_gap, listed_role, missing_party
@@ -59,13 +60,13 @@ class Item:
 class Groups:
     """A patient's forms by whose turn it is."""
 
-    mine: tuple[Item, ...]
-    others: tuple[Item, ...]
-    signed: tuple[Item, ...]
-    ended: tuple[Item, ...]
+    mine: Listed[Item]
+    others: Listed[Item]
+    signed: Listed[Item]
+    ended: Listed[Item]
 
 
-def group(forms: Iterable[ConsentForm], person: Person) -> Groups:
+def group(forms: Listed[ConsentForm], person: Person) -> Groups:
     """Group a patient's forms by whose turn it is, soonest needed first."""
     mine: list[Item] = []
     others: list[Item] = []
@@ -78,7 +79,8 @@ def group(forms: Iterable[ConsentForm], person: Person) -> Groups:
             signed.append(_item(form, person))
         else:
             (mine if listed_role(form, person) else others).append(_item(form, person))
-    return Groups(tuple(mine), tuple(others), tuple(reversed(signed)), tuple(reversed(ended)))
+    groups = (mine, others, signed[::-1], ended[::-1])
+    return Groups(*(Listed(tuple(items), forms.is_whole) for items in groups))
 
 
 def with_text_in_doubt(care: Care, forms: Iterable[ConsentForm], person: Person) -> tuple[ConsentForm, ...]:
@@ -155,6 +157,8 @@ def _history(form: ConsentForm) -> str:
     """The time of a form's latest event, as far as known."""
     if form.is_revoked and form.revoked_at:
         on = day(form.revoked_at)
+        if form.is_cancelled:
+            return _("Cancelled %(day)s", day=on)
         return _("Declined %(day)s", day=on) if form.declined_by else _("Withdrawn %(day)s", day=on)
     if form.is_expired and form.expires_at:
         return _("Could be signed until %(day)s", day=day(form.expires_at))

@@ -15,6 +15,7 @@ from portal.services.consents import content_hash, get_consent, signed_text
 from portal.services.records.consents import ConsentForm, ConsentStatus, Signature
 from portal.state.session_records import Person
 from portal.views.consents.embryos import embryo_names
+from portal.views.consents.ending import recorded_words
 from portal.views.consents.labels import role_word, signer_name, status_word
 from portal.views.consents.missing import missing_words
 from portal.views.consents.verification import Check, checks, in_order
@@ -81,6 +82,8 @@ def stamp(form: ConsentForm) -> str | None:
     """The notice on every page of a form not in force: withdrawn, declined, replaced, or not signed by all."""
     if form.is_revoked and form.revoked_at:
         at = long_moment(form.revoked_at)
+        if form.is_cancelled:
+            return _("Cancelled %(moment)s", moment=at)
         return (
             _("Declined %(moment)s", moment=at) if form.declined_by else _("Withdrawn %(moment)s", moment=at)
         )
@@ -123,11 +126,13 @@ def _ending(form: ConsentForm) -> list[Event]:
     match form.status:
         case ConsentStatus.REVOKED if form.declined_by:
             what = _("Declined by %(name)s", name=signer_name(form.declined_by))
-            return [Event(what, form.revoked_at, form.revoke_reason or "")]
+            return [Event(what, form.revoked_at, recorded_words(form))]
+        case ConsentStatus.REVOKED if form.is_cancelled:
+            return [Event(_("Cancelled by the clinic"), form.revoked_at)]
         case ConsentStatus.REVOKED:
-            by = next((s.name for s in form.signatures if s.person_id == form.revoked_by_id and s.name), "")
+            by = form.ended_by.name if form.ended_by else ""
             what = _("Withdrawn by %(name)s", name=by) if by else _("Withdrawn")
-            return [Event(what, form.revoked_at, form.revoke_reason or "")]
+            return [Event(what, form.revoked_at, recorded_words(form))]
         case ConsentStatus.EXPIRED:
             return [Event(_("The time to sign it ended"), form.expires_at)]
         case ConsentStatus.SUPERSEDED:

@@ -1,6 +1,7 @@
 """The signers of a new form and their roles: the people of its episode, by the rules of its kind.
 
-The patient always signs, and so does the partner where both decide; this is fixed. For the clinic, staff sign: people whose
+The patient always signs, and so does the partner where both decide; this is fixed. Of some kinds each of the two has a form of
+their own. For the clinic, staff sign: people whose
 accounts are known from forms that they were asked to sign, the episode's care team first.
 """
 
@@ -14,6 +15,7 @@ import msgspec
 from portal.services.records.consents import (
     CLINIC_ROLES,
     COUPLE_KINDS,
+    ONE_PERSON_KINDS,
     PATIENT_ROLES,
     ConsentForm,
     ConsentKind,
@@ -66,7 +68,7 @@ class Row(msgspec.Struct, frozen=True):
 class About(msgspec.Struct, frozen=True):
     """The people and treatment that a form is about; `patient` and `partner` are the ids that they sign with.
 
-    Without an episode the two are None.
+    Without an episode the two are None. `has_donor`: the episode names a donor of sperm or embryos.
     """
 
     patient_id: str
@@ -76,6 +78,8 @@ class About(msgspec.Struct, frozen=True):
     episode_id: str | None = None
     patient: str | None = None
     partner: str | None = None
+    partner_name: str = ""
+    has_donor: bool = False
 
 
 def about_episode(episode: Episode) -> About:
@@ -89,6 +93,11 @@ def about_episode(episode: Episode) -> About:
         episode_id=episode.id,
         patient=_signs_as(episode.patient),
         partner=_signs_as(partner) if partner else None,
+        partner_name=partner.full_name if partner else "",
+        has_donor=any(
+            one.type in (RelationshipType.SPERM_DONOR, RelationshipType.EMBRYO_DONOR) and one.end_date is None
+            for one in episode.relationships
+        ),
     )
 
 
@@ -109,7 +118,7 @@ def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tupl
             case SignerRole.PATIENT:
                 rows.append(Row(role, order, about.patient, is_fixed=True))
             case SignerRole.PARTNER if about.partner:
-                rows.append(Row(role, order, about.partner, is_fixed=kind in COUPLE_KINDS))
+                rows.append(Row(role, order, about.partner, is_fixed=kind in COUPLE_KINDS | ONE_PERSON_KINDS))
             case SignerRole.PARTNER:
                 pass  # there is no partner
             case SignerRole.INTENDED_PARENT if kind == ConsentKind.DONATION:
@@ -118,7 +127,8 @@ def rows_for(kind: ConsentKind, signers: Iterable[Signer], about: About) -> tupl
                 rows.append(Row(role, order, signer.person_id if role in CLINIC_ROLES else None))
     roles = {row.role for row in rows}
     first, last = min((r.order for r in rows), default=1), max((r.order for r in rows), default=0)
-    if not roles & PATIENT_ROLES:
+    is_ones_own = kind in ONE_PERSON_KINDS and bool(roles - CLINIC_ROLES)
+    if not roles & PATIENT_ROLES and not is_ones_own:
         rows.insert(0, Row(SignerRole.PATIENT, first, about.patient, is_fixed=True))
     if about.partner and kind in COUPLE_KINDS and SignerRole.PARTNER not in roles:
         rows.insert(1, Row(SignerRole.PARTNER, first, about.partner, is_fixed=True))

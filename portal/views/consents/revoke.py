@@ -1,26 +1,30 @@
-"""Withdrawing a consent, or declining to sign one: consequences, reason, fresh sign-in; done once.
+"""Ending a form: consequences, reason, fresh sign-in; done once.
 
-Both are the same act in the care API. A signer who hasn't signed declines; everyone else withdraws.
+Signers withdraw or, before signing, decline; staff record that a signer did, or cancel a form that nobody of the patient's
+side has signed. All are the same act in the care API.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from functools import wraps
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 
 from portal.config.tenants import Side
 from portal.context import context
-from portal.parse import paragraphs
+from portal.i18n.gettext import _, catalogue_of
+from portal.parse import calendar_date, line, paragraphs, time_of_day
 from portal.services import errors
 from portal.services.client import Care
-from portal.services.consents import get_consent, is_revoked, revoke_consent
-from portal.services.records.consents import ConsentForm
+from portal.services.consents import Told, get_consent, is_revoked, revoke_consent
+from portal.services.records.consents import ConsentForm, ToldBy
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
-from portal.views.consents.eligibility import why_not_revoke, would_decline
+from portal.views.consents.eligibility import same_name, why_not_revoke
+from portal.views.consents.ending import Ending, ending_of, told_words
 from portal.views.consents.labels import signer_name
 from portal.views.consents.queue import place_in_list, with_queue
 from portal.views.consents.show import show_refusal
@@ -37,6 +41,7 @@ from portal.web.act_once import (
     begin,
     is_lost,
 )
+from portal.web.filters import now
 from portal.web.guard import is_fresh, signed_in, to_sign_in
 from portal.web.htmx import redirect_to, render
 from portal.web.pages import Page
@@ -46,21 +51,53 @@ bp = Blueprint("revoke", __name__)
 
 _LONGEST_REASON = 2000
 _LONGEST_TYPED = 1_000_000
+_LONGEST_FIELD = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was typed: the reason and, to record a withdrawal, who told when (clinic time) and how, and their name."""
+
+    reason: str = ""
+    who: str = ""
+    told_on: str = ""
+    told_time: str = ""
+    told_by: str = ""
+    name: str = ""
+
+    @classmethod
+    def of(cls, fields: Mapping[str, object]) -> Given:
+        """From submitted or kept fields; a reason that is too long is kept in full, to be shown again."""
+        typed = {name: str(fields.get(name) or "") for name in cls.__slots__}
+        reason = paragraphs(typed.pop("reason"), longest=_LONGEST_TYPED)
+        return cls(reason, **{name: line(text, longest=_LONGEST_FIELD) for name, text in typed.items()})
+
+    @property
+    def told_at(self) -> datetime | None:
+        """When the clinic was told."""
+        on, at = calendar_date(self.told_on), time_of_day(self.told_time)
+        return datetime.combine(on, at.replace(tzinfo=None), g.tenant.time_zone) if on and at else None
 
 
 class ReasonPage(Page, template="consents/revoke.html"):
-    """The confirmation page; `note` is why it is shown again: stale, refused, changed, undone, unconfirmed, or ""."""
+    """The confirmation page; `note` is why it is shown again: stale, refused, changed, undone, unconfirmed, or "".
+
+    `signers` are those for whom staff can record a withdrawal, `ways` how they can have told it.
+    """
 
     form: ConsentForm
     operation: Operation
-    reason: str
+    given: Given
     longest: int
     note: str
-    is_declining: bool
+    ending: Ending
+    faults: dict[str, str]
+    signers: list[tuple[str, str]]
+    ways: list[tuple[str, str]]
 
 
 class RevokedPage(Page, template="consents/revoked.html"):
-    """The consent is withdrawn, or somebody declined to sign it; `by` is the signer who did it, if it was one of them."""
+    """The form has ended; `by` is the signer who withdrew or declined it, if it was one of them."""
 
     form: ConsentForm
     by: str | None
@@ -78,34 +115,80 @@ class UnconfirmedPage(Page, template="consents/revoke_unconfirmed.html"):
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """One person's withdrawal of a consent, or refusal to sign; `was_lost`: it was sent before without a response."""
+    """One person's end of a form; `was_lost`: it was sent before without a response."""
 
     care: Care
     form: ConsentForm
     person: Person
     operation: Operation
-    reason: str
+    given: Given
     was_lost: bool
+    ending: Ending
 
     @property
     def is_declining(self) -> bool:
-        """Whether the person is a signer who hasn't signed."""
-        return would_decline(self.form, self.person)
+        """Whether the person is a signer of the patient's side who hasn't signed."""
+        return self.ending is Ending.DECLINE
 
     @property
     def event(self) -> str:
         """The audit event."""
-        return "consent.decline" if self.is_declining else "consent.revoke"
+        return _EVENTS[self.ending]
 
     @property
     def attempt(self) -> Attempt:
         """The withdrawal as it is sent."""
-        return Attempt(self.person.sub, self.operation, (self.form.concurrency_stamp, self.reason))
+        return Attempt(
+            self.person.sub, self.operation, (self.form.concurrency_stamp, *asdict(self.given).values())
+        )
 
-    def keep(self, reason: str) -> Withdrawal:
-        """A copy with this reason, saved in the operation."""
-        context().operations.keep(self.person.sub, self.operation.id, {"reason": reason})
-        return replace(self, reason=reason)
+    @property
+    def told(self) -> Told | None:
+        """What staff record of how they were told; None unless they do, without faults."""
+        at = self.given.told_at
+        if self.ending is not Ending.RECORD or at is None:
+            return None
+        return Told(on_behalf_of=self.given.who, at=at, by=ToldBy(self.given.told_by))
+
+    def keep(self, given: Given) -> Withdrawal:
+        """A copy with what was typed, saved in the operation."""
+        context().operations.keep(self.person.sub, self.operation.id, asdict(given))
+        return replace(self, given=given)
+
+    def faults(self) -> dict[str, str]:
+        """The errors by field, in the order of the page."""
+        found = _faults_of_told(self.form, self.given) if self.ending is Ending.RECORD else {}
+        if len(self.given.reason) > _LONGEST_REASON:
+            found["reason"] = _(
+                "Write a shorter reason, at most %(longest)s characters.", longest=_LONGEST_REASON
+            )
+        return found
+
+
+_EVENTS = {
+    Ending.WITHDRAW: "consent.revoke",
+    Ending.DECLINE: "consent.decline",
+    Ending.RECORD: "consent.record-withdrawal",
+    Ending.CANCEL: "consent.cancel",
+}
+
+
+def _faults_of_told(form: ConsentForm, given: Given) -> dict[str, str]:
+    found: dict[str, str] = {}
+    signer = next((one for one in form.patients_side if one.person_id == given.who and given.who), None)
+    if signer is None:
+        found["who"] = _("Choose who withdrew")
+    if calendar_date(given.told_on) is None:
+        found["told_on"] = _("Give the day when you were told")
+    elif time_of_day(given.told_time) is None:
+        found["told_time"] = _("Give the time when you were told, such as 14:30")
+    elif given.told_at and given.told_at > now():
+        found["told_on"] = _("That is in the future; give when you were told")
+    if given.told_by not in list(ToldBy):
+        found["told_by"] = _("Choose how you were told")
+    if signer and not same_name(given.name, signer.name):
+        found["name"] = _("Type the name as it is on the form: %(name)s", name=signer.name)
+    return found
 
 
 def withdrawal_step(
@@ -120,11 +203,12 @@ def withdrawal_step(
             audit.note("consent.read", "done", kind="consent", id_=form.id)
         if is_revoked(form):
             return _revoked(care, form, person)
-        if refusal := why_not_revoke(form, person):
-            event = "consent.decline" if would_decline(form, person) else "consent.revoke"
-            audit.note(event, "refused", kind="consent", id_=form.id)
-            return show_refusal(care, form, person, refusal)
-        withdrawal = _resume(care, form, person)
+        ending = ending_of(form, person)
+        refusal = why_not_revoke(form, person)
+        if refusal or ending is None:
+            audit.note(_EVENTS[ending or Ending.WITHDRAW], "refused", kind="consent", id_=form.id)
+            return show_refusal(care, form, person, refusal or refusal_message("WithdrawalNotYours"))
+        withdrawal = _resume(care, form, person, ending)
         if withdrawal.operation.state is State.OPEN:
             return step(withdrawal)
         if request.method == "GET":
@@ -142,28 +226,34 @@ def withdrawal_step(
 def show(withdrawal: Withdrawal) -> Response:
     """Show the consequences and ask for the reason; afterwards, say that it is done."""
     if given := unsent.restored_form(url_for(".revoke", consent_id=withdrawal.form.id)):
-        withdrawal = replace(withdrawal, reason=_reason(given.get("reason")))
+        withdrawal = replace(withdrawal, given=Given.of(given))
     return _ask(withdrawal, note="unconfirmed" if withdrawal.was_lost else "")
 
 
 @bp.post("/<record:consent_id>/revoke")
 @signed_in(Side.PATIENT, Side.STAFF)
-@unsent.typed_text("reason")
+@unsent.typed_text("reason", "who", "told_on", "told_time", "told_by", "name")
 @withdrawal_step
 def revoke(withdrawal: Withdrawal) -> Response:
-    """Withdraw the consent or decline to sign it, once."""
-    withdrawal = withdrawal.keep(_reason(request.form.get("reason")))
-    form, reason = withdrawal.form, withdrawal.reason
+    """End the form, once."""
+    withdrawal = withdrawal.keep(Given.of(request.form))
+    form = withdrawal.form
     if request.form.get("operation") != withdrawal.operation.id:
         return _ask(withdrawal, status=409, note="stale")
-    if not reason or len(reason) > _LONGEST_REASON:
+    if withdrawal.faults():
         return _ask(withdrawal, status=422, note="refused")
     if not is_fresh(withdrawal.person):
         return to_sign_in(next_path=with_queue(url_for(".show", consent_id=form.id)), fresh=True)
     outcome = act_once(
         withdrawal.attempt,
         lambda key: revoke_consent(
-            withdrawal.care, form.id, reason=reason, stamp=form.concurrency_stamp, operation=key
+            withdrawal.care,
+            form.id,
+            reason=withdrawal.given.reason,
+            without_reason=_no_reason(form),
+            stamp=form.concurrency_stamp,
+            told=withdrawal.told,
+            operation=key,
         ),
         shows=is_revoked,
         look=lambda: _read_if_revoked(withdrawal),
@@ -183,12 +273,18 @@ def revoke(withdrawal: Withdrawal) -> Response:
             return _unconfirmed(withdrawal, is_readable=is_readable, status=status)
 
 
-def _resume(care: Care, form: ConsentForm, person: Person) -> Withdrawal:
+def _no_reason(form: ConsentForm) -> str:
+    """What is sent to an API that demands a reason: in the form's language, else the clinic's first."""
+    said = form.language if form.language in g.tenant.languages else None
+    return catalogue_of(said or g.tenant.languages[0]).gettext("No reason given")
+
+
+def _resume(care: Care, form: ConsentForm, person: Person, ending: Ending) -> Withdrawal:
     purpose = f"revoke:{form.id}"
     operation, was_lost = begin(person.sub, purpose, keeps_receipt=True)
     if operation.state is State.DONE and is_lost(operation):  # the record no longer shows it
         operation = context().operations.begin(person.sub, purpose)
-    return Withdrawal(care, form, person, operation, str(operation.data.get("reason", "")), was_lost)
+    return Withdrawal(care, form, person, operation, Given.of(operation.data), was_lost, ending)
 
 
 def _read_if_revoked(withdrawal: Withdrawal) -> ConsentForm | None:
@@ -197,6 +293,8 @@ def _read_if_revoked(withdrawal: Withdrawal) -> ConsentForm | None:
 
 
 def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
+    if isinstance(error, errors.Invalid):
+        return _ask(withdrawal, status=422, note="invalid")
     if not isinstance(error, errors.Refused | errors.Conflict):
         raise error
     newest = get_consent(withdrawal.care, withdrawal.form.id)
@@ -207,28 +305,23 @@ def _refused(withdrawal: Withdrawal, error: errors.CareError) -> Response:
     return _ask(replace(withdrawal, form=newest), status=409, note="changed")
 
 
-def _reason(text: str | None) -> str:
-    """The complete reason: one that is too long is refused and shown again in full."""
-    return paragraphs(text, longest=_LONGEST_TYPED)
-
-
 def _ask(withdrawal: Withdrawal, *, status: int = 200, note: str = "") -> Response:
     page = ReasonPage(
         form=withdrawal.form,
         operation=withdrawal.operation,
-        reason=withdrawal.reason,
+        given=withdrawal.given,
         longest=_LONGEST_REASON,
         note=note,
-        is_declining=withdrawal.is_declining,
+        ending=withdrawal.ending,
+        faults=withdrawal.faults() if note == "refused" else {},
+        signers=[(one.person_id, signer_name(one)) for one in withdrawal.form.patients_side if one.person_id],
+        ways=[(str(way), words) for way, words in told_words().items()],
     )
     return render(page, status=status)
 
 
 def _revoked(care: Care, form: ConsentForm, person: Person) -> Response:
-    if form.declined_by:
-        by = signer_name(form.declined_by)
-    else:
-        by = next((s.name for s in form.required_signers if s.person_id == form.revoked_by_id), None)
+    by = signer_name(form.ended_by) if form.ended_by else None
     is_mine, place = form.revoked_by_id == person.sub, place_in_list(care, person, form)
     return render(RevokedPage(form=form, by=by, is_mine=is_mine, place=place))
 

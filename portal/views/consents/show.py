@@ -8,7 +8,7 @@ from portal.services.client import Care
 from portal.services.records.consents import ConsentForm
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import Eligibility, eligibility_of
-from portal.views.consents.embryos import embryo_names
+from portal.views.consents.embryos import episode_of, names_in
 from portal.views.consents.worklist import Place
 from portal.views.recent import name_opened
 from portal.web.htmx import render
@@ -39,10 +39,11 @@ def _page(
     care: Care, form: ConsentForm, person: Person, refusal: str | None, place: Place | None = None
 ) -> ShowPage:
     name_opened(form.patient_name, form.title)
+    episode = episode_of(care, form)
     return ShowPage(
         form=form,
-        eligibility=eligibility_of(form, person),
-        embryos=embryo_names(care, form),
+        eligibility=eligibility_of(form, person, episode),
+        embryos=names_in(form, episode),
         refusal=refusal,
         place=place,
     )

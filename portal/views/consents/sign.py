@@ -61,6 +61,7 @@ class ReadPage(StepPage, template="consents/sign/read.html"):
     """The form to read, with what has changed since it was shown."""
 
     embryos: list[str]
+    is_refused: bool
 
 
 class StatementsPage(StepPage, template="consents/sign/statements.html"):
@@ -155,10 +156,12 @@ def show(signing: Signing, step: str = "") -> Response:
 
 @bp.post("/<record:consent_id>/sign/read")
 @signed_in(Side.PATIENT, Side.STAFF)
+@unsent.typed_text("reading_mode")
 @signing_step
 def read(signing: Signing) -> Response:
-    """Record that the person has read the form, and in which language."""
-    return _go_on(signing.keep(has_read=True, before=None, language=language()))
+    """Record that the person has read the form, and how if its text isn't in the language of the screen."""
+    signing = signing.read(request.form.get("reading_mode", ""))
+    return _go_on(signing) if signing.progress.has_read else _once_more(signing, Step.READ)
 
 
 @bp.post("/<record:consent_id>/sign/statements")
@@ -183,15 +186,13 @@ def confirm(signing: Signing) -> Response:
 
 @bp.post("/<record:consent_id>/sign/name")
 @signed_in(Side.PATIENT, Side.STAFF)
-@unsent.typed_text("signature", "statement")
+@unsent.typed_text("signature", "statement", "reading_mode")
 @signing_step
 def sign(signing: Signing) -> Response:
     """Sign with the typed name, once; staff declare their sentence with the same form."""
     signing = _keep_name(_keep_declaration(signing, request.form), request.form)
-    if signing.step is Step.STATEMENTS:
-        return _once_more(signing, Step.STATEMENTS)
     if signing.step is not Step.NAME:
-        return _go_on(signing)
+        return _once_more(signing, signing.step)
     if not signing.is_fresh:
         return _fresh_sign_in(signing)
     if not signing.is_name_right:
@@ -241,7 +242,7 @@ def _keep_declaration(signing: Signing, form: MultiDict[str, str]) -> Signing:
     if declared and declared != signing.progress.declared:
         audit.assure()
         audit.note("consent.declare", "done", kind="consent", id_=signing.form.id, declared=declared)
-    return signing.keep(has_read=True, before=None, language=language(), declared=declared)
+    return signing.read(form.get("reading_mode", "")).keep(declared=declared)
 
 
 def _keep_statements(signing: Signing, form: MultiDict[str, str]) -> Signing:
@@ -258,6 +259,8 @@ def _keep_name(signing: Signing, form: MultiDict[str, str]) -> Signing:
 
 def _restore_unsent(signing: Signing) -> Signing:
     """A copy with unsent input from a session that ended."""
+    if given := unsent.restored_form(url_for(".read", consent_id=signing.form.id)):
+        signing = signing.keep(reading_mode=given.get("reading_mode", ""))
     if given := unsent.restored_form(url_for(".statements", consent_id=signing.form.id)):
         signing = _keep_statements(signing, given)
     if given := unsent.restored_form(url_for(".sign", consent_id=signing.form.id)):
@@ -287,7 +290,7 @@ def _address(signing: Signing, step: Step, *, is_refused: bool = False) -> str:
 
 def _is_wanting(signing: Signing, step: Step) -> bool:
     """Whether this step's input is still incomplete, as the address may be outdated."""
-    return signing.step is Step.STATEMENTS if step is Step.STATEMENTS else not signing.is_name_right
+    return signing.step is step if step is not Step.NAME else not signing.is_name_right
 
 
 def _show(
@@ -310,6 +313,7 @@ def _show(
                 form=form,
                 step_number=number,
                 is_stale=is_stale,
+                is_refused=is_refused and signing.asks_reading_mode,
                 embryos=embryo_names(signing.care, form),
             )
         case Step.STATEMENTS:
@@ -337,6 +341,8 @@ def _countersign_page(
     declaration = signing.declaration
     assert declaration
     faults: list[tuple[str, str]] = []
+    if is_refused and signing.asks_reading_mode and not signing.progress.reading_mode:
+        faults.append(("reading-mode", _("Choose how you read the form.")))
     if is_refused and not signing.progress.declared:
         faults.append(("declaration", _("Tick this to go on. If it isn’t true, leave the form unsigned.")))
     if is_refused and not signing.is_name_right:

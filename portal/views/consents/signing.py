@@ -14,14 +14,16 @@ from typing import Any
 import msgspec
 
 from portal.context import context
+from portal.i18n.locale import language
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.consents import content_hash, get_consent, sign_consent, signed_by, signing_max_age
-from portal.services.records.consents import ConsentForm, SignerRole, Statement
+from portal.services.records.consents import ConsentForm, ReadingMode, SignerRole, Statement
 from portal.state.operations import Operation, State
 from portal.state.session_records import Person
 from portal.views.consents.declarations import Declaration, declaration_of
 from portal.views.consents.eligibility import expected_name, open_role, same_name
+from portal.views.consents.languages import foreign_language, language_of_text
 from portal.views.consents.snapshot import Change, Snapshot, changes
 from portal.web import audit
 from portal.web.act_once import Attempt, begin, is_lost
@@ -40,6 +42,7 @@ class Step(StrEnum):
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """What the signer was shown and has entered so far.
 
+    `language` is the text's; `screen_language` and `reading_mode` are set if the screen was in another when it was read.
     `declared` is the sentence declared by staff (`Declaration.shown_in`). `before` is an earlier text that was shown, kept
     until the new one has been read; `is_unconfirmed` says that a signature was sent without a response.
     """
@@ -49,6 +52,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     stamp: str | None
     content: Snapshot
     language: str = ""
+    screen_language: str = ""
+    reading_mode: str = ""
     has_read: bool = False
     acknowledged: tuple[str, ...] = ()
     declared: str = ""
@@ -108,6 +113,16 @@ class Signing:
         return declaration_of(self.role)
 
     @property
+    def reading_modes(self) -> tuple[ReadingMode, ...]:
+        """The answers to how a text in another language was read."""
+        return tuple(ReadingMode)
+
+    @property
+    def asks_reading_mode(self) -> bool:
+        """Whether the screen is in another language than the text, so that the person says how they read it."""
+        return foreign_language(self.form) is not None
+
+    @property
     def missing(self) -> tuple[Statement, ...]:
         """The statements not acknowledged yet; empty if a sentence is declared instead."""
         return () if self.declaration else self.progress.missing()
@@ -149,7 +164,14 @@ class Signing:
     @property
     def attempt(self) -> Attempt:
         """The signature as it is sent."""
-        sent = (self.progress.typed, self.progress.api_hash, self.progress.stamp)
+        progress = self.progress
+        sent = (
+            progress.typed,
+            progress.api_hash,
+            progress.stamp,
+            progress.screen_language,
+            progress.reading_mode,
+        )
         return Attempt(self.person.sub, self.operation, sent)
 
     def send(self) -> ConsentForm:
@@ -167,6 +189,8 @@ class Signing:
                     content_hash=progress.api_hash,
                     stamp=progress.stamp,
                     language=progress.language,
+                    screen_language=progress.screen_language,
+                    reading_mode=ReadingMode(progress.reading_mode) if progress.reading_mode else None,
                     operation=signing.attempt.key,
                 )
             except errors.Conflict:
@@ -188,6 +212,17 @@ class Signing:
     def keep(self, **values: object) -> Signing:
         """A copy with these values, saved in the operation."""
         return self._write(msgspec.structs.replace(self.progress, **values))
+
+    def read(self, mode: str = "") -> Signing:
+        """A copy that has been read in its text's language; if the screen is in another, only with a known `mode`."""
+        text = language_of_text(self.form)
+        if not self.asks_reading_mode:
+            return self.keep(has_read=True, before=None, language=text, screen_language="", reading_mode="")
+        if mode not in tuple(ReadingMode):
+            return self.keep(has_read=False, reading_mode="")
+        return self.keep(
+            has_read=True, before=None, language=text, screen_language=language(), reading_mode=mode
+        )
 
     def restart(self) -> Signing:
         """Restart with the current text; the earlier one is kept until the new one has been read."""

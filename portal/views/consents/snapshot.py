@@ -14,6 +14,9 @@ from portal.services.records.consents import Clause, ConsentForm, Statement
 from portal.services.records.storage import Disposition
 from portal.web.labels import disposition_name
 
+_MOST_WORDS = 1000
+"""How many words of a part are compared one by one: it takes the product of both sides."""
+
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The signed part of a form, which its content hash covers."""
@@ -98,6 +101,8 @@ def _whole(clause: Clause) -> str:
 
 def _change(part: str, old: str, new: str) -> Change:
     old_words, new_words = re.findall(r"\S+\s*", old), re.findall(r"\S+\s*", new)
+    if max(len(old_words), len(new_words)) > _MOST_WORDS:
+        return Change(part, (Run(old, old != new),), (Run(new, old != new),))
     steps = difflib.SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes()
     return Change(
         part,

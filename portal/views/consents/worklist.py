@@ -1,15 +1,16 @@
 """Staff's work lists: the consent forms waiting for signatures, by whose turn it is and when they are needed.
 
-All lists come from one read, so that the counts match what their links open. Nothing is cached.
+All lists come from one read, so that the counts match what their links open. Where too many forms wait for one read, each
+list is asked for by itself; a list that isn't whole even then is counted with "at least". Nothing is cached.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 from urllib.parse import urlencode
@@ -18,12 +19,18 @@ from flask import Blueprint, url_for
 
 from portal.i18n.gettext import _
 from portal.services.client import Care
-from portal.services.consents import OPEN_STATUSES, list_open_consents
+from portal.services.consents import (
+    OPEN_STATUSES,
+    list_awaiting,
+    list_due,
+    list_open_consents,
+    list_undated,
+)
 from portal.services.decoding import Page
-from portal.services.errors import CareError
+from portal.services.errors import CareError, NotSignedIn
 from portal.services.gather import gather_all
-from portal.services.paging import CAP
-from portal.services.records.consents import ConsentForm
+from portal.services.listed import Count, Listed
+from portal.services.records.consents import ConsentForm, ConsentStatus
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import listed_role
 from portal.views.consents.labels import kind_word, names_of
@@ -36,6 +43,8 @@ bp = Blueprint("worklist", __name__)
 
 PAGE = 25
 _WEEK_DAYS = 7
+_OLD_DAYS = 30
+"""After how many days a late form is apart, with those to close or chase."""
 _ABBREVIATION = re.compile(r"\(([^()]{2,8})\)\s*$")
 
 
@@ -47,6 +56,7 @@ class WorkList(StrEnum):
     WEEK = "week"
     UNDATED = "undated"
     OPEN = "open"
+    OLDER = "older"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +91,59 @@ class WorkRow:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All waiting forms, soonest needed first; `total` also counts those that weren't read."""
+    """The waiting forms that were read, soonest needed first and the old ones last.
 
-    rows: tuple[WorkRow, ...]
-    total: int
+    `whole` are the lists of which nothing is missing, `total` is how many forms wait.
+    """
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all waiting forms were read."""
-        return self.total <= len(self.rows)
+    forms: tuple[ConsentForm, ...]
+    whole: frozenset[WorkList]
+    total: Count
+    person: Person
 
-    def rows_of(self, which: WorkList) -> tuple[WorkRow, ...]:
-        """The rows of one list."""
-        return tuple(row for row in self.rows if _is_in(row, which))
+    def forms_of(self, which: WorkList) -> Listed[ConsentForm]:
+        """The forms of one list."""
+        day = today()
+        found = (form for form in self.forms if self._is_in(form, which, day))
+        return Listed(tuple(found), which in self.whole)
+
+    def count_of(self, which: WorkList) -> Count:
+        """How many forms one list has, also those that weren't read if that is known."""
+        return self.total if which is WorkList.OPEN else self.forms_of(which).count
+
+    def rows_of(self, which: WorkList, first: int, end: int) -> tuple[WorkRow, ...]:
+        """The rows of a part of one list, whose links name it."""
+        query = queue_query(which)
+        rows = listed_rows(self.forms_of(which).items[first:end], self.person)
+        return tuple(row.in_queue(query) for row in rows)
 
     def usual(self) -> WorkList:
         """The default list: the person's own, if it isn't empty."""
-        return WorkList.MINE if any(row.is_mine for row in self.rows) else WorkList.OPEN
+        return WorkList.MINE if self.forms_of(WorkList.MINE) else WorkList.OPEN
 
-    def chips(self, current: WorkList | None) -> list[tuple[Chip, int | None]]:
-        """The lists as links with counts; the total is None if unknown."""
-        counts = [(which, len(self.rows_of(which))) for which in WorkList]
+    def chips(self, current: WorkList | None) -> list[tuple[Chip, Count]]:
+        """The lists as links with counts, without the old ones."""
+        lists = (which for which in WorkList if which is not WorkList.OLDER)
         return [
-            (
-                Chip(list_word(which), url_for("consents.list", list=which), which == current),
-                None if which is WorkList.OPEN and not self.is_complete else count,
-            )
-            for which, count in counts
+            (Chip(list_word(which), list_address(which), which == current), self.count_of(which))
+            for which in lists
         ]
+
+    @property
+    def older(self) -> tuple[Count, str]:
+        """How many are long overdue, and the address of their list."""
+        return self.count_of(WorkList.OLDER), list_address(WorkList.OLDER)
+
+    def shows_older(self, which: WorkList) -> bool:
+        """Whether the list shown is that of the long overdue ones."""
+        return which is WorkList.OLDER
+
+    def _is_in(self, form: ConsentForm, which: WorkList, day: date) -> bool:
+        if which is WorkList.OPEN:
+            return True
+        if which is WorkList.MINE:
+            return listed_role(form, self.person) is not None
+        return _when(form, day) is which
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +158,7 @@ class Place:
     query: str
     home: str
     number: int
-    of: int
+    of: Count
     back: str
     next: str
     next_form: ConsentForm | None
@@ -131,26 +166,67 @@ class Place:
 
 
 def read_work(care: Care, person: Person) -> Work:
-    """Read the forms waiting for signatures, at most 1,000, in two calls. Raises CareError."""
-    pages: list[Page[ConsentForm]] = []
-    for page in gather_all([partial(list_open_consents, care, status) for status in OPEN_STATUSES]):
-        if isinstance(page, CareError):
-            raise page
-        pages.append(page)
-    return work_of(care, pages, person)
+    """Read the forms waiting for signatures: two calls, and more where more than 1,000 wait. Raises CareError."""
+    heads: dict[ConsentStatus, Page[ConsentForm]] = {}
+    read = gather_all([partial(list_open_consents, care, status) for status in OPEN_STATUSES])
+    for status, head in zip(OPEN_STATUSES, read, strict=True):
+        if isinstance(head, CareError):
+            raise head
+        heads[status] = head
+    return work_of(care, heads, person)
 
 
-def work_of(care: Care, pages: Sequence[Page[ConsentForm]], person: Person) -> Work:
-    """The work lists from these pages of waiting forms."""
-    found = {
-        form.id: form for page in pages for form in page.items if form.is_open
-    }  # one may have been signed meanwhile
-    listed = sorted(found.values(), key=_order)[:CAP]
-    read = with_text_in_doubt(care, listed, person)
-    rows = listed_rows(read, person)
-    received = sum(len(page.items) for page in pages)
-    unread = sum(page.total for page in pages) - received
-    return Work(rows, len(rows) + max(unread, 0) + max(received - CAP, 0))
+def work_of(care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person: Person) -> Work:
+    """The work lists from the first page of waiting forms of each status; raises NotSignedIn."""
+    whole, more = _rest(care, heads, person)
+    read = [form for page in (*(head.listed for head in heads.values()), *more) for form in page]
+    day = today()
+    found = {form.id: form for form in read if form.is_open}  # one may have been signed meanwhile
+    listed = with_text_in_doubt(care, sorted(found.values(), key=partial(_order, day)), person)
+    total = sum((head.count for head in heads.values()), Count(0))
+    if WorkList.OPEN in whole:
+        total = Count(len(listed))
+    return Work(listed, whole, total, person)
+
+
+def _rest(
+    care: Care, heads: Mapping[ConsentStatus, Page[ConsentForm]], person: Person
+) -> tuple[frozenset[WorkList], list[Listed[ConsentForm]]]:
+    """The lists of which nothing is missing, and what was read for them beyond `heads`."""
+    day = today()
+    spans = {
+        WorkList.LATE: (day - timedelta(days=_OLD_DAYS), day),
+        WorkList.WEEK: (day + timedelta(days=1), day + timedelta(days=_WEEK_DAYS)),
+    }
+    missing: list[WorkList] = []
+    asked: list[tuple[WorkList, Callable[[], Listed[ConsentForm]]]] = []
+    for status, head in heads.items():
+        if head.listed.is_whole:
+            continue
+        reached = _reached(head)
+        missing.append(WorkList.OPEN)
+        if reached is None or reached < spans[WorkList.LATE][0]:
+            missing.append(WorkList.OLDER)
+        asked.append((WorkList.MINE, partial(list_awaiting, care, status, person.sub)))
+        asked.append((WorkList.UNDATED, partial(list_undated, care, status, head.total)))
+        for which, (first, last) in spans.items():
+            if reached is None or reached <= last:
+                asked.append((which, partial(list_due, care, status, first, last)))
+    more: list[Listed[ConsentForm]] = []
+    for (which, _call), answer in zip(asked, gather_all([call for _which, call in asked]), strict=True):
+        if isinstance(answer, NotSignedIn):
+            raise answer
+        if isinstance(answer, CareError) or not answer.is_whole:
+            missing.append(which)
+        if not isinstance(answer, CareError):
+            more.append(answer)
+    return frozenset(WorkList) - set(missing), more
+
+
+def _reached(head: Page[ConsentForm]) -> date | None:
+    """The day before which no form is missing from the first page of a list by date; None if it isn't in that order."""
+    dates = [form.procedure_date or date.max for form in head.items]
+    return dates[-1] if dates and not head.unreadable and dates == sorted(dates) else None
 
 
 def listed_rows(forms: Iterable[ConsentForm], person: Person) -> tuple[WorkRow, ...]:
@@ -182,25 +258,28 @@ def place_of(work: Work, which: WorkList, form: ConsentForm, done: int) -> Place
 
     `done` is how many left the list before, from the query, so that the count continues: 3 of 11, 4 of 11.
     """
-    rows = work.rows_of(which)
+    forms = work.forms_of(which)
     own_query = queue_query(which, done)
-    ids = [row.form.id for row in rows]
+    ids = [one.id for one in forms]
     if form.id in ids:
         index = ids.index(form.id)
         after = index + 1
     else:
-        index = after = sum(_order(row.form) < _order(form) for row in rows)
+        day = today()
+        index = after = sum(_order(day, one) < _order(day, form) for one in forms)
         done += 1
-    following = rows[after] if after < len(rows) else None
     query = queue_query(which, done)
+    rows = listed_rows(forms.items[max(index - 1, 0) : after + 1], work.person)
+    before = next((row for row in rows if index and row.form.id == ids[index - 1]), None)
+    following = next((row for row in rows if after < len(ids) and row.form.id == ids[after]), None)
     page = index // PAGE + 1
     return Place(
         words=list_word(which),
         query=own_query,
         home=url_for("consents.list", list=which, page=page if page > 1 else None) + f"#form-{form.id}",
         number=index + done + (form.id in ids),
-        of=len(rows) + done,
-        back=rows[index - 1].href + query if index > 0 else "",
+        of=work.count_of(which) + Count(done),
+        back=before.href + query if before else "",
         next=following.href + query if following else "",
         next_form=following.form if following else None,
         next_sign=following.sign_href + query if following and following.sign_href else "",
@@ -220,8 +299,14 @@ def list_word(which: WorkList) -> str:
         WorkList.WEEK: _("This week"),
         WorkList.UNDATED: _("No date"),
         WorkList.OPEN: _("All that wait"),
+        WorkList.OLDER: _("Long overdue"),
     }
     return words[which]
+
+
+def list_address(which: WorkList) -> str:
+    """The address of a list."""
+    return url_for("consents.list", list=which)
 
 
 @bp.app_template_filter("consent_short")
@@ -233,22 +318,20 @@ def short_name(form: ConsentForm) -> str:
     return in_a_row([part for part in parts if part], " · ") or form.title
 
 
-def _is_in(row: WorkRow, which: WorkList) -> bool:
-    on = row.form.procedure_date
-    days = (on - today()).days if on else None
-    match which:
-        case WorkList.MINE:
-            return row.is_mine
-        case WorkList.LATE:
-            return days is not None and days <= 0
-        case WorkList.WEEK:
-            return days is not None and 0 < days <= _WEEK_DAYS
-        case WorkList.UNDATED:
-            return days is None
-        case WorkList.OPEN:
-            return True
+def _when(form: ConsentForm, day: date) -> WorkList | None:
+    """The list that the form's procedure date puts it on, on that day."""
+    if form.procedure_date is None:
+        return WorkList.UNDATED
+    days = (form.procedure_date - day).days
+    if days < -_OLD_DAYS:
+        return WorkList.OLDER
+    if days <= 0:
+        return WorkList.LATE
+    return WorkList.WEEK if days <= _WEEK_DAYS else None
 
 
-def _order(form: ConsentForm) -> tuple[date, str, str, str]:
-    """Sorts by when it is needed; then in a way that doesn't change with signatures."""
-    return form.procedure_date or date.max, form.patient_name.casefold(), form.title, form.id
+def _order(day: date, form: ConsentForm) -> tuple[bool, date, str, str, str]:
+    """Sorts by when it is needed, the old ones last; then in a way that doesn't change with signatures."""
+    on = form.procedure_date or date.max
+    is_old = _when(form, day) is WorkList.OLDER
+    return is_old, on, form.patient_name.casefold(), form.title, form.id

@@ -24,6 +24,7 @@ from portal.services.conversations import (
 )
 from portal.services.errors import CareError, NotSignedIn, Unavailable
 from portal.services.gather import gather
+from portal.services.listed import Count
 from portal.services.notifications import ids_announcing, list_notifications, set_read
 from portal.services.paging import read_every_page
 from portal.services.records.conversations import (
@@ -31,9 +32,18 @@ from portal.services.records.conversations import (
 )
 from portal.state.session_records import Person
 from portal.views.conversations.inbox import PAGE, InboxPage, archived_page, current_page
-from portal.views.conversations.view import Bubble, Row, Thread, others_in, row_of, subject_of, thread_of
+from portal.views.conversations.view import (
+    Bubble,
+    Row,
+    Thread,
+    others_in,
+    row_of,
+    subject_of,
+    thread_of,
+    waiting_row,
+)
 from portal.views.recent import name_opened
-from portal.views.waiting_conversations import read_waiting, waiting_since
+from portal.views.waiting_conversations import read_waiting
 from portal.web import audit, bell, new_messages
 from portal.web.act_once import Attempt, Done, NotSent, Refused, Reopened, Unknown, act_once, begin_edit
 from portal.web.guard import signed_in
@@ -64,12 +74,11 @@ def inbox(care: Care, person: Person) -> Response:
     return render(
         InboxPage(
             rows=[row_of(conversation, person) for conversation in page.items],
-            found=page.total,
+            found=page.count,
             q=text,
             archived=archived,
             page=number,
             pages=max(1, -(-page.total // PAGE)),
-            is_counted=page.is_counted,
             newest=new_messages.newest_of(page.items) if is_first else None,
             has_news=False,
         ),
@@ -80,20 +89,19 @@ def inbox(care: Care, person: Person) -> Response:
 def _show_waiting(care: Care, person: Person, number: int) -> Response:
     waiting = read_waiting(care)
     newest = waiting.newest[:PAGE]
-    found, start = len(waiting.conversations), (number - 1) * PAGE
-    shown = waiting.conversations[start : start + PAGE]
+    found, start = waiting.conversations.count, (number - 1) * PAGE
+    shown = waiting.conversations.items[start : start + PAGE]
     if number == 1:
         new_messages.learn(person, newest)
-    audit.shown("conversation.list", "conversation", [one.id for one in shown])
+    audit.shown("conversation.list", "conversation", [one.conversation.id for one in shown])
     return render(
         InboxPage(
-            rows=[row_of(one, person, waits_since=waiting_since(one)) for one in shown],
+            rows=[waiting_row(one, person) for one in shown],
             found=found,
             q="",
             archived=False,
             page=number,
-            pages=max(1, -(-found // PAGE)),
-            is_counted=True,
+            pages=max(1, -(-found.number // PAGE)),
             newest=new_messages.newest_of(newest) if number == 1 else None,
             has_news=False,
             is_waiting=True,
@@ -115,12 +123,11 @@ def arrived(care: Care, person: Person) -> Response:
         return redirect_to(url_for(".inbox"))
     page = InboxPage(
         rows=[],
-        found=0,
+        found=Count(0),
         q="",
         archived=False,
         page=1,
         pages=1,
-        is_counted=True,
         newest=newest,
         has_news=True,
     )
@@ -189,7 +196,7 @@ def read(care: Care, person: Person, conversation_id: str) -> Response:
     if isinstance(news, CareError):
         raise news
     announced = ids_announcing(news, conversation_id)
-    unread = _set_read(care, announced, of=len(news))
+    unread = _set_read(care, announced, of=news.count)
     bell.learn(person, unread)
     audit.note("conversation.mark-read", "done", kind="conversation", id_=conversation_id)
     if wants("news"):
@@ -297,10 +304,12 @@ class ArchivePage(Page, template="conversations/archive.html"):
     consequences: list[str]
 
 
-def _set_read(care: Care, announced: tuple[str, ...], *, of: int) -> int:
-    """Mark these notifications read, of `of` unread ones; return how many remain unread."""
+def _set_read(care: Care, announced: tuple[str, ...], *, of: Count) -> int | None:
+    """Mark these notifications read, of `of` unread ones; return how many remain unread, None if that isn't known."""
     told = set_read(care, announced).unread_count if announced else None
-    return of - len(announced) if told is None else told
+    if told is None and of.is_whole:
+        return of.number - len(announced)
+    return told
 
 
 def _after_act(care: Care, person: Person, conversation_id: str) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.conversations import list_conversations
+from portal.services.listed import Count
 from portal.services.paging import read_every_page
 from portal.services.records.conversations import Conversation
 from portal.views.conversations.view import Row
@@ -22,12 +23,11 @@ class InboxPage(Page, template="conversations/inbox.html"):
     """
 
     rows: list[Row]
-    found: int
+    found: Count
     q: str
     archived: bool
     page: int
     pages: int
-    is_counted: bool
     newest: str | None
     has_news: bool
     is_waiting: bool = False
@@ -46,6 +46,10 @@ def archived_page(care: Care, text: str, number: int) -> decoding.Page[Conversat
             care, skip=skip, limit=limit, text=text or None, include_archived=True
         )
     )
-    archived = tuple(conversation for conversation in everything if conversation.is_archived)
+    archived = everything.where(lambda conversation: conversation.is_archived)
     start = (number - 1) * PAGE
-    return decoding.Page(items=archived[start : start + PAGE], total_count=len(archived))
+    return decoding.Page(
+        items=archived.items[start : start + PAGE],
+        total_count=len(archived.items),
+        is_counted=archived.is_whole,
+    )

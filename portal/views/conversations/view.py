@@ -17,9 +17,12 @@ from portal.services.records.conversations import (
     ReplyAddress,
 )
 from portal.state.session_records import Person
+from portal.views.waiting_conversations import WaitingConversation
 from portal.web.filters import day as short_day
 from portal.web.filters import in_a_row, isolate, local, today
-from portal.web.plain_text import plain_text
+from portal.web.plain_text import LONGEST, LONGEST_EXCERPT, plain_text
+from portal.web.plan_changes import is_before_change
+from portal.web.seen_plans import last_change
 
 _PICTURES = ("image/png", "image/jpeg")
 _LARGEST_PICTURE = 2_000_000
@@ -28,7 +31,7 @@ _LARGEST_PICTURE = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One conversation in the inbox."""
+    """One conversation in the inbox; `danger` are the words of danger in the messages without a reply."""
 
     id: str
     subject: str
@@ -41,13 +44,15 @@ class Row:
     archived: bool
     waits: bool
     waits_since: datetime | None = None
+    danger: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
     """One message in the thread; `mine` if the person's side sent it, `name` for the initials.
 
-    `day` is the date's label if it is the first message of that day.
+    `day` is the date's label if it is the first message of that day; `older_than` is when the patient's plan changed
+    after it.
     """
 
     id: str
@@ -59,6 +64,7 @@ class Bubble:
     mine: bool
     unread: bool
     message: Message
+    older_than: datetime | None
     day: str = ""
 
     def is_shown(self, file: Attachment) -> bool:
@@ -80,6 +86,7 @@ class Thread:
     bubbles: list[Bubble]
     archived: list[Bubble]
     reply: Reply
+    may_be: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +99,18 @@ class Reply:
     sms: str | None
 
 
-def row_of(conversation: Conversation, person: Person, *, waits_since: datetime | None = None) -> Row:
-    """Return the conversation for a list; one that waits without a date is given as year 1."""
+def waiting_row(waiting: WaitingConversation, person: Person) -> Row:
+    """Return a conversation for the list of those that wait for an answer."""
+    return replace(
+        row_of(waiting.conversation, person),
+        excerpt=waiting.excerpt,
+        waits_since=waiting.since if waiting.since.year > 1 else None,
+        danger=waiting.danger,
+    )
+
+
+def row_of(conversation: Conversation, person: Person) -> Row:
+    """Return the conversation for a list."""
     latest = conversation.latest
     return Row(
         id=conversation.id,
@@ -105,14 +122,14 @@ def row_of(conversation: Conversation, person: Person, *, waits_since: datetime 
         channel=_by_way_of(conversation.channel),
         unread=conversation.unread_count,
         archived=conversation.is_archived,
-        waits_since=waits_since if waits_since and waits_since.year > 1 else None,
         waits=person.is_staff and latest is not None and latest.side is MessageSide.INBOUND,
     )
 
 
 def thread_of(conversation: Conversation, person: Person) -> Thread:
     """Return the conversation as this person reads it, its archived messages apart."""
-    bubbles = [_bubble(message, conversation, person) for message in conversation.in_order]
+    changed_at = last_change(person, conversation.episode_id) if person.is_patient else None
+    bubbles = [_bubble(message, conversation, person, changed_at) for message in conversation.in_order]
     return Thread(
         id=conversation.id,
         subject=subject_of(conversation),
@@ -123,6 +140,7 @@ def thread_of(conversation: Conversation, person: Person) -> Thread:
         bubbles=_with_days([bubble for bubble in bubbles if not bubble.message.is_archived]),
         archived=_with_days([bubble for bubble in bubbles if bubble.message.is_archived]),
         reply=_reply(conversation.reply_address),
+        may_be=[one.name for one in conversation.possible_senders if one.name],
     )
 
 
@@ -148,19 +166,31 @@ def _with_days(bubbles: list[Bubble]) -> list[Bubble]:
     return named
 
 
-def _bubble(message: Message, conversation: Conversation, person: Person) -> Bubble:
+def _bubble(
+    message: Message, conversation: Conversation, person: Person, changed_at: datetime | None
+) -> Bubble:
     mine = _is_mine(message, person)
     return Bubble(
         id=message.id,
         sender=_("You") if message.sender_id == person.sub else message.sender_name or _("Unknown sender"),
         name=person.name if message.sender_id == person.sub else message.sender_name or "",
-        text=plain_text(message.body),
+        text=_text(message.body),
         at=message.sent_at,
         channel=_by_way_of(message.channel),
         mine=mine,
         unread=not mine and message.read_at is None and conversation.unread_count > 0,
         message=message,
+        older_than=changed_at if not mine and is_before_change(message.sent_at, changed_at) else None,
     )
+
+
+def _text(body: str) -> str:
+    text = plain_text(body)
+    if body.strip() and not text:
+        return _("This message can’t be shown.")
+    if len(body) <= LONGEST:
+        return text
+    return text + "\n\n" + _("The rest of this message is too long to be shown.")
 
 
 def _is_mine(message: Message, person: Person) -> bool:
@@ -173,13 +203,15 @@ def _is_mine(message: Message, person: Person) -> bool:
 def _who(conversation: Conversation, person: Person) -> str:
     """The others in the thread, at most three by name."""
     names = others_in(conversation, person)
+    if not names and conversation.possible_senders:
+        return _("Sender not known for sure")
     more = len(names) - 3
     shown = in_a_row(names[:3])
     return shown + " " + ngettext("and %(num)s more", "and %(num)s more", more) if more > 0 else shown
 
 
 def _excerpt(message: Message, person: Person) -> str:
-    text = " ".join(plain_text(message.body).split())[:160]
+    text = " ".join(plain_text(message.body, LONGEST_EXCERPT).split())[:160]
     if message.sender_id == person.sub:
         return _("You: %(words)s", words=isolate(text))
     return text

@@ -8,6 +8,7 @@ from datetime import datetime
 from portal.i18n.gettext import _
 from portal.services.records.documents import Documents, File
 from portal.web.filters import file_size
+from portal.web.plan_changes import is_before_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file: its type in words, and whether it can be viewed in the browser."""
+    """A file: its type in words, whether it can be viewed in the browser, and whether the plan changed after it."""
 
     id: str
     name: str
@@ -28,6 +29,7 @@ class FileRow:
     size: str
     made: datetime | None
     has_preview: bool
+    is_before_change: bool
 
 
 _TYPES = {
@@ -39,12 +41,12 @@ _TYPES = {
 """Types that can be viewed in the browser."""
 
 
-def folders_of(documents: Documents) -> list[Folder]:
-    """Return the folders that contain files; files outside folders come first."""
+def folders_of(documents: Documents, changed_at: datetime | None) -> list[Folder]:
+    """Return the folders that contain files; files outside folders come first. The plan changed last at `changed_at`."""
     found: list[Folder] = []
 
     def walk(parent_id: str | None, name: str) -> None:
-        files = tuple(_file_row(file) for file in documents.files_in(parent_id))
+        files = tuple(_file_row(file, changed_at) for file in documents.files_in(parent_id))
         if files:
             found.append(Folder(name, files))
         for directory in documents.directories_in(parent_id):
@@ -54,7 +56,7 @@ def folders_of(documents: Documents) -> list[Folder]:
     return found
 
 
-def _file_row(file: File) -> FileRow:
+def _file_row(file: File, changed_at: datetime | None) -> FileRow:
     kind = file.media_type.partition(";")[0].strip().lower()
     return FileRow(
         file.id,
@@ -63,4 +65,5 @@ def _file_row(file: File) -> FileRow:
         file_size(file.size),
         file.creation_time,
         kind in _TYPES,
+        is_before_change(file.creation_time, changed_at),
     )

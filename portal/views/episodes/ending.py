@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from portal.i18n.gettext import _
 from portal.services.records.cases import CareStatus
 from portal.services.records.episodes import Episode, Outcome
 
+_FAREWELL_DAYS = 84
+"""For how long a pregnancy is spoken of: nobody tells the portal how it went on."""
 
-def ending_of(episode: Episode) -> tuple[str, str]:
-    """Return a short line and a longer one about an episode that has ended."""
+
+def ending_of(episode: Episode, today: date) -> tuple[str, str]:
+    """Return a short line and a longer one about an episode that has ended, as they are right on that day."""
     if episode.outcome == Outcome.ENTERED_IN_ERROR or episode.status == CareStatus.ENTERED_IN_ERROR:
         return _("Entered by mistake"), _("This record was made by mistake. Nothing in it concerns you.")
     match episode.outcome:
-        case Outcome.PREGNANCY:
+        case Outcome.PREGNANCY if episode.end_date and (today - episode.end_date).days <= _FAREWELL_DAYS:
             return _("This treatment has ended"), _("You left our care pregnant. We wish you all the best.")
         case Outcome.NO_PREGNANCY:
             return (

@@ -10,21 +10,41 @@ from flask import url_for
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
-from portal.services.records.episodes import Appointment, Episode, EpisodeStage, PgtBrief, TimelineEvent
-from portal.services.records.protocols import Medication, Protocol, ProtocolType
+from portal.services.records.consents import ConsentKind, ConsentStatus
+from portal.services.records.doses import (
+    NIGHT_ENDS,
+    Standing,
+    doses_on,
+    doses_tonight,
+    remaining,
+    standing,
+)
+from portal.services.records.episodes import (
+    Appointment,
+    ConsentBrief,
+    Episode,
+    EpisodeStage,
+    MonitoringDay,
+    PgtBrief,
+    TimelineEvent,
+)
+from portal.services.records.protocols import Protocol, ProtocolType
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
 from portal.views.episodes.ending import ending_of
+from portal.views.protocols.labels import may_write
 from portal.web import labels
+from portal.web.doses import DoseLine, PlanWords, state_words
 from portal.web.drawings.monitoring import describe, monitoring_chart, monitoring_days
-from portal.web.drawings.schedule import medication_grid, written_dose
+from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, local, now, number, short_date, today
+from portal.web.plan_changes import PlanNotice, notice_of
+from portal.web.seen_plans import last_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +53,6 @@ class Stage:
 
     label: str
     state: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dose:
-    """A medicine that is due: when, what, how much, how."""
-
-    time: str
-    drug: str
-    amount: str
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,14 @@ class EpisodeView:
     def may_create_consent(self) -> bool:
         """Whether the reader may create a consent form for this treatment."""
         return may_create(self.person)
+
+    @property
+    def unsigned_before_transfer(self) -> tuple[ConsentBrief, ...]:
+        """For staff, the forms that a transfer still ahead has to wait for."""
+        episode = self.episode
+        if self.person.is_patient or episode.is_ended or episode.stage in _SINCE_TRANSFER[1:]:
+            return ()
+        return episode.unsigned_before_transfer
 
     @property
     def is_own(self) -> bool:
@@ -147,20 +165,59 @@ class EpisodeView:
         ]
 
     @property
-    def doses(self) -> list[Dose]:
-        """The medicines of today, by time."""
-        if self.protocol is None or self.episode.is_ended:
-            return []
-        return [_dose(medication) for medication in self.protocol.medications_on(today())]
+    def words(self) -> PlanWords:
+        """The plan's rows and doses in words."""
+        return PlanWords(self.protocol, is_plain=self.person.is_patient)
 
     @property
-    def coming_days(self) -> list[tuple[date, list[Dose]]]:
-        """The medicines planned for the next six days, by date; days without any are left out."""
+    def standing(self) -> Standing:
+        """Whether the plan's doses are taken today."""
+        return standing(self.protocol, self.episode, today())
+
+    @property
+    def may_change_plan(self) -> bool:
+        """Whether the reader may change the plan now."""
         plan = self.protocol
-        if plan is None or self.episode.is_ended:
-            return []
+        return plan is not None and not plan.is_ended and may_write(self.person)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether the plan is followed, so that its days are calendar dates."""
+        return self.standing is Standing.FOLLOWED
+
+    @property
+    def plan_state(self) -> tuple[str, str] | None:
+        """Why no doses are shown, and what to do; None while they are."""
+        return state_words(self.standing, is_plain=self.person.is_patient)
+
+    @property
+    def doses(self) -> list[DoseLine]:
+        """The medicines of today, by time; until 03:00 those of the night that began yesterday come first."""
+        day = today()
+        before = doses_tonight(self.protocol, self.episode, day) if local(now()).hour < NIGHT_ENDS else []
+        return [self.words.line(dose) for dose in (*before, *doses_on(self.protocol, self.episode, day))]
+
+    @property
+    def coming_days(self) -> list[tuple[date, list[DoseLine]]]:
+        """The next six days with their doses, also those without any; none if no dose is due in them."""
         dates = [today() + timedelta(days=ahead) for ahead in range(1, 7)]
-        return [(on, [_dose(one) for one in due]) for on in dates if (due := plan.planned_on(on))]
+        days = [
+            (on, [self.words.line(dose) for dose in doses_on(self.protocol, self.episode, on)])
+            for on in dates
+        ]
+        return days if any(doses for _on, doses in days) else []
+
+    @property
+    def plan_notice(self) -> PlanNotice | None:
+        """What changed in the plan since the patient saw it; None for staff, and without a plan."""
+        return notice_of(self.person, self.protocol) if self.person.is_patient and self.protocol else None
+
+    @property
+    def go_on(self) -> list[str]:
+        """What of the plan is still to be taken although the treatment has ended."""
+        if self.standing is not Standing.GOES_ON:
+            return []
+        return self.words.go_on(remaining(self.protocol, self.episode, today()))
 
     @property
     def visits_today(self) -> list[Appointment]:
@@ -189,8 +246,16 @@ class EpisodeView:
     @property
     def events(self) -> list[TimelineEvent]:
         """Past events, earliest first; events without a time come first."""
-        events = (e for e in self.episode.timeline if e.occurred_at is None or e.occurred_at <= now())
+        events = (
+            e
+            for e in self.episode.timeline
+            if (e.occurred_at is None or e.occurred_at <= now()) and not self._is_withheld(e)
+        )
         return sorted(events, key=lambda e: e.occurred_at.timestamp() if e.occurred_at else float("-inf"))
+
+    def _is_withheld(self, event: TimelineEvent) -> bool:
+        """Whether a patient doesn't read it yet: a pregnancy test or early scan that nobody has verified."""
+        return self.person.is_patient and not event.verified and event.stage in _ONLY_VERIFIED
 
     @property
     def alerts(self) -> list[tuple[str, str, datetime | None]]:
@@ -205,15 +270,45 @@ class EpisodeView:
         return sorted(found, key=lambda alert: order.index(alert[0]))
 
     @property
+    def withdrawn(self) -> list[ConsentBrief]:
+        """The forms that a treatment under way rests on and that were withdrawn or declined.
+
+        A treatment form that was signed anew is no longer told; storage and parenthood are one form for each person, so that
+        another's doesn't stand for theirs.
+        """
+        if self.episode.is_ended:
+            return []
+        forms = self.episode.consent_forms
+        anew = any(f.kind == ConsentKind.TREATMENT and f.status == ConsentStatus.SIGNED for f in forms)
+        rests_on = _RESTS_ON[1:] if anew else _RESTS_ON
+        return [form for form in forms if form.status == ConsentStatus.REVOKED and form.kind in rests_on]
+
+    @property
+    def needs_call_now(self) -> bool:
+        """Whether the page says on which signs to call at once: from stimulation to the early scan, and shortly after."""
+        episode = self.episode
+        if self.person.is_staff:
+            return False
+        if episode.is_ended:
+            return episode.end_date is not None and (today() - episode.end_date).days <= _DAYS_AFTER_THE_END
+        return episode.stage is None or not episode.stage.known or episode.stage in _NEEDS_CALL_NOW
+
+    @property
     def ending(self) -> tuple[str, str] | None:
         """How it ended: a short line and a longer one; None while it is ongoing."""
-        return ending_of(self.episode) if self.episode.is_ended else None
+        return ending_of(self.episode, today()) if self.episode.is_ended else None
+
+    @property
+    def monitoring(self) -> list[MonitoringDay]:
+        """The scans and blood tests by date; for patients without the values whose unit isn't given."""
+        days = sorted(self.episode.monitoring, key=lambda day: day.date)
+        return [day.readable for day in days] if self.person.is_patient else days
 
     @property
     def chart(self) -> Markup | None:
         """The monitoring chart, or None without measurements."""
         return monitoring_chart(
-            self.episode.monitoring,
+            self.monitoring,
             number=number,
             write=short_date,
             today=today(),
@@ -224,14 +319,12 @@ class EpisodeView:
     @property
     def chart_days(self) -> Markup | None:
         """The values of each measured day, as an overlay for the chart."""
-        return monitoring_days(
-            self.episode.monitoring, number=number, write=write_day, today=today(), rtl=is_rtl()
-        )
+        return monitoring_days(self.monitoring, number=number, write=write_day, today=today(), rtl=is_rtl())
 
     @property
     def chart_words(self) -> str:
         """The last scan's findings in a sentence or two; empty without measurements."""
-        days = sorted((day for day in self.episode.monitoring if day.sizes), key=lambda day: day.date)
+        days = [day for day in self.monitoring if day.sizes]
         if not days:
             return ""
         last = days[-1]
@@ -246,23 +339,24 @@ class EpisodeView:
 
     @property
     def grid(self) -> Markup | None:
-        """The plan as a calendar grid, or None if there is none."""
+        """The plan as a calendar grid; None if there is none, or if the patient isn't to follow it now."""
         plan = self.protocol
-        if plan is None:
+        if plan is None or (self.person.is_patient and not self.is_followed):
             return None
         return medication_grid(
             plan.medications,
             plan.monitoring,
             today=self.protocol_day,
             name_day=self._short_date_of if plan.start_date else None,
-            number=number,
+            amount=self.words.amount,
             rtl=is_rtl(),
         )
 
     @property
     def folders(self) -> list[Folder]:
         """The folders that contain files, from the root down."""
-        return folders_of(self.episode.documents)
+        changed_at = last_change(self.person, self.episode.id) if self.person.is_patient else None
+        return folders_of(self.episode.documents, changed_at)
 
     def physician(self, physician_id: str | None) -> str | None:
         """The name of a member of the care team."""
@@ -275,10 +369,6 @@ class EpisodeView:
             (result for result in self.episode.pgt_results if result.embryo_code == embryo_code), None
         )
 
-    def amount(self, medication: Medication) -> str:
-        """`225 IU`."""
-        return written_dose(medication, number)
-
     def number(self, value: float | None) -> str | None:
         """A number in the person's language."""
         return None if value is None else number(value)
@@ -289,13 +379,8 @@ class EpisodeView:
         return in_a_row((number(size) for size in sorted(sizes, reverse=True)), between) or "–"
 
     def _short_date_of(self, day: int) -> str:
-        on = self.date_of(day)
+        on = self.words.date_of(day)
         return short_date(on) if on else number(day)
-
-    def date_of(self, day: int) -> date | None:
-        """The date of a day of the plan."""
-        start = self.protocol.start_date if self.protocol else None
-        return days_after(start, day - 1) if start else None
 
 
 _GROWING_MM = 13
@@ -307,6 +392,14 @@ _SINCE_TRANSFER = (
     EpisodeStage.PREGNANCY_TEST,
     EpisodeStage.EARLY_SCAN,
 )
+_NEEDS_CALL_NOW = tuple(EpisodeStage)[
+    tuple(EpisodeStage).index(EpisodeStage.STIMULATION) : tuple(EpisodeStage).index(EpisodeStage.EARLY_SCAN)
+    + 1
+]
+_DAYS_AFTER_THE_END = 14
+"""For how many days after its end a treatment may still cause signs on which to call."""
+_ONLY_VERIFIED = (EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
+_RESTS_ON = (ConsentKind.TREATMENT, ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD)
 _FROZEN = (ProtocolType.FET_NATURAL, ProtocolType.FET_MEDICATED)
 _IN_EVERY_CYCLE = (
     EpisodeStage.BASELINE,
@@ -339,13 +432,3 @@ def _steps(episode: Episode) -> list[EpisodeStage]:
     return [
         stage for stage in EpisodeStage if stage in usual or (stage in seen and stage != EpisodeStage.PLANNED)
     ]
-
-
-def _dose(medication: Medication) -> Dose:
-    how = [labels.route_name(medication.route), medication.instructions or ""]
-    return Dose(
-        medication.time or _("Any time"),
-        medication.drug,
-        written_dose(medication, number),
-        in_a_row((part for part in how if part), " · "),
-    )

@@ -14,8 +14,10 @@ from portal.services.client import Care
 from portal.services.protocols import get_protocol, list_protocols, update_protocol
 from portal.services.records.protocols import Protocol, ProtocolStatus
 from portal.state.session_records import Person
-from portal.views.protocols import create, edit, labels, schedule
+from portal.views.protocols import create, edit, labels, schedule, seen
+from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.labels import ENDS, WRITERS, may_write
+from portal.views.protocols.plan import Plan
 from portal.views.protocols.view import ProtocolView, read_view
 from portal.views.recent import name_opened
 from portal.web import audit
@@ -36,7 +38,7 @@ from portal.web.pages import Page
 
 bp = Blueprint("protocols", __name__, url_prefix="/protocols")
 labels.register(bp)
-for part in (create.bp, edit.bp, schedule.bp):
+for part in (create.bp, edit.bp, schedule.bp, seen.bp):
     bp.register_blueprint(part)
 
 _LISTING = Listing(
@@ -121,6 +123,8 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
         return _moved(protocol.id, to)
     if to not in protocol.next_statuses:
         return _show(care, person, protocol, status=403, note=_("Its present state doesn’t allow this step."))
+    if to == ProtocolStatus.ACTIVE and (faults := trigger_faults(Plan.of(protocol))):
+        return _show(care, person, protocol, status=403, note=next(iter(faults.values())))
     if request.form.get("stamp", "") != (protocol.concurrency_stamp or ""):
         audit.note("protocol.status", "conflict", kind="protocol", id_=protocol.id)
         return _show_change(care, person, protocol)

@@ -84,10 +84,15 @@ def _columns_changed(
     names = column_labels()
     columns = [name for name in type(after).__struct_fields__ if name in names]
     return [
-        Change(in_a_row((label, names[name])), getattr(before, name), getattr(after, name))
+        Change(in_a_row((label, names[name])), _told(before, name), _told(after, name))
         for name in columns
         if getattr(before, name) != getattr(after, name)
     ]
+
+
+def _told(row: MedicationRow | CheckRow, column: str) -> str:
+    """A column as it is stored; a dose also in words."""
+    return row.amount if isinstance(row, MedicationRow) and column == "dose" else getattr(row, column)
 
 
 def _order_changed(before: Plan, after: Plan) -> list[Change]:

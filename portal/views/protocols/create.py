@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 from flask import Blueprint, Response, request, url_for
@@ -23,8 +24,10 @@ from portal.views.consents.draft import episode_id_of
 from portal.views.creation import Draft, Drafts, Search, create_once, search_again
 from portal.views.protocols.edit import FORM
 from portal.views.protocols.form import faults_named_by, form_page, physician_choices
+from portal.views.protocols.history import trigger_faults
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import Plan
+from portal.views.protocols.stops import Stop, collection_of, stops, triggers_told, unanswered
 from portal.views.protocols.view import drawing
 from portal.web import audit, unsent
 from portal.web.act_once import Done, NotSent, Refused, Reopened, Unknown
@@ -48,6 +51,7 @@ class NewProtocol(msgspec.Struct, frozen=True):
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None
+    collection: datetime | None = None
     known_ids: tuple[str, ...] = ()
 
     def draft(self) -> ProtocolDraft:
@@ -74,6 +78,8 @@ class PreviewPage(Page, template="protocols/preview.html"):
     physician: str
     grid: Markup | None
     operation: Operation
+    triggers: list[str]
+    stops: list[Stop]
 
 
 class UnconfirmedPage(Page, template="protocols/unconfirmed.html"):
@@ -90,6 +96,7 @@ class _Treatment:
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None
+    collection: datetime | None = None
 
 
 @bp.get("/new")
@@ -120,7 +127,11 @@ def fill(care: Care, draft: Draft[NewProtocol]) -> Response:
         faults, treatment = {**faults, "episode": treatment}, _Treatment()
     if plan.status not in (ProtocolStatus.DRAFT, ProtocolStatus.ACTIVE):
         faults["status"] = _("A new protocol is a draft or active.")
-    content = NewProtocol(plan, treatment.patient_id, treatment.patient_name, treatment.episode_id)
+    if plan.status == ProtocolStatus.ACTIVE:
+        faults = {**trigger_faults(plan), **faults}
+    content = NewProtocol(
+        plan, treatment.patient_id, treatment.patient_name, treatment.episode_id, treatment.collection
+    )
     draft = draft.keep(content)
     if faults:
         return form_page(care, plan, None, operation=operation, faults=faults, status=422)
@@ -143,6 +154,11 @@ def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
     plan = draft.content.plan
     if faults := plan.faults():
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
+    return _preview(care, draft, stops(None, plan, draft.content.collection))
+
+
+def _preview(care: Care, draft: Draft[NewProtocol], asked: list[Stop], *, status: int = 200) -> Response:
+    plan = draft.content.plan
     physicians = dict(physician_choices(care, plan.physician_id).pairs)
     return render(
         PreviewPage(
@@ -153,7 +169,10 @@ def preview(care: Care, draft: Draft[NewProtocol]) -> Response:
             physician=physicians.get(plan.physician_id, ""),
             grid=drawing(*plan.drawn(), begins=plan.begins),
             operation=draft.operation,
-        )
+            triggers=triggers_told(plan, draft.content.collection),
+            stops=asked,
+        ),
+        status=status,
     )
 
 
@@ -165,6 +184,8 @@ def create(care: Care, draft: Draft[NewProtocol]) -> Response:
     plan = draft.content.plan
     if faults := plan.faults():
         return form_page(care, plan, None, operation=draft.operation.id, faults=faults, status=422)
+    if asked := unanswered(stops(None, plan, draft.content.collection), request.form):
+        return _preview(care, draft, asked, status=422)
     outcome = create_once(
         draft,
         lambda content, key: create_protocol(care, content.draft(), operation=key),
@@ -258,4 +279,4 @@ def _treatment_of(care: Care, typed: str) -> _Treatment | str:
         return _("There is no treatment with this id at your clinic.")
     except errors.NotOffered:
         return _("This treatment is kept in another system, so it can’t be planned here.")
-    return _Treatment(episode.patient.id, episode.patient.full_name, episode.id)
+    return _Treatment(episode.patient.id, episode.patient.full_name, episode.id, collection_of(episode))

@@ -13,13 +13,16 @@ from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.protocols import get_protocol, update_protocol
+from portal.services.records.patients import Patient
 from portal.services.records.protocols import Protocol
 from portal.state.session_records import Person
 from portal.views.protocols.changes import Change, Wording, changes
 from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, form_page, physician_choices
+from portal.views.protocols.history import DoseChange, dose_changes, history_faults, with_new_dose
 from portal.views.protocols.labels import WRITERS
 from portal.views.protocols.plan import FACTS, Plan
-from portal.views.protocols.view import drawing
+from portal.views.protocols.stops import Stop, stops, triggers_told, unanswered
+from portal.views.protocols.view import Whose, drawing, read_whose
 from portal.web import audit, unsent
 from portal.web.act_once import (
     Attempt,
@@ -52,10 +55,14 @@ _AFTER_FORM = ("choose", "back", "save")
 
 
 class ReviewPage(Page, template="protocols/review.html"):
-    """The changes to review; `carried` are the hidden fields with the input."""
+    """The changes to review; `doses` are those of single days, `stops` the questions to answer, `carried` hidden fields."""
 
     protocol: Protocol
+    patient: Patient | None
     changes: list[Change]
+    doses: list[DoseChange]
+    triggers: list[str]
+    stops: list[Stop]
     grid: Markup | None
     carried: list[tuple[str, str]]
 
@@ -100,8 +107,9 @@ def fill(care: Care, person: Person, protocol_id: str) -> Response:
     plan, act = Plan.posted(request.form), request.form.get("do", "")
     opened = _decoded(request.form.get("opened", ""))
     if act != "review":
-        return form_page(care, plan.changed(act), protocol, opened=opened, act=act)
-    if faults := plan.faults():
+        changed = with_new_dose(protocol, plan, act) or plan.changed(act)
+        return form_page(care, changed, protocol, opened=opened, act=act)
+    if faults := plan.faults() or history_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
     return _review(care, protocol, plan.values(), opened)
 
@@ -137,8 +145,11 @@ def save(care: Care, person: Person, protocol_id: str) -> Response:
         if isinstance(settled, Comparison):
             return _compare(protocol, settled)
         plan = Plan.from_values(settled)
-        if faults := plan.faults():
+        if faults := plan.faults() or history_faults(protocol, plan):
             return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+        whose = read_whose(care, protocol)
+        if asked := unanswered(stops(Plan.of(protocol), plan, whose.collection), request.form):
+            return _show_review(protocol, plan, whose, _physicians(care, protocol), asked, status=422)
         if list(plan.values().items()) == list(
             Plan.of(protocol).values().items()
         ):  # the order of rows counts too
@@ -211,15 +222,33 @@ def _review(care: Care, protocol: Protocol, typed: Values, opened: Values) -> Re
     if isinstance(settled, Comparison):
         return _compare(protocol, settled)
     now, plan = Plan.of(protocol), Plan.from_values(settled)
-    if faults := plan.faults():
+    if faults := plan.faults() or history_faults(protocol, plan):
         return form_page(care, plan, protocol, opened=opened, faults=faults, status=422)
+    whose = read_whose(care, protocol)
+    return _show_review(protocol, plan, whose, physicians, stops(now, plan, whose.collection))
+
+
+def _show_review(
+    protocol: Protocol,
+    plan: Plan,
+    whose: Whose,
+    physicians: list[tuple[str, str]],
+    asked: list[Stop],
+    *,
+    status: int = 200,
+) -> Response:
+    now = Plan.of(protocol)
     page = ReviewPage(
         protocol=protocol,
+        patient=whose.patient,
         changes=changes(now, plan, physicians),
+        doses=dose_changes(now, plan),
+        triggers=triggers_told(plan, whose.collection),
+        stops=asked,
         grid=drawing(*plan.drawn(), begins=plan.begins),
         carried=[*plan.values().items(), ("opened", msgspec.json.encode(now.values()).decode())],
     )
-    return render(page)
+    return render(page, status=status)
 
 
 def _settled(

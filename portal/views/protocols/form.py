@@ -18,10 +18,12 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
+from portal.services.records.patients import Patient
 from portal.services.records.protocols import Protocol, ProtocolType
+from portal.views.protocols.history import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
-from portal.views.protocols.view import drawing
+from portal.views.protocols.view import drawing, read_whose
 from portal.web.forms import Choices, Values
 from portal.web.htmx import render
 from portal.web.labels import treatment_name
@@ -31,6 +33,7 @@ _CELL = re.compile(
     rf"(?P<what>medication|check)-(?P<number>[0-9]{{1,3}})-(?P<column>{'|'.join((*MEDICATION_COLUMNS, *CHECK_COLUMNS))})"
 )
 _MOVE = re.compile(r"(?P<verb>up|down)-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
+_SPLIT = re.compile(r"split-medication-(?P<number>[0-9]{1,3})")
 _REMOVE = re.compile(r"remove-(?P<what>medication|check)-(?P<number>[0-9]{1,3})")
 
 
@@ -69,6 +72,8 @@ class EditPage(Page, template="protocols/edit.html"):
     plan: Plan
     days: PlanDays
     protocol: Protocol | None
+    patient: Patient | None
+    new_doses: Mapping[int, NewDose]
     opened: str
     operation: str
     faults: dict[str, str]
@@ -119,6 +124,8 @@ def form_page(
         plan=plan,
         days=PlanDays.of(plan),
         protocol=protocol,
+        patient=read_whose(care, protocol).patient if protocol else None,
+        new_doses=new_doses(protocol, plan),
         opened=msgspec.json.encode(opened or {}).decode(),
         operation=operation,
         faults=dict(faults or {}),
@@ -170,6 +177,8 @@ def _focus(plan: Plan, act: str) -> str:
         what = removed["what"]
         left = len(plan.medications if what == "medication" else plan.checks)
         return f"remove-{what}-{min(int(removed['number']), left - 1)}" if left else f"add-{what}"
+    if split := _SPLIT.fullmatch(act):
+        return f"medication-{int(split['number']) + 1}-dose"
     if act == "add-medication" and plan.medications:
         return f"medication-{len(plan.medications) - 1}-drug"
     if act == "add-check" and plan.checks:

@@ -38,7 +38,7 @@ from portal.views.protocols.rows import (
     day_in,
     decode_row,
     encode_row,
-    time_typed,
+    times_typed,
     too_long,
 )
 from portal.web.forms import Values, a_date
@@ -82,7 +82,7 @@ class Plan(msgspec.Struct, frozen=True):
         return cls(
             **facts,
             medications=tuple(
-                MedicationRow(**{**row, "time": time_typed(row["time"])})
+                MedicationRow(**{**row, "time": times_typed(row["time"])})
                 for row in _rows(form, "medication", ("id", *MEDICATION_COLUMNS), MOST_MEDICATIONS)
             ),
             checks=tuple(

@@ -10,19 +10,40 @@ import msgspec
 from msgspec.structs import replace
 
 from portal.i18n.gettext import _
-from portal.parse import amount, paragraphs
-from portal.services.records.protocols import Check, Medication
+from portal.i18n.number_words import in_words
+from portal.parse import dose, paragraphs, two_readings, whole_number
+from portal.services.records.protocols import Check, Medication, is_until_trigger
+from portal.web.doses import dose_number
 from portal.web.filters import in_a_row
 
 LONGEST, LONG = 200, 10_000
 _FIRST_DAY, _LAST_DAY = -60, 400
 _LARGEST_DOSE = 1_000_000
 _LONGEST_TYPED = 20_000
+_LONGEST_INTERVAL = 100
+_MOST_HOURS = 24
+_BETWEEN = re.compile(r"[,;\s]+")
+_FREQUENCIES = tuple(
+    (re.compile(pattern, re.IGNORECASE), times)
+    for pattern, times in (
+        (r"\btwice\b|\btwo times\b|\bdos veces\b|مرتين|مرتان", 2),
+        (r"\bthree times\b|\btres veces\b|ثلاث مرات", 3),
+        (r"\bfour times\b|\bcuatro veces\b|أربع مرات", 4),
+    )
+)
+_ALTERNATE = re.compile(
+    r"every (second|other) day|alternate days|cada dos días|días alternos|كل يومين|يومًا بعد يوم",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A medicine as text; `id` is empty for a new one."""
+    """A medicine as text; `id` is empty for a new one.
+
+    `end_day` is the last day with a dose, its evening included even if the trigger is that day; `time` lists all hours of
+    a day; `is_trigger` is "yes" or empty.
+    """
 
     id: str = ""
     drug: str = ""
@@ -34,11 +55,14 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
     end_day: str = ""
     stop_rule: str = ""
     time: str = ""
+    every_days: str = ""
+    is_trigger: str = ""
     instructions: str = ""
 
     @classmethod
     def of(cls, medication: Medication) -> MedicationRow:
         """The row for this medicine."""
+        last = min((d for d in (medication.end_day, medication.last_dose_day) if d is not None), default=None)
         return cls(
             id=medication.id or "",
             drug=clean(medication.drug),
@@ -47,14 +71,18 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
             unit=clean(medication.unit),
             route=clean(medication.route),
             start_day=str(medication.start_day),
-            end_day="" if medication.end_day is None else str(medication.end_day),
+            end_day="" if last is None else str(last),
             stop_rule=clean(medication.stop_rule),
-            time=clean(medication.time),
+            time=in_a_row((clean(hour) for hour in medication.hours if hour), ", "),
+            every_days="" if (medication.every_days or 1) <= 1 else str(medication.every_days),
+            is_trigger="yes" if medication.triggers else "",
             instructions=clean(medication.instructions),
         )
 
     def medication(self) -> Medication:
         """The medicine from this row; call only if there are no errors."""
+        last = int(self.end_day) if self.end_day else None
+        is_last_dose = is_until_trigger(self.stop_rule)
         return Medication(
             id=self.id or None,
             drug=self.drug,
@@ -63,11 +91,28 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
             unit=self.unit,
             route=self.route,
             start_day=int(self.start_day),
-            end_day=int(self.end_day) if self.end_day else None,
+            end_day=None if is_last_dose else last,
+            last_dose_day=last if is_last_dose else None,
             stop_rule=self.stop_rule or None,
-            time=self.time or None,
+            time=next(iter(self.hours), None),
+            times=self.hours,
+            every_days=whole_number(self.every_days, least=1, most=_LONGEST_INTERVAL) or 1,
+            is_trigger=bool(self.is_trigger),
             instructions=self.instructions or None,
         )
+
+    @property
+    def hours(self) -> tuple[str, ...]:
+        """The hours of a day, in order."""
+        return tuple(sorted(filter(None, self.time.split(", "))))
+
+    @property
+    def amount(self) -> str:
+        """The dose that is stored, with its unit and in words: `5 IU (five)`."""
+        number = dose(self.dose)
+        if number is None:
+            return f"{self.dose} {self.unit}".strip()
+        return f"{dose_number(float(number))} {self.unit} ({in_words(number)})"
 
     def words(self) -> str:
         """The row as one line."""
@@ -76,7 +121,9 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
             if self.end_day
             else _("from day %(start)s", start=self.start_day)
         )
-        parts = (self.drug_class, f"{self.dose} {self.unit}".strip(), self.route, self.time, days)
+        trigger = _("trigger") if self.is_trigger else ""
+        often = _("every %(num)s days", num=self.every_days) if self.every_days not in ("", "1") else ""
+        parts = (self.drug_class, trigger, self.amount, self.route, self.time, often, days)
         rest = (self.stop_rule, self.instructions)
         return in_a_row(part for part in (self.drug, *parts, *rest) if part)
 
@@ -91,9 +138,8 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
         ):
             if not getattr(self, column):
                 found[column] = sentence
-        dose = number_in(self.dose)
-        if dose is None or not 0 < dose <= _LARGEST_DOSE:
-            found["dose"] = _("Enter the dose as a number over 0, such as 225 or 0.25.")
+        if fault := _dose_fault(self.dose):
+            found["dose"] = fault
         start, end = day_in(self.start_day), day_in(self.end_day)
         if start is None:
             found["start_day"] = _not_a_day()
@@ -101,8 +147,20 @@ class MedicationRow(msgspec.Struct, frozen=True, omit_defaults=True):
             found["end_day"] = _not_a_day()
         elif start is not None and end is not None and end < start:
             found["end_day"] = _("The last day comes before the first.")
-        if self.time and not _TIME.fullmatch(self.time):
-            found["time"] = _("Enter the time as 24 hours, such as 19:00.")
+        if any(not _TIME.fullmatch(hour) for hour in self.hours) or len(self.hours) > _MOST_HOURS:
+            found["time"] = _("Enter the time as 24 hours, such as 19:00; several as 08:00, 20:00.")
+        if self.every_days and whole_number(self.every_days, least=1, most=_LONGEST_INTERVAL) is None:
+            found["every_days"] = _("Enter 2 for every second day, or leave it empty for every day.")
+        if not self.is_trigger and "trigger" in self.drug_class.casefold():
+            found["is_trigger"] = _(
+                "Its class says that it is the trigger. Tick this, or choose another class."
+            )
+        elif self.is_trigger and end is not None and end != start:
+            found["end_day"] = _("A trigger is given once. Leave its last day empty.")
+        if contradicts(self.instructions, len(self.hours), self.every_days or "1"):
+            found["instructions"] = _(
+                "This says something else than the hours and days of the row. Enter every hour under Time."
+            )
         return found | _too_long(self, ("stop_rule", "instructions"))
 
 
@@ -154,6 +212,8 @@ def column_labels() -> dict[str, str]:
         "end_day": _("Last day"),
         "stop_rule": _("Stop rule"),
         "time": _("Time"),
+        "every_days": _("Every … days"),
+        "is_trigger": _("Trigger"),
         "instructions": _("Instructions"),
         "day": _("Day"),
         "kind": _("What is looked at"),
@@ -162,16 +222,44 @@ def column_labels() -> dict[str, str]:
 
 
 def number_text(number: float | None) -> str:
-    """A number in input format: 225, 0.25."""
+    """A number in input format: 225, 0.25; with a further nought where three decimals may be read as thousands."""
     if number is None:
         return ""
-    return str(int(number)) if float(number).is_integer() else repr(float(number))
+    if float(number).is_integer():
+        return str(int(number))
+    text = repr(float(number))
+    return f"{text}0" if two_readings(text) else text
 
 
 def number_in(text: str) -> float | None:
-    """The typed number, with a decimal point or comma, or None."""
-    found = amount(text)
+    """The typed dose, with a decimal point or comma, or None."""
+    found = dose(text)
     return None if found is None else float(found)
+
+
+def contradicts(instructions: str, hours: int, every_days: str) -> bool:
+    """Whether instructions give another frequency than the row's hours and days."""
+    for pattern, times in _FREQUENCIES:
+        if pattern.search(instructions) and hours != times:
+            return True
+    return bool(_ALTERNATE.search(instructions)) and every_days != "2"
+
+
+def _dose_fault(text: str) -> str | None:
+    if readings := two_readings(text):
+        whole, decimal = readings
+        return _(
+            "Is “%(typed)s” %(whole)s or %(decimal)s? Write %(whole_number)s or %(decimal_number)s.",
+            typed=text,
+            whole=in_words(whole),
+            decimal=in_words(decimal),
+            whole_number=number_text(float(whole)),
+            decimal_number=number_text(float(decimal)),
+        )
+    number = number_in(text)
+    if number is None or not 0 < number <= _LARGEST_DOSE:
+        return _("Enter the dose as a number over 0, such as 225 or 0.25, without a separator for thousands.")
+    return None
 
 
 def day_in(text: str) -> int | None:
@@ -186,9 +274,10 @@ def clean(text: str | None) -> str:
     return paragraphs(text, longest=_LONGEST_TYPED)
 
 
-def time_typed(text: str) -> str:
-    """A time in the record's format: `8:00` becomes `08:00`; anything else is unchanged."""
-    return f"0{text}" if re.fullmatch(r"[0-9]:[0-5][0-9]", text) else text
+def times_typed(text: str) -> str:
+    """Hours in the record's format, in order: `20:00 8:00` becomes `08:00, 20:00`; text with anything else is unchanged."""
+    hours = [f"0{one}" if len(one) == 4 else one for one in _BETWEEN.split(text) if one]
+    return ", ".join(sorted(set(hours))) if all(_TIME.fullmatch(one) for one in hours) else text
 
 
 def decode_row(text: str, into: type[RowT]) -> RowT | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -13,20 +12,32 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, Response, g, request, url_for
 
 from portal.config.tenants import Side
-from portal.dates import days_after, later
+from portal.dates import in_zone, later
 from portal.i18n.gettext import _
 from portal.services.client import Care
 from portal.services.errors import NotFound, Unavailable
 from portal.services.protocols import get_protocol
-from portal.services.records.protocols import Check, Medication, Protocol
+from portal.services.records.doses import (
+    Course,
+    Dose,
+    Standing,
+    active_courses,
+    courses,
+    doses_of_day,
+    horizon,
+    minutes,
+    standing,
+)
+from portal.services.records.patients import Patient
+from portal.services.records.protocols import Check, Protocol
 from portal.state.session_records import Person
 from portal.views.protocols.labels import status_word
-from portal.views.protocols.view import ProtocolView, read_view
-from portal.web import audit
+from portal.views.protocols.view import ProtocolView, read_view, read_whose
+from portal.web import audit, seen_plans
 from portal.web.calendar_file import as_download, written
-from portal.web.drawings.schedule import Bar, bars, written_dose
+from portal.web.doses import amount
 from portal.web.extensions import limit_files, limiter, person_or_address
-from portal.web.filters import now, number
+from portal.web.filters import now, today
 from portal.web.guard import signed_in
 from portal.web.pdf import Document, printed
 
@@ -34,25 +45,30 @@ bp = Blueprint("schedule", __name__)
 
 _MOST_DAYS = 120
 """The maximum number of days listed; a longer plan says that it continues."""
-_TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 _TAKES = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of the plan with its medicines, by time, and its checks."""
+    """One day of the plan with its doses, by time, and its checks; a day between others may have none."""
 
     number: int
     date: date | None
-    medications: tuple[Medication, ...]
+    doses: list[Dose]
     checks: tuple[Check, ...]
 
 
 class ScheduleDocument(Document, template="print/protocol.html"):
-    """The printed plan; `is_cut` says that it continues after the days listed."""
+    """The printed plan; `is_cut` says that it continues after the days listed.
+
+    `patient` is whose plan it is, with what this person may know of them, or None if that can't be read; `holds_until` the
+    next check, after which doses may change.
+    """
 
     protocol: Protocol
     view: ProtocolView
+    patient: Patient | None
+    holds_until: date | None
     days: list[Day]
     is_cut: bool
 
@@ -65,11 +81,13 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
     view = read_view(care, person, protocol)
     if view.is_nameless:  # a printed plan must say whose it is
         raise Unavailable("names on the plan")
-    listed = days(view)
+    listed = days(protocol, today())
     return printed(
         ScheduleDocument(
             protocol=protocol,
             view=view,
+            patient=read_whose(care, protocol).patient if person.is_patient else view.patient,
+            holds_until=_next_check(protocol, today()),
             days=listed[:_MOST_DAYS],
             is_cut=len(listed) > _MOST_DAYS,
             stamp=None if protocol.is_active else status_word(protocol.status),
@@ -84,9 +102,13 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
 @limiter.limit(limit_files, key_func=person_or_address)
 @signed_in(Side.PATIENT, Side.STAFF)
 def calendar(care: Care, person: Person, protocol_id: str) -> Response:
-    """Return the medicines of an active plan as a calendar file (RFC 5545)."""
+    """Return the medicines of an active plan as a calendar file (RFC 5545).
+
+    Events of a file that the person downloaded before and that are no longer in the plan are cancelled in it.
+    """
     protocol = get_protocol(care, protocol_id)
-    if not protocol.is_followed:
+    before = seen_plans.look(person, protocol).events if person.is_patient else ()
+    if standing(protocol, None, today()) is not Standing.FOLLOWED and not before:
         raise NotFound
     audit.shown("protocol.calendar", "protocol", protocol.id)
     content = calendar_of(
@@ -96,25 +118,36 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
         made_at=now(),
         address=url_for("protocols.show", protocol_id=protocol.id, _external=True),
         is_named="names" in request.args,
+        is_plain=person.is_patient,
+        before=before,
     )
+    if person.is_patient:
+        seen_plans.remember_download(person, protocol, events_of(protocol, g.tenant.key, today()))
     return as_download(content, "medicines.ics")
 
 
-def days(view: ProtocolView) -> list[Day]:
-    """Return the days on which something is due, at most one more than are listed."""
-    spans = bars(view.protocol.medications)
-    checks = view.protocol.monitoring
+def days(protocol: Protocol, on: date) -> list[Day]:
+    """Return the days of a plan from its first to its last, at most one more than are listed; rows without an end go on
+    for two weeks.
+
+    A patient's plan that isn't followed on the date `on` has no days; the clinic's own, without a patient, has.
+    """
+    found = active_courses(protocol, None, on) if protocol.patient_id else courses(protocol.medications)
+    checks = protocol.monitoring if found or not protocol.patient_id else ()
+    until = horizon(found, protocol.day_on(on))
     due = {check.day for check in checks}
-    for span in spans:
-        due.update(range(span.start, min(span.end, span.start + _MOST_DAYS) + 1))
+    due.update(day - one.lists_before for one in found for day in one.days(until)[: _MOST_DAYS + 1])
+    if not due:
+        return []
+    listed = range(min(due), min(max(due), min(due) + _MOST_DAYS) + 1)
     return [
         Day(
             number,
-            view.date_of(number),
-            _by_time([span.medication for span in spans if span.start <= number <= span.end]),
+            protocol.date_of(number),
+            [dose for dose in doses_of_day(found, number) if dose.day <= until],
             tuple(check for check in checks if check.day == number),
         )
-        for number in sorted(due)[: _MOST_DAYS + 1]
+        for number in listed
     ]
 
 
@@ -126,54 +159,103 @@ def calendar_of(
     made_at: datetime,
     address: str,
     is_named: bool = False,
+    is_plain: bool = True,
+    before: Iterable[str] = (),
 ) -> bytes:
-    """Return each medicine as a daily event at the clinic's local time, with an alarm; all-day if it has no time.
+    """Return each hour of each medicine as a recurring event at the clinic's local time, with an alarm; all-day if it has
+    no hour.
 
     Calendars are shared and shown on lock screens: events and alarms say `Medicine, 21:00`, and name the medicine only on
-    request (`is_named`); `address` links to the details. If only a rule ends a medicine, its events end with the days
-    drawn. Events have stable UIDs, so that importing the file again updates them.
+    request (`is_named`); `address` links to the details. Rows without an end stop two weeks from now.
+    Events have stable UIDs and a sequence, so that importing the file again updates them; those in `before`, UIDs of
+    an earlier file, that are gone are cancelled.
     """
-    begins = protocol.start_date
-    assert begins is not None
     description = _("What to take and how much is in your plan: %(address)s", address=address)
+    today = in_zone(made_at, zone).date()
+    listed, until = _listed(protocol, today)
+    sequence = _revision(protocol)
 
-    def event(span: Bar) -> dict[str, Any]:
-        first = days_after(begins, span.start - 1) or begins
-        at = _time_of(span.medication)
+    def event(course: Course) -> dict[str, Any]:
+        first = protocol.date_of(course.first)
+        assert first is not None
+        at = _time_of(course.time)
         start = datetime.combine(first, at, zone) if at else None
         what = _("Medicine")
         if is_named:
-            what = " ".join(filter(None, (span.medication.drug, written_dose(span.medication, number))))
+            row = course.medication
+            what = " ".join(filter(None, (row.drug, amount(row, is_plain=is_plain))))
         said = _("%(what)s, %(time)s", what=what, time=f"{at:%H:%M}") if at else what
         return {
-            "uid": f"{_name(protocol, span.medication)}@{clinic}.medicines",
+            "uid": _uid(protocol, course, clinic),
             "dtstamp": made_at,
+            "sequence": sequence,
             "summary": said,
             "alarm": (timedelta(), said) if start else None,
             "description": description,
             "url": address,
             "dtstart": start or first,
             "dtend": later(start, _TAKES) if start else None,
-            "rrule": {"freq": "daily", "count": span.end - span.start + 1},
+            "rrule": {"freq": "daily", "interval": course.every, "count": len(course.days(until))},
             "class": "PRIVATE",
             "transp": "TRANSPARENT",
         }
 
-    return written((event(span) for span in bars(protocol.medications)), about="Medicines")
+    uids = [_uid(protocol, course, clinic) for course in listed]
+    gone = (_cancelled(uid, made_at, sequence, today) for uid in before if uid not in uids)
+    return written([*map(event, listed), *gone], about="Medicines")
 
 
-def _by_time(medications: Sequence[Medication]) -> tuple[Medication, ...]:
-    return tuple(sorted(medications, key=lambda one: (one.time or "~", one.drug)))
+def _next_check(protocol: Protocol, on: date) -> date | None:
+    """The date of the plan's next check, today's included; None without one, or without dates."""
+    dates = (protocol.date_of(check.day) for check in protocol.monitoring)
+    return min((found for found in dates if found and found >= on), default=None)
 
 
-def _time_of(medication: Medication) -> time | None:
-    found = _TIME.fullmatch(medication.time or "")
-    return time(int(found[1]), int(found[2])) if found else None
+def events_of(protocol: Protocol, clinic: str, on: date) -> tuple[str, ...]:
+    """Return the UIDs of the events in the calendar file of a plan on that date."""
+    return tuple(_uid(protocol, course, clinic) for course in _listed(protocol, on)[0])
 
 
-def _name(protocol: Protocol, medication: Medication) -> str:
-    """The stable part of an event's UID: the medicine's id, else what distinguishes it within the plan."""
-    if medication.id:
-        return medication.id
-    told = f"{protocol.id}\0{medication.drug}\0{medication.start_day}\0{medication.time}"
+def _listed(protocol: Protocol, on: date) -> tuple[list[Course], int]:
+    """The courses of the calendar file, and the last day that it holds."""
+    found = active_courses(protocol, None, on)
+    until = horizon(found, protocol.day_on(on))
+    return [one for one in found if one.days(until) and protocol.date_of(one.first)], until
+
+
+def _cancelled(uid: str, made_at: datetime, sequence: int, on: date) -> dict[str, Any]:
+    """An event that is no longer in the plan (RFC 5545 §3.8.1.11); calendars take it out by its UID."""
+    return {
+        "uid": uid,
+        "dtstamp": made_at,
+        "sequence": sequence,
+        "summary": _("Medicine"),
+        "dtstart": on,
+        "status": "CANCELLED",
+        "class": "PRIVATE",
+        "transp": "TRANSPARENT",
+    }
+
+
+def _revision(protocol: Protocol) -> int:
+    """The SEQUENCE of a plan's events (RFC 5545 §3.8.7.4): it grows with each change of the plan."""
+    first, last = protocol.creation_time, protocol.last_modification_time
+    return max(int((last - first).total_seconds()), 0) if first and last else 0
+
+
+def _time_of(text: str | None) -> time | None:
+    found = minutes(text)
+    return None if found is None else time(*divmod(found, 60))
+
+
+def _uid(protocol: Protocol, course: Course, clinic: str) -> str:
+    return f"{_name(protocol, course)}@{clinic}.medicines"
+
+
+def _name(protocol: Protocol, course: Course) -> str:
+    """The stable part of an event's UID: the medicine's id, else what distinguishes it within the plan; then the hour."""
+    row = course.medication
+    if row.id:
+        return row.id if course.time == row.hours[0] else f"{row.id}-{course.time}"
+    told = f"{protocol.id}\0{row.drug}\0{row.start_day}\0{course.time}"
     return hashlib.sha256(told.encode()).hexdigest()[:32]

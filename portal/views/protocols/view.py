@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
-from babel.numbers import format_decimal
 from markupsafe import Markup
 
 from portal.dates import days_after
-from portal.i18n.locale import is_rtl, language
+from portal.i18n.locale import is_rtl
 from portal.services.client import Care
 from portal.services.episodes import get_episode
 from portal.services.errors import CareError, NotOffered
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
+from portal.services.records.doses import Standing, standing
+from portal.services.records.patients import Patient
 from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
 from portal.state.session_records import Person
 from portal.views.protocols.labels import ENDS, may_write
-from portal.web.drawings.schedule import medication_grid, written_dose
-from portal.web.filters import short_date, today
+from portal.views.protocols.stops import collection_of
+from portal.web.doses import PlanWords, state_words
+from portal.web.drawings.schedule import medication_grid
+from portal.web.filters import number, short_date, today
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class ProtocolView:
     protocol: Protocol
     person: Person
     physician: str | None
-    patient: str | None
+    patient: Patient | None
     is_nameless: bool = False
 
     @property
@@ -62,28 +65,68 @@ class ProtocolView:
 
     @property
     def grid(self) -> Markup | None:
-        """The days as a chart."""
+        """The days as a chart; None if a patient isn't to follow it now."""
         plan = self.protocol
-        return drawing(plan.medications, plan.monitoring, self.day, begins=plan.start_date)
+        if self.person.is_patient and not self.is_followed:
+            return None
+        return drawing(
+            plan.medications, plan.monitoring, self.day, begins=plan.start_date, amount=self.words.amount
+        )
 
     @property
     def medications(self) -> list[Medication]:
         """The medicines, by first day."""
-        return sorted(self.protocol.medications, key=lambda one: (one.start_day, one.time or "~", one.drug))
+        return sorted(
+            self.protocol.medications, key=lambda one: (one.start_day, one.hours[0] or "~", one.drug)
+        )
 
     @property
     def checks(self) -> list[Check]:
         """The checks, by day."""
         return sorted(self.protocol.monitoring, key=lambda one: (one.day, one.kind))
 
-    def amount(self, medication: Medication) -> str:
-        """`225 IU`, on one line."""
-        return written_dose(medication, number).replace(" ", "\N{NO-BREAK SPACE}")
+    @property
+    def words(self) -> PlanWords:
+        """Its rows and doses in words."""
+        return PlanWords(self.protocol, is_plain=self.person.is_patient)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether the patient follows it now, so that its days are calendar dates."""
+        return standing(self.protocol, None, today()) is Standing.FOLLOWED
+
+    @property
+    def state(self) -> tuple[str, str] | None:
+        """For a patient: why it isn't followed now, and what to do."""
+        return (
+            state_words(standing(self.protocol, None, today()), is_plain=True)
+            if self.person.is_patient
+            else None
+        )
 
     def date_of(self, day: int) -> date | None:
         """The date of a day of the protocol, if it has a start date."""
-        begins = self.protocol.start_date
-        return days_after(begins, day - 1) if begins else None
+        return self.protocol.date_of(day)
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose plan is in hand: the patient, if they can be read, and when eggs are to be collected."""
+
+    patient: Patient | None = None
+    collection: datetime | None = None
+
+
+def read_whose(care: Care, protocol: Protocol) -> Whose:
+    """Return whose plan this is; without an episode, or if it can't be read, nobody."""
+    episode_id = protocol.episode_id
+    if not episode_id:
+        return Whose()
+    (read,) = gather(lambda: get_episode(care, episode_id))
+    episode = known(read)
+    couple = (episode.patient, episode.partner) if episode else ()
+    patient = next((one for one in couple if one and one.id == protocol.patient_id), None)
+    return Whose(patient, collection_of(episode))
 
 
 def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
@@ -101,7 +144,7 @@ def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
         protocol,
         person,
         physician=names.get(protocol.physician_id or ""),
-        patient=next((one.full_name for one in couple if one.id == protocol.patient_id), None),
+        patient=next((one for one in couple if one.id == protocol.patient_id), None),
         is_nameless=any(
             isinstance(one, CareError) and not isinstance(one, NotOffered) for one in (physicians, episode)
         ),
@@ -114,6 +157,7 @@ def drawing(
     day: int | None = None,
     *,
     begins: date | None = None,
+    amount: Callable[[Medication], str] | None = None,
 ) -> Markup | None:
     """The days of these rows as a chart, or None without rows; with dates if `begins`, the date of day 1, is given."""
 
@@ -126,12 +170,7 @@ def drawing(
         checks,
         today=day,
         name_day=name if begins else None,
-        number=number,
+        amount=amount or PlanWords(None, is_plain=False).amount,
         rtl=is_rtl(),
         id_="days-drawing",
     )
-
-
-def number(value: float) -> str:
-    """A number formatted for the reader's language."""
-    return format_decimal(value, locale=language())

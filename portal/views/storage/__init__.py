@@ -6,6 +6,7 @@ from flask import Blueprint, Response
 
 from portal.config.tenants import Side
 from portal.services.client import Care
+from portal.services.listed import Count
 from portal.state.session_records import Person
 from portal.views.episodes.lookup import reachable, read_episodes
 from portal.views.storage import decide, inventory
@@ -29,6 +30,7 @@ class StoragePage(Page, template="storage/index.html"):
     """
 
     stored: list[EmbryoView]
+    stored_count: Count
     gone: list[EmbryoView]
     is_incomplete: bool
     is_none_left: bool
@@ -53,6 +55,7 @@ def index(care: Care, person: Person) -> Response:
     stored = [view for view in views if view.is_stored]
     page = StoragePage(
         stored=stored,
+        stored_count=Count(len(stored), not found.is_incomplete),
         gone=[view for view in views if not view.is_stored],
         is_incomplete=found.is_incomplete,
         is_none_left=found.is_none_left,

@@ -136,7 +136,7 @@ def decisions_about(embryo: EmbryoStorage) -> list[Decision]:
     A decision made by a form can only be revoked; while the embryo is on hold by the clinic, it can only be kept.
     """
     words = {
-        "keep": (_("Keep it in storage"), _("Renew, so that it stays frozen for you.")),
+        "keep": (_("Keep it in storage"), _("It stays frozen for you.")),
         "leave-open": (_("Leave it open"), _("You haven’t decided yet, and say so to the clinic.")),
         "take-back": (
             _("Take my decision back"),
@@ -148,7 +148,7 @@ def decisions_about(embryo: EmbryoStorage) -> list[Decision]:
             _("It helps others to learn, and is not transferred."),
         ),
         "donate-patients": (_("Donate it to other patients"), _("Someone else may have a child from it.")),
-        "end-storage": (_("End storage"), _("The embryo is thawed and not used.")),
+        "end-storage": (_("End storage"), _("The embryo is taken out of storage and not used.")),
     }
     return [Decision(name, *words[name], embryo.disposition == DECISIONS[name]) for name in _names(embryo)]
 
@@ -199,7 +199,7 @@ def _lead_to_form(care: Care, view: EmbryoView, name: str, *, status: int = 200)
         signed=next((form for form in fitting if form.is_signed), None)
         if embryo.disposition == wanted
         else None,
-        is_incomplete=forms is None,
+        is_incomplete=forms is None or not forms.is_whole,
     )
     return render(page, status=status)
 
@@ -257,7 +257,7 @@ def _consequences(embryo: EmbryoStorage, name: str) -> list[str]:
                 if paid
                 else _("The clinic tells you what storage costs and until when it is paid."),
                 _(
-                    "How long you agreed to storage doesn’t change by this. Where it ends soon, the clinic sends you a form to renew it."
+                    "How long you agreed to storage doesn’t change by this. When that time ends, the clinic asks you with a form of its own."
                 ),
                 _("You can change your mind here at any time."),
             ]
@@ -302,9 +302,7 @@ def _consequences(embryo: EmbryoStorage, name: str) -> list[str]:
             ]
         case _:
             return [
-                _(
-                    "The clinic takes the embryo out of storage and thaws it. It is not used, and this can’t be undone."
-                ),
+                _("The clinic takes the embryo out of storage. It is not used, and this can’t be undone."),
                 once_signed,
                 _("If you want to talk first, your care team is there. There is no hurry."),
             ]

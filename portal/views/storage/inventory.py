@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 
+import msgspec
 from flask import Blueprint, Response, g, request
 
 from portal.config.tenants import Side
@@ -45,25 +46,59 @@ class InventoryPage(Page, template="storage/inventory.html"):
 
 
 class FinalStatusPage(Page, template="storage/final.html"):
-    """Asks for the embryo's code before an irreversible move, and shows what allows the move.
+    """Asks for what is on the embryo's straw before an irreversible move, and shows what allows the move.
 
-    `form` is the one that allows it and `second` the signatures of a second person on it; `typed` is the code as typed,
-    None the first time.
+    The page doesn't contain what is to be typed. `form` is the one that allows the move and `second` the signatures of a
+    second person on it.
     """
 
     view: EmbryoView
     wanted: str
     is_final: bool
+    is_use: bool
     form: ConsentForm | None
     second: tuple[Signature, ...]
     carried: list[tuple[str, str]]
-    typed: str | None
+    typed: OnStraw
+    faults: list[tuple[str, str]]
+
+
+class OnStraw(msgspec.Struct, frozen=True):
+    """The embryo's code and its patient's record number, as typed or scanned from the straw; None if not given yet."""
+
+    code: str | None
+    record_number: str | None
+
+    @classmethod
+    def posted(cls) -> OnStraw:
+        """What the request says."""
+        given = (request.form.get("code"), request.form.get("record_number"))
+        return cls(*(None if text is None else line(text, longest=_LONGEST_CODE) for text in given))
+
+    def faults(self, view: EmbryoView) -> list[tuple[str, str]]:
+        """The errors by field, without telling what is expected."""
+        found: list[tuple[str, str]] = []
+        if not _is_same(self.code, view.embryo.embryo_code):
+            words = _(
+                "This isn’t the code of the embryo that you opened. If the straw says so, stop: it is another one."
+            )
+            found.append(("code", words))
+        if (number := view.episode.patient.mrn) and not _is_same(self.record_number, number):
+            words = _(
+                "This isn’t the patient’s record number. If the straw says so, stop: it is another patient’s."
+            )
+            found.append(("record_number", words))
+        return found
+
+
+def _is_same(typed: str | None, expected: str) -> bool:
+    return "".join((typed or "").split()) == "".join(expected.split())
 
 
 def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
     """Show the record, as a form if this person may edit it."""
     if view.embryo.is_terminal or not may(person, "embryo.edit"):
-        return render(InventoryPage(view=view, edit=None, withheld=[]), fragment="edit")
+        return render(InventoryPage(view=view, edit=None, withheld=[]))
     moves = read_moves(care, person, view)
     return _answer(view, moves, open_form(_editing(care, person, view.embryo.id, moves), view.embryo))
 
@@ -72,27 +107,23 @@ def show_inventory(care: Care, person: Person, view: EmbryoView) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_EMBRYO)
 @typed_text(*EDIT_FORM, "status", "location_*", "storage_expires_at", "notes")
 def save(care: Care, person: Person, embryo_id: str) -> Response:
-    """Save the record; an irreversible move first asks for the embryo's code."""
+    """Save the record; an irreversible move first asks for what is on the straw."""
     view = find_embryo(care, person, embryo_id)
     embryo = view.embryo
     moves = read_moves(care, person, view)
     editing = _editing(care, person, embryo_id, moves)
-    if (asked := _ask_for_code(view, moves, editing)) is not None:
+    if (asked := _ask_for_straw(view, moves, editing)) is not None:
         return asked
     result = save_edit(editing, embryo)
     if not isinstance(result, Saved):
         return _answer(view, moves, result)
-    toast(
-        _("Embryo %(code)s is saved.", code=embryo.embryo_code)
-        if result.is_changed
-        else _("Nothing was changed.")
-    )
+    toast(_("Embryo %(code)s is saved.", code=view.code) if result.is_changed else _("Nothing was changed."))
     return redirect_to(view.href)
 
 
 def _answer(view: EmbryoView, moves: Moves, edit: Filled | Comparison) -> Response:
     page = InventoryPage(view=view, edit=edit, withheld=moves.withheld(view.embryo))
-    return render(page, fragment="edit", status=edit.status)
+    return render(page, status=edit.status)
 
 
 def _editing(care: Care, person: Person, embryo_id: str, moves: Moves) -> Editing[EmbryoStorage]:
@@ -146,11 +177,11 @@ def _why_not(embryo: EmbryoStorage, moves: Moves) -> str:
 
 
 def _check(embryo: EmbryoStorage, form: Form) -> None:
-    """Add an error if an embryo lost after thawing has no note of what was seen."""
+    """Add an error if an embryo lost in warming has no note of what was seen."""
     is_lost = embryo.status == EmbryoStatus.THAWED and form.value("status") == EmbryoStatus.DISCARDED
     notes = form.value("notes").strip()
     if is_lost and (not any(map(str.isalnum, notes)) or notes == (embryo.notes or "").strip()):
-        form.add_error("notes", _("Say what was seen after the thaw."))
+        form.add_error("notes", _("Say what was seen after warming."))
 
 
 def _write(care: Care, embryo: EmbryoStorage, values: Values) -> EmbryoStorage | None:
@@ -176,19 +207,19 @@ def _instant_of(embryo: EmbryoStorage, day: date | None) -> datetime | None:
     return in_zone(datetime.combine(day, time(), tzinfo=g.tenant.time_zone), UTC)
 
 
-def _ask_for_code(view: EmbryoView, moves: Moves, editing: Editing[EmbryoStorage]) -> Response | None:
-    """The page that asks for the embryo's code before an irreversible move.
+def _ask_for_straw(view: EmbryoView, moves: Moves, editing: Editing[EmbryoStorage]) -> Response | None:
+    """The page that asks for what is on the straw before an irreversible move.
 
-    None once it has been typed, or if there are errors.
+    None once it has been given, or if there are errors.
     """
     embryo, given = view.embryo, request.form
     wanted = EmbryoStatus(given.get("status") or str(embryo.status))
     move = moves.to(embryo, wanted)
-    typed = line(given["code"], longest=_LONGEST_CODE) if "code" in given else None
-    is_confirmed = typed == line(embryo.embryo_code, longest=_LONGEST_CODE)
+    typed = OnStraw.posted()
+    faults = typed.faults(view)
     if move is None or not move.is_offered or not EmbryoStorage.is_irreversible(wanted):
         return None
-    if given.get("keep-status") == "now" or is_confirmed:
+    if given.get("keep-status") == "now" or not faults:
         return None
     form = editing.form(embryo, sent(_values(embryo)))
     form.validate()
@@ -200,11 +231,13 @@ def _ask_for_code(view: EmbryoView, moves: Moves, editing: Editing[EmbryoStorage
     ]
     page = FinalStatusPage(
         view=view,
-        wanted=labels.embryo_status_term(wanted),
+        wanted=labels.embryo_status_term(embryo, wanted),
         is_final=EmbryoStorage.is_final(wanted),
+        is_use=wanted in (EmbryoStatus.THAWED, EmbryoStatus.TRANSFERRED),
         form=move.form,
         second=second_signatures(move.form, moves.sub) if move.form else (),
         carried=[*carried, *((field.name, field.data or "") for field in form)],
         typed=typed,
+        faults=[] if typed.code is None else faults,
     )
-    return render(page, fragment="edit", status=200 if typed is None else 422)
+    return render(page, status=200 if typed.code is None else 422)

@@ -82,7 +82,7 @@ def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
     for found in gather_all([lambda id_=id_: get_episode(care, id_) for id_ in others]):
         if (episode := known(found)) is not None:
             episodes[episode.id] = episode
-    return Moves(view.episode, Evidence(forms, episodes), person.sub)
+    return Moves(view.episode, Evidence(None if forms is None else forms.items, episodes), person.sub)
 
 
 def move_name(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
@@ -91,7 +91,7 @@ def move_name(embryo: EmbryoStorage, status: EmbryoStatus) -> str:
         return _("Stored (re-cryopreserved)")
     if embryo.status == EmbryoStatus.THAWED and status == EmbryoStatus.DISCARDED:
         return _("Discarded: did not survive (final)")
-    words = labels.embryo_status_term(status)
+    words = labels.embryo_status_term(embryo, status)
     return _("%(status)s (final)", status=words) if EmbryoStorage.is_final(status) else words
 
 

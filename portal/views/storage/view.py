@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from flask import url_for
+from flask import g, url_for
 from markupsafe import Markup
 
+from portal.config.consent_templates.law import law_of
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl
 from portal.services.client import Care
@@ -18,6 +19,7 @@ from portal.state.session_records import Person
 from portal.views.episodes.lookup import find_embedded
 from portal.web.drawings.storage import DatedBar, storage_chart
 from portal.web.filters import isolate, local, long_date, today
+from portal.web.labels import with_record
 
 LOCATION = ("facility", "tank", "canister", "cane", "position")
 """The parts of a storage location, from the outside in."""
@@ -56,6 +58,11 @@ class EmbryoView:
         )
 
     @property
+    def code(self) -> str:
+        """Its code, for staff with its patient's record number."""
+        return with_record(self.embryo.embryo_code, self.episode.patient)
+
+    @property
     def href(self) -> str:
         """The address of its page."""
         return url_for("storage.show", embryo_id=self.embryo.id, episode=self.episode.id)
@@ -72,12 +79,11 @@ class EmbryoView:
                 ),
                 embryo.storage_consented_until,
                 "EmbryoStorage.storageConsentedUntil",
+                near_days=renewal_window(_NEAR_DAYS),
             ),
             _storage_date(
                 _("Storage is paid until"),
-                _(
-                    "This date moves on when a payment arrives. Nothing happens to the embryo just because it passes."
-                ),
+                _payment_words(),
                 paid_until(embryo),
                 "EmbryoStorage.storageExpiresAt",
             ),
@@ -160,7 +166,21 @@ def nearness(days: int) -> tuple[str, str]:
     return words, "urgent" if days <= _URGENT_DAYS else "attention"
 
 
-def _storage_date(term: str, explained: str, day: date | None, member: str) -> StorageDate:
-    days = (day - today()).days if day else _NEAR_DAYS + 1
-    near, tone = nearness(days) if days <= _NEAR_DAYS else (None, "neutral")
+def renewal_window(usual: int) -> int:
+    """From how many days before its end consent to storage is shown as ending: as the law says, else `usual`."""
+    law = law_of(g.tenant.country).storage
+    return law.renewal_window_days if law else usual
+
+
+def _payment_words() -> str:
+    """What the date of payment means; the clinic's own sentence says what happens when it passes."""
+    moves_on = _("This date moves on when a payment arrives.")
+    return f"{moves_on} {g.tenant.unpaid_storage}" if g.tenant.unpaid_storage else moves_on
+
+
+def _storage_date(
+    term: str, explained: str, day: date | None, member: str, *, near_days: int = _NEAR_DAYS
+) -> StorageDate:
+    days = (day - today()).days if day else near_days + 1
+    near, tone = nearness(days) if days <= near_days else (None, "neutral")
     return StorageDate(term, explained, day, near, tone, member)

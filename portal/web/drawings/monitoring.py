@@ -184,7 +184,7 @@ def _values_of(frame: _Frame, day: MonitoringDay) -> Iterator[str]:
     if sizes := measured(day.follicles.right):
         yield from _in_lines(frame, _("Right: %(sizes)s mm"), sizes)
     if day.e2 is not None and measured([day.e2]):
-        yield _("Oestradiol: %(value)s", value=f"{frame.number(day.e2)} {day.unit}".strip())
+        yield _("Oestradiol: %(value)s", value=f"{frame.number(day.e2)} {day.e2_unit}".strip())
     if day.endometrium_mm is not None and measured([day.endometrium_mm]):
         yield _("Lining: %(size)s mm", size=frame.number(day.endometrium_mm))
 
@@ -298,7 +298,7 @@ def _ovary_labels(
 
 def _oestradiol(frame: _Frame, top: float, bottom: float) -> Markup | None:
     values = [day.e2 for day in frame.days]
-    unit = next((day.unit for day in reversed(frame.days) if day.unit), "")
+    unit = next((day.e2_unit for day in reversed(frame.days) if day.e2_unit), "")
     name = _("Oestradiol, %(unit)s", unit=unit) if unit else _("Oestradiol")
     return _line(frame, values, name, "series-3", top, bottom)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from portal.i18n.gettext import _, ngettext
+from portal.services.records.doses import courses, horizon
 from portal.services.records.protocols import Check, Medication
 from portal.web.drawings.svg import Axis, drawing, element, label, path
 
@@ -24,26 +25,37 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A medicine's days, both included; `is_open` when only a rule ends it."""
+    """A row's days with doses, of all its hours; `is_open` if nothing tells when it ends."""
 
     medication: Medication
-    start: int
-    end: int
+    days: tuple[int, ...]
     is_open: bool
+
+    @property
+    def start(self) -> int:
+        """The first day."""
+        return self.days[0]
+
+    @property
+    def end(self) -> int:
+        """The last day that is drawn."""
+        return self.days[-1]
 
 
 def bars(medications: Sequence[Medication], today: int | None = None) -> list[Bar]:
-    """Return each medicine's days, by their first; one without an end runs to the trigger, else to the last day."""
-    triggers = [m.start_day for m in medications if "trigger" in m.drug_class.casefold()]
-    last = max([m.end_day or m.start_day for m in medications] + ([today] if today else []), default=1)
-    found: list[Bar] = []
-    for medication in sorted(medications, key=lambda m: (m.start_day, m.time or "~", m.drug)):
-        start = medication.start_day
-        is_open = medication.end_day is None
-        open_end = min((day for day in triggers if day > start), default=max(last, start))
-        end = open_end if medication.end_day is None else max(medication.end_day, start)
-        found.append(Bar(medication, start, end, is_open))
-    return found
+    """Return each row with its days on the calendar of doses; one without an end runs to the last day that is known."""
+    of = courses(medications)
+    until = horizon(of, today)
+    found: dict[int, Bar] = {}
+    for course in of:
+        row = course.medication
+        drawn = course.days(min(until, course.first + _LONGEST))
+        days = {day - course.lists_before for day in drawn}
+        if before := found.get(id(row)):
+            days.update(before.days)
+        if days:
+            found[id(row)] = Bar(row, tuple(sorted(days)), course.last is None)
+    return list(found.values())
 
 
 def medication_grid(
@@ -52,7 +64,9 @@ def medication_grid(
     *,
     today: int | None = None,
     name_day: Callable[[int], str] | None = None,
-    number: Callable[[float], str] = lambda value: f"{value:g}",
+    amount: Callable[[Medication], str] = lambda one: (
+        one.unit if one.dose is None else f"{one.dose:g} {one.unit}"
+    ),
     rtl: bool = False,
     id_: str = "schedule",
 ) -> Markup | None:
@@ -82,32 +96,23 @@ def medication_grid(
             last,
             bottom,
             side,
-            name_day or number,
+            name_day or str,
             today if is_now else None,
             is_dated=bool(name_day),
         ),
         *(
-            _row(bar, across, last, _TOP + index * _ROW, side, number, today)
+            _row(bar, across, last, _TOP + index * _ROW, side, amount, today)
             for index, bar in enumerate(rows)
         ),
         _checks(checks, across, last, bottom - 14, side, today) if checks else Markup(),
         id_=id_,
         title=_("The plan, day by day"),
-        description=_describe(rows, checks, number),
+        description=_describe(rows, checks),
         rtl=rtl,
     )
 
 
-def written_dose(medication: Medication, number: Callable[[float], str]) -> str:
-    """Return `225 IU`, as far as given."""
-    return " ".join(
-        part
-        for part in (number(medication.dose) if medication.dose is not None else "", medication.unit)
-        if part
-    )
-
-
-def _describe(rows: Sequence[Bar], checks: Sequence[Check], number: Callable[[float], str]) -> str:
+def _describe(rows: Sequence[Bar], checks: Sequence[Check]) -> str:
     told = [
         _("%(drug)s from day %(start)s to day %(end)s.", drug=b.medication.drug, start=b.start, end=b.end)
         if not b.is_open
@@ -162,7 +167,7 @@ def _row(
     last: int,
     top: float,
     side: Callable[[float], float],
-    number: Callable[[float], str],
+    amount: Callable[[Medication], str],
     today: int | None,
 ) -> Markup:
     """A medicine: its name and dose, below them its days; those gone by quieter, an open end as a dashed line."""
@@ -176,22 +181,34 @@ def _row(
 
     begin, finish = across.at(bar.start), across.at(min(bar.end, last) + 1)
     is_over = today is not None and bar.end < today
-    is_begun = today is not None and bar.start < today <= min(bar.end, last)
-    words = " ".join(part for part in (bar.medication.drug, written_dose(bar.medication, number)) if part)
+    words = " ".join(part for part in (bar.medication.drug, amount(bar.medication)) if part)
     if len(words) > _LONGEST_WORDS:  # the table below has the full name
         words = f"{words[: _LONGEST_WORDS - 1].rstrip()}…"
     place = max(_START, min(begin + 1, _END - _LETTER * len(words)))
     parts = [
         label(words, side(place), top + 17, class_="chart-axis" if is_over else "chart-label"),
-        days(begin + 1, finish - 1, is_past=is_over or is_begun),
+        *(
+            days(across.at(start) + 1, across.at(end + 1) - 1, is_past=today is not None and end < today)
+            for start, end in _runs(bar.days, today)
+            if start <= last
+        ),
     ]
-    if today is not None and is_begun:
-        parts.append(days(across.at(today), finish - 1, is_past=False))
     if bar.is_open and finish < _END - 4:
         parts.append(
             path([(side(finish + 3), top + 30), (side(min(finish + 34, _END)), top + 30)], "chart-threshold")
         )
     return element("g", *parts, class_="series-1")
+
+
+def _runs(days: Sequence[int], today: int | None) -> list[tuple[int, int]]:
+    """The days as runs of consecutive ones, parted before today."""
+    found: list[tuple[int, int]] = []
+    for day in days:
+        if found and day == found[-1][1] + 1 and day != today:
+            found[-1] = (found[-1][0], day)
+        else:
+            found.append((day, day))
+    return found
 
 
 def _checks(

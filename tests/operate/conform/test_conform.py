@@ -334,7 +334,7 @@ def test_the_sign_in_response_is_received_on_a_loopback_port(
     class Flow:
         """A sign-in whose browser comes back at once, with an answer that nobody asked for."""
 
-        def __init__(self, *_parts: object) -> None:
+        def __init__(self, *_parts: object, **_named: object) -> None:
             pass
 
         def start(self, _tenant: object, **given: Any) -> Started:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import product
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_every_page_is_the_same_in_each_accepted_format(
 
 def test_a_list_without_a_total_shows_no_count(people: Any) -> None:
     page = people("nora").get("/consents?list=all")
-    assert "More than 25 forms" in page.words
+    assert re.search(r"at least 2[56] forms", page.words)
     assert "Page 1" in page.words
     assert "Page 1 of" not in page.words
     assert "Page 2" in page.follow("Next").words

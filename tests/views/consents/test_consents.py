@@ -12,7 +12,6 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from tests.support.signing import (
-    after_a_while,
     change_record,
     consent,
     copy_rows,
@@ -20,7 +19,6 @@ from tests.support.signing import (
     mark_all_in_another_way,
     mark_of,
     sign,
-    transfer_an_embryo_under,
 )
 
 # ── lists ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -198,100 +196,6 @@ def test_verify_is_inconclusive_if_the_api_uses_its_own_hash(portal: Any, servic
 def test_an_unsigned_form_has_no_receipt(amelia: Any) -> None:
     page = amelia.get(f"{consent('amelia-genetic')}/receipt")
     assert page.path == consent("amelia-genetic")
-
-
-# ── withdrawing ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_withdrawing_shows_consequences_asks_for_a_reason_and_is_recorded(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan, signed=True)
-    page = amelia.get(form).follow("Withdraw consent")
-    assert "What follows" in page.words and "they go on hold" in page.words
-    missing = page.form(f"{form}/revoke").submit(reason="  ", status=422)
-    assert missing.select('.error-summary a[href="#reason"]')
-    done = missing.form(f"{form}/revoke").submit(reason="We want to think again.")
-    assert done.heading == "This consent is withdrawn"
-    assert "We want to think again." in done.words and done.path == f"{form}/revoke"
-    again = page.form(f"{form}/revoke").submit(reason="Twice")
-    assert again.heading == "This consent is withdrawn" and "Twice" not in again.words
-    assert amelia.get(f"{form}/sign").path == f"{form}/receipt"
-
-
-def test_withdrawing_asks_for_a_fresh_sign_in_and_keeps_the_reason(portal: Any, service: Any) -> None:
-    form = fresh_form(service.plan, signed=True)
-    visitor = portal.sign_in("amelia")
-    page = visitor.get(f"{form}/revoke")
-    sign_in = after_a_while(portal, page.form(f"{form}/revoke"), reason="My own reason")
-    back = visitor.fill_sign_in(sign_in, "amelia")
-    assert back.path == f"{form}/revoke" and "My own reason" in back.soup.select_one("textarea").get_text()
-    assert back.form(f"{form}/revoke").submit().heading == "This consent is withdrawn"
-
-
-def test_invisible_characters_are_removed_from_a_reason(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan, signed=True)
-    page = amelia.get(f"{form}/revoke").form(f"{form}/revoke")
-    done = page.submit(reason="Second\u202e thoughts\a\x00\r\nand\u200b a line")
-    assert done.heading == "This consent is withdrawn"
-    assert done.soup.select_one(".as-written").get_text() == "Second thoughts\nand a line"
-
-
-def test_an_overlong_reason_is_refused_and_kept_in_the_form(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan, signed=True)
-    reason = "Because " * 600
-    refused = amelia.get(f"{form}/revoke").form(f"{form}/revoke").submit(reason=reason, status=422)
-    assert "at most 2000 characters" in refused.words
-    assert refused.soup.select_one("textarea").get_text().strip() == reason.strip()
-
-
-def test_a_form_that_was_acted_upon_can_no_longer_be_withdrawn(portal: Any, service: Any) -> None:
-    grace = portal.sign_in("grace")
-    form = consent("grace-storage")
-    transfer_an_embryo_under(service.plan, form)
-    page = grace.get(f"{form}/revoke")
-    refused = page.form(f"{form}/revoke").submit(reason="I changed my mind", status=403)
-    assert "The treatment that this form allows has already happened." in refused.words
-    assert refused.select('.error-summary a[href="#signers"]')
-
-
-def test_a_stale_withdrawal_form_keeps_the_typed_reason(amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan, signed=True)
-    page = amelia.get(f"{form}/revoke")
-    again = page.form(f"{form}/revoke").submit(operation="made-up", reason="Kept words", status=409)
-    assert "nothing was withdrawn" in again.words
-    assert "Kept words" in again.soup.select_one("textarea").get_text()
-
-
-# ── declining ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_an_unsigned_signer_declines_and_the_form_shows_it_to_everyone(
-    amelia: Any, daniel: Any, nora: Any, service: Any
-) -> None:
-    form = fresh_form(service.plan, signed=True)
-    assert "I don’t want to sign" not in amelia.get(form).words, "after signing, one withdraws instead"
-    page = daniel.get(form)
-    assert "Withdraw" not in page.words
-    page = page.follow("I don’t want to sign")
-    assert page.heading == "You don’t want to sign this form?" and "Treatment that depends" not in page.words
-    missing = page.form(f"{form}/revoke").submit(reason=" ", status=422)
-    assert missing.select('.error-summary a[href="#reason"]')
-    done = missing.form(f"{form}/revoke").submit(reason="I need more time.")
-    assert done.heading == "You declined to sign this form" and "I need more time." in done.words
-    assert "withdrawn" not in done.words
-    for page in (amelia.get(form), amelia.get(f"{form}/receipt"), amelia.get(f"{form}/revoke")):
-        assert "Daniel Hart declined to sign this form" in page.words
-        assert "ithdrawn" not in page.words
-    row = next(row for row in amelia.get("/consents").select("#ended ~ *, li") if form in str(row))
-    assert "Declined" in row.get_text(" ")
-    row = next(row for row in nora.get("/consents?status=Revoked").select("tbody tr") if form in str(row))
-    assert "Declined" in row.get_text(" ") and "Withdrawn" not in row.get_text(" ")
-
-
-def test_staff_who_are_not_signers_withdraw_for_the_clinic(nora: Any, amelia: Any, service: Any) -> None:
-    form = fresh_form(service.plan)
-    page = nora.get(form).follow("Withdraw consent")
-    assert page.form(f"{form}/revoke").submit(reason="Sent by mistake").heading == "This consent is withdrawn"
-    assert "declined" not in amelia.get(form).words
 
 
 # ── who is missing, and the seal ────────────────────────────────────────────────────────────────────────

@@ -24,7 +24,7 @@ FREEZE_OF_GRACE = sample_id("episode", "grace-2")
 
 def test_staff_create_a_form_from_a_template_and_the_patient_sees_it(nora: Any, amelia: Any) -> None:
     page = nora.get("/consents").follow("New consent form")
-    page = page.follow("Consent to freezing and storage of embryos")
+    page = page.follow("Renewal of consent to embryo storage")
     page = page.form("/consents/new").submit(
         episode=f"https://portal.example/episodes/{TREATMENT_OF_AMELIA}/timeline"
     )
@@ -175,7 +175,7 @@ def test_signers_without_an_account_are_named_before_the_form_is_sent(nora: Any,
 def test_a_decision_form_names_and_shows_its_embryos(nora: Any, portal: Any) -> None:
     page = nora.get(f"/consents/new?template=disposition&episode={FREEZE_OF_GRACE}")
     codes = {label.get_text(strip=True): label["for"] for label in page.select("#embryos label")}
-    box = page.soup.select_one(f"#{codes['GO-3']}")
+    box = page.soup.select_one(f"#{codes['GO-3 · RF-09117']}")
     form = page.form("/consents/new/fill")
     refused = form.submit(title="About GO-3", embryo=[box["value"]], **{"signer-2": "-"}, status=422)
     assert refused.select('.error-summary a[href="#disposition"]')
@@ -199,8 +199,8 @@ def test_a_decision_form_names_and_shows_its_embryos(nora: Any, portal: Any) -> 
 
 
 def test_a_form_similar_to_an_open_one_can_only_supersede_it(nora: Any, amelia: Any) -> None:
-    first = make_form(nora, "storage", title="Storage, once")
-    page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
+    first = make_form(nora, "storage-renewal", title="Storage, once")
+    page = nora.get(f"/consents/new?template=storage-renewal&episode={TREATMENT_OF_AMELIA}")
     again = page.form("/consents/new/fill").submit(title="storage,  ONCE", version="9.9", status=422)
     assert again.select('.error-summary a[href="#replaces"]') and again.select(f'a[href="{first}"]')
     assert again.soup.select_one("input[name=version]")["value"] == "9.9"
@@ -212,16 +212,16 @@ def test_a_form_similar_to_an_open_one_can_only_supersede_it(nora: Any, amelia: 
 
 
 def test_a_similar_form_created_meanwhile_is_detected_on_sending(nora: Any) -> None:
-    page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
+    page = nora.get(f"/consents/new?template=storage-renewal&episode={TREATMENT_OF_AMELIA}")
     preview = page.form("/consents/new/fill").submit(title="Made by two at once")
-    first = make_form(nora, "storage", title="Made by two at once")
+    first = make_form(nora, "storage-renewal", title="Made by two at once")
     refused = preview.form("/consents/new").submit(status=403)
     assert refused.select('.error-summary a[href="#replaces"]') and refused.select(f'a[href="{first}"]')
 
 
 @pytest.mark.parametrize("field", ["procedure_date", "expires_on"])
 def test_a_past_date_is_refused_at_its_field(nora: Any, field: str) -> None:
-    page = nora.get(f"/consents/new?template=storage&episode={TREATMENT_OF_AMELIA}")
+    page = nora.get(f"/consents/new?template=storage-renewal&episode={TREATMENT_OF_AMELIA}")
     over = (date.today() - timedelta(days=2)).isoformat()
     refused = page.form("/consents/new/fill").submit(title="Too late", **{field: over}, status=422)
     assert refused.select(f'.error-summary a[href="#{field}"]') and "over already" in refused.words

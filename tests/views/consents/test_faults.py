@@ -219,4 +219,6 @@ def test_unavailable_parts_are_reported_and_not_shown_as_empty(amelia: Any, nora
     line.cut("/consent-forms", 503)
     page = nora.get("/consents/new")
     assert "The clinic’s forms can’t be shown right now" in page.words
-    assert "Consent to freezing and storage of embryos" in page.words, "templates are still there"
+    assert "Consent to the storage of embryos made with my eggs or sperm" in page.words, (
+        "templates are still there"
+    )

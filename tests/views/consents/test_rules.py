@@ -32,6 +32,7 @@ from portal.views.consents.eligibility import (
     why_not_revoke,
     why_not_sign,
 )
+from portal.views.consents.ending import Ending, ending_of
 from portal.views.consents.missing import unseen_words
 from portal.views.consents.people import About, Candidate, Row, rows_for, with_usual_signers
 from portal.views.consents.signing import Progress
@@ -144,6 +145,9 @@ PARTNER = Signer(role=SignerRole.PARTNER, person_id="b", name="B", order=2)
         ("StorageRenewal ", (PATIENT, CLINICIAN), "PartnerMustSign"),
         ("TREATMENT", (PATIENT, Signer(role=SignerRole.DONOR, person_id="a")), "PartnerMustSign"),
         ("Treatment", (PATIENT, PARTNER), None),
+        ("Storage", (PATIENT, CLINICIAN), None),
+        ("Legal parenthood", (PARTNER, CLINICIAN), None),
+        ("Storage", (CLINICIAN,), "PatientMustSign"),
         ("Genetic testing", (PATIENT, CLINICIAN), None),
         ("A kind of the clinic's own", (PATIENT,), None),
     ],
@@ -197,9 +201,15 @@ def test_a_later_signer_is_pending_but_not_next() -> None:
     assert is_awaited(waiting, person("b")) and open_role(waiting, person("b")) is None
 
 
-def test_a_witness_cannot_withdraw_a_form() -> None:
-    witnessed = form(PATIENT, Signer(role=SignerRole.WITNESS, person_id="w", order=2))
-    assert why_not_revoke(witnessed, person("w")) and not why_not_revoke(witnessed, person("a"))
+def test_how_each_person_may_end_a_form() -> None:
+    witness = Signer(role=SignerRole.WITNESS, person_id="w", order=2)
+    unsigned = form(PATIENT, witness)
+    signed = form(PATIENT, witness, signatures=(Signature(role=SignerRole.PATIENT, person_id="a"),))
+    assert ending_of(unsigned, person("a")) is Ending.DECLINE
+    assert ending_of(signed, person("a")) is Ending.WITHDRAW
+    assert ending_of(unsigned, person("w", side=Side.STAFF)) is Ending.CANCEL
+    assert ending_of(signed, person("w", side=Side.STAFF)) is Ending.RECORD
+    assert why_not_revoke(signed, person("w")) and not why_not_revoke(signed, person("a"))
 
 
 @pytest.mark.parametrize(

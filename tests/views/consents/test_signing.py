@@ -205,17 +205,6 @@ def test_invisible_characters_are_removed_from_a_typed_name(
     assert typed_names(service.plan, form) == ["Amelia Hart"]
 
 
-def test_the_receipt_shows_the_language_the_form_was_read_in(portal: Any, form: str) -> None:
-    visitor = portal.sign_in("amelia")
-    visitor.post("/language", {"language": "es", "next": "/consents"})
-    page = visitor.get(f"{form}/sign")
-    for _ in range(2):
-        page = page.form(f"{form}/sign").submit(check_all=True)
-    page.form(f"{form}/sign").submit(signature="Amelia Hart")
-    visitor.post("/language", {"language": "en", "next": "/consents"})
-    assert "Spanish" in visitor.get(f"{form}/receipt").words
-
-
 # ── it is you ───────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from datetime import date, timedelta
 from functools import cache
+from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from portal.config.tenants import Side
+from portal.services.consents import OPEN_STATUSES, list_open_consents
 from portal.services.decoding import Page as Records
-from portal.services.records.consents import ConsentForm, ConsentKind
+from portal.services.errors import Invalid
+from portal.services.listed import Count
+from portal.services.records.consents import ConsentForm, ConsentKind, ConsentStatus, Signer
+from portal.views import consents as consents_views
 from portal.views.consents import worklist
 from portal.views.consents.worklist import WorkList, place_of, short_name, work_of
-from tests.support.builders import VICTOR, consent, person
+from tests.support.builders import AMELIA, DANIEL, VICTOR, consent, person
 from tests.support.signing import NAMES, fresh_form
 from tests.support.stack import PortalThread
 from tests.support.visitor import Page, Visitor
@@ -141,21 +148,39 @@ def test_the_receipt_links_to_the_next_form_in_the_list(signed_in: Callable[[str
 # ── reckoned without a portal ───────────────────────────────────────────────────────────────────────────
 
 
-def waiting(days: int | None, number: int = 0) -> ConsentForm:
+NO_API = cast("Any", None)
+
+
+def waiting(days: int | None, number: int = 0, signer: Signer = VICTOR) -> ConsentForm:
     on = None if days is None else TODAY + timedelta(days=days)
     return consent(
-        id=f"f{number}", patient_id="p", patient_name="Ana", procedure_date=on, required_signers=(VICTOR,)
+        id=f"f{number}", patient_id="p", patient_name="Ana", procedure_date=on, required_signers=(signer,)
     )
+
+
+def heads(*pages: Records[ConsentForm]) -> dict[ConsentStatus, Records[ConsentForm]]:
+    """The first page of waiting forms of each status."""
+    return dict(zip(OPEN_STATUSES, (*pages, records()), strict=False))
 
 
 def records(*forms: ConsentForm, total: int | None = None) -> Records[ConsentForm]:
     return Records(items=forms, total_count=len(forms) if total is None else total)
 
 
+@contextmanager
+def at(portal: PortalThread, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """A request of that day."""
+    monkeypatch.setattr(worklist, "today", lambda: TODAY)
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        yield
+
+
 @pytest.mark.parametrize(
     ("days", "which"),
     [
-        (-3, WorkList.LATE),
+        (-31, WorkList.OLDER),
+        (-30, WorkList.LATE),
         (0, WorkList.LATE),
         (1, WorkList.WEEK),
         (7, WorkList.WEEK),
@@ -166,42 +191,145 @@ def records(*forms: ConsentForm, total: int | None = None) -> Records[ConsentFor
 def test_a_procedure_date_belongs_to_one_list(
     portal: PortalThread, monkeypatch: pytest.MonkeyPatch, days: int | None, which: WorkList | None
 ) -> None:
-    monkeypatch.setattr(worklist, "today", lambda: TODAY)
-    with portal.app.test_request_context("/", base_url=portal.origin()):
-        portal.app.preprocess_request()
-        work = work_of(None, [records(waiting(days))], person("someone", Side.STAFF))  # type: ignore[arg-type]
-        dated = {one for one in (WorkList.LATE, WorkList.WEEK, WorkList.UNDATED) if work.rows_of(one)}
+    with at(portal, monkeypatch):
+        work = work_of(NO_API, heads(records(waiting(days))), person("someone", Side.STAFF))
+        lists = (WorkList.LATE, WorkList.WEEK, WorkList.UNDATED, WorkList.OLDER)
+        dated = {one for one in lists if work.forms_of(one)}
     assert dated == ({which} if which else set())
 
 
-def test_beyond_a_thousand_forms_the_most_urgent_are_listed_with_a_note(portal: PortalThread) -> None:
-    forms = [waiting(number % 30, number) for number in range(1000)]
-    with portal.app.test_request_context("/", base_url=portal.origin()):
-        portal.app.preprocess_request()
-        work = work_of(
-            None, [records(*forms, total=1700), records(waiting(0, 1001))], person("x", Side.STAFF)
-        )  # type: ignore[arg-type]
-        open_count = work.chips(None)[-1][1]
-    assert len(work.rows) == 1000
-    assert not work.is_complete
-    assert open_count is None
-    assert any(row.form.id == "f1001" for row in work.rows), (
-        "the latest are left out, not the second page of results"
-    )
+class Clinic:
+    """A care API with so many waiting forms; `narrows` says whether it knows who and when a list is asked for.
+
+    An API that doesn't ignores the parameters; one that is `strict` refuses them.
+    """
+
+    def __init__(self, forms: list[ConsentForm], *, narrows: bool = True, strict: bool = False) -> None:
+        self.forms = sorted(forms, key=lambda form: (form.procedure_date or date.max, form.id))
+        self.narrows, self.strict = narrows, strict
+
+    def read(
+        self, _endpoint: object, _shape: object, *, query: Mapping[str, Any], **_: object
+    ) -> Records[ConsentForm]:
+        found = [form for form in self.forms if str(form.status) == query["Status"]]
+        asked = [query.get(name) for name in ("WaitsFor", "DueFrom", "DueTo")]
+        if self.strict and any(asked):
+            raise Invalid
+        if self.narrows:
+            who, first, last = asked
+            found = [f for f in found if not who or any(s.person_id == who for s in f.missing_signers)]
+            found = [
+                f for f in found if not first or (f.procedure_date and first <= f.procedure_date.isoformat())
+            ]
+            found = [
+                f for f in found if not last or (f.procedure_date and f.procedure_date.isoformat() <= last)
+            ]
+        skip, limit = query["SkipCount"], query["MaxResultCount"]
+        return Records(items=tuple(found[skip : skip + limit]), total_count=len(found))
+
+    def heads(self) -> dict[ConsentStatus, Records[ConsentForm]]:
+        return {status: list_open_consents(cast("Any", self), status) for status in OPEN_STATUSES}
+
+    def work(self) -> worklist.Work:
+        return worklist.read_work(cast("Any", self), person(VICTOR.person_id or "", Side.STAFF))
 
 
-def test_a_form_that_left_the_list_keeps_its_position_in_the_navigation(portal: PortalThread) -> None:
+def busy(old: int) -> list[ConsentForm]:
+    """Forms of a busy clinic: old ones that nobody closed, then what matters now."""
+    signed = {
+        "status": ConsentStatus.PARTIALLY_SIGNED,
+        "required_signers": (AMELIA, VICTOR),
+        "signatures": consent(AMELIA).signatures,
+    }
+    mine = [replace(waiting(days, 5000 + days), **signed) for days in (-2, 3, 40, 90)]
+    others = [waiting(days, 6000 + number, AMELIA) for number, days in enumerate((-5, 0, 0, 1, 6, 7, 8, 300))]
+    undated = [waiting(None, 7000 + number, AMELIA) for number in range(2)]
+    later = [waiting(100 + number, 8000 + number, AMELIA) for number in range(300)]
+    of_a_couple = {**signed, "required_signers": (AMELIA, DANIEL)}
+    signed_old = [replace(waiting(-40, 10_000 + number), **of_a_couple) for number in range(old)]
+    return [
+        *signed_old,
+        *(waiting(-40 - number % 400, number, AMELIA) for number in range(old)),
+        *mine,
+        *others,
+        *undated,
+        *later,
+    ]
+
+
+def counts(work: worklist.Work) -> dict[WorkList, tuple[int, bool]]:
+    found = {which: work.count_of(which) for which in WorkList}
+    return {which: (count.number, count.is_whole) for which, count in found.items()}
+
+
+def test_a_thousand_old_forms_take_nothing_from_the_lists_of_now(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with at(portal, monkeypatch):
+        few, many = counts(Clinic(busy(3)).work()), counts(Clinic(busy(2400)).work())
+    lists = (WorkList.MINE, WorkList.LATE, WorkList.WEEK, WorkList.UNDATED)
+    assert {which: many[which] for which in lists} == {which: few[which] for which in lists}
+    assert [few[which] for which in lists] == [(4, True), (4, True), (4, True), (2, True)]
+    assert few[WorkList.OLDER] == (6, True)
+    assert many[WorkList.OLDER] == (2000, False)
+    assert many[WorkList.OPEN] == (4800 + few[WorkList.OPEN][0] - 6, True)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_api_that_doesnt_narrow_its_list_is_never_counted_as_if_it_did(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch, strict: bool
+) -> None:
+    with at(portal, monkeypatch):
+        true = counts(Clinic(busy(2400)).work())
+        told = counts(Clinic(busy(2400), narrows=False, strict=strict).work())
+        listed = Clinic(busy(985), narrows=False, strict=strict).work()
+    for which, (number, is_whole) in told.items():
+        assert (number, is_whole) == true[which] if is_whole else number <= true[which][0], which
+    assert not told[WorkList.MINE][1]
+    assert not told[WorkList.WEEK][1]
+    assert counts(listed)[WorkList.WEEK] == (4, True), "the first thousand reach beyond this week"
+    assert counts(listed)[WorkList.OLDER] == (1970, True)
+
+
+def test_pages_say_at_least_where_a_list_isnt_whole(
+    portal: PortalThread, victor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clinic = Clinic(busy(2400), narrows=False)
+
+    def read(_care: object, _person: object) -> worklist.Work:
+        return worklist.work_of(cast("Any", clinic), clinic.heads(), person("victor", Side.STAFF))
+
+    monkeypatch.setattr(consents_views, "read_work", read)
+    page = victor.get("/consents?list=week")
+    assert "This week at least 0" in page.words
+    assert "This list isn’t complete" in page.words
+    assert "Nothing waits here" not in page.words
+    assert "at least 2,000 forms have been overdue for more than 30 days" in page.words
+    assert len(rows(victor.get("/consents?list=older"))) == worklist.PAGE
+
+
+def test_the_old_ones_come_last_and_have_a_list_of_their_own(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with at(portal, monkeypatch):
+        forms = [waiting(days, number) for number, days in enumerate((-300, -31, -30, 0, 5, None))]
+        work = work_of(NO_API, heads(records(*forms)), person("x", Side.STAFF))
+    assert [form.id for form in work.forms_of(WorkList.OPEN)] == ["f2", "f3", "f4", "f5", "f0", "f1"]
+
+
+def test_a_form_that_left_the_list_keeps_its_position_in_the_navigation(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
     forms = [waiting(number, number) for number in range(5)]
-    with portal.app.test_request_context("/", base_url=portal.origin()):
-        portal.app.preprocess_request()
-        left = work_of(None, [records(*forms[:2], *forms[3:])], person("x", Side.STAFF))  # type: ignore[arg-type]
+    with at(portal, monkeypatch):
+        left = work_of(NO_API, heads(records(*forms[:2], *forms[3:])), person("x", Side.STAFF))
         place = place_of(left, WorkList.OPEN, forms[2], done=0)
         at_the_end = place_of(left, WorkList.OPEN, waiting(9, 9), done=1)
-    assert (place.number, place.of) == (3, 5)
+    assert (place.number, place.of) == (3, Count(5))
     assert place.next_form and place.next_form.id == "f3"
     assert place.next.endswith("?list=open&done=1")
     assert "/f1?" in place.back
-    assert (at_the_end.number, at_the_end.of, at_the_end.next) == (6, 6, "")
+    assert (at_the_end.number, at_the_end.of, at_the_end.next) == (6, Count(6), "")
 
 
 @pytest.mark.parametrize(

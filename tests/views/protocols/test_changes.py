@@ -29,12 +29,16 @@ def test_changes_are_shown_before_they_are_saved(nora):
     page = press(nora.get(f"{shown.path}/edit"), "add-medication")
     page = press(page, "add-check")
     review = press(
-        page, "review", description="Watch the lining", **row(0, dose="0.5"),
+        page, "review", description="Watch the lining", **row(0, dose="0.3"),
         **row(1, **{**GANIRELIX, "drug": "hMG", "dose": "150", "unit": "IU"}),
         **{"check-0-day": "5", "check-0-kind": "Scan"},
     )  # fmt: skip
     rows = [[cell.get_text().strip() for cell in line.select("th, td")] for line in review.select("tbody tr")]
-    assert ["Medication: Ganirelix, Dose", "0.25", "0.5"] in rows
+    assert [
+        "Medication: Ganirelix, Dose",
+        "0.25 mg (zero point two five)",
+        "0.3 mg (zero point three)",
+    ] in rows
     assert ["Description", "none", "Watch the lining"] in rows
     assert any("hMG, GnRH antagonist, 150 IU" in line[2] and line[1] == "none" for line in rows)
     assert "hMG" not in nora.get(shown.path).words
@@ -45,7 +49,7 @@ def test_changes_are_shown_before_they_are_saved(nora):
     saved = review.form(f"{shown.path}/save").submit()
     assert "The protocol is saved." in saved.soup.get_text()
     assert "hMG" in saved.words
-    assert "0.5 mg" in saved.words
+    assert "0.3 mg" in saved.words
     again = press(nora.get(f"{shown.path}/edit"), "review")
     assert "nothing to save" in again.words
 
@@ -53,30 +57,30 @@ def test_changes_are_shown_before_they_are_saved(nora):
 def test_concurrent_edits_of_a_row_show_both_versions_and_keep_input(nora, victor):
     path = make(nora, "Shared plan").path
     hers, his = nora.get(f"{path}/edit"), victor.get(f"{path}/edit")
-    press(his, "review", name="Shared plan B", **row(0, dose="0.5")).form(f"{path}/save").submit()
-    compared = press(hers, "review", status=409, description="Hers alone", **row(0, dose="0.75"))
+    press(his, "review", name="Shared plan B", **row(0, dose="0.3")).form(f"{path}/save").submit()
+    compared = press(hers, "review", status=409, description="Hers alone", **row(0, dose="0.35"))
     assert "Two versions" in compared.heading
-    assert "0.75 mg" in compared.words
-    assert "0.5 mg" in compared.words
+    assert "0.35 mg" in compared.words
+    assert "0.3 mg" in compared.words
     assert "Shared plan B" in compared.words
     assert "Hers alone" in compared.words
     undecided = compared.form(f"{path}/review").submit(status=422)
     choice = undecided.soup.select_one("input[type=radio][id$=-mine][name^=keep-m-]")
     review = undecided.form(f"{path}/review").submit(**{str(choice["name"]): "mine"})
-    assert "Medication: Ganirelix, Dose 0.5 0.75" in review.words
+    assert "Dose 0.3 mg (zero point three) 0.35 mg (zero point three five)" in review.words
     saved = review.form(f"{path}/save").submit()
-    assert "0.75 mg" in saved.words
+    assert "0.35 mg" in saved.words
     assert "Hers alone" in saved.words
     assert saved.heading == "Shared plan B"
 
 
 def test_a_change_between_review_and_save_is_detected(nora, victor):
     path = make(nora, "Late change").path
-    review = press(nora.get(f"{path}/edit"), "review", **row(0, dose="1"))
-    press(victor.get(f"{path}/edit"), "review", **row(0, dose="2")).form(f"{path}/save").submit()
+    review = press(nora.get(f"{path}/edit"), "review", **row(0, dose="0.3"))
+    press(victor.get(f"{path}/edit"), "review", **row(0, dose="0.35")).form(f"{path}/save").submit()
     compared = review.form(f"{path}/save").submit(status=409)
-    assert "1 mg" in compared.words
-    assert "2 mg" in compared.words
+    assert "0.3 mg" in compared.words
+    assert "0.35 mg" in compared.words
 
 
 def test_rows_added_by_others_are_kept(nora, victor):

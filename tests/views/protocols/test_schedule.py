@@ -41,7 +41,8 @@ def test_the_plan_has_a_line_with_a_box_for_each_dose(amelia: Visitor) -> None:
     assert document.trailer["/Root"]["/MarkInfo"]["/Marked"]
     assert "Day by day" in words
     assert "Until trigger" in words
-    assert words.count("rFSH (follitropin alfa)") == 1 + 10
+    assert words.count("rFSH (follitropin alfa)") == 1 + 9, "none on the evening of the trigger"
+    assert words.count("no medicine") == 2, "between trigger and progesterone"
     assert "08:00 Cetrorelix" in words.replace("\u2068", "").replace("\u2069", "")
 
 
@@ -72,7 +73,7 @@ def test_the_calendar_names_no_medicine_and_links_to_the_plan(amelia: Visitor) -
         assert re.fullmatch(r"Medicine, \d\d:\d\d", event["SUMMARY"])
         assert event["CLASS"] == "PRIVATE"
         assert event["URL"] == amelia.origin + PLAN
-    assert len(events(file)) == 4
+    assert len(events(file)) == 5, "one for each hour of a day"
 
 
 def test_an_alarm_at_each_dose_has_only_the_neutral_title(amelia: Visitor) -> None:
@@ -115,7 +116,7 @@ def test_times_keep_the_clinics_local_hour_across_dst() -> None:
     start = event["DTSTART"].dt
     assert event["DTSTART"].params["TZID"] == "Europe/London"
     assert (start.time(), start.utcoffset()) == (time(21, 30), timedelta(hours=1))
-    assert event["RRULE"] == {"FREQ": ["DAILY"], "COUNT": [4]}
+    assert event["RRULE"] == {"FREQ": ["DAILY"], "COUNT": [4], "INTERVAL": [1]}
     zone = next(
         iter(icalendar.Calendar.from_ical(written(plan(evening, start=date(2026, 10, 23)))).walk("VTIMEZONE"))
     )
@@ -130,10 +131,3 @@ def test_a_dose_without_a_time_is_an_all_day_entry() -> None:
         )
         assert event["DTSTART"].dt == date(2026, 10, 3)
         assert "DTEND" not in event
-
-
-def test_a_medicine_until_the_trigger_ends_with_it() -> None:
-    until_told = Medication(id="a", drug="a", start_day=2, stop_rule="until trigger", time="08:00")
-    trigger = Medication(id="b", drug="b", drug_class="hCG trigger", start_day=10, end_day=10, time="21:00")
-    first, _ = events(written(plan(until_told, trigger, start=date(2026, 11, 1))))
-    assert first["RRULE"]["COUNT"] == [9]

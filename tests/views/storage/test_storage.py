@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
+from typing import Any, cast
 
 import pytest
 
@@ -80,8 +82,11 @@ def test_someone_with_nothing_in_storage_is_told_so(portal: PortalThread) -> Non
 # ── what patients decide ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_renewing_shows_consequences_and_is_recorded(grace: Visitor, service: CareService) -> None:
+def test_keeping_an_embryo_shows_consequences_without_renewing_and_is_recorded(
+    grace: Visitor, service: CareService
+) -> None:
     page = grace.get(address("GO-3")).follow("Keep it in storage")
+    assert "renew" not in page.words.casefold()
     assert "Storage is paid until" in page.words
     assert stored(service, "GO-3", "disposition") == "Undecided"
     done = page.form("/storage/").submit()
@@ -209,3 +214,15 @@ def test_patients_cannot_edit_the_inventory_and_staff_cannot_decide(grace: Visit
     grace.post(address("GO-3"), {"status": "Discarded"}, status=403)
     elif_.get(address("GO-3", "keep"), status=403)
     elif_.post(address("GO-3", "keep"), {"disposition": "ContinueStorage"}, status=403)
+
+
+def test_what_happens_to_unpaid_storage_is_the_clinics_own_sentence_or_unsaid(
+    grace: Visitor, portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = grace.get(address("GO-3"))
+    assert "moves on when a payment arrives." in page.words and "just because" not in page.words
+    tenants = portal.context.settings.tenants
+    clinic = dataclasses.replace(tenants.by_key["riverside"], unpaid_storage="We write to you twice first.")
+    for host in clinic.hosts:
+        monkeypatch.setitem(cast("dict[str, Any]", tenants.by_host), host, clinic)
+    assert "We write to you twice first." in grace.get(address("GO-3")).words

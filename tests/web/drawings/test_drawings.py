@@ -163,9 +163,9 @@ def test_the_same_days_give_the_same_picture_in_any_order() -> None:
     assert monitoring_chart(CYCLE) == monitoring_chart(list(reversed(CYCLE)))
 
 
-def test_a_medicine_without_an_end_runs_to_the_trigger() -> None:
+def test_a_medicine_until_the_trigger_is_drawn_to_the_day_before_its_evening() -> None:
     assert [(bar.medication.drug, bar.start, bar.end, bar.is_open) for bar in bars(PLAN)] == [
-        ("rFSH", 1, 10, True),
+        ("rFSH", 1, 9, False),
         ("Cetrorelix", 5, 9, False),
         ("hCG", 10, 10, False),
     ]
@@ -199,7 +199,7 @@ def test_a_plan_is_mirrored_in_right_to_left_languages() -> None:
     "plan",
     [
         [Medication(drug="", start_day=1)],
-        [Medication(drug="x", start_day=5, end_day=2)],
+        [Medication(drug="x", start_day=5, end_day=2), Medication(drug="y", start_day=1)],
         [Medication(drug="x", start_day=-3, end_day=100000)],
         [Medication(drug="<b>&", start_day=1, dose=1e20, unit="<i>")],
     ],

@@ -36,6 +36,7 @@ MEMBERS = {
     "id",
     "ids",
     "count",
+    *("key", "mac"),
     "request",
     "chain",
     "line",

@@ -1,0 +1,68 @@
+"""What was read of a list, and counts of it, which know whether they are whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+OtherT = TypeVar("OtherT")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many there are; if it isn't whole, there are at least that many.
+
+    Templates write it with the filter `counted`. It is true if there is at least one.
+    """
+
+    number: int
+    is_whole: bool = True
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is known that there is none."""
+        return self.number == 0 and self.is_whole
+
+    def __bool__(self) -> bool:
+        return self.number > 0
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.number + other.number, self.is_whole and other.is_whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """Records of a list; `is_whole` says whether they are all.
+
+    It has no `len`: a list that may be only part of another is counted by `count`, and chosen from by `where`, which keep
+    that in mind.
+    """
+
+    items: tuple[T, ...] = ()
+    is_whole: bool = True
+
+    @property
+    def count(self) -> Count:
+        """How many there are, or at least."""
+        return Count(len(self.items), self.is_whole)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is known that there is none."""
+        return self.count.is_none
+
+    def where(self, fits: Callable[[T], bool]) -> Listed[T]:
+        """Those that `fits` accepts."""
+        return Listed(tuple(one for one in self.items if fits(one)), self.is_whole)
+
+    def through(self, change: Callable[[tuple[T, ...]], Iterable[OtherT]]) -> Listed[OtherT]:
+        """What `change` makes of them: in another order, or something of each."""
+        return Listed(tuple(change(self.items)), self.is_whole)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __bool__(self) -> bool:
+        return bool(self.items)

@@ -1,0 +1,107 @@
+"""Words in patients' messages that may mean danger, such as bleeding, pain or fever, in the portal's languages.
+
+They lift a message to the top of a list and are marked in it; no message is judged harmless by their absence.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from markupsafe import Markup, escape
+
+_LONGEST = 8_000
+"""How many characters of a message are looked through."""
+_AROUND = 60
+
+_LATIN = (
+    # English; blood tests aren't meant
+    *(
+        r"bleed",
+        r"blood(?!\W?(?:tests?|results?|samples?|works?|counts?|s)\b)",
+        r"ha?emorrhag",
+        r"clots?\b",
+        r"pain",
+    ),
+    *(
+        r"hurt",
+        r"aches?\b",
+        r"aching",
+        r"cramp",
+        r"sore",
+        r"breath",
+        r"fever",
+        r"temperature",
+        r"shiver",
+        r"vomit",
+    ),
+    *(
+        r"sick",
+        r"faint",
+        r"dizz",
+        r"swollen",
+        r"swelling",
+        r"bloat",
+        r"urin",
+        r"peeing",
+        r"rash\b",
+        r"allerg",
+    ),
+    *(r"missed", r"forgot", r"overdos", r"emergenc", r"ambulance", r"suicid"),
+    # Spanish
+    *(r"sangr", r"hemorragi", r"co[aá]gulo", r"dolor", r"duele", r"calambre", r"respir", r"ahog", r"fiebre"),
+    *(
+        r"escalofr",
+        r"v[oó]mit",
+        r"n[aá]usea",
+        r"desmay",
+        r"mare(?:o|os|ada|ado)\b",
+        r"hincha",
+        r"orina",
+        r"alergi",
+    ),
+    *(r"olvid", r"urgenci", r"ambulancia"),
+)
+_ARABIC = (
+    *(
+        "نزيف",
+        "نزف",
+        "دم",
+        "ألم",
+        "آلام",
+        "وجع",
+        "مغص",
+        "تنفس",
+        "ضيق",
+        "حمى",
+        "حرارة",
+        "قشعريرة",
+        "قيء",
+        "تقيؤ",
+    ),
+    *("أتقيأ", "إغماء", "اغماء", "دوخة", "دوار", "تورم", "انتفاخ", "بول", "حساسية", "نسيت", "طوارئ", "إسعاف"),
+)
+_DANGER = re.compile(
+    rf"\b(?:{'|'.join(_LATIN)})\w{{0,12}}|\b[وفبكل]{{0,2}}(?:ال)?(?:{'|'.join(_ARABIC)})\w{{0,3}}\b",
+    re.IGNORECASE,
+)
+
+
+def danger_words(text: str) -> tuple[str, ...]:
+    """The words of danger in a text, as written, each once; at most five."""
+    found = dict.fromkeys(match.group() for match in _DANGER.finditer(text[:_LONGEST]))
+    return tuple(islice(found, 5))
+
+
+def marked(text: str, most: int = 160) -> Markup:
+    """The beginning of a text, or the part about its first word of danger, with these words marked."""
+    line = " ".join(text[:_LONGEST].split())
+    first = _DANGER.search(line)
+    begin = max(first.start() - _AROUND, 0) if first and first.end() > most else 0
+    shown = line[begin : begin + most]
+    pieces: list[Markup] = [Markup("…") if begin else Markup("")]
+    end = 0
+    for match in _DANGER.finditer(shown):
+        pieces += [escape(shown[end : match.start()]), Markup("<mark>{}</mark>").format(match.group())]
+        end = match.end()
+    return Markup("").join([*pieces, escape(shown[end:])])

@@ -1,0 +1,164 @@
+"""A changed dose takes effect from a day: the old row ends, a new one begins, and days gone by stay as they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from msgspec.structs import replace
+
+from portal.dates import days_after
+from portal.i18n.gettext import _
+from portal.services.records.doses import courses, horizon, minutes
+from portal.services.records.protocols import Protocol
+from portal.views.protocols.plan import Plan
+from portal.views.protocols.rows import MedicationRow, day_in
+from portal.web.doses import amount
+from portal.web.filters import day as write_day
+from portal.web.filters import in_a_row, local, now, today
+
+_EVENING = 17 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class NewDose:
+    """What the button of a row does: begin a new dose on day `first` of the plan."""
+
+    first: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class DoseChange:
+    """What is given of one medicine from a day on, before and after the change: amounts with their hours, or empty."""
+
+    when: str
+    drug: str
+    before: str
+    after: str
+
+
+def dose_changes(before: Plan, after: Plan) -> list[DoseChange]:
+    """Return the doses that differ, by the first day of each difference; a difference that goes on is told once."""
+    old, new = ({row.drug for row in plan.medications} for plan in (before, after))
+    found: list[tuple[int, DoseChange]] = []
+    for drug in sorted(old | new):
+        was, is_now = _by_day(before, drug), _by_day(after, drug)
+        told = ("", "")
+        for day in sorted(was.keys() | is_now.keys()):
+            pair = was.get(day, ""), is_now.get(day, "")
+            if pair[0] != pair[1] and pair != told:
+                on = days_after(after.begins, day - 1) if after.begins else None
+                when = write_day(on) if on else _("Day %(day)s", day=day)
+                found.append((day, DoseChange(when, drug, *pair)))
+            told = pair if pair[0] != pair[1] else ("", "")
+    return [change for _day, change in sorted(found, key=lambda one: (one[0], one[1].drug))]
+
+
+def _by_day(plan: Plan, drug: str) -> dict[int, str]:
+    rows = [row.medication() for row in plan.medications]
+    of = courses(rows)
+    until = horizon(of, None)
+    found: dict[int, list[str]] = {}
+    for course in of:
+        if course.medication.drug == drug:
+            words = amount(course.medication, is_plain=False)
+            for day in course.days(until):
+                found.setdefault(day, []).append(f"{course.time or ''} {words}".strip())
+    return {day: in_a_row(doses) for day, doses in found.items()}
+
+
+def new_doses(protocol: Protocol | None, plan: Plan) -> dict[int, NewDose]:
+    """Return the rows that have begun and go on, by index, each with the next day that a new dose can begin."""
+    day = _day_of(protocol)
+    if protocol is None or day is None:
+        return {}
+    found: dict[int, NewDose] = {}
+    for index, row in enumerate(plan.medications):
+        first = _next_due(row, day)
+        if first is not None:
+            found[index] = NewDose(first, _label(protocol, row, first))
+    return found
+
+
+def with_new_dose(protocol: Protocol | None, plan: Plan, act: str) -> Plan | None:
+    """Return the plan after the button `split-medication-2`: that row ends and a copy of it begins; None for another act."""
+    found = {f"split-medication-{index}": (index, new) for index, new in new_doses(protocol, plan).items()}
+    if act not in found:
+        return None
+    index, new = found[act]
+    row = plan.medications[index]
+    ended = replace(row, end_day=str(new.first - 1), stop_rule="")
+    begun = replace(row, id="", start_day=str(new.first))
+    return replace(
+        plan, medications=(*plan.medications[:index], ended, begun, *plan.medications[index + 1 :])
+    )
+
+
+def trigger_faults(plan: Plan) -> dict[str, str]:
+    """The errors, by field id, of triggers without the hour that an active plan needs."""
+    return {
+        f"medication-{index}-time": _("An active protocol needs the hour of its trigger.")
+        for index, row in enumerate(plan.medications)
+        if row.is_trigger and not row.hours
+    }
+
+
+def history_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
+    """The errors, by field id, of changes to what an active plan already gave on earlier days, and of its trigger's hour."""
+    day = _day_of(protocol)
+    if protocol.is_active and (faults := trigger_faults(plan)):
+        return faults
+    if day is None or (day <= 1 and not any(one.start_day < day for one in protocol.medications)):
+        return {}
+    begun = {one.id: MedicationRow.of(one) for one in protocol.medications if one.id and one.start_day < day}
+    found: dict[str, str] = {}
+    if begun and plan.begins != protocol.start_date:
+        found["start_date"] = _("The plan has begun, so its day 1 stays.")
+    kept = {row.id: (index, row) for index, row in enumerate(plan.medications) if row.id}
+    for id_, old in begun.items():
+        if id_ not in kept:
+            found["name"] = _(
+                "%(drug)s was given on earlier days. Give it a last day instead of removing it.",
+                drug=old.drug,
+            )
+            continue
+        index, new = kept[id_]
+        for column in ("drug", "dose", "unit", "start_day"):
+            if getattr(new, column) != getattr(old, column) and not _is_same_dose(column, new, old):
+                found[f"medication-{index}-{column}"] = _(
+                    "It was given as %(amount)s on earlier days, which stay as they were. Press “New dose from …”.",
+                    amount=old.amount,
+                )
+    return found
+
+
+def _is_same_dose(column: str, new: MedicationRow, old: MedicationRow) -> bool:
+    return column == "dose" and new.amount == old.amount
+
+
+def _day_of(protocol: Protocol | None) -> int | None:
+    return protocol.day_on(today()) if protocol and protocol.is_active else None
+
+
+def _next_due(row: MedicationRow, day: int) -> int | None:
+    """The first day from today on which all hours of the row are still to come; None if it hasn't begun or is over."""
+    start, last = day_in(row.start_day), day_in(row.end_day)
+    if start is None or start >= day or row.is_trigger:
+        return None
+    here = local(now())
+    is_to_come = all((minutes(hour) or 0) > here.hour * 60 + here.minute for hour in row.hours)
+    every = int(row.every_days) if row.every_days.isdigit() and int(row.every_days) else 1
+    earliest = day if row.hours and is_to_come else day + 1
+    first = start + -(-(earliest - start) // every) * every
+    return first if last is None or first <= last else None
+
+
+def _label(protocol: Protocol, row: MedicationRow, first: int) -> str:
+    on: date | None = days_after(protocol.start_date, first - 1) if protocol.start_date else None
+    if on == today():
+        hour = row.hours[0] if row.hours else ""
+        if (minutes(hour) or 0) >= _EVENING:
+            return _("New dose from tonight, %(time)s", time=hour)
+        return _("New dose from today, %(time)s", time=hour)
+    return _("New dose from %(day)s", day=write_day(on)) if on else _("New dose from day %(day)s", day=first)

@@ -1,0 +1,173 @@
+"""What has to be answered on the review before a plan is sent: doses outside their range, doubled, or changed a lot, and a
+trigger that doesn't fit the egg collection. Each is answered by typing the stored value again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from decimal import Decimal
+
+from flask import g
+
+from portal.config.dose_ranges import DoseRange, range_of
+from portal.dates import days_after
+from portal.i18n.gettext import _
+from portal.parse import dose
+from portal.services.records.doses import Course, courses, horizon, minutes
+from portal.services.records.episodes import Appointment, Episode
+from portal.services.records.protocols import Medication
+from portal.views.protocols.plan import Plan
+from portal.views.protocols.rows import MedicationRow
+from portal.web.doses import dose_number
+from portal.web.filters import local, number
+from portal.web.filters import moment as write_moment
+
+EARLIEST, LATEST = 34, 37
+"""Hours from trigger to egg collection that need no answer."""
+_COLLECTIONS = ("eggcollection", "eggretrieval", "oocyteretrieval")
+_MOST_CHANGE = Decimal(1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A question on the review: `text` says what is unusual; `wanted` is what has to be typed again at the field `name`."""
+
+    name: str
+    text: str
+    label: str
+    wanted: str
+    fault: str | None = None
+
+    def is_answered_by(self, typed: str) -> bool:
+        """Whether the stored value was typed again."""
+        given, wanted = dose(typed), dose(self.wanted)
+        return given == wanted if wanted is not None else typed.strip() == self.wanted
+
+
+def stops(before: Plan | None, after: Plan, collection: datetime | None) -> list[Stop]:
+    """Return the questions about what is new or changed since `before`; `collection` is when eggs are collected."""
+    known = set(before.medications) if before else set[MedicationRow]()
+    found: list[Stop] = []
+    for index, row in enumerate(after.medications):
+        if row in known:
+            continue
+        reasons = [
+            *_out_of_range(row, g.tenant.dose_ranges),
+            *_doubled(index, after),
+            *_changed_a_lot(row, before, after),
+        ]
+        if reasons:
+            label = _("Type the dose of %(drug)s again: %(amount)s", drug=row.drug, amount=row.amount)
+            found.append(Stop(f"again-{index}", " ".join(reasons), label, row.dose))
+    return found + _trigger_stops(after, collection)
+
+
+def unanswered(found: Sequence[Stop], form: Mapping[str, str]) -> list[Stop]:
+    """Return all questions, with a fault at those not answered; empty if all are."""
+    checked = [
+        one
+        if one.is_answered_by(form.get(one.name, ""))
+        else replace(one, fault=_("Type %(wanted)s, or change it.", wanted=one.wanted))
+        for one in found
+    ]
+    return checked if any(one.fault for one in checked) else []
+
+
+def collection_of(episode: Episode | None) -> datetime | None:
+    """When the eggs of this treatment are to be collected, if there is an appointment."""
+    visits = [one for one in episode.appointments if _is_collection(one)] if episode else []
+    return min((one.start for one in visits), default=None)
+
+
+def triggers_told(plan: Plan, collection: datetime | None) -> list[str]:
+    """Return for each trigger with an hour: `35 h before egg collection, Fri 27 Nov, 08:00`."""
+    return [told for _row, _hours, told in _gaps(plan, collection)]
+
+
+def _is_collection(visit: Appointment) -> bool:
+    return not visit.is_cancelled and re.sub(r"[\W_]", "", visit.kind).casefold() in _COLLECTIONS
+
+
+def _gaps(plan: Plan, collection: datetime | None) -> list[tuple[MedicationRow, float, str]]:
+    begins = plan.begins
+    found: list[tuple[MedicationRow, float, str]] = []
+    for row in plan.medications if begins and collection else ():
+        at = minutes(row.hours[0]) if row.hours else None
+        on: date | None = days_after(begins, int(row.start_day) - 1) if begins and row.is_trigger else None
+        if on is None or at is None or collection is None:
+            continue
+        moment = datetime.combine(on, time(*divmod(at, 60)), g.tenant.time_zone)
+        hours = (collection - moment).total_seconds() / 3600
+        told = _(
+            "%(hours)s h before egg collection, %(moment)s",
+            hours=number(round(hours, 1)),
+            moment=write_moment(local(collection)),
+        )
+        found.append((row, hours, told))
+    return found
+
+
+def _trigger_stops(plan: Plan, collection: datetime | None) -> list[Stop]:
+    return [
+        Stop(
+            "again-trigger",
+            _(
+                "The trigger is %(told)s. Usual are %(least)s to %(most)s hours.",
+                told=told, least=EARLIEST, most=LATEST,
+            ),
+            _("Type the hour of the trigger again: %(time)s", time=row.hours[0]),
+            row.hours[0],
+        )
+        for row, hours, told in _gaps(plan, collection)
+        if not EARLIEST <= hours <= LATEST
+    ]  # fmt: skip
+
+
+def _out_of_range(row: MedicationRow, ranges: Sequence[DoseRange]) -> list[str]:
+    value, usual = dose(row.dose), range_of(ranges, row.drug, row.unit)
+    if value is None or usual is None or usual.least <= float(value) <= usual.most:
+        return []
+    return [
+        _(
+            "%(amount)s of %(drug)s is outside the usual range of %(least)s to %(most)s %(unit)s.",
+            amount=row.amount, drug=row.drug, least=dose_number(usual.least), most=dose_number(usual.most), unit=row.unit,
+        )
+    ]  # fmt: skip
+
+
+def _doubled(index: int, plan: Plan) -> list[str]:
+    row = plan.medications[index]
+    rows = [one.medication() for one in plan.medications]
+    of = courses(rows)
+    until = horizon(of, None)
+    mine = _days(of, rows[index], until)
+    for other, one in enumerate(rows):
+        if other != index and one.drug.casefold() == row.drug.casefold() and mine & _days(of, one, until):
+            return [_("%(drug)s is in two rows on the same day.", drug=row.drug)]
+    return []
+
+
+def _days(of: Sequence[Course], row: Medication, until: int) -> set[int]:
+    return {day for one in of if one.medication is row for day in one.days(until)}
+
+
+def _changed_a_lot(row: MedicationRow, before: Plan | None, after: Plan) -> list[str]:
+    """A change of more than half against the same row before, or against the row of the drug that ends where it begins."""
+    value = dose(row.dose)
+    if value is None or row.is_trigger:
+        return []
+    old = next((one for one in before.medications if one.id and one.id == row.id), None) if before else None
+    earlier = [
+        one
+        for one in after.medications
+        if one is not row and one.drug.casefold() == row.drug.casefold() and one.unit == row.unit
+        and int(one.start_day) < int(row.start_day)
+    ]  # fmt: skip
+    was = old or max(earlier, key=lambda one: int(one.start_day), default=None)
+    compared = dose(was.dose) if was and was.unit == row.unit else None
+    if was is None or not compared or abs(value - compared) <= compared * _MOST_CHANGE:
+        return []
+    return [_("%(drug)s changes from %(was)s to %(now)s.", drug=row.drug, was=was.amount, now=row.amount)]

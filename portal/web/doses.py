@@ -1,0 +1,203 @@
+"""Doses in words: how much, at which hour, until when, and what to do where a plan isn't followed.
+
+Amounts have no thousands separator in any language, and units are written out for patients: "U" and "µg" are misread (ISMP
+list of error-prone abbreviations).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from babel.dates import format_date
+from babel.numbers import format_decimal
+
+from portal.dates import days_after
+from portal.i18n.gettext import _, ngettext
+from portal.i18n.locale import language
+from portal.services.records.doses import Course, Dose, Standing, courses, is_at_night, minutes
+from portal.services.records.protocols import Medication, Protocol
+from portal.web import labels
+from portal.web.clinic_contact import line_now
+from portal.web.filters import date_locale, day, in_a_row, telephone
+
+_UNITS = ("iu", "i.u.", "ui", "u", "unit", "units")
+_MICROGRAMS = ("µg", "μg", "ug", "mcg", "microgram", "micrograms")
+
+
+@dataclass(frozen=True, slots=True)
+class DoseLine:
+    """A dose that is due: when, what, how much, how."""
+
+    time: str
+    drug: str
+    amount: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWords:
+    """A plan's rows and doses in words: plain for patients, in the field's terms for staff."""
+
+    plan: Protocol | None
+    is_plain: bool
+
+    def date_of(self, number: int) -> date | None:
+        """The date of a day of the plan, if it has a start date."""
+        begins = self.plan.start_date if self.plan else None
+        return days_after(begins, number - 1) if begins else None
+
+    def amount(self, medication: Medication) -> str:
+        """`225 units`; for staff `225 IU`."""
+        return amount(medication, is_plain=self.is_plain)
+
+    def line(self, dose: Dose) -> DoseLine:
+        """A dose as a line of a list."""
+        medication = dose.medication
+        how = (labels.route_name(medication.route), medication.instructions or "")
+        return DoseLine(
+            self.hour(dose.time, self.date_of(dose.day)),
+            medication.drug,
+            self.amount(medication),
+            in_a_row((part for part in how if part), " · "),
+        )
+
+    def hour(self, time: str | None, on: date | None) -> str:
+        """The hour of a dose: `19:00`, or the night that it is taken in; without one, what to do."""
+        if time is None:
+            line = line_now() if self.is_plain else None
+            if line:
+                return _("Time not given: call %(number)s", number=telephone(line.number))
+            return _("Time not given: call your clinic") if self.is_plain else _("Time not given")
+        if not is_at_night(time):
+            return time
+        return _night(time, on) if on else _("in the night, %(time)s", time=time)
+
+    def when(self, medication: Medication) -> str:
+        """The hours of a row, and on which days: `08:00, 20:00 · every second day`."""
+        is_single = medication.triggers or medication.end_day == medication.start_day
+        on = self.date_of(medication.start_day) if is_single else None
+        hours = in_a_row(self.hour(time, on) for time in medication.hours)
+        every = max(medication.every_days or 1, 1)
+        if every == 1:
+            return hours
+        often = _("every second day") if every == 2 else _("every %(num)s days", num=every)
+        return in_a_row((hours, often), " · ")
+
+    def last_dose(self, medication: Medication) -> int | None:
+        """The last day of a row; None where it has no end, or no dose."""
+        mine = [one for one in self._courses if one.medication is medication]
+        if any(one.last is None for one in mine):
+            return None
+        return max((one.last for one in mine if one.last is not None and one.last >= one.first), default=None)
+
+    def until(self, medication: Medication) -> tuple[str, str]:
+        """Until when a row is taken, and what is added to that more quietly."""
+        last = self.last_dose(medication)
+        rule = medication.stop_rule or ""
+        if last is not None and (medication.end_day is not None or medication.last_dose_day is not None):
+            return _("Day %(day)s", day=last), in_a_row(filter(None, (self._day(last), rule)), " · ")
+        if not rule:
+            rule = _("Until the trigger") if medication.ends_with_trigger else _("Your team says when")
+        if last is None:
+            return rule, ""
+        told = self._day(last) or _("day %(day)s", day=last)
+        return rule, _("last dose: %(day)s", day=told)
+
+    def go_on(self, left: Sequence[Course]) -> list[str]:
+        """What is still to be taken of a plan whose treatment has ended, one sentence for each medicine."""
+        found: dict[str, None] = {}
+        for one in left:
+            what = f"{one.medication.drug} {self.amount(one.medication)}".strip()
+            on = None if one.last is None else self.date_of(one.last)
+            rule = one.medication.stop_rule
+            found[
+                _("Go on with %(what)s until %(day)s.", what=what, day=day(on))
+                if on
+                else _("Go on with %(what)s: %(rule)s.", what=what, rule=rule)
+                if rule
+                else _("Go on with %(what)s until your team tells you to stop.", what=what)
+            ] = None
+        return list(found)
+
+    @property
+    def _courses(self) -> list[Course]:
+        return courses(self.plan.medications) if self.plan else []
+
+    def _day(self, number: int) -> str:
+        on = self.date_of(number)
+        return day(on) if on else ""
+
+
+def amount(medication: Medication, *, is_plain: bool) -> str:
+    """Return `225 IU` as far as given; with the unit written out if `is_plain`."""
+    unit, value = medication.unit.strip(), medication.dose
+    if value is None:
+        return unit
+    written = dose_number(value)
+    folded = unit.casefold()
+    count = math.ceil(abs(value)) if math.isfinite(value) else 2
+    if is_plain and folded in _UNITS:
+        return ngettext("%(amount)s unit", "%(amount)s units", count, amount=written)
+    if is_plain and folded in _MICROGRAMS:
+        return ngettext("%(amount)s microgram", "%(amount)s micrograms", count, amount=written)
+    return f"{written} {unit}".strip()
+
+
+def dose_number(value: float) -> str:
+    """Return the amount of a dose, never grouped: `5000`, `0.25`, in Spanish `0,25`."""
+    return format_decimal(value, format="0.######", locale=language())
+
+
+def state_words(found: Standing, *, is_plain: bool) -> tuple[str, str] | None:
+    """Return why a plan's doses aren't shown, and what to do; None while they are."""
+    if found.has_doses:
+        return None
+    titles = {
+        Standing.DRAFT: _("The medicine plan isn’t active yet"),
+        Standing.ON_HOLD: _("The medicine plan is on hold"),
+        Standing.COMPLETED: _("The medicine plan was completed"),
+        Standing.CANCELLED: _("The medicine plan was cancelled"),
+        Standing.UNDATED: _("The medicine plan has no dates yet"),
+        Standing.EMPTY: _("The plan lists no medicine"),
+        Standing.ENDED: _("The treatment of this plan has ended"),
+        Standing.UNKNOWN: _("The portal doesn’t know the state of this plan"),
+        Standing.NONE: _("There is no medicine plan here"),
+    }
+    if not is_plain:
+        return titles[found], _("The patient sees no doses, and is asked to call.")
+    told = _("Follow what your team told you last, and call the clinic when you are unsure.")
+    advice = {
+        Standing.DRAFT: _("The clinic is still preparing it. Call before you begin with anything from it."),
+        Standing.ON_HOLD: _(
+            "Call the clinic before your next dose: some medicines must go on, and others must stop."
+        ),
+        Standing.COMPLETED: _(
+            "If you still take a medicine, don’t stop it by yourself: call the clinic and ask how long it goes on."
+        ),
+        Standing.CANCELLED: _("Call the clinic before you take or stop anything that was in it."),
+        Standing.UNDATED: _("The clinic hasn’t set its first day. Call the clinic and ask when you begin."),
+        Standing.ENDED: _(
+            "If you still take a medicine, don’t stop it by yourself: call the clinic and ask how long it goes on."
+        ),
+        Standing.UNKNOWN: _("Call the clinic before your next dose."),
+    }
+    return titles[found], advice.get(found, told)
+
+
+def _night(time: str, on: date) -> str:
+    """`night from Tuesday to Wednesday, 00:30`, for a time on that date."""
+    at = minutes(time)
+    first = on if at is not None and at >= 12 * 60 else days_after(on, -1) or on
+    return _(
+        "night from %(first)s to %(second)s, %(time)s",
+        first=_weekday(first),
+        second=_weekday(days_after(first, 1) or first),
+        time=time,
+    )
+
+
+def _weekday(on: date) -> str:
+    return format_date(on, "EEEE", locale=date_locale())

@@ -1,0 +1,125 @@
+"""The notice of what changed in a plan since the person saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from portal.i18n.gettext import _
+from portal.services.records.doses import minutes
+from portal.services.records.plan_changes import DoseChange, Kind, PlanChange, Portion, changed
+from portal.services.records.protocols import Protocol, ProtocolStatus
+from portal.state.session_records import Person
+from portal.web import seen_plans
+from portal.web.doses import PlanWords, amount
+from portal.web.filters import day, in_a_row, today
+from portal.web.filters import moment as write_moment
+
+_EVENING = 17 * 60
+_RECENT = timedelta(days=14)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNotice:
+    """What to tell about a plan: its digest as it is `shown`; a title and a line for each change, if there are any.
+
+    `has_calendar` says that its calendar file was downloaded, `is_calendar_old` that the plan has changed since.
+    """
+
+    plan: Protocol
+    shown: str
+    title: str | None
+    lines: list[str]
+    has_calendar: bool
+    is_calendar_old: bool
+
+
+def notice_of(person: Person, plan: Protocol) -> PlanNotice:
+    """Return what changed in the plan since the person said that they had seen it."""
+    look, shown = seen_plans.look(person, plan), seen_plans.digest(plan)
+    change = changed(look.plan, plan, today())
+    if change and change.at != look.changed_at:
+        seen_plans.note_change(person, plan)
+    lines = [*_status(change.status), *(_line(one) for one in change.doses)] if change else []
+    return PlanNotice(
+        plan,
+        shown,
+        _title(change) if change else None,
+        lines,
+        has_calendar=bool(look.events),
+        is_calendar_old=bool(look.events) and look.downloaded != shown,
+    )
+
+
+def is_before_change(at: datetime | None, changed_at: datetime | None) -> bool:
+    """Whether something made then is older than the plan's last change, and young enough to be taken for its doses."""
+    return at is not None and changed_at is not None and changed_at - _RECENT <= at < changed_at
+
+
+def _title(change: PlanChange) -> str:
+    if change.at is None:
+        return _("Your plan has changed")
+    return _("Your plan changed on %(moment)s", moment=write_moment(change.at))
+
+
+def _status(status: ProtocolStatus | None) -> Iterable[str]:
+    words = {
+        ProtocolStatus.ACTIVE: _("The plan is active now."),
+        ProtocolStatus.ON_HOLD: _("The plan is on hold now."),
+        ProtocolStatus.COMPLETED: _("The plan is completed now."),
+        ProtocolStatus.CANCELLED: _("The plan is cancelled now."),
+    }
+    return [words.get(status) or _("The plan’s status has changed.")] if status else []
+
+
+def _line(change: DoseChange) -> str:
+    drug, since = change.drug, _since(change)
+    old, new = change.before, change.after
+    if change.kind is Kind.MOVED and old and new:
+        return _("%(drug)s: %(new)s instead of %(old)s", drug=drug, new=_moment(new), old=_moment(old))
+    if change.kind is Kind.NEW and new:
+        return _("New: %(drug)s %(what)s, %(since)s", drug=drug, what=_whole(new), since=since)
+    if change.kind is Kind.ENDED:
+        return _("%(drug)s: no more %(since)s", drug=drug, since=since)
+    if change.kind is Kind.DAYS or old is None or new is None:
+        return _("%(drug)s: taken on other days, %(since)s. See the plan.", drug=drug, since=since)
+    if old.times == new.times:
+        told, was = amount(new.medication, is_plain=True), amount(old.medication, is_plain=True)
+    elif old.amount == new.amount:
+        told, was = _hours(new), _hours(old)
+    else:
+        told, was = _whole(new), _whole(old)
+    return _("%(drug)s: %(new)s instead of %(old)s, %(since)s", drug=drug, new=told, old=was, since=since)
+
+
+def _since(change: DoseChange) -> str:
+    """From when: tonight, today, or a date."""
+    portion = change.after or change.before
+    if change.on != today():
+        return _("from %(day)s", day=day(change.on))
+    hours = [at for time in portion.times if (at := minutes(time)) is not None] if portion else []
+    is_evening = bool(hours) and all(at >= _EVENING or at < 3 * 60 for at in hours)
+    return _("from tonight") if is_evening else _("from today")
+
+
+def _whole(portion: Portion) -> str:
+    """`250 units at 19:00`."""
+    what, hours = amount(portion.medication, is_plain=True), _hours(portion)
+    return _("%(what)s at %(hours)s", what=what, hours=hours) if hours else what
+
+
+def _moment(portion: Portion) -> str:
+    """`Tue 24 Nov, 21:00`."""
+    return in_a_row(filter(None, (day(portion.on), _hours(portion))))
+
+
+def _hours(portion: Portion) -> str:
+    words = PlanWords(None, is_plain=True)
+    return in_a_row(words.hour(time, _date(portion, time)) for time in portion.times if time)
+
+
+def _date(portion: Portion, time: str) -> date:
+    """The date of the calendar for an hour in the list of a day; the hours after midnight are of the next."""
+    at = minutes(time)
+    return portion.on + timedelta(days=1) if at is not None and at < 3 * 60 else portion.on

@@ -1,0 +1,86 @@
+"""Secrets in files: one that can't be read is one line at the start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from portal.operate import settings_files, supervisor
+from portal.operate.settings_files import SettingsFiles
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tenants = tmp_path / "tenants.toml"
+    tenants.write_text('[tenants.riverside]\nclient_secret_env = "RIVERSIDE_SECRET"\n')
+    monkeypatch.setenv("PORTAL_TENANTS", str(tenants))
+    monkeypatch.setattr(settings_files.scratch, "new_folder", lambda _: tmp_path)
+    monkeypatch.setenv("PORTAL_LOG", "text")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"a\0b", "holds a NUL"),
+        (b"\xff\xfe", "isn't text in UTF-8"),
+        (b"a" * 20_000, "too large for a secret"),
+        (None, "No such file or directory"),
+        ("a folder", "Is a directory"),
+    ],
+)
+@pytest.mark.parametrize("name", ["PORTAL_SECRET_KEYS", "RIVERSIDE_SECRET"])
+def test_a_secret_that_cannot_be_read_is_one_line(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: bytes | str | None,
+    why: str,
+) -> None:
+    secret = folder / "secret"
+    if isinstance(content, bytes):
+        secret.write_bytes(content)
+    elif content:
+        secret.mkdir()
+    monkeypatch.setenv(f"{name}_FILE", str(secret))
+    monkeypatch.delenv(name, raising=False)
+    assert not SettingsFiles().read()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{name}_FILE: ")
+    assert why in line
+
+
+def test_other_programs_variables_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = folder / "other"
+    secret.write_bytes(b"a\0b")
+    monkeypatch.setenv("SSL_CERT_FILE", str(secret))
+    monkeypatch.setenv("HISTORY_FILE", str(folder))
+    secrets = SettingsFiles()
+    assert "SSL_CERT" in secrets._secrets
+    assert secrets._read_secrets() == {}
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "open_"), [(64, 128, 128), (64, -1, 1024), (4096, 4096, 1024), (-1, -1, 1024)]
+)
+def test_the_limit_of_open_files_is_raised_if_it_may_be(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, open_: int
+) -> None:
+    monkeypatch.setattr(supervisor.resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(supervisor.resource, "setrlimit", lambda *_: None)
+    assert supervisor.open_files() == open_
+
+
+def test_a_start_with_too_few_open_files_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(supervisor, "open_files", lambda: 64)
+    monkeypatch.setenv("PORTAL_LOG", "text")
+    monkeypatch.setattr(supervisor.scratch, "remove_abandoned", lambda: None)
+    with pytest.raises(SystemExit, match="2"):
+        supervisor.check_settings(None)  # pyright: ignore[reportArgumentType]
+    assert capsys.readouterr().err == (
+        "Only 64 files may be open at once (ulimit -n), the portal needs 1024: one for each connection.\n"
+    )

@@ -1,0 +1,87 @@
+"""What changed in a plan is told by its doses, whatever became of its rows."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+
+import msgspec
+import pytest
+
+from portal.services.records.plan_changes import Kind, PlanSeen, changed, seen
+from portal.services.records.protocols import Medication, Protocol, ProtocolStatus
+
+BEGINS = date(2026, 11, 16)
+DAY_8 = BEGINS + timedelta(days=7)
+AT = datetime.fromisoformat("2026-11-23T16:20:00+00:00")
+FSH = Medication(id="f", drug="rFSH", dose=225, unit="IU", start_day=1, end_day=10, time="19:00")
+TRIGGER = Medication(id="t", drug="hCG", dose=250, unit="µg", start_day=11, time="21:00", is_trigger=True)
+
+
+def plan(*rows: Medication, status: ProtocolStatus = ProtocolStatus.ACTIVE) -> Protocol:
+    return Protocol(
+        id="p", name="n", status=status, start_date=BEGINS, medications=rows, last_modification_time=AT
+    )
+
+
+def altered(row: Medication, **members: object) -> Medication:
+    return msgspec.structs.replace(row, **members)
+
+
+@pytest.mark.parametrize("shape", ["one row", "split"])
+def test_a_new_dose_is_the_same_change_whether_its_row_was_rewritten_or_split(shape: str) -> None:
+    rows = (
+        (altered(FSH, dose=250),)
+        if shape == "one row"
+        else (altered(FSH, end_day=7), altered(FSH, id="g", start_day=8, dose=250))
+    )
+    change = changed(seen(plan(FSH)), plan(*rows), DAY_8)
+    assert change
+    (one,) = change.doses
+    assert (one.kind, one.drug, one.on) == (Kind.DOSE, "rFSH", DAY_8)
+    assert one.before
+    assert one.after
+    assert (one.before.amount, one.after.amount) == ((225, "IU"), (250, "IU"))
+    assert (change.at, change.status) == (AT, None)
+
+
+def test_what_is_over_is_no_change() -> None:
+    earlier = altered(FSH, id="e", drug="hMG", start_day=1, end_day=7)
+    assert changed(seen(plan(FSH, earlier)), plan(FSH), DAY_8) is None
+    assert changed(seen(plan(FSH)), plan(FSH), DAY_8) is None
+    moved_rows = plan(TRIGGER, altered(FSH, id="another"))
+    assert changed(seen(plan(FSH, TRIGGER)), moved_rows, DAY_8) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "on"),
+    [
+        ((), (FSH,), Kind.NEW, DAY_8),
+        ((FSH,), (altered(FSH, end_day=8),), Kind.ENDED, DAY_8 + timedelta(days=1)),
+        ((FSH,), (altered(FSH, time="21:00"),), Kind.DOSE, DAY_8),
+        ((FSH,), (altered(FSH, every_days=2),), Kind.DAYS, DAY_8),
+        ((FSH,), (altered(FSH, end_day=9), TRIGGER), Kind.ENDED, DAY_8 + timedelta(days=2)),
+        ((TRIGGER,), (altered(TRIGGER, start_day=12),), Kind.MOVED, BEGINS + timedelta(days=11)),
+        ((TRIGGER,), (altered(TRIGGER, time="22:30"),), Kind.DOSE, BEGINS + timedelta(days=10)),
+    ],
+)
+def test_each_kind_of_change_is_told_from_its_first_day(
+    before: tuple[Medication, ...], after: tuple[Medication, ...], kind: Kind, on: date
+) -> None:
+    change = changed(seen(plan(*before)), plan(*after), DAY_8)
+    assert change
+    assert (change.doses[0].kind, change.doses[0].on) == (kind, on)
+
+
+@pytest.mark.parametrize("status", [s for s in ProtocolStatus if s is not ProtocolStatus.ACTIVE])
+def test_a_plan_that_is_no_longer_followed_is_a_change_of_its_status_alone(status: ProtocolStatus) -> None:
+    change = changed(seen(plan(FSH)), plan(FSH, status=status), DAY_8)
+    assert change
+    assert (change.status, change.doses) == (status, ())
+
+
+def test_what_is_kept_of_a_plan_names_nobody_and_survives_the_store() -> None:
+    told = altered(FSH, instructions="Ask Nora", route="Subcutaneous")
+    kept = seen(plan(told, TRIGGER))
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=PlanSeen) == kept
+    assert b"Nora" not in msgspec.msgpack.encode(kept)
+    assert changed(kept, plan(told, TRIGGER), DAY_8) is None

@@ -1,0 +1,115 @@
+"""Changing doses: what was typed is what is stored, a change takes effect from a day, and the unusual is typed again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.views.protocols.plans import AMELIAS, EPISODE, GANIRELIX, press, row
+
+HCG = {**GANIRELIX, "drug": "Pregnyl (hCG)", "drug_class": "Luteal support", "unit": "IU"}
+FSH = {
+    **GANIRELIX,
+    "drug": "rFSH (follitropin alfa)",
+    "drug_class": "Gonadotropin",
+    "dose": "225",
+    "unit": "IU",
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("5,000", "Is “5,000” five thousand or five? Write 5000 or 5."),
+        ("5.000", "Is “5.000” five thousand or five? Write 5000 or 5."),
+        ("1,500", "Is “1,500” one thousand five hundred or one point five? Write 1500 or 1.5."),
+        ("1,234.5", "without a separator for thousands"),
+        ("1 500", "without a separator for thousands"),
+    ],
+)
+def test_a_dose_that_may_be_two_numbers_is_asked_about_in_words(nora, typed, asked):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    page = press(page, "review", status=422, name="x", type="Iui", **row(0, **{**HCG, "dose": typed}))
+    assert asked in page.words
+    assert page.soup.select_one("#medication-0-dose")["value"] == typed
+
+
+def test_the_stored_dose_is_reviewed_in_words(nora):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    page = press(page, "review", name="In words", type="Iui", **row(0, **{**FSH, "dose": "112,5"}))
+    assert "112.5 IU (one hundred and twelve point five)" in page.words
+
+
+@pytest.mark.parametrize(
+    ("dose", "reason"),
+    [("2250", "outside the usual range of 37.5 to 450 IU"), ("450", None), ("37.5", None)],
+)
+def test_a_dose_outside_its_range_is_typed_again(nora, dose, reason):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    page = press(page, "review", name=f"Range {dose}", type="Iui", **row(0, **{**FSH, "dose": dose}))
+    if reason is None:
+        assert not page.select("#again-0")
+        return
+    assert reason in page.words and "two thousand two hundred and fifty" in page.words
+    refused = page.form("/protocols/new/create").submit(status=422, **{"again-0": "225"})
+    assert "Type 2250, or change it." in refused.words
+    made = refused.form("/protocols/new/create").submit(**{"again-0": "2250"})
+    assert "2250 IU" in made.words
+
+
+def test_two_rows_of_a_medicine_on_a_day_are_asked_about(nora):
+    page = press(press(nora.get("/protocols/new"), "add-medication"), "add-medication")
+    page = press(page, "review", name="Doubled", type="Iui", **row(0, **FSH), **row(1, **FSH))
+    assert "is in two rows on the same day" in page.words
+
+
+def test_a_trigger_needs_its_hour_to_be_active(nora):
+    page = press(nora.get("/protocols/new"), "add-medication")
+    trigger = {
+        **GANIRELIX,
+        "drug": "Triptorelin",
+        "drug_class": "GnRH agonist",
+        "dose": "0.2",
+        "is_trigger": "yes",
+    }
+    made = (
+        press(page, "review", name="No hour", type="Iui", **row(0, **trigger))
+        .form("/protocols/new/create")
+        .submit()
+    )
+    refused = made.form(f"{made.path}/status").submit(status=403)
+    assert "An active protocol needs the hour of its trigger." in refused.words and "Draft" in refused.words
+
+
+def test_a_trigger_too_far_from_the_collection_stops_until_its_hour_is_typed_again(nora):
+    page = nora.get(f"/protocols/{AMELIAS}/edit")
+    review = press(page, "review", description="As it is")
+    assert "35 h before egg collection" in review.words and not review.select("#again-trigger")
+    review = press(nora.get(f"/protocols/{AMELIAS}/edit"), "review", **row(2, time="00:30"))
+    assert "55.5 h before egg collection" in review.words
+    refused = review.form(f"/protocols/{AMELIAS}/save").submit(status=422)
+    assert "Type 00:30, or change it." in refused.words
+    assert "21:00" in nora.get(f"/protocols/{AMELIAS}").words
+
+
+def test_a_new_dose_begins_a_row_and_days_gone_by_stay(nora):
+    episode = nora.get(f"/episodes/{EPISODE}/medication")
+    page = episode.follow("Change the plan")
+    assert "Amelia Hart" in page.words and "RF-10482" in page.words
+    assert "17 April 1991" in page.words
+    rewritten = press(page, "review", status=422, **row(0, dose="250"))
+    assert "It was given as 225 IU (two hundred and twenty-five) on earlier days" in rewritten.words
+    page = press(nora.get(f"/protocols/{AMELIAS}/edit"), "split-medication-0")
+    first = int(page.soup.select_one("#medication-1-start_day")["value"])
+    assert int(page.soup.select_one("#medication-0-end_day")["value"]) == first - 1
+    assert page.soup.select_one("#medication-1-dose[data-focus]")
+    review = press(page, "review", **row(1, dose="250"))
+    assert "RF-10482" in review.words
+    line = next(
+        one for one in review.select("tbody tr") if "250 IU" in one.get_text() and "225 IU" in one.get_text()
+    )
+    assert "19:00 225 IU" in line.get_text(" ", strip=True) and "19:00 250 IU" in line.get_text(
+        " ", strip=True
+    )
+    assert not review.select("[id^=again-]")
+    saved = review.form(f"/protocols/{AMELIAS}/save").submit()
+    assert "225 IU" in saved.words and "250 IU" in saved.words
