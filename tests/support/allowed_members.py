@@ -13,7 +13,7 @@ PATIENTS_FRAME: str = "me: firstName preferredName"
 PATIENTS: dict[str, str] = {
     "/": (
         "Alert: text; Appointment: kind location; ConsentForm: title; Conversation: subject; "
-        "EmbryoStorage: embryoCode; Episode: type; Medication: drug unit; Message: senderName; "
+        "EmbryoStorage: embryoCode; Episode: type; Medication: drug instructions route unit; Message: senderName; "
         "Notification: title; me: preferredName; other: preferredName"
     ),
     "/care-team": "CareTeamMember: name role; Physician: locationName name specialty title",
@@ -74,7 +74,7 @@ PATIENTS: dict[str, str] = {
         "other: firstName lastName preferredName"
     ),
     "/episodes/<record:episode_id>/monitoring": (
-        "Episode: type; MonitoringDay: endometriumPattern unit; me: firstName lastName; "
+        "Episode: type; HormoneUnits: e2 lh p4; MonitoringDay: endometriumPattern unit; me: firstName lastName; "
         "other: firstName lastName"
     ),
     "/episodes/<record:episode_id>/team": (
@@ -99,7 +99,8 @@ PATIENTS: dict[str, str] = {
     ),
     "/protocols/<record:protocol_id>/schedule.ics": "Medication: drug unit",
     "/protocols/<record:protocol_id>/schedule.pdf": (
-        "Check: kind note; Medication: drug instructions route stopRule unit; Protocol: description name"
+        "Check: kind note; Medication: drug instructions route stopRule unit; Protocol: description name; "
+        "me: dateOfBirth firstName lastName mrn; other: firstName lastName"
     ),
     "/relationships/<record:relationship_id>/remove": "ConsentForm: title; EmbryoStorage: embryoCode; Relationship: relatedName",
     "/storage": "EmbryoStorage: embryoCode holdReason",
@@ -110,7 +111,7 @@ PATIENTS: dict[str, str] = {
 
 STAFF: dict[str, str] = {
     "/": (
-        "ConsentForm: patientName title; Conversation: subject; Episode: number; Message: senderName; "
+        "ConsentForm: patientName title; Conversation: subject; Episode: number; Message: body senderName; "
         "Notification: body title; Participant: name; PgtResult: embryoCode; Protocol: name; Signer: name; "
         "patient: firstName lastName"
     ),
@@ -134,7 +135,7 @@ STAFF: dict[str, str] = {
         "EmbryoStorage: embryoCode; Signature: contentHash language name screenLanguage; Signer: name; Statement: text; "
         "patient: mrn"
     ),
-    "/consents/<record:consent_id>/revoke": "ConsentForm: title",
+    "/consents/<record:consent_id>/revoke": "ConsentForm: title; Signer: name",
     "/consents/<record:consent_id>/sign": (
         "Clause: heading summary text; ConsentForm: language patientName title version; "
         "EmbryoStorage: embryoCode; Signer: name; Statement: text; patient: mrn"
@@ -194,7 +195,7 @@ STAFF: dict[str, str] = {
         "Protocol: name; patient: firstName lastName mrn"
     ),
     "/episodes/<record:episode_id>/monitoring": (
-        "Episode: number type; MonitoringDay: endometriumPattern unit; patient: firstName lastName mrn"
+        "Episode: number type; HormoneUnits: e2 lh p4; MonitoringDay: endometriumPattern unit; patient: firstName lastName mrn"
     ),
     "/episodes/<record:episode_id>/team": (
         "CareTeamMember: name role; Episode: number type; patient: firstName lastName mrn"
@@ -237,16 +238,16 @@ STAFF: dict[str, str] = {
     "/protocols": "Medication: drug; Protocol: name",
     "/protocols/<record:protocol_id>": (
         "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
-        "Physician: name; Protocol: concurrencyStamp description name; patient: firstName lastName"
+        "Physician: name; Protocol: concurrencyStamp description name; patient: dateOfBirth firstName lastName mrn"
     ),
     "/protocols/<record:protocol_id>/edit": (
         "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
-        "Physician: name; Protocol: description name"
+        "Physician: name; Protocol: description name; patient: dateOfBirth firstName lastName mrn"
     ),
     "/protocols/<record:protocol_id>/end": "Protocol: concurrencyStamp name",
     "/protocols/<record:protocol_id>/schedule.pdf": (
         "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
-        "Physician: name; Protocol: description name; patient: firstName lastName"
+        "Physician: name; Protocol: description name; patient: dateOfBirth firstName lastName mrn"
     ),
     "/protocols/new": (
         "Check: kind note; Medication: drug drugClass instructions route stopRule unit; "
@@ -281,7 +282,7 @@ ROLES_ALONE: dict[tuple[str, str], set[str]] = {
 NO_TEXT: str = (
     "Alert: until; Appointment: end start status timeZone; Attachment: mediaType size; Busy: end start; "
     "Case: closedAt creationTime lastModificationTime openedAt; Check: day; "
-    "ConsentForm: creationTime effectiveAt expiresAt lastModificationTime procedureDate revokedAt sentAt; "
+    "ConsentForm: creationTime effectiveAt expiresAt lastModificationTime procedureDate revokedAt sentAt toldAt; "
     "Conversation: lastMessageAt unreadCount; "
     "EmbryoStorage: creationTime cryopreservedAt day lastModificationTime statutoryLimit storageConsentedUntil "
     "storageExpiresAt; "

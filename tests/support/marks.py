@@ -43,6 +43,7 @@ KEPT = {
         "Attachment.mediaType",
         "File.mediaType",
         "Medication.time",
+        "Medication.times",
     ),
     *(
         "Notification.type",

@@ -32,6 +32,13 @@ _BETWEEN = re.compile(r">[^<>]+<")
 _ODD_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|nbsp|#39|#34);)")
 
 
+def fetch_metadata(url: str) -> dict[str, str]:
+    """What a browser says of itself when a page's script asks for this address (Fetch Metadata); {} for other addresses."""
+    if not _BY_SCRIPTS.fullmatch(urlsplit(url).path):
+        return {}
+    return {"Sec-Fetch-Dest": "empty", "Sec-Fetch-Site": "same-origin"}
+
+
 class LocalAdapter(HTTPAdapter):
     """Finds `*.localhost` on this machine, as browsers do."""
 
@@ -140,9 +147,8 @@ class Visitor:
         if method == "POST":
             sent.setdefault("Origin", self.origin if url.startswith(self.origin) else _origin(url))
             sent.setdefault("Referer", url)
-        elif _BY_SCRIPTS.fullmatch(urlsplit(url).path) and "HX-Request" not in sent:
-            sent.setdefault("Sec-Fetch-Dest", "empty")
-            sent.setdefault("Sec-Fetch-Site", "same-origin")
+        elif "HX-Request" not in sent:
+            sent = fetch_metadata(url) | sent
         for _ in range(12):
             response = self.http.request(
                 method, url, data=data, headers=sent, allow_redirects=False, timeout=30

@@ -14,7 +14,7 @@ from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.marks import source_of
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import Visitor, fetch_metadata
 from tests.web.test_call_budget import BUDGET, GRACES
 
 PATIENT = {"id", "firstName", "lastName", "preferredName"}
@@ -56,7 +56,8 @@ def person(portal: PortalThread) -> Callable[[str], Visitor]:
 @pytest.mark.parametrize(("name", "path"), GETS, ids=[f"{name} {path}" for name, path in GETS])
 def test_a_page_works_with_missing_members(person: Callable[[str], Visitor], name: str, path: str) -> None:
     visitor = person(name)
-    answer = visitor.http.get(visitor.origin + path, allow_redirects=False, timeout=30)
+    address = visitor.origin + path
+    answer = visitor.http.get(address, headers=fetch_metadata(address), allow_redirects=False, timeout=30)
     is_mine_unknown = name == "amelia" and path.startswith("/relationships/")
     expected = (404,) if is_mine_unknown else (200, 204, 303)
     assert answer.status_code in expected, f"{path}: {answer.status_code}"

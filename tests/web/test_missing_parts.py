@@ -38,7 +38,7 @@ UNSAID = (
     ("grace", "/me", "Nobody else is on your record."),
     ("grace", "/care-team", "Your care team is not named yet."),
     ("grace", f"/conversations/{TALK}", "There are no messages here."),
-    ("amelia", f"/episodes/{TREATMENT_OF_AMELIA}/medication", "There is no medicine plan for this treatment"),
+    ("amelia", f"/episodes/{TREATMENT_OF_AMELIA}/medication", "There is no medicine plan here"),
     ("nora", f"/directories?episode={TREATMENT_OF_AMELIA}", "There is no folder in this episode."),
     ("nora", "/care-team", "No working hours this week."),
     ("nora", f"/protocols/{PLAN}", "There is no medication in this protocol yet."),

@@ -104,7 +104,7 @@ NOT_THE_PORTAL = {"careservice", "demo", "operate", "config"}
 
 MODULES = (
     *(parse, folding, telephone, collation, plain_text, file_names, filters, forms, labels, calendar_file),
-    *(view, open_by_id, find, draft, snapshot, worklist, notifications, errors, pgt_results, flow),
+    *(danger_words, view, open_by_id, find, draft, snapshot, worklist, notifications, errors, pgt_results, flow),
 )
 """Of the functions in `PARSERS`."""
 

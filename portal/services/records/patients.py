@@ -65,3 +65,11 @@ class Patient(Audited, frozen=True, kw_only=True):
     def is_me(self, sub: str) -> bool:
         """Whether this is the record of `sub`: by `user_id`, or by `id` if there is none."""
         return (self.user_id or self.id) == sub
+
+    def as_known_to(self, sub: str) -> Patient:
+        """The record itself for the person whose it is; for the other one of a couple their names alone."""
+        if self.is_me(sub):
+            return self
+        return Patient(
+            id=self.id, first_name=self.first_name, last_name=self.last_name, preferred_name=self.preferred_name
+        )

@@ -79,14 +79,19 @@ def document(care: Care, person: Person, protocol_id: str) -> Response:
     """Return the plan as a PDF: its rows, and each day with what is due."""
     protocol = get_protocol(care, protocol_id)
     view = read_view(care, person, protocol)
-    if view.is_nameless:  # a printed plan must say whose it is
+    patient, is_nameless = view.patient, view.is_nameless
+    if person.is_patient:
+        whose = read_whose(care, protocol)
+        patient = whose.patient and whose.patient.as_known_to(person.sub)
+        is_nameless = whose.is_unread
+    if is_nameless:  # a printed plan must say whose it is
         raise Unavailable("names on the plan")
     listed = days(protocol, today())
     return printed(
         ScheduleDocument(
             protocol=protocol,
             view=view,
-            patient=read_whose(care, protocol).patient if person.is_patient else view.patient,
+            patient=patient,
             holds_until=_next_check(protocol, today()),
             days=listed[:_MOST_DAYS],
             is_cut=len(listed) > _MOST_DAYS,

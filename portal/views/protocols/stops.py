@@ -28,7 +28,6 @@ from portal.web.filters import moment as write_moment
 EARLIEST, LATEST = 34, 37
 """Hours from trigger to egg collection that need no answer."""
 _COLLECTIONS = ("eggcollection", "eggretrieval", "oocyteretrieval")
-_MOST_CHANGE = Decimal(1) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +167,6 @@ def _changed_a_lot(row: MedicationRow, before: Plan | None, after: Plan) -> list
     ]  # fmt: skip
     was = old or max(earlier, key=lambda one: int(one.start_day), default=None)
     compared = dose(was.dose) if was and was.unit == row.unit else None
-    if was is None or not compared or abs(value - compared) <= compared * _MOST_CHANGE:
+    if was is None or not compared or abs(value - compared) * 2 <= compared:
         return []
     return [_("%(drug)s changes from %(was)s to %(now)s.", drug=row.drug, was=was.amount, now=row.amount)]

@@ -111,10 +111,14 @@ class ProtocolView:
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose plan is in hand: the patient, if they can be read, and when eggs are to be collected."""
+    """Whose plan is in hand: the patient, if they can be read, and when eggs are to be collected.
+
+    `is_unread` says that the API has it but didn't answer.
+    """
 
     patient: Patient | None = None
     collection: datetime | None = None
+    is_unread: bool = False
 
 
 def read_whose(care: Care, protocol: Protocol) -> Whose:
@@ -126,7 +130,11 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
     episode = known(read)
     couple = (episode.patient, episode.partner) if episode else ()
     patient = next((one for one in couple if one and one.id == protocol.patient_id), None)
-    return Whose(patient, collection_of(episode))
+    return Whose(patient, collection_of(episode), is_unread=_is_unread(read))
+
+
+def _is_unread(read: object) -> bool:
+    return isinstance(read, CareError) and not isinstance(read, NotOffered)
 
 
 def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
@@ -145,9 +153,7 @@ def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
         person,
         physician=names.get(protocol.physician_id or ""),
         patient=next((one for one in couple if one.id == protocol.patient_id), None),
-        is_nameless=any(
-            isinstance(one, CareError) and not isinstance(one, NotOffered) for one in (physicians, episode)
-        ),
+        is_nameless=_is_unread(physicians) or _is_unread(episode),
     )
 
 

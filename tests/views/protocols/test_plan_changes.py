@@ -96,7 +96,7 @@ def test_each_person_sees_a_change_for_themselves(
 def test_staff_are_told_nothing_of_it(nora: Visitor, new_hour: Callable[[str], None]) -> None:
     new_hour("21:30")
     assert not nora.get(f"{EPISODE}/medication").select("#plan_change")
-    nora.get(f"{PLAN}/change", status=404)
+    nora.get(f"{PLAN}/change", status=403)
     nora.post(f"{PLAN}/seen", status=403)
 
 
