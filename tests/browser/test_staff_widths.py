@@ -30,7 +30,7 @@ WORD = "Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenkasse"
 _KEPT = re.compile(
     r"(?:^id|Id|Ids|Hash|Stamp|seal|[sS]tatus|type|Type|kind|role|stage|outcome|side|channel|severity|method|"
     r"[sS]ignature|language|country|timeZone|gradingSystem|disposition|mediaType|dayOfWeek|call|preferredChannel|"
-    r"signingOrder|color|time|start|end|day|version|unit|email|phoneNumber|sms|mergeId|zone)$"
+    r"signingOrder|color|time|start|end|day|version|unit|e2|lh|p4|email|phoneNumber|sms|mergeId|zone)$"
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
 _LEFT_ALONE = re.compile(r"^/(sign-|static|styles|language|book/|files/)|\.(pdf|ics)$|/preview$")

@@ -195,7 +195,7 @@ def test_a_nurse_creates_a_form_from_a_template_and_finds_it_by_filter(person: P
     page = nora.consents()
     page.follow("New consent form")
     page = seen(page)
-    page.follow(re.compile("Consent to freezing and storage"))
+    page.follow(re.compile("Consent to the storage of embryos"))
     page = seen(page)
     page.main.locator("input[name=episode]").fill(AMELIAS)
     page = go_on(page)
@@ -288,7 +288,7 @@ def test_an_embryologist_ships_an_embryo_out_after_retyping_its_code(person: Per
     wrong.main.locator("[name=code]").fill("ZW-4")
     wrong.main.locator("[name=record_number]").fill("RF-11000")
     go_on(wrong)
-    told(wrong, "Embryo ZW-4 is saved.")
+    told(wrong, "Embryo ZW-4 · RF-11000 is saved.")
 
 
 def test_a_coordinator_merges_two_enquiries_and_books(person: Person) -> None:

@@ -192,7 +192,9 @@ def _texts(value: object) -> Iterator[str]:
         with suppress(json.JSONDecodeError):  # a text may begin with a placeholder
             value = json.loads(value)
     if isinstance(value, dict):
-        yield " ".join(one for one in value.values() if isinstance(one, str))  # a place in storage is shown as one
+        yield " ".join(
+            one for one in value.values() if isinstance(one, str)
+        )  # a place in storage is shown as one
         for one in value.values():
             yield from _texts(one)
     elif isinstance(value, list):

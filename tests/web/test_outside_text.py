@@ -104,7 +104,19 @@ NOT_THE_PORTAL = {"careservice", "demo", "operate", "config"}
 
 MODULES = (
     *(parse, folding, telephone, collation, plain_text, file_names, filters, forms, labels, calendar_file),
-    *(danger_words, view, open_by_id, find, draft, snapshot, worklist, notifications, errors, pgt_results, flow),
+    *(
+        danger_words,
+        view,
+        open_by_id,
+        find,
+        draft,
+        snapshot,
+        worklist,
+        notifications,
+        errors,
+        pgt_results,
+        flow,
+    ),
 )
 """Of the functions in `PARSERS`."""
 
@@ -122,7 +134,6 @@ _WHOLE = (
         "views/protocols/form.py",
         "views/protocols/plan.py",
         "views/protocols/rows.py",
-        "views/protocols/schedule.py",
         "views/protocols/stops.py",
         "services/records/doses.py",
         "services/records/protocols.py",

@@ -100,7 +100,7 @@ def test_one_persons_pdfs_do_not_delay_anothers(
         portal.context.sessions.load(_cookie(amelia), "riverside", _host(amelia))[0].person,
     )
     turn = vault.name("printing", "riverside", person.issuer, person.sub)
-    assert vault.store.lock(turn, "another request", seconds=60)
+    assert vault.store.lock(turn, "another request", seconds=20)
     page = amelia.request("GET", SIGNED, status=503)
     assert "Many documents are being made" in page.words and page.headers["Retry-After"] == "10"
     nora.request("GET", PLAN, status=200)

@@ -71,5 +71,8 @@ class Patient(Audited, frozen=True, kw_only=True):
         if self.is_me(sub):
             return self
         return Patient(
-            id=self.id, first_name=self.first_name, last_name=self.last_name, preferred_name=self.preferred_name
+            id=self.id,
+            first_name=self.first_name,
+            last_name=self.last_name,
+            preferred_name=self.preferred_name,
         )
