@@ -200,6 +200,7 @@ def test_a_nurse_creates_a_form_from_a_template_and_finds_it_by_filter(person: P
     page.main.locator("input[name=episode]").fill(AMELIAS)
     page = go_on(page)
     page.main.locator("input[name=title]").fill("Storage, asked without scripts")
+    page.main.get_by_label("Gamete provider").select_option(label="Amelia Hart")
     preview = go_on(page)
     preview.follow("Change something")
     changed = seen(preview)
