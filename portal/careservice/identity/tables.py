@@ -19,7 +19,11 @@ def digest(secret: str) -> str:
 
 
 class Tenant(Base):
-    """A clinic; `country` (ISO 3166-1 alpha-2), None if unknown, is how its national telephone numbers are read."""
+    """A clinic.
+
+    `country` (ISO 3166-1 alpha-2), None if unknown, is how its national telephone numbers are read; `phone_number`, as
+    people write it, is whom to call who can't sign in.
+    """
 
     __tablename__ = "tenants"
 
@@ -29,6 +33,7 @@ class Tenant(Base):
     accent: Mapped[str] = mapped_column(String(7))
     country: Mapped[str | None] = mapped_column(String(2))
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC", server_default="UTC")
+    phone_number: Mapped[str | None] = mapped_column(String(32))
 
 
 class Person(Base):

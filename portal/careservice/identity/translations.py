@@ -24,6 +24,10 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
         "Escribe de nuevo tu contraseña para que sepamos que eres tú.",
         "أدخل كلمة المرور مرة أخرى لنتأكد من أنك أنت.",
     ),
+    "You can’t sign in, or it can’t wait? Call the clinic:": (
+        "¿No puedes entrar o no puede esperar? Llama a la clínica:",
+        "لا تستطيع تسجيل الدخول، أو الأمر لا يحتمل الانتظار؟ اتصل بالعيادة:",
+    ),
     "User name": ("Nombre de usuario", "اسم المستخدم"),
     "Password": ("Contraseña", "كلمة المرور"),
     "Sample people": ("Personas de ejemplo", "أشخاص للتجربة"),

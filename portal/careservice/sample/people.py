@@ -17,11 +17,15 @@ from portal.careservice.ids import sample_id
 
 @dataclass(frozen=True)
 class SampleTenant:
-    """A clinic: `name` is its key in addresses and settings, `display_name` what people read."""
+    """A clinic: `name` is its key in addresses and settings, `display_name` what people read.
+
+    `phone_number` is one that Ofcom reserves for drama.
+    """
 
     name: str
     display_name: str
     accent: str
+    phone_number: str
 
     @property
     def id(self) -> str:
@@ -56,8 +60,8 @@ class SamplePerson:
 
 
 TENANTS = (
-    SampleTenant("riverside", "Riverside Fertility", "#0b6e4f"),
-    SampleTenant("harbour", "Harbour Fertility", "#1d5c8f"),
+    SampleTenant("riverside", "Riverside Fertility", "#0b6e4f", "020 7946 0199"),
+    SampleTenant("harbour", "Harbour Fertility", "#1d5c8f", "0151 496 0199"),
 )
 
 PEOPLE = (
@@ -99,6 +103,7 @@ def add(session: Session, password: str) -> None:
                 accent=tenant.accent,
                 country="GB",
                 time_zone="Europe/London",
+                phone_number=tenant.phone_number,
             )
         )
     session.flush()

@@ -44,6 +44,13 @@ def test_the_sign_in_page_uses_the_requested_language(
     assert (soup.html["lang"], soup.html["dir"], soup.h1.text) == (language, direction, heading)
 
 
+def test_the_page_says_whom_to_call_who_cannot_sign_in(server: IdentityServer) -> None:
+    soup = BeautifulSoup(server.browser().page(ui_locales="es").text, "html.parser")
+    call = soup.select_one("main a[href^='tel:']")
+    assert call is not None
+    assert (call["href"], call.text) == ("tel:02079460199", "020 7946 0199")
+
+
 def test_every_text_of_the_pages_is_translated() -> None:
     folder = Path(translations.__file__).parents[1] / "templates" / "identity"
     said = {text for file in folder.glob("*.html") for text in re.findall(r'_\("([^"]+)"', file.read_text())}
