@@ -59,6 +59,8 @@ def test_the_number_and_the_reply_time_stand_above_the_address_to_write_to(ameli
     assert "messages aren’t read at once" in reply
     assert "We aim to answer within 24 hours on days when the clinic is open." in reply
     assert reply.index("020 7946") < reply.index("within 24 hours") < reply.index("Reply by e-mail")
+    team = amelia.get("/care-team").select("main")[0].get_text(" ", strip=True)
+    assert team.index("020 7946") < team.index("within 24 hours")
 
 
 def test_the_dialog_of_an_ended_session_has_both_numbers(amelia: Visitor) -> None:
