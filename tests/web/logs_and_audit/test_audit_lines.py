@@ -38,7 +38,7 @@ LETTERS = sample_id("directory", "amelia-letters")
         ("amelia", f"/episodes/{AMELIAS}/monitoring", "episode.read"),
         ("amelia", f"/episodes/{AMELIAS}/appointments.ics", "appointments.download"),
         ("nora", f"/episodes/{AMELIAS}/embryos", "episode.read"),
-        ("amelia", consent("amelia-treatment-2"), "consent.read"),
+        ("amelia", consent("amelia-storage"), "consent.read"),
         ("amelia", f"{consent('amelia-treatment-1')}/receipt", "consent.receipt"),
         ("amelia", f"/conversations/{sample_id('conversation', 'amelia-scan')}", "conversation.read"),
         ("amelia", f"/protocols/{sample_id('protocol', 'amelia')}", "protocol.read"),
@@ -61,6 +61,15 @@ def test_reading_a_record_leaves_one_audit_line(
     noted()
     visitor.get(path)
     assert noted() == [(event, "done")]
+
+
+def test_a_signed_form_that_tells_what_was_done_of_it_leaves_the_episodes_line_too(
+    person: Callable[[str], Visitor], noted: Noted
+) -> None:
+    visitor = person("amelia")
+    noted()
+    visitor.get(consent("amelia-treatment-2"))
+    assert noted() == [("consent.read", "done"), ("episode.read", "done")]
 
 
 @pytest.mark.parametrize(
