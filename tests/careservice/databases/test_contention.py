@@ -47,9 +47,6 @@ def act(place: Place, who: str, number: int) -> Any:
     return call(who, "POST", "/api/messaging/archive", {"conversationIds": [one["id"] for one in found]})
 
 
-@pytest.mark.skipif(
-    not FULL and os.environ.get("CARE_TEST_DATABASE") != "postgresql", reason="long; part of make test-all"
-)
 def test_of_many_acts_of_eight_people_at_once_none_is_given_up(
     postgresql: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
