@@ -64,6 +64,19 @@ def test_links_without_a_page_are_reported(nora: Visitor, pasted: str) -> None:
     assert "leads to no page" in ask(nora, pasted, status=404).words
 
 
+@pytest.mark.parametrize("slashes", ["//", "///", "/%2F", "//\\", "/\\"])
+@pytest.mark.parametrize("rest", [f"episodes/{EPISODE}", f"evil.example/episodes/{EPISODE}"])
+def test_the_address_of_a_pasted_link_begins_with_one_slash(
+    nora: Visitor, portal: PortalThread, slashes: str, rest: str
+) -> None:
+    for address, field in (("/open", "id"), ("/find", "q")):
+        form = nora.get("/open").form(address)
+        data = {**dict(form.fields()), field: portal.origin() + slashes + rest}
+        page = nora.request("POST", address, data=data, status=None, follow=False)
+        location = page.headers.get("Location", "/")
+        assert location.startswith("/") and location[1:2] not in ("/", "\\"), location
+
+
 def test_an_unknown_id_reports_what_was_tried_and_is_kept(nora: Visitor) -> None:
     page = ask(nora, "not-an-id", status=404)
     assert "No episode, consent form or PGT result" in page.words
