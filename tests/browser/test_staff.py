@@ -295,6 +295,14 @@ def test_five_medicines_and_their_schedule_fit_in_one_window(nora: Page, stack: 
         expect(nora.locator("#days svg")).to_be_in_viewport(ratio=1)
 
 
+def test_a_faulty_doses_sentence_has_the_rows_width(nora: Page, stack: PortalThread) -> None:
+    go(nora, stack, PROTOCOL)
+    nora.locator("#medication-0-dose").fill("5,000")
+    nora.get_by_role("button", name="Look at the changes").click()
+    said = nora.locator("#medication-0-dose-error").bounding_box()
+    assert said and said["width"] > 300 and said["height"] < 100
+
+
 def test_the_schedule_follows_typing_and_a_late_response_does_not_replace_a_newer_one(
     nora: Page, stack: PortalThread
 ) -> None:
