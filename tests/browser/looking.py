@@ -28,6 +28,18 @@ _RULES = {
     "iframes": False,
 }
 _SPACED = "* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }"
+_SQUEEZED = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.data.trim().length < 24 || node.parentElement.closest("svg, option, .visually-hidden")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const lines = [...range.getClientRects()];
+    if (lines.length > 5 && lines.every((one) => one.width < 80)) found.push(node.data.trim().slice(0, 60));
+  }
+  return found;
+}"""
 _OPEN = "() => document.querySelectorAll('main details:not([data-menu])').forEach((one) => (one.open = true))"
 
 
@@ -79,13 +91,14 @@ class Looker:
         return self.page.evaluate(_MEASURE)
 
     def sideways(self, *widths: int) -> list[str]:
-        """At which of these widths the page scrolls sideways, and to how wide it is."""
+        """At which of these widths the page scrolls sideways, and how wide it is; and words in a column too narrow."""
         found: list[str] = []
         for width in widths:
             self.page.set_viewport_size({"width": width, "height": 900})
             wide = self.page.evaluate("() => document.documentElement.scrollWidth")
             if wide > width:
                 found.append(f"{wide} px of {width}")
+            found += [f"squeezed at {width}: {words}" for words in self.page.evaluate(_SQUEEZED)]
         return found
 
     @contextmanager
