@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flask import Blueprint, Response, url_for
+from flask import Blueprint, Response, g, url_for
 from markupsafe import Markup
 
+from portal.config.consent_templates.law import law_of
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
@@ -93,7 +94,7 @@ class ResultView:
 
     @property
     def test(self) -> str:
-        """What was tested for."""
+        """What was tested for; without words for what the law of the clinic's country doesn't allow."""
         names = {
             PgtType.PGT_A: _("PGT-A: the number of chromosomes"),
             PgtType.PGT_M: _("PGT-M: one inherited condition"),
@@ -101,7 +102,9 @@ class ResultView:
             PgtType.PGT_P: _("PGT-P: estimated risks from many genes together"),
         }
         kind = self.result.test_type
-        return (names.get(kind) or str(kind)) if kind else _("Genetic test")
+        if kind is None or not law_of(g.tenant.country).allows_test(kind):
+            return _("Genetic test")
+        return names.get(kind) or str(kind)
 
     @property
     def cut_offs(self) -> list[str]:
@@ -216,7 +219,7 @@ def _meaning(call: PgtCall | None) -> tuple[str, str]:
             )
         case PgtCall.BALANCED:
             return (
-                _("The chromosomes were complete in amount: nothing missing, nothing doubled."),
+                _("In the cells that were tested, the laboratory found no part of a chromosome missing or doubled."),
                 _("It doesn’t always tell whether the embryo carries the rearrangement itself. ") + few_cells,
             )
         case PgtCall.UNBALANCED:

@@ -289,7 +289,7 @@ def _relationship_names() -> dict[RelationshipType, str]:
         RelationshipType.EGG_DONOR: _("Egg donor"),
         RelationshipType.SPERM_DONOR: _("Sperm donor"),
         RelationshipType.EMBRYO_DONOR: _("Embryo donor"),
-        RelationshipType.GESTATIONAL_CARRIER: _("Gestational carrier"),
+        RelationshipType.GESTATIONAL_CARRIER: _("Surrogate"),
         RelationshipType.INTENDED_PARENT: _("Intended parent"),
         RelationshipType.EMERGENCY_CONTACT: _("Emergency contact"),
         RelationshipType.PROXY: _("Proxy"),

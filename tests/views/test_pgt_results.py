@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -98,6 +99,20 @@ def test_episode_and_result_link_to_each_other(grace: Visitor) -> None:
     assert page.link("The laboratory’s report") == f"/files/{sample_id('file', 'grace-report')}"
     assert page.follow("This embryo in storage").heading == "Embryo GO-1"
     assert page.follow("Embryos of this treatment").path == f"/episodes/{EPISODE}/embryos"
+
+
+@pytest.mark.parametrize(("country", "is_told"), [("GB", False), ("ES", False), ("US", True)])
+def test_a_test_that_the_country_does_not_allow_is_not_described(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch, country: str, is_told: bool
+) -> None:
+    from portal.services.records.pgt_results import PgtResult, PgtStatus, PgtType
+    from portal.views import pgt_results as view
+
+    result = PgtResult(id="r", embryo_code="GO-1", status=PgtStatus.RELEASED, test_type=PgtType.PGT_P)
+    with portal.app.test_request_context():
+        monkeypatch.setattr(view, "g", SimpleNamespace(tenant=SimpleNamespace(country=country)))
+        words = view.ResultView(result).test
+    assert ("many genes" in words) == is_told
 
 
 def test_an_amended_result_says_so(grace: Visitor) -> None:

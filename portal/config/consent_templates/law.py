@@ -1,4 +1,4 @@
-"""What a country's law asks of consent forms, from `law.toml` in the country's folder.
+"""What a country's law asks of consent forms and storage, and which tests it doesn't allow, from `law.toml` in the country's folder.
 
 Each rule names its paragraph, and what the clinic's counsel has to confirm before relying on it.
 """
@@ -50,11 +50,24 @@ class StorageLaw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     confirm: Text | None = None
 
 
+class TestingLaw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Genetic tests of embryos that the country doesn't allow, by their names in the API: they aren't described."""
+
+    law: Text
+    not_allowed: tuple[Text, ...]
+    confirm: Text | None = None
+
+
 class Law(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rules of one country; without any, nothing is asked and nothing is said to be law."""
 
     rules: tuple[Rule, ...] = ()
     storage: StorageLaw | None = None
+    testing: TestingLaw | None = None
+
+    def allows_test(self, name: str) -> bool:
+        """Whether embryos may be tested in this way there."""
+        return self.testing is None or name not in self.testing.not_allowed
 
 
 @cache
