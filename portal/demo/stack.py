@@ -153,12 +153,12 @@ def secrets_of(folder: Path) -> dict[str, str]:
 def tenants_file(plan: Plan) -> str:
     """Return the text of the tenants file of the two sample clinics; make their certificates if missing."""
     clinics = {
-        "riverside": ("Riverside Fertility", "Europe/London", "#0b6e4f"),
-        "harbour": ("Harbour Fertility Centre", "Europe/Madrid", "#1f4e8c"),
+        "riverside": ("Riverside Fertility", "#0b6e4f"),
+        "harbour": ("Harbour Fertility Centre", "#1f4e8c"),
     }
-    certify(plan.data, {key: name for key, (name, _, _) in clinics.items()})
+    certify(plan.data, {key: name for key, (name, _) in clinics.items()})
     # Telephone numbers that Ofcom reserves for drama, and a domain that RFC 2606 reserves.
-    numbers = {"riverside": ("020 7946 0120", "020 7946 0199"), "harbour": ("0151 496 0120", "0151 496 0199")}
+    numbers = {"riverside": ("020 7946 0120", "020 7946 0199"), "harbour": ("01632 960120", "01632 960199")}
     tables = [f'[care]\nbase_url = "{plan.service}"\nauth_url = "{plan.service}"\nidempotency = true\n']
     tables += [
         _tenant(plan, key, *look) + _contact(key, *numbers[key]) + _PROTOCOL_CHOICES.get(key, "")
@@ -176,7 +176,7 @@ units = ["ampoule"]
 }
 
 
-def _tenant(plan: Plan, key: str, name: str, zone: str, accent: str) -> str:
+def _tenant(plan: Plan, key: str, name: str, accent: str) -> str:
     certificate, key_file = certificate_of(plan.data, key)
     return f"""
 [tenants.{key}]
@@ -187,7 +187,7 @@ client_secret_env = "{key.upper()}_CLIENT_SECRET"
 authorize_params = {{ acr_values = "tenant:{key}" }}
 tenant_claim = "tenantid"
 tenant_id = "{uuid5(_SAMPLES, f"tenant:{key}")}"
-time_zone = "{zone}"
+time_zone = "Europe/London"
 country = "GB"
 languages = ["en", "es", "ar"]
 accent = "{accent}"
@@ -216,7 +216,7 @@ def _contact(key: str, telephone: str, out_of_hours: str) -> str:
 telephone = "{telephone}"
 out_of_hours = "{out_of_hours}"
 emergency = "999"
-hours = {{ "Mon-Fri" = "08:00-18:00", Sat = "09:00-12:00" }}
+hours = {{ "Mon-Fri" = "08:00-18:00", "Sat-Sun" = "08:00-13:00" }}
 closed = [{closed}]
 reply_hours = 24
 email = "care@{key}.example"

@@ -73,7 +73,7 @@ def test_a_form_is_signed_without_scripts(visit: SignIn) -> None:
 
 def test_a_name_other_than_the_signers_is_refused_with_an_explanation(visit: SignIn) -> None:
     daniel = visit("daniel")
-    naming = daniel.consents().sign(re.compile("legal parent")).have_read().agree_to_all()
+    naming = daniel.consents().sign(re.compile("frozen sperm")).have_read().agree_to_all()
     naming.page.get_by_label("Type your full name").fill("Somebody Else")
     naming.press("Sign this form")
     expect(naming.page.get_by_role("alert")).to_contain_text("Daniel Hart")

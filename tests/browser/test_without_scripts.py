@@ -52,7 +52,7 @@ def test_a_couple_signs_a_form_and_one_partner_withdraws_without_scripts(person:
 
 
 def test_a_missing_statement_is_reported_with_a_link_to_it(person: Person) -> None:
-    reading = person("daniel").consents().sign(re.compile("legal parent"))
+    reading = person("daniel").consents().sign(re.compile("frozen sperm"))
     step = reading.have_read()
     step.press("Continue")
     refused = seen(step)

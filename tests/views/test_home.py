@@ -20,7 +20,7 @@ def test_forms_to_sign_come_first_on_a_patients_home(amelia: Any) -> None:
     tasks = [task.get_text(" ") for task in page.select("#consents .task")]
     assert tasks and all("Read and sign" in task for task in tasks)
     assert any("freezing and storage" in task for task in tasks)
-    assert "legal parent" not in " ".join(tasks)  # Daniel has to sign that one first
+    assert "frozen sperm" not in " ".join(tasks)  # Daniel has to sign that one first
 
 
 def test_signing_is_at_most_two_clicks_away(amelia: Any) -> None:

@@ -49,9 +49,9 @@ def open_form(page: Page, words: str, index: int = 0) -> Form:
 
 def test_the_list_shows_severity_in_words_and_time(amelia: Visitor) -> None:
     page = amelia.get("/notifications")
-    text = row(page, "Reminder about tomorrow").get_text(" ")
+    text = row(page, "Reminder of your scan").get_text(" ")
     assert "Please note" in text and "Unread:" in text
-    assert row(page, "Reminder about tomorrow").select_one("time[datetime]")
+    assert row(page, "Reminder of your scan").select_one("time[datetime]")
     assert "Urgent" in row(page, "A new sign-in").get_text()
 
 

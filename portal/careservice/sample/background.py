@@ -40,7 +40,7 @@ _NAMES = (
     ("Rosa", "Marchetti"), ("Leilani", "Kealoha"), ("Dorothea", "Vassilakopoulou"), ("Ana", "Li"), ("Bo", "Ek"),
 )  # fmt: skip
 _LATE = 30
-_TEMPLATES = (texts.TREATMENT, texts.STORAGE, texts.GENETIC, texts.PARENTHOOD, texts.RESEARCH)
+_TEMPLATES = (texts.TREATMENT, texts.STORAGE, texts.GENETIC, texts.DISCLOSURE, texts.RESEARCH)
 
 
 def add(clinic: Clinic) -> None:
@@ -74,7 +74,7 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
             treatment_type=ProtocolType.ANTAGONIST,
             status=CareStatus.PLANNED,
             physician_id=physician_id("leila"),
-            opened_at=clinic.at(-200, "10:00"),
+            opened_at=clinic.at(-230, "10:00"),
         )
     )
     clinic.session.flush()
@@ -87,7 +87,7 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
             status=CareStatus.FINISHED,
             stage=Stage.ENDED,
             outcome=Outcome.COMPLETED,
-            start_date=clinic.day(-190),
+            start_date=clinic.day(-204),
             end_date=clinic.day(-170),
             patient_id=patient.id,
             case_id=sample_id("case", "zofia"),
@@ -108,8 +108,8 @@ def _frozen(clinic: Clinic, patient: Patient) -> None:
         ("zofia-storage-2", ("ZW-3",)),
     ):
         clinic.consent(
-            key, texts.STORAGE, patient, ((SignerRole.PATIENT, signer),), status=ConsentStatus.SIGNED,
-            sent=-183, signed=(signer,), episode_id=EPISODE, case_id=sample_id("case", "zofia"),
+            key, texts.STORAGE, patient, ((SignerRole.GAMETE_PROVIDER, signer),), status=ConsentStatus.SIGNED,
+            sent=-210, signed=(signer,), episode_id=EPISODE, case_id=sample_id("case", "zofia"),
             embryo_storage_ids=[sample_id("embryo", code) for code in codes],
         )  # fmt: skip
     _decisions(clinic, patient, signer)

@@ -97,9 +97,10 @@ STORAGE = Template(
     (
         (
             "What will be stored",
-            "Embryos that aren't transferred and are suitable will be vitrified and kept in liquid nitrogen "
-            "at −196 °C in the clinic's laboratory.",
-            "Good embryos that aren't used now are frozen.",
+            "Embryos made with my eggs or sperm that aren't transferred and are suitable will be vitrified and kept in "
+            "liquid nitrogen at −196 °C in the clinic's laboratory. This form is about my own consent; the other "
+            "person whose eggs or sperm are used has a form of their own.",
+            "Good embryos that aren't used now are frozen. Each of you signs a form of your own.",
         ),
         (
             "How long",
@@ -227,37 +228,44 @@ GENETIC = Template(
     ),
 )
 
-PARENTHOOD = Template(
-    "LegalParenthood",
-    "Consent to being the legal parent of a child born from treatment",
+FROZEN_SPERM = Template(
+    "Treatment",
+    "Consent to using frozen sperm if it is needed",
     (
         (
             "Why this form",
-            "After treatment with donated sperm or embryos, the partner of a woman who is neither married nor in a "
-            "civil partnership is the legal parent only if both have consented, each on a form of their own.",
-            "This decides who is a legal parent.",
+            "Sperm from two samples is frozen as a reserve. It is used if there are too few moving sperm in the "
+            "sample given on the day of egg collection.",
+            "A reserve for the day of egg collection.",
         ),
         (
             "What I consent to",
-            "I consent to being the legal parent of any child born from this treatment.",
+            "The frozen sperm may be thawed and injected into the eggs that are collected in this cycle, as the fresh "
+            "sperm would be.",
             None,
         ),
         (
+            "What may be different",
+            "About half of the sperm survive freezing. With a single sperm chosen for each egg, that hardly changes "
+            "the chance that eggs fertilise.",
+            "It makes little difference to the chance.",
+        ),
+        (
             "When it has to be signed",
-            "This form and the other person's are signed before transfer. One signed afterwards has no effect.",
-            "Sign before transfer.",
+            "The person who gives the sperm signs first, then the person whose eggs are used, both before egg "
+            "collection.",
+            "Sign before egg collection.",
         ),
         (
             "Withdrawing",
-            "Either of us can withdraw until transfer. The clinic then tells the other at once and doesn't go on.",
-            "You can withdraw until transfer; the other is told.",
+            "Either of us can withdraw until the eggs are injected. The clinic then tells the other and doesn't go on.",
+            "You can withdraw until then; the other is told.",
         ),
-        ("Counselling", "We were offered counselling about the implications of legal parenthood.", None),
     ),
     (
-        "I was offered counselling before I signed.",
-        "I understand the legal effect of this consent.",
-        "I understand that it can be withdrawn only until transfer.",
+        "I have been able to ask questions, and they were answered.",
+        "I agree that the frozen sperm is used if it is needed.",
+        "I understand that this can be withdrawn only until the eggs are injected.",
     ),
 )
 

@@ -125,7 +125,7 @@ def _episode(clinic: Clinic, amelia: Patient, daniel: Patient) -> Episode:
         type=ProtocolType.ANTAGONIST,
         status=CareStatus.ACTIVE,
         stage=Stage.STIMULATION,
-        start_date=clinic.day(-9),
+        start_date=clinic.day(-8),
         patient_id=amelia.id,
         partner_id=daniel.id,
         case_id=_CASE,
@@ -156,7 +156,7 @@ def _episode(clinic: Clinic, amelia: Patient, daniel: Patient) -> Episode:
             )
             for offset, at, kind, stage, title, note, verified in (
                 (-35, "10:00", "Visit", Stage.PLANNED, "Planning visit", "Antagonist protocol agreed.", True),
-                (-9, "09:00", "Cycle", Stage.BASELINE, "Cycle day 1 reported", None, False),
+                (-8, "09:00", "Cycle", Stage.BASELINE, "Cycle day 1 reported", None, False),
                 (
                     -7,
                     "08:40",
@@ -228,7 +228,7 @@ def _episode(clinic: Clinic, amelia: Patient, daniel: Patient) -> Episode:
             Alert(
                 position=1,
                 severity=Severity.INFO,
-                text="Please arrive for tomorrow’s scan with an empty bladder.",
+                text="Please come to each scan with an empty bladder.",
                 until=clinic.at(1, "09:30"),
             ),
         ],
@@ -255,7 +255,7 @@ def _protocol(clinic: Clinic, amelia: Patient) -> FertilityProtocol:
         name="Antagonist, rFSH 225",
         type=ProtocolType.ANTAGONIST,
         status=ProtocolStatus.ACTIVE,
-        description="Trigger when more than two follicles reach 17 mm; retrieval 34 to 36 hours later.",
+        description="Trigger when more than two follicles reach 17 mm; egg collection 34 to 37 hours later.",
         patient_id=amelia.id,
         episode_id=EPISODE,
         physician_id=physician_id("victor"),
@@ -309,13 +309,17 @@ def _consents(clinic: Clinic, amelia: Patient, daniel: Patient) -> None:
         order=SigningOrder.SEQUENTIAL, procedure_date=clinic.day(4), expires_at=clinic.at(20, "18:00"), **about,
     )  # fmt: skip
     clinic.consent(
-        "amelia-parenthood", texts.PARENTHOOD, amelia,
+        "amelia-sperm", texts.FROZEN_SPERM, amelia,
         ((SignerRole.PARTNER, _DANIEL), (SignerRole.PATIENT, _AMELIA), (SignerRole.WITNESS, _NORA)),
-        status=ConsentStatus.PENDING, sent=-2, order=SigningOrder.SEQUENTIAL, procedure_date=clinic.day(9), **about,
+        status=ConsentStatus.PENDING, sent=-2, order=SigningOrder.SEQUENTIAL, procedure_date=clinic.day(4), **about,
     )  # fmt: skip
     clinic.consent(
-        "amelia-storage", texts.STORAGE, amelia, _BOTH, status=ConsentStatus.PARTIALLY_SIGNED, sent=-6,
-        signed=(_DANIEL,), procedure_date=clinic.day(4), **about,
+        "amelia-storage", texts.STORAGE, amelia, ((SignerRole.GAMETE_PROVIDER, _AMELIA),),
+        status=ConsentStatus.PENDING, sent=-6, procedure_date=clinic.day(4), **about,
+    )  # fmt: skip
+    clinic.consent(
+        "daniel-storage", texts.STORAGE, amelia, ((SignerRole.GAMETE_PROVIDER, _DANIEL),),
+        status=ConsentStatus.SIGNED, sent=-6, signed=(_DANIEL,), procedure_date=clinic.day(4), **about,
     )  # fmt: skip
     clinic.consent(
         "amelia-disclosure", texts.DISCLOSURE, amelia, ((SignerRole.PATIENT, _AMELIA),),

@@ -73,9 +73,9 @@ def _documents_and_conversations(clinic: Clinic, amelia: Patient, daniel: Patien
     clinic.conversation(
         "amelia-sms", "Text messages", [_AMELIA, WITH_LOG_IN["colin"]],
         [
-            (WITH_LOG_IN["colin"], 3.5, "Riverside Fertility: scan on Thursday 08:30. Reply 1 to confirm."),
+            (WITH_LOG_IN["colin"], 3.5, f"Riverside Fertility: scan on {clinic.day(-1):%A} 08:30. Reply 1 to confirm."),
             (_AMELIA, 3.4, "1"),
-            (WITH_LOG_IN["colin"], 0.6, "Riverside Fertility: next scan tomorrow 09:30."),
+            (WITH_LOG_IN["colin"], 0.6, f"Riverside Fertility: next scan on {clinic.day(1):%A} 09:30."),
         ],
         channel=Channel.SMS, unread_by=[_AMELIA], **about,
     )  # fmt: skip
@@ -135,10 +135,10 @@ def _notifications(clinic: Clinic) -> None:
     )  # fmt: skip
     clinic.notify(
         _DANIEL, "ConsentRequested", "A form is ready for you", "Please read it and decide.", ago=2,
-        about=("ConsentForm", sample_id("consent", "amelia-parenthood")),
+        about=("ConsentForm", sample_id("consent", "amelia-sperm")),
     )  # fmt: skip
     clinic.notify(
-        _AMELIA, "AppointmentReminder", "Reminder about tomorrow", "09:30 at Quayside.", ago=0.1,
+        _AMELIA, "AppointmentReminder", "Reminder of your scan", f"{clinic.day(1):%A} 09:30 at Quayside.", ago=0.1,
         severity=Severity.WARNING, about=episode,
     )  # fmt: skip
     clinic.notify(

@@ -1,4 +1,4 @@
-"""Hanne and Tobias at riverside, whose relationship has ended; the form that both signed is still in force."""
+"""Hanne and Tobias at riverside, whose relationship has ended; the forms that each signed are still in force."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CASE = sample_id("case", "hanne")
 
 
 def add(clinic: Clinic) -> None:
-    """Add both, without accounts, with a finished episode and the form that they signed together."""
+    """Add both, without accounts, with a finished episode and the form that each of them signed."""
     hanne, tobias = (
         Patient(
             id=sample_id("patient", key),
@@ -90,11 +90,10 @@ def add(clinic: Clinic) -> None:
         )
     )
     clinic.session.flush()
-    signers = [
-        (SignerRole.PATIENT, Somebody(hanne.id, hanne.name, "patient")),
-        (SignerRole.PARTNER, Somebody(tobias.id, tobias.name, "patient")),
-    ]
-    clinic.consent(
-        "hanne-storage", texts.STORAGE, hanne, signers, status=ConsentStatus.SIGNED, sent=-540,
-        signed=[person for _, person in signers], partner_id=tobias.id, case_id=_CASE, episode_id=EPISODE,
-    )  # fmt: skip
+    for key, patient in (("hanne", hanne), ("tobias", tobias)):
+        signer = Somebody(patient.id, patient.name, "patient")
+        clinic.consent(
+            f"{key}-storage", texts.STORAGE, hanne, ((SignerRole.GAMETE_PROVIDER, signer),),
+            status=ConsentStatus.SIGNED, sent=-540, signed=(signer,), partner_id=tobias.id, case_id=_CASE,
+            episode_id=EPISODE,
+        )  # fmt: skip

@@ -140,7 +140,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
             (-91, Stage.FERTILISATION, "Fertilisation check", "8 of 10 with two pronuclei"),
             (-87, Stage.BIOPSY, "Trophectoderm biopsy", "6 blastocysts, day 5 and 6"),
             (-86, Stage.FREEZE, "Vitrification", "6 blastocysts frozen"),
-            (-70, Stage.ENDED, "Results discussed", None),
+            (-67, Stage.ENDED, "Results discussed", None),
         ),
         EARLIER: (
             (-330, Stage.STIMULATION, "Stimulation started", "rFSH 225 IU"),
@@ -150,7 +150,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
         ),
     }
     for key, number, start, end, outcome, scans in (
-        (FREEZE_ALL, "E-1876-2", -106, -70, Outcome.COMPLETED, True),
+        (FREEZE_ALL, "E-1876-2", -105, -67, Outcome.COMPLETED, True),
         (EARLIER, "E-1876-1", -332, -302, Outcome.NO_PREGNANCY, False),
     ):
         clinic.session.add(
@@ -173,9 +173,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
                         stage=stage,
                         title=title,
                         note=note,
-                        occurred_at=clinic.at(
-                            offset, {Stage.TRIGGER: "21:30", Stage.RETRIEVAL: "08:30"}.get(stage, "10:30")
-                        ),
+                        occurred_at=clinic.at(offset, _HOURS.get(stage, "10:30")),
                         verified=True,
                     )
                     for offset, stage, title, note in timelines[key]
@@ -214,7 +212,7 @@ def _episodes(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
                     start_day=11, end_day=11, time="21:30", is_trigger=True,
                 ),
             ],
-            monitoring=[MonitoringDay(day=day, kind="Scan and bloods") for day in (1, 5, 8, 10)],
+            monitoring=[MonitoringDay(day=day, kind="Scan and bloods") for day in (1, 5, 9, 11)],
         )
     )  # fmt: skip
 
@@ -260,8 +258,13 @@ def _consents(clinic: Clinic, grace: Patient, joseph: Patient) -> None:
     both = (*alone, (SignerRole.PARTNER, husband))
     with_clinician = (*both, (SignerRole.CLINICIAN, _VICTOR))
     clinic.consent(
-        "grace-storage", texts.STORAGE, grace, both, status=ConsentStatus.SIGNED, sent=-120,
-        signed=(_GRACE, husband), **about,
+        "grace-storage", texts.STORAGE, grace, ((SignerRole.GAMETE_PROVIDER, _GRACE),),
+        status=ConsentStatus.SIGNED, sent=-120, signed=(_GRACE,), **about,
+    )  # fmt: skip
+    clinic.consent(
+        "joseph-storage", texts.STORAGE, grace, ((SignerRole.GAMETE_PROVIDER, husband),),
+        status=ConsentStatus.SIGNED, sent=-120, signed=(husband,),
+        embryo_storage_ids=[sample_id("embryo", code) for code, *_ in _EMBRYOS], **about,
     )  # fmt: skip
     clinic.consent(
         "grace-genetic", texts.GENETIC, grace, (*alone, (SignerRole.CLINICIAN, _VICTOR)),
@@ -296,7 +299,7 @@ def _embryos(clinic: Clinic, grace: Patient) -> None:
     report.is_patient_copy = True
     unreleased = clinic.file(
         "grace-report-late", "PGT-A report GO-6 (for review).pdf", "application/pdf",
-        files.pdf("PGT-A report", ["GO-6 no result; repeat biopsy to be discussed"]),
+        files.pdf("PGT-A report", ["GO-6 no result, the sample amplified twice; repeat biopsy to be discussed"]),
         days=-8, episode_id=FREEZE_ALL, directory_id=folder.id,
     )  # fmt: skip
     frozen = clinic.day(-86)
@@ -364,7 +367,7 @@ def _correspondence(clinic: Clinic, grace: Patient) -> None:
     clinic.conversation(
         "grace-results", "Your results", [_GRACE, _VICTOR, _ELIF],
         [
-            (_VICTOR, 70, "Your results are in the portal. Let’s talk them through on Thursday."),
+            (_VICTOR, 70, f"Your results are in the portal. Let’s talk them through on {clinic.day(-67):%A}."),
             (_GRACE, 69.5, "What does low mosaic mean for GO-4?"),
             (_ELIF, 69, "A part of the cells tested differs. It can be transferred after counselling."),
         ],

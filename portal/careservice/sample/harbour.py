@@ -15,12 +15,13 @@ from portal.careservice.domain.enumerations import (
     Outcome,
     ProtocolStatus,
     ProtocolType,
+    RelationshipType,
     Severity,
     SignerRole,
     Stage,
 )
 from portal.careservice.domain.episodes import Alert, Appointment, CareTeamMember, Episode, TimelineEvent
-from portal.careservice.domain.patients import Address, Patient
+from portal.careservice.domain.patients import Address, Patient, Relationship
 from portal.careservice.domain.policies import ClinicPolicy
 from portal.careservice.domain.protocols import FertilityProtocol, Medication
 from portal.careservice.ids import sample_id
@@ -72,12 +73,21 @@ def _case(clinic: Clinic, key: str, number: str, patient: Patient, title: str) -
         treatment_type=ProtocolType.FET_MEDICATED,
         status=CareStatus.ACTIVE,
         physician_id=physician_id("amina"),
-        opened_at=clinic.at(-120, "09:00"),
+        opened_at=clinic.at(-430, "09:00"),
     )
 
 
 def _maya(clinic: Clinic, maya: Patient) -> None:
     clinic.session.add(_case(clinic, "maya", "H-301", maya, "Frozen embryo transfer"))
+    clinic.session.add(
+        Relationship(
+            id=sample_id("relationship", "maya-donor"),
+            tenant_id=clinic.id,
+            patient_id=maya.id,
+            related_name="Donor 2210, sperm bank",
+            type=RelationshipType.SPERM_DONOR,
+        )
+    )
     clinic.session.flush()
     clinic.session.add(
         Episode(
@@ -111,8 +121,8 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
                     id=sample_id("appointment", "maya-scan"),
                     kind="Second scan",
                     physician_id=physician_id("amina"),
-                    start=clinic.at(10, "14:15"),
-                    end=clinic.at(10, "14:40"),
+                    start=clinic.at(10, "11:15"),
+                    end=clinic.at(10, "11:40"),
                     time_zone=clinic.time_zone,
                     location="Pier, room 1",
                     status="Booked",
@@ -143,7 +153,7 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
             start_date=clinic.day(-53),
             medications=[
                 Medication(
-                    id=sample_id("medication", "maya-estradiol"),
+                    id=sample_id("medication", "maya-oestradiol"),
                     drug="Oestradiol valerate",
                     drug_class="Oestrogen",
                     dose=2,
@@ -189,7 +199,7 @@ def _maya(clinic: Clinic, maya: Patient) -> None:
         sent=-2, **about,
     )  # fmt: skip
     clinic.consent(
-        "maya-storage", texts.STORAGE, maya, ((SignerRole.PATIENT, _MAYA),), status=ConsentStatus.SIGNED,
+        "maya-storage", texts.STORAGE, maya, ((SignerRole.GAMETE_PROVIDER, _MAYA),), status=ConsentStatus.SIGNED,
         sent=-400, signed=(_MAYA,), **about,
     )  # fmt: skip
     clinic.consent(

@@ -20,7 +20,7 @@ def add(clinic: Clinic) -> None:
     )
     _messages(clinic, sian, zofia)
     clinic.notify(
-        _NORA, "EpisodeUpdated", "The laboratory’s report is in", "GO-6: no result, repeat biopsy to be discussed.",
+        _NORA, "EpisodeUpdated", "A report waits to be discussed", "GO-6: no result, repeat biopsy to be discussed.",
         ago=0.12, about=("Episode", FREEZE_ALL),
     )  # fmt: skip
     clinic.notify(

@@ -180,10 +180,10 @@ def test_binding_replaces_the_record_by_the_account_in_pending_signatures(bindab
 
     signed_path = f"{CONSENTS}/{sample_id('consent', 'grace-disposition')}"
     waiting_path = f"{CONSENTS}/{sample_id('consent', 'grace-renewal')}"
-    half_path = f"{CONSENTS}/{sample_id('consent', 'grace-storage')}"
+    half_path = f"{CONSENTS}/{sample_id('consent', 'joseph-storage')}"
 
     def lack_a_signature(session: Session) -> None:
-        waits = session.get_one(ConsentForm, sample_id("consent", "grace-storage"))
+        waits = session.get_one(ConsentForm, sample_id("consent", "joseph-storage"))
         waits.status = ConsentStatus.PARTIALLY_SIGNED
 
     bindable.change(lack_a_signature)

@@ -35,7 +35,7 @@ def test_a_patient_sees_whose_turn_it_is_to_sign(amelia: Any) -> None:
 
 def test_a_partner_sees_the_forms_that_name_him_with_his_turn(daniel: Any) -> None:
     page = daniel.get("/consents")
-    assert page.select(f'.task a[href="{consent("amelia-parenthood")}/sign"]')
+    assert page.select(f'.task a[href="{consent("amelia-sperm")}/sign"]')
     assert not page.select(f'.task a[href="{consent("amelia-genetic")}/sign"]')
     assert "Amelia Hart signs first, then you" in page.words
 

@@ -13,7 +13,7 @@ from portal.careservice.ids import sample_id
 from portal.config.consent_templates import Template, load
 from portal.config.consent_templates.law import Law, law_of
 from portal.views.consents.lawful import template_faults
-from tests.support.signing import TREATMENT_OF_AMELIA, consent
+from tests.support.signing import TREATMENT_OF_AMELIA, change_record, fresh_form
 
 FILL = "/consents/new/fill"
 STORAGE = load(None, "GB").by_name["storage"]
@@ -106,8 +106,10 @@ def test_storage_is_one_persons_form_and_each_gets_their_own(nora: Any) -> None:
         assert preview.form("/consents/new").submit().heading == "Each"
 
 
-def test_a_joint_form_of_before_is_not_copied(nora: Any) -> None:
-    page = nora.get(f"/consents/new?copy={consent('amelia-storage').rpartition('/')[2]}", status=403)
+def test_a_joint_form_of_before_is_not_copied(nora: Any, service: Any) -> None:
+    joint = fresh_form(service.plan)
+    change_record(service.plan, joint, kind="Storage")
+    page = nora.get(f"/consents/new?copy={joint.rpartition('/')[2]}", status=403)
     assert "One person signs a form of this kind" in page.words
 
 
