@@ -75,7 +75,7 @@ def require_lost(session: Session, actor: Actor, embryo: EmbryoStorage, notes: s
         raise Refused(Rule.FORM_MISSING)
     _require_second_person(actor, found)
     if notes is None or not has_words(notes):
-        raise Invalid("Say what was seen after the thaw.", "notes")
+        raise Invalid("Say what was seen after warming.", "notes")
 
 
 def decisions_about(session: Session, embryo: EmbryoStorage) -> list[ConsentForm]:

@@ -56,6 +56,10 @@ _LAST = (
     *("Abernathy", "Brzęczyszczykiewicz", "Clarke", "Dhomhnaill", "Ek", "Fernández", "Großmann", "Hương"),
     *("Ibáñez", "Kealoha", "Llewellyn", "Marchetti", "Nwachukwu", "Ó Briain", "Patel", "Sørensen", "Tanaka"),
 )
+_STIMULATED = (
+    *(ProtocolType.ANTAGONIST, ProtocolType.LONG_AGONIST, ProtocolType.SHORT_FLARE),
+    *(ProtocolType.PPOS, ProtocolType.MILD_STIMULATION),
+)
 _TEMPLATES = (texts.TREATMENT, texts.STORAGE, texts.GENETIC)
 _HASHES = [
     content_hash(title=form.title, kind=form.kind, version="3.1", body=form.body, statements=form.statements)
@@ -148,7 +152,7 @@ def _patient(key: str, number: int, tenant_id: str, now: datetime, chance: rando
             ),
         },
     )
-    treatment = chance.choice(list(ProtocolType))
+    treatment = chance.choice(_STIMULATED)
     yield (
         CareCase,
         {

@@ -57,7 +57,7 @@ _DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
     ConsentKind.DISPOSITION: tuple(d for d in Disposition if d != Disposition.UNDECIDED),
     ConsentKind.DONATION: (Disposition.DONATE_RESEARCH, Disposition.DONATE_PATIENT),
 }
-_PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw", re.IGNORECASE)
+_PROCEDURE = re.compile("retrieval|collection|transfer|insemination|biopsy|thaw|warm", re.IGNORECASE)
 """Recognizes appointments that need consent, by their name."""
 _LONGEST_TYPED = 10_000
 """The limit on a field's input: more than it may hold, so that text that is too long can be shown again."""

@@ -378,11 +378,11 @@ def test_a_record_bound_to_another_account_gives_no_access(clinic: Clinic) -> No
     assert clinic("daniel", "GET", EPISODE).status_code == 404
 
 
-def test_the_samples_include_an_ended_relationship_whose_form_remains(clinic: Clinic) -> None:
+def test_the_samples_include_an_ended_relationship_whose_forms_remain(clinic: Clinic) -> None:
     seen = clinic.get("nora", f"{EPISODES}/{sample_id('episode', 'hanne-1')}")
     (one,) = seen["relationships"]
     assert one["endDate"] < today(clinic).isoformat()
-    assert [form["status"] for form in seen["consentForms"]] == ["Signed"]
+    assert [form["status"] for form in seen["consentForms"]] == ["Signed", "Signed"]
 
 
 def test_the_name_of_a_withheld_report_shows_to_staff_alone_where_it_was_attached(clinic: Clinic) -> None:
