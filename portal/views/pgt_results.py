@@ -219,7 +219,9 @@ def _meaning(call: PgtCall | None) -> tuple[str, str]:
             )
         case PgtCall.BALANCED:
             return (
-                _("In the cells that were tested, the laboratory found no part of a chromosome missing or doubled."),
+                _(
+                    "In the cells that were tested, the laboratory found no part of a chromosome missing or doubled."
+                ),
                 _("It doesn’t always tell whether the embryo carries the rearrangement itself. ") + few_cells,
             )
         case PgtCall.UNBALANCED:
