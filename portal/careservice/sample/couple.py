@@ -240,6 +240,8 @@ def _protocol(clinic: Clinic, amelia: Patient) -> FertilityProtocol:
         ("rFSH (follitropin alfa)", "Gonadotropin", 225, "IU", 1, None, "Until trigger", ["19:00"]),
         ("Cetrorelix", "GnRH antagonist", 0.25, "mg", 5, None, "Until trigger", ["08:00"]),
         ("Choriogonadotropin alfa", "hCG trigger", 250, "µg", 10, 10, None, ["21:00"]),
+        # From the evening of egg collection.
+        ("Progesterone", "Luteal support", 400, "mg", 12, 12, None, ["20:00"]),
         ("Progesterone", "Luteal support", 400, "mg", 13, 29, None, ["08:00", "20:00"]),
     )
     looks = (
@@ -262,7 +264,7 @@ def _protocol(clinic: Clinic, amelia: Patient) -> FertilityProtocol:
         start_date=clinic.day(-7),
         medications=[
             Medication(
-                id=sample_id("medication", f"amelia-{drug}"),
+                id=sample_id("medication", f"amelia-{drug}-{start}"),
                 drug=drug,
                 drug_class=drug_class,
                 dose=dose,

@@ -172,7 +172,7 @@ def test_doses_are_usual_and_names_are_spelt_in_one_way(sample: Sample) -> None:
             usual = range_of(usual_ranges(), one.drug, one.unit)
             assert usual is not None and usual.least <= one.dose <= usual.most, (one.drug, one.dose)
             assert not re.match("estradiol", one.drug, re.IGNORECASE)
-            if re.search("progesterone|oestradiol", one.drug, re.IGNORECASE):
+            if re.search("progesterone|oestradiol", one.drug, re.IGNORECASE) and one.end_day != one.start_day:
                 assert len(one.times) > 1, f"{one.drug} is taken more than once a day"
 
 

@@ -181,7 +181,10 @@ def test_the_next_days_medicines_are_listed_by_date_up_to_the_trigger(amelia: An
     assert all("rFSH" in one and "Cetrorelix" in one for one in days[:trigger])
     assert "Cetrorelix" in days[trigger] and "rFSH" not in days[trigger], "its morning, not its evening"
     assert not any("rFSH" in one or "Cetrorelix" in one for one in days[trigger + 1 :])
-    assert all("no medicine" in one for one in days[trigger + 1 : trigger + 3])
+    assert "no medicine" in days[trigger + 1]
+    assert "20:00 Progesterone" in days[trigger + 2] and "08:00" not in days[trigger + 2], (
+        "the evening of collection"
+    )
 
 
 def test_the_last_scan_is_summarised_and_charted_by_date(amelia: Any) -> None:

@@ -42,7 +42,7 @@ def test_the_plan_has_a_line_with_a_box_for_each_dose(amelia: Visitor) -> None:
     assert "Day by day" in words
     assert "Until trigger" in words
     assert words.count("rFSH (follitropin alfa)") == 1 + 9, "none on the evening of the trigger"
-    assert words.count("no medicine") == 2, "between trigger and progesterone"
+    assert words.count("no medicine") == 1, "between trigger and egg collection"
     assert "08:00 Cetrorelix" in words.replace("\u2068", "").replace("\u2069", "")
 
 
@@ -73,7 +73,7 @@ def test_the_calendar_names_no_medicine_and_links_to_the_plan(amelia: Visitor) -
         assert re.fullmatch(r"Medicine, \d\d:\d\d", event["SUMMARY"])
         assert event["CLASS"] == "PRIVATE"
         assert event["URL"] == amelia.origin + PLAN
-    assert len(events(file)) == 5, "one for each hour of a day"
+    assert len(events(file)) == 6, "one for each hour of a row"
 
 
 def test_an_alarm_at_each_dose_has_only_the_neutral_title(amelia: Visitor) -> None:
