@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
-from zoneinfo import ZoneInfo
 
 from flask import Response, make_response
 
 from portal.dates import in_zone, later
 from portal.i18n.gettext import _
 from portal.services.records.episodes import Appointment
+from portal.web.visit_times import place_time, visit_time
 
 _USUAL_LENGTH = timedelta(minutes=30)
 _REMINDED = timedelta(hours=2)
 """How long before a visit the calendar reminds."""
 
 
-def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, made_at: datetime) -> bytes:
-    """Return the visits as an iCalendar object in the clinic's zone.
+def calendar_of(visits: Sequence[Appointment], *, clinic: str, made_at: datetime) -> bytes:
+    """Return the visits as an iCalendar object, each in the zone of its place.
 
     A visit keeps its UID, so that importing the file again moves the entry instead of doubling it.
     """
@@ -32,14 +32,14 @@ def calendar_of(visits: Sequence[Appointment], *, zone: ZoneInfo, clinic: str, m
                 "uid": f"{visit.id}@{clinic}.appointments",
                 "dtstamp": made_at,
                 "summary": _("Appointment"),
-                "dtstart": in_zone(visit.start, zone),
-                "dtend": in_zone(visit.end or later(visit.start, _USUAL_LENGTH), zone),
+                "dtstart": place_time(visit),
+                "dtend": _end(visit),
                 "class": "PRIVATE",
                 "status": _status(visit),
                 "location": visit.location or None,
                 "alarm": None
                 if visit.is_cancelled
-                else (_REMINDED, _("Appointment, %(time)s", time=f"{in_zone(visit.start, zone):%H:%M}")),
+                else (_REMINDED, _("Appointment, %(time)s", time=visit_time(visit, "time"))),
             }
             for visit in visits
         ),
@@ -86,6 +86,11 @@ def as_download(content: bytes, name: str) -> Response:
             "Content-Disposition": f'attachment; filename="{name}"',
         },
     )
+
+
+def _end(visit: Appointment) -> datetime:
+    begins = place_time(visit)
+    return in_zone(visit.end, begins.tzinfo) if visit.end and begins.tzinfo else later(begins, _USUAL_LENGTH)
 
 
 def _status(visit: Appointment) -> str:

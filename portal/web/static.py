@@ -41,7 +41,7 @@ SCRIPTS = {
     "scripts.js": (
         *("shared", "kept_pages", "load_later", "toasts", "title_count", "tabs", "announce", "focus"),
         *("swap_target", "look", "busy", "send_once", "undo_place", "menus", "copy", "dialogs", "print"),
-        *("choice_on_button", "read_aloud", "unsent", "session_end"),
+        *("choice_on_button", "read_aloud", "clinic_times", "unsent", "session_end"),
     ),
     "staff-scripts.js": ("shared", "staff/find", "staff/plan_dates", "staff/shortcuts"),
     "conversations-scripts.js": ("shared", "conversations/read_in_sight"),

@@ -11,7 +11,17 @@ from portal.context import context, session
 from portal.i18n.locale import direction, language
 from portal.services.errors import CareError, NotOffered
 from portal.signin.flow import local_path
-from portal.web import bell, clinic_contact, filters, glossary, headers, htmx, locale_selector, templates
+from portal.web import (
+    bell,
+    clinic_contact,
+    filters,
+    glossary,
+    headers,
+    htmx,
+    locale_selector,
+    templates,
+    visit_times,
+)
 from portal.web.navigation import navigation
 from portal.web.pages import Frame
 from portal.web.preferred_name import preferred_name
@@ -35,6 +45,7 @@ def init_app(app: Flask) -> None:
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered
     filters.init_app(app)
+    visit_times.init_app(app)
     clinic_contact.init_app(app)
     app.context_processor(_context)
 

@@ -1,7 +1,6 @@
 // What changes inside a region that stays is read out; a new region's own words are said there. Without it: each act
 // loads a page, which is read from its top.
-document.addEventListener("htmx:after:swap", (event) => {
-  const region = swapped(event);
-  const news = region && $("[data-say]", region);
+onSwap((region) => {
+  const news = $("[data-say]", region);
   if (news) $("#said").textContent = news.innerText;
 });

@@ -23,9 +23,7 @@ const alike = (lost, region) => {
   return things(region).find((one) => addressOf(lost) && addressOf(one) === addressOf(lost))
     || (now && region.contains(now) ? things(now)[things(row).indexOf(lost)] : null);
 };
-document.addEventListener("htmx:after:swap", (event) => {
-  const region = swapped(event);
-  if (!region) return;
+onSwap((region) => {
   const errors = $("[data-focus]", region);
   if (errors) focusOn(errors);
   else if (focused && !focused.isConnected && document.activeElement === body) {

@@ -3,8 +3,8 @@ const body = document.body;
 const $ = (selector, root = document) => root.querySelector(selector);
 const each = (selector, act) => document.querySelectorAll(selector).forEach(act);
 
-// What stands now where an answer was put; null when it is gone.
-const swapped = ({ detail: { ctx: { target } } }) => {
+// What to do with what stands now where an answer was put.
+const onSwap = (act) => document.addEventListener("htmx:after:swap", ({ detail: { ctx: { target } } }) => {
   const region = (target?.id && document.getElementById(target.id)) || target;
-  return region?.isConnected ? region : null;
-};
+  if (region?.isConnected) act(region);
+});

@@ -5,7 +5,4 @@ const showTab = (root) => CSS.supports("scroll-initial-target", "nearest") || ro
   strip.scrollLeft += (at.left + at.right - left - right) / 2;
 });
 showTab(body);
-document.addEventListener("htmx:after:swap", (event) => {
-  const region = swapped(event);
-  if (region) showTab(region);
-});
+onSwap(showTab);

@@ -160,7 +160,7 @@ def calendar(signed: str) -> Response:
     if visit is None:
         raise NotFound
     entry = Appointment(id=link.id, start=visit.start, end=visit.end, location=visit.where or None)
-    content = calendar_of([entry], zone=g.tenant.time_zone, clinic=g.tenant.key, made_at=now())
+    content = calendar_of([entry], clinic=g.tenant.key, made_at=now())
     return as_download(content, "appointment.ics")
 
 

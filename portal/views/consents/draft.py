@@ -48,9 +48,10 @@ from portal.views.consents.people import (
     rows_for,
     with_usual_signers,
 )
-from portal.web.filters import local, today
+from portal.web.filters import today
 from portal.web.labels import with_record
 from portal.web.refusals import refusal_message
+from portal.web.visit_times import place_day
 
 _LONGEST_TITLE, _LONGEST_VERSION = 300, 32
 _DECISIONS: Mapping[ConsentKind, tuple[Disposition, ...]] = {
@@ -406,7 +407,7 @@ def episode_id_of(text: str) -> str | None:
 def _next_procedure(episode: Episode) -> str:
     """The date of the next procedure among the appointments, as YYYY-MM-DD; empty if there is none."""
     days = [
-        local(visit.start).date()
+        place_day(visit)
         for visit in episode.appointments
         if not visit.is_cancelled and _PROCEDURE.search(visit.kind)
     ]

@@ -42,5 +42,5 @@ def one_appointment(care: Care, person: Person, episode_id: str, appointment_id:
 
 def _download(visits: Sequence[Appointment], episode_id: str) -> Response:
     audit.shown("appointments.download", "episode", episode_id)
-    content = calendar_of(visits, zone=g.tenant.time_zone, clinic=g.tenant.key, made_at=now())
+    content = calendar_of(visits, clinic=g.tenant.key, made_at=now())
     return as_download(content, "appointments.ics")

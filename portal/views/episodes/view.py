@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
-from flask import url_for
+from flask import g, url_for
 from markupsafe import Markup
 from msgspec.structs import replace
 
@@ -18,6 +18,7 @@ from portal.services.records.doses import (
     Standing,
     doses_on,
     doses_tonight,
+    minutes,
     remaining,
     standing,
 )
@@ -198,6 +199,13 @@ class EpisodeView:
         return [self.words.line(dose) for dose in (*before, *doses_on(self.protocol, self.episode, day))]
 
     @property
+    def clock_example(self) -> datetime:
+        """When the first dose of today is due, else noon: by it a device elsewhere tells what its own clock shows."""
+        doses = doses_on(self.protocol, self.episode, today())
+        hours = (at for dose in doses if (at := minutes(dose.time)) is not None)
+        return datetime.combine(today(), time(*divmod(next(hours, 12 * 60), 60)), g.tenant.time_zone)
+
+    @property
     def coming_days(self) -> list[tuple[date, list[DoseLine]]]:
         """The next six days with their doses, also those without any; none if no dose is due in them."""
         dates = [today() + timedelta(days=ahead) for ahead in range(1, 7)]
@@ -223,13 +231,13 @@ class EpisodeView:
     def visits_today(self) -> list[Appointment]:
         """Today's visits that weren't cancelled."""
         visits = (a for a in self.episode.appointments if not a.is_cancelled)
-        found = [_named(a) for a in visits if local(a.start).date() == today()]
+        found = [named(a) for a in visits if local(a.start).date() == today()]
         return sorted(found, key=lambda appointment: appointment.start)
 
     @property
     def upcoming(self) -> list[Appointment]:
         """Upcoming visits, the next one first."""
-        return [_named(a) for a in self.episode.upcoming(now())]
+        return [named(a) for a in self.episode.upcoming(now())]
 
     @property
     def later(self) -> list[Appointment]:
@@ -240,7 +248,7 @@ class EpisodeView:
     def past_visits(self) -> list[Appointment]:
         """Past and cancelled visits, latest first."""
         ahead = {appointment.id for appointment in self.upcoming}
-        gone = (_named(a) for a in self.episode.appointments if a.id not in ahead)
+        gone = (named(a) for a in self.episode.appointments if a.id not in ahead)
         return sorted(gone, key=lambda appointment: appointment.start, reverse=True)
 
     @property
@@ -412,7 +420,7 @@ _IN_EVERY_CYCLE = (
 _FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
 
 
-def _named(visit: Appointment) -> Appointment:
+def named(visit: Appointment) -> Appointment:
     """The visit with its purpose in the reader's language."""
     return replace(visit, kind=labels.visit_name(visit.kind))
 

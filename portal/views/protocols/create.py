@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import msgspec
 from flask import Blueprint, Response, request, url_for
@@ -17,6 +16,7 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.episodes import get_episode
 from portal.services.protocols import create_protocol, get_protocol, list_protocols
+from portal.services.records.episodes import Appointment
 from portal.services.records.protocols import Protocol, ProtocolDraft, ProtocolStatus
 from portal.state.operations import Operation
 from portal.state.session_records import Person
@@ -51,7 +51,7 @@ class NewProtocol(msgspec.Struct, frozen=True):
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None
-    collection: datetime | None = None
+    collection: Appointment | None = None
     known_ids: tuple[str, ...] = ()
 
     def draft(self) -> ProtocolDraft:
@@ -96,7 +96,7 @@ class _Treatment:
     patient_id: str | None = None
     patient_name: str = ""
     episode_id: str | None = None
-    collection: datetime | None = None
+    collection: Appointment | None = None
 
 
 @bp.get("/new")

@@ -21,8 +21,8 @@ from portal.services.records.protocols import Medication
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 from portal.web.doses import dose_number
-from portal.web.filters import local, number
-from portal.web.filters import moment as write_moment
+from portal.web.filters import number
+from portal.web.visit_times import visit_time
 
 EARLIEST, LATEST = 34, 37
 """Hours from trigger to egg collection that need no answer."""
@@ -45,7 +45,7 @@ class Stop:
         return given == wanted if wanted is not None else typed.strip() == self.wanted
 
 
-def stops(before: Plan | None, after: Plan, collection: datetime | None) -> list[Stop]:
+def stops(before: Plan | None, after: Plan, collection: Appointment | None) -> list[Stop]:
     """Return the questions about what is new or changed since `before`; `collection` is when eggs are collected."""
     known = set(before.medications) if before else set[MedicationRow]()
     found: list[Stop] = []
@@ -74,13 +74,13 @@ def unanswered(found: Sequence[Stop], form: Mapping[str, str]) -> list[Stop]:
     return checked if any(one.fault for one in checked) else []
 
 
-def collection_of(episode: Episode | None) -> datetime | None:
-    """When the eggs of this treatment are to be collected, if there is an appointment."""
+def collection_of(episode: Episode | None) -> Appointment | None:
+    """The appointment at which the eggs of this treatment are to be collected, if there is one."""
     visits = [one for one in episode.appointments if _is_collection(one)] if episode else []
-    return min((one.start for one in visits), default=None)
+    return min(visits, key=lambda one: one.start, default=None)
 
 
-def triggers_told(plan: Plan, collection: datetime | None) -> list[str]:
+def triggers_told(plan: Plan, collection: Appointment | None) -> list[str]:
     """Return for each trigger with an hour: `35 h before egg collection, Fri 27 Nov, 08:00`."""
     return [told for _row, _hours, told in _gaps(plan, collection)]
 
@@ -89,7 +89,7 @@ def _is_collection(visit: Appointment) -> bool:
     return not visit.is_cancelled and re.sub(r"[\W_]", "", visit.kind).casefold() in _COLLECTIONS
 
 
-def _gaps(plan: Plan, collection: datetime | None) -> list[tuple[MedicationRow, float, str]]:
+def _gaps(plan: Plan, collection: Appointment | None) -> list[tuple[MedicationRow, float, str]]:
     begins = plan.begins
     found: list[tuple[MedicationRow, float, str]] = []
     for row in plan.medications if begins and collection else ():
@@ -98,17 +98,17 @@ def _gaps(plan: Plan, collection: datetime | None) -> list[tuple[MedicationRow, 
         if on is None or at is None or collection is None:
             continue
         moment = datetime.combine(on, time(*divmod(at, 60)), g.tenant.time_zone)
-        hours = (collection - moment).total_seconds() / 3600
+        hours = (collection.start - moment).total_seconds() / 3600
         told = _(
             "%(hours)s h before egg collection, %(moment)s",
             hours=number(round(hours, 1)),
-            moment=write_moment(local(collection)),
+            moment=visit_time(collection),
         )
         found.append((row, hours, told))
     return found
 
 
-def _trigger_stops(plan: Plan, collection: datetime | None) -> list[Stop]:
+def _trigger_stops(plan: Plan, collection: Appointment | None) -> list[Stop]:
     return [
         Stop(
             "again-trigger",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 
 from markupsafe import Markup
 
@@ -16,6 +16,7 @@ from portal.services.errors import CareError, NotOffered
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
 from portal.services.records.doses import Standing, standing
+from portal.services.records.episodes import Appointment
 from portal.services.records.patients import Patient
 from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
 from portal.state.session_records import Person
@@ -117,7 +118,7 @@ class Whose:
     """
 
     patient: Patient | None = None
-    collection: datetime | None = None
+    collection: Appointment | None = None
     is_unread: bool = False
 
 
