@@ -18,6 +18,7 @@ from portal.config.client_keys import ClientKey
 from portal.config.contact import Contact
 from portal.config.document_seal import DocumentSeal
 from portal.config.dose_ranges import DoseRange
+from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices
 
 LANGUAGES = ("en", "es", "ar")
@@ -93,6 +94,7 @@ class Tenant:
     protocol_choices: ProtocolChoices
     dose_ranges: tuple[DoseRange, ...]
     unpaid_storage: str | None
+    modules_off: frozenset[Module] = frozenset()
 
     @property
     def auth_origin(self) -> str:

@@ -17,6 +17,7 @@ from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.contact import Contact, read_contact
 from portal.config.document_seal import DocumentSeal, read_document_seal
 from portal.config.dose_ranges import DoseRange, read_dose_ranges
+from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices, read_protocol_choices
 from portal.config.tenants import (
     LANGUAGES,
@@ -51,6 +52,7 @@ SETTINGS = (
         "protocol_choices",
         "dose_ranges",
         "unpaid_storage",
+        "modules_off",
     }
 )
 """The settings of a clinic's table; docs/configuration.md explains them."""
@@ -156,6 +158,7 @@ class _Reader:
             protocol_choices=self._protocol_choices(table, where),
             dose_ranges=self._dose_ranges(table, where),
             unpaid_storage=self._text(table, "unpaid_storage", where, default="") or None,
+            modules_off=self._modules(table, where),
         )
 
     def _unknown(self, table: _Table, known: AbstractSet[str], where: str, what: str) -> None:
@@ -337,6 +340,16 @@ class _Reader:
             if language not in LANGUAGES:
                 self.faults.append(f"{where}.languages: {language!r} is none of {', '.join(LANGUAGES)}")
         return tuple(languages) or ("en",)
+
+    def _modules(self, table: _Table, where: str) -> frozenset[Module]:
+        names = self._texts(table, "modules_off", where, default=[])
+        known = {module.value for module in Module}
+        self.faults += [
+            f"{where}.modules_off: {name!r} is none of {', '.join(Module)}"
+            for name in names
+            if name not in known
+        ]
+        return frozenset(Module(name) for name in names if name in known)
 
     def _on_accent(self, accent: str, where: str) -> str:
         if not _COLOUR.fullmatch(accent):

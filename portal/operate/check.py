@@ -24,6 +24,7 @@ from redis import Redis, RedisError
 from redis.exceptions import ResponseError
 
 from portal import parse, printing
+from portal.config.modules import WHAT_ELSE
 from portal.config.settings import Settings, Timeouts
 from portal.config.tenants import Client, Tenant, contrast
 from portal.http import transport
@@ -75,6 +76,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
     yield from _unknown(settings)
     yield from _colours(tenants)
     yield from _contacts(tenants)
+    yield from _modules(tenants)
     yield from _store(settings)
     yield from _cache(settings)
     yield _audit(settings)
@@ -134,6 +136,14 @@ def _contacts(tenants: list[Tenant]) -> Iterator[Finding]:
             yield Finding(what, f"has no call_now for {', '.join(sorted(missing))}", advice)
     if all(tenant.contact for tenant in tenants):
         yield Finding("contacts", "every clinic has its telephone numbers")
+
+
+def _modules(tenants: list[Tenant]) -> Iterator[Finding]:
+    for tenant in tenants:
+        for module in sorted(tenant.modules_off):
+            yield Finding(
+                f"tenants.{tenant.key}.modules_off", f"{module} is off", f"With it, {WHAT_ELSE[module]}"
+            )
 
 
 def _printing() -> Finding:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from portal.config.modules import Module
 from portal.config.settings import Timeouts
 from portal.http import transport
 from portal.http.circuit_breaker import NEVER, Breaker, Breakers, Open
@@ -32,6 +33,7 @@ from portal.services.errors import (
 )
 from portal.services.file_response import FileResponse, close, content, is_header_text
 from portal.services.interfaces import Bearer, Observer, References, Translator, with_fixed
+from portal.services.modules import module_of
 
 T = TypeVar("T")
 
@@ -55,6 +57,7 @@ class Care:
     - `breakers`: the process's circuit breakers.
     - `references`: the cache of reference data; without it they are fetched each time.
     - `observer`: told of every response.
+    - `modules_off`: what the clinic has switched off; no endpoint of it is called.
     - `dialect`: translates for an API that differs from what the portal expects.
     """
 
@@ -76,9 +79,11 @@ class Care:
     breakers: Breakers = field(default_factory=Breakers)
     observer: Observer | None = None
     dialect: Translator | None = None
+    modules_off: frozenset[Module] = frozenset()
 
     def read(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None, **ids: str) -> T:
         """GET a record or a list. Raises CareError; an empty response is a BadResponse."""
+        self._refuse_switched_off(endpoint)
         try:
             answer = self.send(endpoint, query=query, ids=ids)
         except NotOffered:
@@ -109,6 +114,7 @@ class Care:
         or the API honours the key. Raises CareError; if `Unavailable.outcome_known` is False the act may have happened,
         `is_undone` says that it hasn't.
         """
+        self._refuse_switched_off(endpoint)
         oldest = endpoint.max_age if max_age is None else max_age
         if oldest is not None and not self.is_fresh(oldest):
             raise StepUpNeeded(oldest)
@@ -127,6 +133,7 @@ class Care:
 
     def reference(self, endpoint: Endpoint, into: type[T], *, query: Query | None = None) -> Reference[T]:
         """GET reference data, through the cache if configured."""
+        self._refuse_switched_off(endpoint)
         if self.references is None:
             return Reference(self.read(endpoint, into, query=query))
         try:
@@ -196,6 +203,10 @@ class Care:
         if answer.status in accepted:
             return answer
         raise self.error(answer, endpoint)
+
+    def _refuse_switched_off(self, endpoint: Endpoint) -> None:
+        if self.modules_off and module_of(endpoint) in self.modules_off:
+            raise NotOffered(about_record=False)
 
     def _attempt(
         self,

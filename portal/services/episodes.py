@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from portal.services.client import Care
 from portal.services.endpoints import READ_EPISODE
+from portal.services.modules import without
 from portal.services.pgt_results import known_only
 from portal.services.records.consents import ConsentForm
 from portal.services.records.conversations import Conversation
@@ -23,7 +24,7 @@ def get_episode(care: Care, episode_id: str) -> Episode:
 
     GET /api/patient-portal/episodes/{episodeId} (care API specification §4).
     """
-    episode = care.read(READ_EPISODE, Episode, episodeId=episode_id)
+    episode = without(care.read(READ_EPISODE, Episode, episodeId=episode_id), care.modules_off)
     if not episode.pgt_results:
         return episode
     return replace(episode, pgt_results=tuple(known_only(brief) for brief in episode.pgt_results))

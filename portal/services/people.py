@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
+from portal.config.modules import Module
 from portal.folding import folded
 from portal.services.client import Care
 from portal.services.consents import list_consents
@@ -89,7 +90,7 @@ def find_people(care: Care, text: str) -> People:
         lambda: list_protocols(care, limit=_READ, text=text),
         lambda: list_notifications(care, limit=_READ, text=text),
     )
-    failures = [one for one in answers if isinstance(one, CareError)]
+    failures = [one for one in answers if isinstance(one, CareError) and not _is_switched_off(care, one)]
     if len(failures) == len(answers):
         raise failures[0]
     forms, talks, protocols, news = answers
@@ -99,6 +100,10 @@ def find_people(care: Care, text: str) -> People:
     _read_episodes(care, best)
     was_cut = len(ranked) > _MOST or any(page.total > len(page.items) for page in map(known, answers) if page)
     return People(tuple(best), is_partial=bool(failures) or was_cut)
+
+
+def _is_switched_off(care: Care, error: CareError) -> bool:
+    return isinstance(error, NotOffered) and Module.MEDICINES in care.modules_off
 
 
 def group_people(

@@ -157,7 +157,7 @@ def _seek(care: Care, person: Person, text: str) -> Hits:
     if isinstance(found, CareError):
         return Hits(text, says=_("The clinic’s system isn’t answering, so nobody can be looked up."))
     _note(found.people)
-    hits = tuple(_hit(one, person) for one in found.people)
+    hits = tuple(_hit(one, person) for one in found.people if _can_open(one))
     return Hits(text, hits, is_partial=found.is_partial)
 
 
@@ -178,6 +178,11 @@ def _note(people: tuple[FoundPerson, ...]) -> None:
     audit.shown("protocol.search", "protocol", [plan.id for one in people for plan in one.protocols])
     audit.shown("notification.search", "notification", [news.id for one in people for news in one.news])
     audit.shown("episode.list", "episode", [one.episode.id for one in people if one.episode])
+
+
+def _can_open(one: FoundPerson) -> bool:
+    """Whether it isn't only an enquiry at a clinic that has switched those off."""
+    return bool(one.episode_id or not one.prospect_id or address_of("prospect", one.prospect_id))
 
 
 def _hit(one: FoundPerson, person: Person) -> Hit:

@@ -93,7 +93,7 @@ def _kinds(person: Person) -> list[tuple[str, str]]:
         found.append(("prospect", _("Enquiry (prospect)")))
     if person.roles & emr_endpoints.ROLES:
         found.append(("emr-endpoint", _("EMR connection")))
-    return found
+    return [(kind, label) for kind, label in found if address_of(kind, "id")]
 
 
 def _page(person: Person, answer: Answer | None = None) -> Response:

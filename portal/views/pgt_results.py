@@ -8,6 +8,7 @@ from flask import Blueprint, Response, g, url_for
 from markupsafe import Markup
 
 from portal.config.consent_templates.law import law_of
+from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl
@@ -25,9 +26,10 @@ from portal.web.drawings.cut_offs import cut_off_chart
 from portal.web.filters import number
 from portal.web.guard import signed_in
 from portal.web.htmx import render
+from portal.web.modules import has_module, whole
 from portal.web.pages import Page
 
-bp = Blueprint("pgt_results", __name__, url_prefix="/pgt-results")
+bp = whole(Module.RESULTS, Blueprint("pgt_results", __name__, url_prefix="/pgt-results"))
 
 
 class ResultPage(Page, template="pgt_results/show.html"):
@@ -157,7 +159,7 @@ class ResultView:
     def embryo_href(self) -> str | None:
         """The page of the embryo."""
         result = self.result
-        if not result.embryo_storage_id:
+        if not result.embryo_storage_id or not has_module("storage"):
             return None
         return url_for("storage.show", embryo_id=result.embryo_storage_id, episode=result.episode_id)
 

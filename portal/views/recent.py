@@ -7,10 +7,11 @@ from flask import Blueprint, Response, g, request, session
 
 from portal.i18n.gettext import _, for_each_language
 from portal.state.session_records import Person
-from portal.web import audit
+from portal.web import audit, modules
 from portal.web.filters import in_a_row
 from portal.web.htmx import is_htmx
 from portal.web.record_links import address_of, is_at
+from portal.web.routing import endpoint_at
 
 bp = Blueprint("recent", __name__)
 
@@ -92,7 +93,8 @@ def show_recent(most: int = _REMEMBERED) -> list[Opened]:
 
 def recently_opened() -> list[Opened]:
     """Return the records that this person opened in this session, newest first."""
-    return msgspec.convert(session.get(_RECENT, []), list[Opened])
+    kept = msgspec.convert(session.get(_RECENT, []), list[Opened])
+    return [one for one in kept if endpoint_at(one.href)] if modules.off() else kept
 
 
 @for_each_language

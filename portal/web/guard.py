@@ -27,7 +27,7 @@ from portal.services.errors import NotAllowed, NotSignedIn, Unavailable
 from portal.services.sign_in_age import FRESH
 from portal.signin.refresh import SessionBearer
 from portal.state.session_records import Person
-from portal.web import audit, csrf, htmx, unsent
+from portal.web import audit, csrf, htmx, modules, unsent
 from portal.web.routing import endpoint_at, own_address, repeatable
 
 P = ParamSpec("P")
@@ -182,6 +182,7 @@ def care_of(person: Person) -> Care:
         breakers=the.breakers,
         observer=the.answers.of(tenant.key),
         dialect=the.dialects.get(tenant.key),
+        modules_off=modules.off(),
     )
 
 

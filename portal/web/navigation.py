@@ -17,7 +17,9 @@ from portal.services.endpoints import (
     READ_NOTIFICATION_SETTINGS,
 )
 from portal.state.session_records import Person
+from portal.web import modules
 from portal.web.permissions import may
+from portal.web.routing import endpoint_at
 
 _SHOWS = {
     "/consents": LIST_CONSENTS,
@@ -54,7 +56,8 @@ def navigation(person: Person) -> list[NavItem]:
     return [
         NavItem(href, label, icon, key, current=_is_current(href, path))
         for href, label, icon, key in sections
-        if href not in _SHOWS or _SHOWS[href].template not in missing
+        if (href not in _SHOWS or _SHOWS[href].template not in missing)
+        and not (modules.off() and endpoint_at(href) is None)
     ]
 
 

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from portal.parse import record_id
+from portal.web import modules
+from portal.web.routing import endpoint_at
 
 _PAGES = {
     "episode": "/episodes/{id}",
@@ -43,6 +45,8 @@ def address_of(kind: str, id_: str | None, *, data: Mapping[str, object] = _NOTH
     if "/prospects/" in pattern and data.get("mergeId"):
         pattern = "/prospects/{id}/merge"
     address = pattern.format(id=quote(known_id, safe=""))
+    if modules.off() and endpoint_at(pattern.format(id="id")) is None:
+        return None
     episode_id = data.get("episodeId")
     if "/storage/" in pattern and isinstance(episode_id, str) and record_id(episode_id):
         return f"{address}?episode={quote(episode_id, safe='')}"

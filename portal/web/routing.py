@@ -13,6 +13,7 @@ from werkzeug.routing import BaseConverter
 from portal.context import context
 from portal.http import deadline
 from portal.parse import address_parts
+from portal.web import modules
 
 CALLBACK = "/sign-in/callback"
 """Where the identity server sends the browser back to, with a code in the query."""
@@ -42,7 +43,7 @@ def endpoint_at(path: str) -> str | None:
         endpoint, _arguments = current_app.url_map.bind(request.host).match(path, method="GET")
     except HTTPException:  # including a redirect to the canonical address
         return None
-    return str(endpoint)
+    return None if modules.is_off(str(endpoint)) else str(endpoint)
 
 
 def own_address() -> str:

@@ -10,6 +10,7 @@ from flask import Flask, g
 from portal.context import context, session
 from portal.i18n.locale import direction, language
 from portal.services.errors import CareError, NotOffered
+from portal.services.modules import is_of
 from portal.signin.flow import local_path
 from portal.web import (
     bell,
@@ -19,6 +20,7 @@ from portal.web import (
     headers,
     htmx,
     locale_selector,
+    modules,
     templates,
     visit_times,
 )
@@ -41,11 +43,13 @@ def init_app(app: Flask) -> None:
         not_given=_not_given,
         session_tag=_session_tag,
         glossary_word=glossary.word,
+        has_module=modules.has_module,
     )
     env.tests["failed"] = _is_failed
     env.tests["not_offered"] = _is_not_offered
     filters.init_app(app)
     visit_times.init_app(app)
+    modules.init_app(app)
     clinic_contact.init_app(app)
     app.context_processor(_context)
 
@@ -60,7 +64,9 @@ def _session_tag() -> str:
 
 def _not_given(member: str) -> bool:
     """Whether the clinic's system never gave this member ("Episode.alerts"), so that without it nothing is known."""
-    return "tenant" in g and context().answers.members.is_not_given(g.tenant.key, member)
+    if "tenant" not in g or is_of(member, modules.off()):
+        return False
+    return context().answers.members.is_not_given(g.tenant.key, member)
 
 
 def _is_not_offered(value: object) -> bool:

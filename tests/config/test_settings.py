@@ -9,6 +9,7 @@ from pathlib import Path
 import certifi
 import pytest
 
+from portal.config.modules import Module
 from portal.config.settings import Settings, SettingsError
 from portal.config.tenants import Side, contrast
 
@@ -234,3 +235,12 @@ def test_a_clinics_seal_names_its_certificate_and_key(tmp_path: Path) -> None:
 )
 def test_each_fault_of_a_seal_is_reported(tmp_path: Path, toml: str, said: str) -> None:
     assert said in faults(environment(tmp_path, toml))
+
+
+def test_a_module_that_there_isnt_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    said = "tenants.riverside.modules_off: 'doses' is none of medicines, charts, storage, results, booking"
+    assert said in faults(environment(tmp_path, GOOD + 'modules_off = ["charts", "doses"]'))
+    clinic = Settings.from_env(environment(tmp_path, GOOD + 'modules_off = ["charts"]')).tenants.by_key[
+        "riverside"
+    ]
+    assert clinic.modules_off == {Module.CHARTS}

@@ -99,6 +99,16 @@ def test_a_clinic_without_a_telephone_number_is_a_note(
     assert "tenants.riverside.contact" not in found
 
 
+def test_a_module_that_is_off_is_named_with_what_depends_on_it(looked: Callable[..., list[Finding]]) -> None:
+    found = looked(('name = "Riverside Fertility"\n', 'name = "R"\nmodules_off = ["storage", "medicines"]\n'))
+    told = [one for one in found if one.what == "tenants.riverside.modules_off"]
+    assert [one.found for one in told] == ["medicines is off", "storage is off"]
+    assert "Home and Today show no doses" in told[0].advice
+    assert "staff can't name embryos in new consent forms" in told[1].advice
+    assert not any(one.is_fault for one in told)
+    assert not [one for one in found if one.what == "tenants.harbour.modules_off"]
+
+
 def test_a_clinic_without_an_out_of_hours_number_is_a_note(looked: Callable[..., list[Finding]]) -> None:
     found = {one.what: one for one in looked(('out_of_hours = "020 7946 0199"\n', ""))}
     assert "out_of_hours" in found["tenants.riverside.contact"].found

@@ -14,6 +14,7 @@ from flask import Blueprint, Response, current_app, g, request, url_for
 from flask.blueprints import BlueprintSetupState
 from werkzeug.exceptions import TooManyRequests
 
+from portal.config.modules import Module
 from portal.context import Context, context
 from portal.i18n.locale import language
 from portal.services import errors
@@ -30,10 +31,11 @@ from portal.web.calendar_file import as_download, calendar_of
 from portal.web.extensions import limiter, seconds_to_wait
 from portal.web.filters import now
 from portal.web.htmx import redirect_to, render
+from portal.web.modules import whole
 from portal.web.pages import Page
 from portal.web.refusals import refusal_message
 
-bp = Blueprint("booking", __name__, url_prefix="/book")
+bp = whole(Module.BOOKING, Blueprint("booking", __name__, url_prefix="/book"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, g, url_for
 
+from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.consents import list_consents
@@ -35,6 +36,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
+from portal.web.modules import part_of
 from portal.web.pages import Page
 
 bp = Blueprint("episodes", __name__, url_prefix="/episodes")
@@ -90,6 +92,7 @@ def timeline(care: Care, person: Person, episode_id: str) -> Response:
 
 
 @bp.get("/<record:episode_id>/monitoring")
+@part_of(Module.CHARTS)
 @signed_in(Side.PATIENT, Side.STAFF)
 def monitoring(care: Care, person: Person, episode_id: str) -> Response:
     """Show scans and blood tests as a chart and as a table."""
@@ -97,6 +100,7 @@ def monitoring(care: Care, person: Person, episode_id: str) -> Response:
 
 
 @bp.get("/<record:episode_id>/medication")
+@part_of(Module.MEDICINES)
 @signed_in(Side.PATIENT, Side.STAFF)
 def medication(care: Care, person: Person, episode_id: str) -> Response:
     """Show today's medicines and the whole plan."""
@@ -111,6 +115,7 @@ def appointments(care: Care, person: Person, episode_id: str) -> Response:
 
 
 @bp.get("/<record:episode_id>/embryos")
+@part_of(Module.STORAGE)
 @signed_in(Side.PATIENT, Side.STAFF)
 def embryos(care: Care, person: Person, episode_id: str) -> Response:
     """Show each embryo with its grade, its status and its three dates."""

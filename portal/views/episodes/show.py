@@ -24,6 +24,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.recent import name_opened
 from portal.web import audit
 from portal.web.htmx import render, wants
+from portal.web.modules import is_off
 from portal.web.pages import Page
 
 
@@ -204,6 +205,7 @@ def _tabs(view: EpisodeView, current: str) -> list[Tab]:
             counts.get(name, 0),
         )
         for name, label in _tab_names()
+        if not is_off(f"episodes.{name}")
     ]
 
 

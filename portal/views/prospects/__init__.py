@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from flask import Blueprint
 
+from portal.config.modules import Module
 from portal.views.prospects import book, link, merge
+from portal.web.modules import whole
 
-bp = Blueprint("prospects", __name__, url_prefix="/prospects")
+bp = whole(Module.BOOKING, Blueprint("prospects", __name__, url_prefix="/prospects"))
 for part in (book.bp, link.bp, merge.bp):
     bp.register_blueprint(part)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, request, url_for
 from msgspec.structs import replace
 
+from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services import errors
@@ -34,9 +35,10 @@ from portal.web.act_once import (
 from portal.web.guard import signed_in
 from portal.web.htmx import redirect_to, render, toast
 from portal.web.listing import Listing, Table
+from portal.web.modules import whole
 from portal.web.pages import Page
 
-bp = Blueprint("protocols", __name__, url_prefix="/protocols")
+bp = whole(Module.MEDICINES, Blueprint("protocols", __name__, url_prefix="/protocols"))
 labels.register(bp)
 for part in (create.bp, edit.bp, schedule.bp, seen.bp):
     bp.register_blueprint(part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
+from portal.config.modules import Module
 from portal.config.tenants import Side
 from portal.services.client import Care
 from portal.services.listed import Count
@@ -16,9 +17,10 @@ from portal.views.storage.view import EmbryoView, find_embryo, next_date
 from portal.web import audit
 from portal.web.guard import signed_in
 from portal.web.htmx import render
+from portal.web.modules import whole
 from portal.web.pages import Page
 
-bp = Blueprint("storage", __name__, url_prefix="/storage")
+bp = whole(Module.STORAGE, Blueprint("storage", __name__, url_prefix="/storage"))
 for part in (decide.bp, inventory.bp):
     bp.register_blueprint(part)
 
