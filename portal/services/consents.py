@@ -30,6 +30,7 @@ from portal.services.read_back import read_back
 from portal.services.records.consents import (
     CLINIC_ROLES,
     ONE_PERSON_KINDS,
+    TREATMENT_RESTS_ON,
     Clause,
     ConsentDraft,
     ConsentForm,
@@ -117,6 +118,25 @@ def list_open_consents(care: Care, status: ConsentStatus) -> Page[ConsentForm]:
     GET /api/care/consent-forms (care API specification §4).
     """
     return list_consents(care, status=status, sorting=_SOONEST, limit=CAP)
+
+
+def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
+    """The forms that treatments rest on and that were withdrawn or declined since, the latest first; without their text.
+
+    GET /api/care/consent-forms (care API specification §4). One without the moment of its end counts as late.
+    """
+    page = list_consents(care, status=ConsentStatus.REVOKED, sorting="revokedAt desc", limit=CHUNK)
+    ends = [form.revoked_at for form in page.items if form.revoked_at]
+    is_in_order = len(ends) == page.received and ends == sorted(ends, reverse=True)
+    found = Listed(page.items, page.listed.is_whole or (is_in_order and bool(ends) and ends[-1] < since))
+    return found.where(
+        lambda form: (
+            form.is_revoked
+            and form.kind in TREATMENT_RESTS_ON
+            and not form.is_cancelled
+            and (form.revoked_at is None or form.revoked_at >= since)
+        )
+    )
 
 
 def list_awaiting(care: Care, status: ConsentStatus, person_id: str) -> Listed[ConsentForm]:

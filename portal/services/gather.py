@@ -12,6 +12,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
+E = TypeVar("E")
 T = TypeVar("T")
 
 
@@ -27,6 +28,10 @@ def gather(
 def gather(
     a: Callable[[], A], b: Callable[[], B], c: Callable[[], C], d: Callable[[], D], /
 ) -> tuple[A | CareError, B | CareError, C | CareError, D | CareError]: ...
+@overload
+def gather(
+    a: Callable[[], A], b: Callable[[], B], c: Callable[[], C], d: Callable[[], D], e: Callable[[], E], /
+) -> tuple[A | CareError, B | CareError, C | CareError, D | CareError, E | CareError]: ...
 def gather(*calls: Callable[[], object]) -> tuple[object, ...]:
     """Make the calls concurrently; return each one's value, or the CareError that its part of the page shows.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from typing import TypeVar
 
 from flask import Blueprint, Response
@@ -16,7 +16,7 @@ from portal.config.tenants import Side
 from portal.i18n.gettext import _
 from portal.services import decoding
 from portal.services.client import Care
-from portal.services.consents import list_consents, list_open_consents
+from portal.services.consents import list_consents, list_open_consents, list_withdrawn
 from portal.services.conversations import list_conversations
 from portal.services.errors import CareError
 from portal.services.gather import gather
@@ -38,7 +38,7 @@ from portal.views.recent import Opened, show_recent
 from portal.views.storage.view import nearness, paid_until, renewal_window
 from portal.views.waiting_conversations import Waiting, read_waiting
 from portal.web import audit, bell, preferred_name
-from portal.web.filters import today
+from portal.web.filters import now, today
 from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
 from portal.web.pages import Page
@@ -51,6 +51,8 @@ bp = Blueprint("home", __name__)
 _MOST_EPISODES = 2
 """How many episodes home reads: the ongoing one, and one with embryos in storage."""
 _NEAR_DAYS = 60
+_WITHDRAWN_WEEKS = 8
+"""For how long staff's home names a form that was withdrawn: about as long as a treatment is under way. The page says it."""
 _MOST_OPENED = 5
 _MOST, _MOST_AT_WORK, _MOST_FORMS = 3, 6, 12
 """How many messages and notifications home shows to patients and to staff, and how many forms."""
@@ -77,7 +79,9 @@ def _answer(
     return render(page, fragment=fragment, bell=unread)
 
 
-def _ids(records: Iterable[Conversation | Notification] | CareError | None, most: int) -> list[str]:
+def _ids(
+    records: Iterable[ConsentForm | Conversation | Notification] | CareError | None, most: int
+) -> list[str]:
     """The ids of a region's first records; none if it couldn't be read or wasn't requested."""
     return [] if records is None or isinstance(records, CareError) else [one.id for one in records][:most]
 
@@ -291,6 +295,7 @@ _PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
 class WorklistPage(Page, template="home/worklist.html"):
     """Staff's home, by region; a region that couldn't be read is its error, one that wasn't requested None."""
 
+    withdrawn: Listed[ConsentForm] | CareError | None = None
     consents: Work | CareError | None = None
     home_rows: tuple[WorkRow, ...] = ()
     messages: Waiting | CareError | None = None
@@ -302,14 +307,15 @@ class WorklistPage(Page, template="home/worklist.html"):
     def shown(self) -> dict[str, list[str]]:
         """Return the ids of the records shown on the page, by kind."""
         return {
-            "consent": [row.form.id for row in self.home_rows],
+            "consent": [*_ids(self.withdrawn, _MOST_AT_WORK), *(row.form.id for row in self.home_rows)],
             "conversation": _ids(_talks_of(self.messages), _MOST_AT_WORK),
             "notification": _ids(self.news, _MOST_AT_WORK),
         }
 
 
 def _worklist(care: Care, person: Person) -> WorklistPage:
-    pending, partial, talks, news = gather(
+    withdrawn, pending, partial, talks, news = gather(
+        lambda: _withdrawn(care),
         lambda: list_open_consents(care, ConsentStatus.PENDING),
         lambda: list_open_consents(care, ConsentStatus.PARTIALLY_SIGNED),
         lambda: read_waiting(care),
@@ -325,6 +331,7 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         heads = {ConsentStatus.PENDING: pending, ConsentStatus.PARTIALLY_SIGNED: partial}
         work = work_of(care, heads, person)
     return WorklistPage(
+        withdrawn=withdrawn,
         consents=work,
         home_rows=_first_rows(work),
         messages=talks,
@@ -333,6 +340,11 @@ def _worklist(care: Care, person: Person) -> WorklistPage:
         news=news if isinstance(news, CareError) else notable(news),
         opened=show_recent(_MOST_OPENED),
     )
+
+
+def _withdrawn(care: Care) -> Listed[ConsentForm]:
+    """The forms withdrawn lately. Whether their treatment is under way isn't in the list of forms, nor asked for."""
+    return list_withdrawn(care, now() - timedelta(weeks=_WITHDRAWN_WEEKS))
 
 
 def _is_messages_first(waiting: Waiting | CareError, person: Person) -> bool:
@@ -370,6 +382,7 @@ def _first_rows(work: Work | CareError) -> tuple[WorkRow, ...]:
 
 
 _STAFF_REGIONS: dict[str, Callable[[Care, Person], WorklistPage]] = {
+    "withdrawn": lambda care, _person: WorklistPage(withdrawn=_read(lambda: _withdrawn(care))),
     "consents": _work_alone,
     "messages": _waiting_alone,
     "news": lambda care, person: WorklistPage(news=_read(lambda: notable(_news(care)))),

@@ -88,6 +88,31 @@ def test_open_forms_are_read_in_one_page_by_the_day_they_are_needed(care):
     }  # fmt: skip
 
 
+def test_withdrawn_forms_are_read_back_to_a_day_and_say_if_they_may_not_be_all(care):
+    since = datetime(2026, 11, 1, tzinfo=UTC)
+
+    def form(name, at, kind="Treatment", **members):
+        return {**FORM, "id": name, "kind": kind, "status": "Revoked", "revokedAt": at, **members}
+
+    late, early = form("late", "2026-11-20T10:00:00Z"), form("early", "2026-10-20T10:00:00Z")
+    research, undated = form("research", "2026-11-19T10:00:00Z", "Research"), form("undated", None, "Storage")
+    cancelled = form("cancelled", "2026-11-19T10:00:00Z", revokedById="n", signatures=[])
+    for items, ids, is_whole in (
+        ([late, cancelled, research, early], ["late"], True),
+        ([late, research], ["late"], False),
+        ([early, late], ["late"], False),
+        ([late, undated, early], ["late", "undated"], False),
+        ([], [], False),
+    ):
+        care.answers.append({"totalCount": 900, "items": items})
+        found = consents.list_withdrawn(care, since)
+        assert ([one.id for one in found], found.is_whole) == (ids, is_whole)
+    query = {name: value for name, value in care.calls[0].query.items() if value is not None}
+    assert query == {
+        "SkipCount": 0, "MaxResultCount": 200, "Sorting": "revokedAt desc", "Status": "Revoked",
+    }  # fmt: skip
+
+
 def test_all_forms_are_read_page_by_page(care):
     forms = [{**FORM, "id": str(n)} for n in range(450)]
     care.answers.extend({"totalCount": 450, "items": forms[n : n + 200]} for n in (0, 200, 400))

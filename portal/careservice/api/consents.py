@@ -116,6 +116,7 @@ SORTABLE = {
     "effectiveAt": ConsentForm.effective_at,
     "expiresAt": ConsentForm.expires_at,
     "procedureDate": ConsentForm.procedure_date,
+    "revokedAt": ConsentForm.revoked_at,
     "patientName": Patient.last_name,
 }
 

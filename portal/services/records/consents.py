@@ -81,6 +81,9 @@ COUPLE_KINDS = frozenset(
 ONE_PERSON_KINDS = frozenset({ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD})
 """Kinds of form of which each of a couple has their own, signed by the patient or the partner alone."""
 
+TREATMENT_RESTS_ON = frozenset({ConsentKind.TREATMENT, ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD})
+"""Kinds of form without which a treatment under way doesn't go on."""
+
 EMBRYO_KINDS = frozenset(
     {ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL, ConsentKind.DISPOSITION, ConsentKind.DONATION}
 )

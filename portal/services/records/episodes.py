@@ -8,7 +8,7 @@ from msgspec import structs
 
 from portal.services.decoding import Choice, Day, Id, Measure, Record, Timed
 from portal.services.records.cases import CareStatus, Case
-from portal.services.records.consents import ConsentKind, ConsentStatus
+from portal.services.records.consents import TREATMENT_RESTS_ON, ConsentKind, ConsentStatus
 from portal.services.records.documents import Documents
 from portal.services.records.notifications import Severity
 from portal.services.records.patients import Patient
@@ -227,6 +227,20 @@ class Episode(Timed, frozen=True, kw_only=True):
             if form.kind in (ConsentKind.TREATMENT, ConsentKind.LEGAL_PARENTHOOD)
             and form.status in (ConsentStatus.DRAFT, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
         )
+
+    @property
+    def withdrawn(self) -> tuple[ConsentBrief, ...]:
+        """The forms that a treatment under way rests on and that were withdrawn or declined.
+
+        A treatment form that was signed anew is no longer told; storage and parenthood are one form for each person, so that
+        another's doesn't stand for theirs.
+        """
+        if self.is_ended:
+            return ()
+        forms = self.consent_forms
+        anew = any(f.kind == ConsentKind.TREATMENT and f.status == ConsentStatus.SIGNED for f in forms)
+        rests_on = TREATMENT_RESTS_ON - ({ConsentKind.TREATMENT} if anew else set())
+        return tuple(form for form in forms if form.status == ConsentStatus.REVOKED and form.kind in rests_on)
 
     @property
     def is_ended(self) -> bool:

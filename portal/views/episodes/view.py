@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
-from portal.services.records.consents import ConsentKind, ConsentStatus
 from portal.services.records.doses import (
     NIGHT_ENDS,
     Standing,
@@ -278,20 +277,6 @@ class EpisodeView:
         return sorted(found, key=lambda alert: order.index(alert[0]))
 
     @property
-    def withdrawn(self) -> list[ConsentBrief]:
-        """The forms that a treatment under way rests on and that were withdrawn or declined.
-
-        A treatment form that was signed anew is no longer told; storage and parenthood are one form for each person, so that
-        another's doesn't stand for theirs.
-        """
-        if self.episode.is_ended:
-            return []
-        forms = self.episode.consent_forms
-        anew = any(f.kind == ConsentKind.TREATMENT and f.status == ConsentStatus.SIGNED for f in forms)
-        rests_on = _RESTS_ON[1:] if anew else _RESTS_ON
-        return [form for form in forms if form.status == ConsentStatus.REVOKED and form.kind in rests_on]
-
-    @property
     def needs_call_now(self) -> bool:
         """Whether the page says on which signs to call at once: from stimulation to the early scan, and shortly after."""
         episode = self.episode
@@ -407,7 +392,6 @@ _NEEDS_CALL_NOW = tuple(EpisodeStage)[
 _DAYS_AFTER_THE_END = 14
 """For how many days after its end a treatment may still cause signs on which to call."""
 _ONLY_VERIFIED = (EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
-_RESTS_ON = (ConsentKind.TREATMENT, ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD)
 _FROZEN = (ProtocolType.FET_NATURAL, ProtocolType.FET_MEDICATED)
 _IN_EVERY_CYCLE = (
     EpisodeStage.BASELINE,

@@ -13,7 +13,6 @@ from portal.i18n.gettext import _
 from portal.services import errors
 from portal.services.client import Care
 from portal.services.protocols import get_protocol, update_protocol
-from portal.services.records.patients import Patient
 from portal.services.records.protocols import Protocol
 from portal.state.session_records import Person
 from portal.views.protocols.changes import Change, Wording, changes
@@ -58,7 +57,7 @@ class ReviewPage(Page, template="protocols/review.html"):
     """The changes to review; `doses` are those of single days, `stops` the questions to answer, `carried` hidden fields."""
 
     protocol: Protocol
-    patient: Patient | None
+    whose: Whose
     changes: list[Change]
     doses: list[DoseChange]
     triggers: list[str]
@@ -240,7 +239,7 @@ def _show_review(
     now = Plan.of(protocol)
     page = ReviewPage(
         protocol=protocol,
-        patient=whose.patient,
+        whose=whose,
         changes=changes(now, plan, physicians),
         doses=dose_changes(now, plan),
         triggers=triggers_told(plan, whose.collection),

@@ -18,12 +18,11 @@ from portal.services import errors
 from portal.services.client import Care
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
-from portal.services.records.patients import Patient
 from portal.services.records.protocols import Protocol, ProtocolType
 from portal.views.protocols.history import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
-from portal.views.protocols.view import drawing, read_whose
+from portal.views.protocols.view import Whose, drawing, read_whose
 from portal.web.forms import Choices, Values
 from portal.web.htmx import render
 from portal.web.labels import treatment_name
@@ -72,7 +71,7 @@ class EditPage(Page, template="protocols/edit.html"):
     plan: Plan
     days: PlanDays
     protocol: Protocol | None
-    patient: Patient | None
+    whose: Whose
     new_doses: Mapping[int, NewDose]
     opened: str
     operation: str
@@ -124,7 +123,7 @@ def form_page(
         plan=plan,
         days=PlanDays.of(plan),
         protocol=protocol,
-        patient=read_whose(care, protocol).patient if protocol else None,
+        whose=read_whose(care, protocol) if protocol else Whose(),
         new_doses=new_doses(protocol, plan),
         opened=msgspec.json.encode(opened or {}).decode(),
         operation=operation,

@@ -16,7 +16,7 @@ from portal.services.errors import CareError, NotOffered
 from portal.services.gather import gather, known
 from portal.services.physicians import list_physicians
 from portal.services.records.doses import Standing, standing
-from portal.services.records.episodes import Appointment
+from portal.services.records.episodes import Appointment, ConsentBrief, Episode
 from portal.services.records.patients import Patient
 from portal.services.records.protocols import Check, Medication, Protocol, ProtocolStatus
 from portal.state.session_records import Person
@@ -35,6 +35,7 @@ class ProtocolView:
     person: Person
     physician: str | None
     patient: Patient | None
+    withdrawn: tuple[ConsentBrief, ...] = ()
     is_nameless: bool = False
 
     @property
@@ -114,10 +115,12 @@ class ProtocolView:
 class Whose:
     """Whose plan is in hand: the patient, if they can be read, and when eggs are to be collected.
 
-    `is_unread` says that the API has it but didn't answer.
+    `withdrawn` are the forms that the treatment rests on and that were withdrawn; `is_unread` says that the API has it but
+    didn't answer.
     """
 
     patient: Patient | None = None
+    withdrawn: tuple[ConsentBrief, ...] = ()
     collection: Appointment | None = None
     is_unread: bool = False
 
@@ -129,9 +132,17 @@ def read_whose(care: Care, protocol: Protocol) -> Whose:
         return Whose()
     (read,) = gather(lambda: get_episode(care, episode_id))
     episode = known(read)
+    return Whose(
+        _patient_of(protocol, episode),
+        episode.withdrawn if episode else (),
+        collection_of(episode),
+        is_unread=_is_unread(read),
+    )
+
+
+def _patient_of(protocol: Protocol, episode: Episode | None) -> Patient | None:
     couple = (episode.patient, episode.partner) if episode else ()
-    patient = next((one for one in couple if one and one.id == protocol.patient_id), None)
-    return Whose(patient, collection_of(episode), is_unread=_is_unread(read))
+    return next((one for one in couple if one and one.id == protocol.patient_id), None)
 
 
 def _is_unread(read: object) -> bool:
@@ -148,12 +159,12 @@ def read_view(care: Care, person: Person, protocol: Protocol) -> ProtocolView:
     )
     names = {one.id: one.name for one in known(physicians) or ()}
     whole = known(episode)
-    couple = (one for one in (whole.patient, whole.partner) if one) if whole else ()
     return ProtocolView(
         protocol,
         person,
         physician=names.get(protocol.physician_id or ""),
-        patient=next((one for one in couple if one.id == protocol.patient_id), None),
+        patient=_patient_of(protocol, whole),
+        withdrawn=whole.withdrawn if whole else (),
         is_nameless=_is_unread(physicians) or _is_unread(episode),
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from portal.careservice.ids import sample_id
 from portal.config.tenants import Side
 from portal.services import decoding
 from portal.services.records.cases import CareStatus
@@ -18,7 +20,8 @@ from portal.views.episodes.ending import ending_of
 from portal.views.episodes.view import EpisodeView
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.builders import person
-from tests.support.stack import PortalThread
+from tests.support.signing import change_record, consent, fresh_form
+from tests.support.stack import CareService, PortalThread
 
 ENDED = date(2026, 9, 1)
 
@@ -34,34 +37,63 @@ def form(kind: ConsentKind, status: ConsentStatus) -> ConsentBrief:
 def test_forms_that_a_live_treatment_rests_on_are_told_when_withdrawn() -> None:
     others = [status for status in ConsentStatus if status is not ConsentStatus.SIGNED]
     forms = tuple(form(kind, status) for kind in ConsentKind for status in others)
-    told = EpisodeView(episode(consent_forms=forms), person()).withdrawn
+    told = episode(consent_forms=forms).withdrawn
     kinds = (ConsentKind.TREATMENT, ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD)
     assert {one.id for one in told} == {f"{kind}-Revoked" for kind in kinds}
-    assert not EpisodeView(episode(consent_forms=forms, status=CareStatus.FINISHED), person()).withdrawn
+    assert not episode(consent_forms=forms, status=CareStatus.FINISHED).withdrawn
     anew = (*forms, form(ConsentKind.TREATMENT, ConsentStatus.SIGNED))
-    told = EpisodeView(episode(consent_forms=anew), person()).withdrawn
+    told = episode(consent_forms=anew).withdrawn
     assert {one.kind for one in told} == {ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD}
 
 
+@pytest.fixture
+def withdrawn(service: CareService) -> Iterator[str]:
+    """The address of a treatment form of Amelia's present treatment that she signed and then withdrew."""
+    form = fresh_form(service.plan, signed=True)
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.000000")
+    change_record(service.plan, form, status="Revoked", title="About treatment", revoked_at=now)
+    signed = consent("amelia-treatment-2")
+    change_record(service.plan, signed, status="Superseded")
+    yield form
+    change_record(service.plan, form, kind="Research")
+    change_record(service.plan, signed, status="Signed")
+
+
+PAGES = [f"/episodes/{AMELIA_EPISODE}{tab}" for tab in ("", "/timeline", "/medication", "/appointments")]
+PLAN = f"/protocols/{sample_id('protocol', 'amelia')}"
+RECORD = f"/patients/{sample_id('patient', 'amelia')}/edit?episode={AMELIA_EPISODE}"
+CASE = f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIA_EPISODE}"
+
+
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "pages", "words"),
     [
-        ("amelia", "Call the clinic before your next injection or visit."),
-        ("nora", "Read the form before anything"),
+        ("amelia", ["/", *PAGES], "Call the clinic before your next injection or visit."),
+        ("nora", [*PAGES, PLAN, RECORD], "Read the form before anything"),
+        ("victor", [PLAN, f"{PLAN}/edit", RECORD, CASE], "Read the form before anything"),
     ],
 )
 def test_each_page_of_the_treatment_says_so(
-    portal: PortalThread, monkeypatch: pytest.MonkeyPatch, name: str, words: str
+    portal: PortalThread, withdrawn: str, name: str, pages: list[str], words: str
 ) -> None:
-    withdrawn = [form(ConsentKind.TREATMENT, ConsentStatus.REVOKED)]
     visitor = portal.sign_in(name)
-    monkeypatch.setattr(EpisodeView, "withdrawn", property(lambda _view: withdrawn))
-    pages = ["", "/timeline", "/medication", "/appointments"]
-    for address in [f"/episodes/{AMELIA_EPISODE}{page}" for page in pages] + ["/"] * (name == "amelia"):
+    for address in pages:
         page = visitor.get(address)
         assert "Consent withdrawn or declined" in page.words, address
-        assert "About Treatment" in page.words, address
+        assert page.select(f"main a[href='{withdrawn}']"), address
         assert words in page.words, address
+
+
+@pytest.mark.parametrize("name", ["nora", "victor", "elif", "colin", "ada"])
+def test_the_first_page_of_everybody_at_work_names_withdrawn_forms(
+    portal: PortalThread, service: CareService, withdrawn: str, name: str
+) -> None:
+    visitor = portal.sign_in(name)
+    shown = visitor.get("/").select(f"#withdrawn a[href='{withdrawn}']")
+    assert [link.get_text(" ", strip=True) for link in shown] == ["Amelia Hart · Treatment"]
+    long_ago = (datetime.now(UTC) - timedelta(days=57)).strftime("%Y-%m-%d %H:%M:%S.000000")
+    change_record(service.plan, withdrawn, revoked_at=long_ago)
+    assert not visitor.get("/").select(f"#withdrawn a[href='{withdrawn}']")
 
 
 @pytest.mark.parametrize("stage", [EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN])
