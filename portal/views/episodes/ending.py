@@ -6,8 +6,10 @@ from datetime import date
 
 from portal.i18n.gettext import _
 from portal.services.records.cases import CareStatus
-from portal.services.records.episodes import Episode, Outcome
+from portal.services.records.episodes import Episode, EpisodeStage, Outcome
 
+ONLY_VERIFIED = (EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
+"""The stages whose events a patient reads once they are verified."""
 _FAREWELL_DAYS = 84
 """For how long a pregnancy is spoken of: nobody tells the portal how it went on."""
 
@@ -16,7 +18,7 @@ def ending_of(episode: Episode, today: date) -> tuple[str, str]:
     """Return a short line and a longer one about an episode that has ended, as they are right on that day."""
     if episode.outcome == Outcome.ENTERED_IN_ERROR or episode.status == CareStatus.ENTERED_IN_ERROR:
         return _("Entered by mistake"), _("This record was made by mistake. Nothing in it concerns you.")
-    match episode.outcome:
+    match None if _rests_on_unverified(episode) else episode.outcome:
         case Outcome.PREGNANCY if episode.end_date and (today - episode.end_date).days <= _FAREWELL_DAYS:
             return _("This treatment has ended"), _("You left our care pregnant. We wish you all the best.")
         case Outcome.NO_PREGNANCY:
@@ -44,3 +46,9 @@ def ending_of(episode: Episode, today: date) -> tuple[str, str]:
             )
         case _:
             return _("This treatment is complete"), _("Everything from it stays here for you to look up.")
+
+
+def _rests_on_unverified(episode: Episode) -> bool:
+    """Whether the outcome is that of a pregnancy test or early scan, and nobody has verified any of them."""
+    verified = {one.verified for one in episode.timeline if one.stage in ONLY_VERIFIED}
+    return episode.outcome in (Outcome.PREGNANCY, Outcome.NO_PREGNANCY) and verified == {False}

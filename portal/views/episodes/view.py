@@ -35,7 +35,7 @@ from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
-from portal.views.episodes.ending import ending_of
+from portal.views.episodes.ending import ONLY_VERIFIED, ending_of
 from portal.views.protocols.labels import may_write
 from portal.web import labels
 from portal.web.doses import DoseLine, PlanWords, state_words
@@ -126,22 +126,24 @@ class EpisodeView:
 
     @property
     def day_note(self) -> str | None:
-        """The progress: `Day 8` of the plan until the trigger, then the time since the transfer; else None.
+        """The progress: `Day 8` of the plan until the trigger, then the time since the transfer; none after the outcome.
 
         The only place that counts days: they are the plan's, whose first day the clinic sets.
         """
         stage = self.episode.stage
+        if self.episode.outcome:
+            return None
         if stage in _SINCE_TRANSFER:
             return self._since_transfer()
         is_counted = stage is None or not stage.known or stage in _COUNTED
         return _("Day %(day)s", day=number(self.protocol_day)) if self.protocol_day and is_counted else None
 
     def _since_transfer(self) -> str | None:
-        """`5 days after the transfer`; after two weeks, in weeks."""
+        """`5 days after the transfer`; after two weeks, in weeks; nothing once the early scan should be behind her."""
         moments = (e.occurred_at for e in self.events if e.stage == EpisodeStage.TRANSFER and e.verified)
         last = max((moment for moment in moments if moment), default=None)
         days = (today() - local(last).date()).days if last else 0
-        if days < 1:
+        if not 1 <= days <= _COUNTED_DAYS:
             return None
         if days < 14:
             return ngettext("%(num)s day after the transfer", "%(num)s days after the transfer", days)
@@ -153,7 +155,9 @@ class EpisodeView:
         current = self.episode.stage
         if self.episode.is_ended or current is None or not current.known:
             return []
-        steps = _steps(self.episode)
+        steps = _steps(
+            self.episode, [event for event in self.episode.timeline if not self._is_withheld(event)]
+        )
         order = list(EpisodeStage)
         place = order.index(current)
         return [
@@ -262,7 +266,7 @@ class EpisodeView:
 
     def _is_withheld(self, event: TimelineEvent) -> bool:
         """Whether a patient doesn't read it yet: a pregnancy test or early scan that nobody has verified."""
-        return self.person.is_patient and not event.verified and event.stage in _ONLY_VERIFIED
+        return self.person.is_patient and not event.verified and event.stage in ONLY_VERIFIED
 
     @property
     def alerts(self) -> list[tuple[str, str, datetime | None]]:
@@ -306,13 +310,21 @@ class EpisodeView:
             write=short_date,
             today=today(),
             rtl=is_rtl(),
+            caution=self.caution,
             id_="monitoring-chart",
         )
 
     @property
     def chart_days(self) -> Markup | None:
         """The values of each measured day, as an overlay for the chart."""
-        return monitoring_days(self.monitoring, number=number, write=write_day, today=today(), rtl=is_rtl())
+        return monitoring_days(
+            self.monitoring,
+            number=number,
+            write=write_day,
+            today=today(),
+            rtl=is_rtl(),
+            caution=self.caution,
+        )
 
     @property
     def chart_words(self) -> str:
@@ -328,7 +340,20 @@ class EpisodeView:
             day=write_day(last.date),
             large=sum(size > _GROWING_MM for size in last.sizes),
         )
-        return f"{counted} {describe([last], number)}"
+        said = "" if last.verified else self.caution
+        return " ".join(filter(None, (counted, describe([last], number), said)))
+
+    @property
+    def caution(self) -> str:
+        """What a patient reads wherever a value or event is shown that nobody has verified; empty for staff."""
+        if self.person.is_staff:
+            return ""
+        return _("Your doctor hasn’t confirmed this yet. Doses follow only what the clinic tells you.")
+
+    @property
+    def chart_note(self) -> str:
+        """What stands above the chart: the caution, if a day in it isn't verified."""
+        return "" if all(day.verified for day in self.monitoring) else self.caution
 
     @property
     def grid(self) -> Markup | None:
@@ -379,6 +404,8 @@ class EpisodeView:
 _GROWING_MM = 13
 """Above this size, in millimetres, a follicle is expected to keep growing."""
 _COUNTED = (EpisodeStage.BASELINE, EpisodeStage.STIMULATION, EpisodeStage.TRIGGER)
+_COUNTED_DAYS = 42
+"""For how long days are counted from a transfer: the early scan comes before, and nobody tells the portal of a loss."""
 _SINCE_TRANSFER = (
     EpisodeStage.TRANSFER,
     EpisodeStage.LUTEAL_SUPPORT,
@@ -391,7 +418,6 @@ _NEEDS_CALL_NOW = tuple(EpisodeStage)[
 ]
 _DAYS_AFTER_THE_END = 14
 """For how many days after its end a treatment may still cause signs on which to call."""
-_ONLY_VERIFIED = (EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
 _FROZEN = (ProtocolType.FET_NATURAL, ProtocolType.FET_MEDICATED)
 _IN_EVERY_CYCLE = (
     EpisodeStage.BASELINE,
@@ -409,7 +435,7 @@ def named(visit: Appointment) -> Appointment:
     return replace(visit, kind=labels.visit_name(visit.kind))
 
 
-def _steps(episode: Episode) -> list[EpisodeStage]:
+def _steps(episode: Episode, timeline: Sequence[TimelineEvent]) -> list[EpisodeStage]:
     """The stages of this kind of treatment, and any others that it went through."""
     kind = ProtocolType(episode.type) if episode.type else None
     if kind in _FROZEN:
@@ -420,7 +446,7 @@ def _steps(episode: Episode) -> list[EpisodeStage]:
         usual = (*_IN_EVERY_CYCLE[:3], EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
     else:
         usual = (*_IN_EVERY_CYCLE, *_FROM_TRANSFER)
-    seen = {event.stage for event in episode.timeline} | {episode.stage}
+    seen = {event.stage for event in timeline} | {episode.stage}
     return [
         stage for stage in EpisodeStage if stage in usual or (stage in seen and stage != EpisodeStage.PLANNED)
     ]

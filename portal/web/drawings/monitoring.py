@@ -36,13 +36,17 @@ _BESIDE = 2 * _FOLLOWING
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What all panels share: the days that were measured, their places, and the side that time runs to."""
+    """What all panels share: the days that were measured, their places, and the side that time runs to.
+
+    `caution` is said of a day that nobody has verified.
+    """
 
     days: tuple[MonitoringDay, ...]
     across: Axis
     rtl: bool
     number: Callable[[float], str]
     write: Callable[[date], str]
+    caution: str
 
     def x(self, day: MonitoringDay) -> float:
         return self.side(self.across.at(day.date.toordinal()))
@@ -65,18 +69,20 @@ def monitoring_chart(
     write: Callable[[date], str] = date.isoformat,
     today: date | None = None,
     rtl: bool = False,
+    caution: str = "",
     id_: str = "monitoring",
 ) -> Markup | None:
     """Draw the days, or return None when nothing was measured that could be drawn.
 
     Sizes and lining in millimetres, oestradiol in the unit it came in. Panels without a value are left out.
     `number` writes a number in the person's language, `write` a date, shortly; `rtl` lets time run from right to left.
-    Today has a line where it is within the days or up to three days after them.
+    Today has a line where it is within the days or up to three days after them. `caution` is said if a day isn't verified.
     """
-    frame = _frame(days, number, write, today, rtl=rtl)
+    frame = _frame(days, number, write, today, caution=caution, rtl=rtl)
     if frame is None:
         return None
     panels, bottom = _panels(frame)
+    said = "" if all(day.verified for day in frame.days) else caution
     return drawing(
         _WIDTH,
         bottom + 30,
@@ -86,7 +92,7 @@ def monitoring_chart(
         _dates(frame, bottom),
         id_=id_,
         title=_("Monitoring, day by day"),
-        description=describe(frame.days, number),
+        description=" ".join(filter(None, (describe(frame.days, number), said))),
         rtl=rtl,
     )
 
@@ -98,12 +104,13 @@ def monitoring_days(
     write: Callable[[date], str] = date.isoformat,
     today: date | None = None,
     rtl: bool = False,
+    caution: str = "",
 ) -> Markup | None:
     """Lay over `monitoring_chart` of the same arguments what says the values of a day that is tapped or has the focus.
 
     Each measured day is one stop of the keyboard, and reaches halfway to its neighbours. Its values stand below the chart.
     """
-    frame = _frame(days, number, write, today, rtl=rtl)
+    frame = _frame(days, number, write, today, caution=caution, rtl=rtl)
     if frame is None:
         return None
     _drawn, bottom = _panels(frame)
@@ -125,6 +132,7 @@ def _frame(
     write: Callable[[date], str],
     today: date | None,
     *,
+    caution: str,
     rtl: bool,
 ) -> _Frame | None:
     shown = tuple(sorted((day for day in days if _has_values(day)), key=lambda day: day.date))
@@ -133,7 +141,7 @@ def _frame(
     first, last = shown[0].date.toordinal(), shown[-1].date.toordinal()
     if today and 0 < today.toordinal() - last <= _STILL_SHOWN:
         last = today.toordinal()
-    return _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number, write)
+    return _Frame(shown, Axis(first - 0.5, last + 0.5, _LEFT, _RIGHT), rtl, number, write, caution)
 
 
 def _panels(frame: _Frame) -> tuple[list[Markup], float]:
@@ -157,6 +165,7 @@ def _columns(frame: _Frame) -> list[tuple[float, float]]:
 
 def _stop(frame: _Frame, day: MonitoringDay, edges: tuple[float, float], bottom: float) -> Markup:
     """One day to tap or to tab to: its stretch, a line at its place, and its values below, hidden until then."""
+    said = () if day.verified else (frame.caution,)
     lines = list(_values_of(frame, day))
     x, left = frame.x(day), min(frame.side(edges[0]), frame.side(edges[1]))
     start = frame.side(_LEFT)
@@ -172,7 +181,7 @@ def _stop(frame: _Frame, day: MonitoringDay, edges: tuple[float, float], bottom:
         class_="chart-day",
         tabindex="0",
         role="img",
-        aria_label="; ".join(lines).replace(" ·; ", " · "),
+        aria_label="; ".join(filter(None, (*lines, *said))).replace(" ·; ", " · "),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from contextlib import closing
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
@@ -18,6 +20,7 @@ from portal.services.records.patients import Patient
 from portal.views import home
 from portal.views.episodes.ending import ending_of
 from portal.views.episodes.view import EpisodeView
+from portal.web.filters import today
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.builders import person
 from tests.support.signing import change_record, consent, fresh_form
@@ -123,6 +126,18 @@ def test_a_pregnancy_is_spoken_of_for_twelve_weeks(portal: PortalThread, day: da
     assert ("pregnant" in words) is is_told
 
 
+@pytest.mark.parametrize("outcome", [Outcome.PREGNANCY, Outcome.NO_PREGNANCY])
+@pytest.mark.parametrize("verified", [True, False])
+def test_an_outcome_is_told_once_its_test_is_verified(
+    portal: PortalThread, outcome: Outcome, verified: bool
+) -> None:
+    test = TimelineEvent(id="t", stage=EpisodeStage.PREGNANCY_TEST, verified=verified)
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        ended = episode(status=CareStatus.FINISHED, outcome=outcome, end_date=ENDED, timeline=(test,))
+        assert ("pregnan" in " ".join(ending_of(ended, ENDED))) is verified
+
+
 def test_urgent_news_and_withdrawals_come_first() -> None:
     news = [
         Notification(id="visit", type="AppointmentReminder", entity_type="Episode"),
@@ -132,3 +147,62 @@ def test_urgent_news_and_withdrawals_come_first() -> None:
     ]
     shown = home.notable(decoding.Page(items=tuple(news), total_count=len(news)))
     assert [one.id for one in shown] == ["withdrawn", "urgent", "visit"]
+
+
+CAUTION = "Your doctor hasn’t confirmed this yet. Doses follow only what the clinic tells you."
+
+
+@pytest.fixture
+def unverified(service: CareService) -> Iterator[None]:
+    """Amelia's scans and past events, which nobody has verified."""
+
+    def verify(is_verified: int) -> None:
+        with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+            for table in ("monitoring", "timeline_events"):
+                change = f"UPDATE {table} SET verified = ? WHERE episode_id = ?"  # noqa: S608
+                database.execute(change, (is_verified, AMELIA_EPISODE))
+
+    verify(0)
+    yield
+    verify(1)
+
+
+def test_what_nobody_has_verified_says_so_wherever_a_patient_reads_it(
+    portal: PortalThread, unverified: None
+) -> None:
+    amelia, nora = portal.sign_in("amelia"), portal.sign_in("nora")
+    page = amelia.get(f"/episodes/{AMELIA_EPISODE}/monitoring")
+    places = ("#tab > p", ".chart figcaption", ".chart desc", "tbody th", "figure")
+    for place in places:
+        assert any(CAUTION in found.get_text(" ") for found in page.select(place)), place
+    days = page.select(".chart-day")
+    assert days and all(CAUTION in str(day["aria-label"]) for day in days)
+    rows = page.select("tbody tr")
+    assert rows and all(CAUTION in row.get_text(" ") for row in rows)
+    for tab in ("", "/timeline"):
+        events = amelia.get(f"/episodes/{AMELIA_EPISODE}{tab}").select(".event[data-state=past]")
+        assert events and all(CAUTION in event.get_text(" ") for event in events)
+    for tab in ("", "/timeline", "/monitoring"):
+        shown = nora.get(f"/episodes/{AMELIA_EPISODE}{tab}")
+        assert CAUTION not in str(shown.soup) and "Not checked yet" in shown.words
+
+
+def test_what_is_verified_has_no_caution(portal: PortalThread, service: CareService) -> None:
+    amelia = portal.sign_in("grace")
+    for tab in ("/timeline", "/monitoring"):
+        assert CAUTION not in str(amelia.get(f"/episodes/{sample_id('episode', 'grace-2')}{tab}").soup)
+
+
+@pytest.mark.parametrize(
+    ("days", "outcome", "told"),
+    [(20, None, "2 weeks after the transfer"), (43, None, None), (20, Outcome.NO_PREGNANCY, None)],
+)
+def test_days_since_a_transfer_are_counted_until_its_outcome(
+    portal: PortalThread, days: int, outcome: Outcome | None, told: str | None
+) -> None:
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        at = datetime.combine(today() - timedelta(days=days), time(12), UTC)
+        done = TimelineEvent(id="t", stage=EpisodeStage.TRANSFER, occurred_at=at, verified=True)
+        shown = episode(stage=EpisodeStage.EARLY_SCAN, timeline=(done,), outcome=outcome)
+        assert EpisodeView(shown, person()).day_note == told
