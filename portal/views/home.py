@@ -232,8 +232,8 @@ def notable(news: decoding.Page[Notification]) -> Listed[Notification]:
 
 @bp.app_template_filter("is_pressing")
 def is_pressing(one: Notification) -> bool:
-    """Whether it comes first: it is urgent, or somebody withdrew a consent."""
-    return one.severity == Severity.URGENT or one.type == "ConsentRevoked"
+    """Whether it comes first: it is urgent, somebody withdrew a consent, or a couple shares no more."""
+    return one.severity == Severity.URGENT or one.type in ("ConsentRevoked", "SharingEnded")
 
 
 def _treatment(found: Found, person: Person) -> Treatment:

@@ -20,6 +20,7 @@ from portal.views.episodes.lookup import (
     read_episodes,
     remembered,
 )
+from portal.views.episodes.parting import read_forms
 from portal.views.episodes.show import (
     AppointmentsPage,
     DocumentsPage,
@@ -81,7 +82,8 @@ def index(care: Care, person: Person) -> Response:
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person, episode_id: str) -> Response:
     """Show the state of the treatment: today, what happened before and what comes next."""
-    return show_tab(get_episode(care, episode_id), person, OverviewPage)
+    episode = get_episode(care, episode_id)
+    return show_tab(episode, person, OverviewPage, read_forms(care, episode) if person.is_staff else None)
 
 
 @bp.get("/<record:episode_id>/timeline")

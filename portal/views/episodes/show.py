@@ -118,9 +118,11 @@ class TeamPage(TabPage, template="episodes/team.html"):
     name = "team"
 
 
-def show_tab(episode: Episode, person: Person, page: type[TabPage]) -> Response:
-    """Show a tab that needs only the episode."""
-    view = EpisodeView(episode, person)
+def show_tab(
+    episode: Episode, person: Person, page: type[TabPage], forms: tuple[ConsentForm, ...] | None = None
+) -> Response:
+    """Show a tab that needs only the episode, and its consent forms where sharing has ended."""
+    view = EpisodeView(episode, person, forms)
     tabs = _tabs(view, page.name)
     return _answer(
         page(view=view, episode=episode, tabs=tabs, tab=_in_hand(tabs), is_part=wants("tab")), person
@@ -131,7 +133,7 @@ def show_consents(
     care: Care, episode: Episode, person: Person, forms: decoding.Page[ConsentForm] | CareError
 ) -> Response:
     """Show the episode's consent forms, and whose turn each is as far as `forms` says."""
-    view = EpisodeView(episode, person)
+    view = EpisodeView(episode, person, None if isinstance(forms, CareError) else forms.items)
     tabs = _tabs(view, ConsentsPage.name)
     known = () if isinstance(forms, CareError) else with_text_in_doubt(care, forms.items, person)
     page = ConsentsPage(

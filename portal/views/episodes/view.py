@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import is_rtl, language
+from portal.services.records.consents import ConsentForm
 from portal.services.records.doses import (
     NIGHT_ENDS,
     Standing,
@@ -36,6 +37,7 @@ from portal.views.consents.eligibility import may_create
 from portal.views.consents.labels import listed
 from portal.views.episodes.documents import Folder, folders_of
 from portal.views.episodes.ending import ONLY_VERIFIED, ending_of
+from portal.views.episodes.parting import Parting, parting_of
 from portal.views.protocols.labels import may_write
 from portal.web import labels
 from portal.web.doses import DoseLine, PlanWords, state_words
@@ -57,10 +59,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeView:
-    """An episode as one person sees it."""
+    """An episode as one person sees it; `forms` are its consent forms where they were read."""
 
     episode: Episode
     person: Person
+    forms: tuple[ConsentForm, ...] | None = None
 
     @property
     def title(self) -> str:
@@ -90,6 +93,11 @@ class EpisodeView:
         if self.person.is_patient or episode.is_ended or episode.stage in _SINCE_TRANSFER[1:]:
             return ()
         return episode.unsigned_before_transfer
+
+    @property
+    def parting(self) -> Parting | None:
+        """For staff, what rests on a partner with whom sharing has ended."""
+        return parting_of(self.episode, self.forms) if self.person.is_staff else None
 
     @property
     def is_own(self) -> bool:

@@ -1,0 +1,77 @@
+"""What rests on a partner with whom nothing is shared any more, in a treatment under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from portal.services.client import Care
+from portal.services.consents import list_consents
+from portal.services.errors import CareError
+from portal.services.gather import gather
+from portal.services.records.consents import ConsentForm, ConsentStatus
+from portal.services.records.episodes import ConsentBrief, Episode
+from portal.services.records.relationships import Relationship, RelationshipType
+from portal.web.filters import today
+
+_PARTNERS = (RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.INTENDED_PARENT)
+_OVER = (ConsentStatus.REVOKED, ConsentStatus.EXPIRED, ConsentStatus.SUPERSEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Who they are, since when nothing is shared, how many embryos are kept, and the forms.
+
+    `waiting` are the forms that wait for their signature, None where that wasn't read; `review` are all others that stand.
+    """
+
+    name: str
+    since: date
+    embryos: int
+    waiting: tuple[ConsentForm, ...] | None
+    review: tuple[ConsentBrief, ...]
+
+
+def ended_sharing(episode: Episode, day: date) -> Relationship | None:
+    """The relationship of a treatment under way that ended last, unless something is shared with that person again."""
+    theirs = [one for one in episode.relationships if one.type in _PARTNERS and not episode.is_ended]
+    live = {one.related_patient_id for one in theirs if not one.is_ended(day)}
+    ended = [one for one in theirs if one.is_ended(day) and one.related_patient_id not in live]
+    return max(ended, key=lambda one: one.end_date or date.min, default=None)
+
+
+def parting_of(episode: Episode, forms: Sequence[ConsentForm] | None) -> Parting | None:
+    """Return what rests on a partner with whom sharing has ended; None while nothing does."""
+    ended = ended_sharing(episode, today())
+    if ended is None or ended.end_date is None:
+        return None
+    partner = episode.partner if episode.partner and episode.partner.id == ended.related_patient_id else None
+    ids = {partner.user_id or partner.id} if partner else {ended.related_patient_id}
+    waiting = (
+        None
+        if forms is None
+        else tuple(
+            form
+            for form in forms
+            if any(one.person_id in ids for one in form.missing_signers) and form.is_open
+        )
+    )
+    told = {form.id for form in waiting or ()}
+    return Parting(
+        name=ended.related_name or (partner.full_name if partner else ""),
+        since=ended.end_date,
+        embryos=sum(not embryo.is_terminal for embryo in episode.embryos),
+        waiting=waiting,
+        review=tuple(
+            form for form in episode.consent_forms if form.status not in _OVER and form.id not in told
+        ),
+    )
+
+
+def read_forms(care: Care, episode: Episode) -> tuple[ConsentForm, ...] | None:
+    """Read an episode's forms where sharing has ended in it; None elsewhere, and if they can't be read."""
+    if ended_sharing(episode, today()) is None:
+        return None
+    (forms,) = gather(lambda: list_consents(care, episode_id=episode.id, limit=100))
+    return None if isinstance(forms, CareError) else forms.items

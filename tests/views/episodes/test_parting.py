@@ -1,0 +1,90 @@
+"""Staff read what rests on a partner with whom nothing is shared any more."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+
+from portal.careservice.ids import sample_id
+from portal.services.records.cases import CareStatus
+from portal.services.records.episodes import Episode
+from portal.services.records.notifications import Notification
+from portal.services.records.patients import Patient
+from portal.services.records.relationships import Relationship, RelationshipType
+from portal.views.episodes import parting
+from portal.views.home import is_pressing
+from tests.careservice.api.calls import AMELIA_EPISODE
+from tests.support.signing import consent
+from tests.support.stack import CareService, PortalThread
+
+TODAY = date(2026, 11, 24)
+ENDED = "Sharing with Daniel Hart ended"
+EPISODE = f"/episodes/{AMELIA_EPISODE}"
+
+
+@pytest.fixture
+def parted(service: CareService) -> Iterator[None]:
+    """Amelia's sharing with Daniel, which ended yesterday."""
+
+    def end(on: str | None) -> None:
+        with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+            change = "UPDATE relationships SET end_date = ? WHERE id = ?"
+            database.execute(change, (on, sample_id("relationship", "amelia-daniel")))
+
+    end((date.today() - timedelta(days=1)).isoformat())
+    yield
+    end(None)
+
+
+def test_staff_read_what_rests_on_a_partner_who_shares_no_more(portal: PortalThread, parted: None) -> None:
+    nora = portal.sign_in("nora")
+    for tab in ("", "/timeline", "/consents"):
+        assert ENDED in nora.get(EPISODE + tab).words, tab
+    for tab in ("", "/consents"):
+        page = nora.get(EPISODE + tab)
+        notice = next(one for one in page.select(".notice") if ENDED in one.get_text(" "))
+        assert "only while their consent stands" in notice.get_text(" ")
+        waiting, review = ([link["href"] for link in found.select("a")] for found in notice.select("ul"))
+        assert consent("amelia-parenthood") in waiting and consent("amelia-storage") not in waiting
+        assert {consent("amelia-storage"), consent("amelia-treatment-2")} <= set(review)
+        assert not set(waiting) & set(review) and consent("amelia-disclosure") not in review
+    assert "See which forms wait for them" in nora.get(f"{EPISODE}/timeline").words
+    assert ENDED not in portal.sign_in("amelia").get(EPISODE).words
+
+
+def test_forms_are_read_for_it_alone(portal: PortalThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unwanted(*_given: Any, **_more: Any) -> None:
+        raise AssertionError("the forms are asked for")
+
+    monkeypatch.setattr(parting, "list_consents", unwanted)
+    assert ENDED not in portal.sign_in("nora").get(EPISODE).words
+
+
+@pytest.mark.parametrize(
+    ("members", "is_told"),
+    [
+        ({"end_date": TODAY}, True),
+        ({"end_date": None}, False),
+        ({"end_date": TODAY + timedelta(days=1)}, False),
+        ({"end_date": TODAY, "type": RelationshipType.EMERGENCY_CONTACT}, False),
+    ],
+)
+def test_an_end_counts_from_its_day_and_for_partners(members: dict[str, Any], is_told: bool) -> None:
+    one = Relationship(**{"id": "r", "related_patient_id": "d", "type": RelationshipType.SPOUSE, **members})
+    again = Relationship(id="again", related_patient_id="d", type=RelationshipType.PARTNER)
+
+    def episode(*found: Relationship, status: CareStatus = CareStatus.ACTIVE) -> Episode:
+        return Episode(id="e", status=status, patient=Patient(id="p"), relationships=found)
+
+    assert (parting.ended_sharing(episode(one), TODAY) == one) is is_told
+    assert parting.ended_sharing(episode(one, status=CareStatus.FINISHED), TODAY) is None
+    assert parting.ended_sharing(episode(one, again), TODAY) is None
+
+
+def test_its_notification_comes_first() -> None:
+    assert is_pressing(Notification(id="n", type="SharingEnded"))
