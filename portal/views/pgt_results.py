@@ -21,9 +21,9 @@ from portal.services.records.patients import Patient
 from portal.services.records.pgt_results import PgtCall, PgtResult, PgtType
 from portal.state.session_records import Person
 from portal.views.recent import name_opened
-from portal.web import audit, labels
+from portal.web import audit, labels, seen_results
 from portal.web.drawings.cut_offs import cut_off_chart
-from portal.web.filters import number
+from portal.web.filters import long_date, number
 from portal.web.guard import signed_in
 from portal.web.htmx import render
 from portal.web.modules import has_module, whole
@@ -47,7 +47,8 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     if person.is_patient and not result.is_released:
         raise NotFound
     audit.shown("pgt-result.read", "pgt-result", result.id)
-    view = ResultView(result, _patient_of(care, result) if person.is_staff else None)
+    before = seen_results.calls_before(person, [result]).get(result.id)
+    view = ResultView(result, _patient_of(care, result) if person.is_staff else None, before)
     name_opened(view.patient.full_name if view.patient else "", view.code)
     return render(ResultPage(result=result, view=view))
 
@@ -61,10 +62,11 @@ def _patient_of(care: Care, result: PgtResult) -> Patient | None:
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """A result in words; `patient` is whose embryo it is, given to staff."""
+    """A result in words; `patient` is whose embryo it is, given to staff, `before` the call that the person saw first."""
 
     result: PgtResult
     patient: Patient | None = None
+    before: seen_results.Call | None = None
 
     @property
     def code(self) -> str:
@@ -83,10 +85,22 @@ class ResultView:
         """The laboratory's call, with its percentage of changed cells if it has one."""
         if self.result.call is None:
             return _("No result yet")
-        words = labels.pgt_call_name(self.result.call)
-        if self.result.mosaic_percent is not None:
-            return _("%(call)s, %(percent)s%%", call=words, percent=number(self.result.mosaic_percent))
-        return words
+        return _call_words(self.result.call, self.result.mosaic_percent)
+
+    @property
+    def change(self) -> str:
+        """What the call was when the person looked before, and what it is since when; empty if it hasn't changed."""
+        if self.before is None:
+            return ""
+        was = _call_words(PgtCall(self.before.call), self.before.percent)
+        if self.result.reported_at is None:
+            return _("When you looked before, it was: %(was)s. Now it is: %(now)s.", was=was, now=self.call)
+        return _(
+            "When you looked before, it was: %(was)s. Since %(day)s it is: %(now)s.",
+            was=was,
+            now=self.call,
+            day=long_date(self.result.reported_at),
+        )
 
     @property
     def tone(self) -> str:
@@ -162,6 +176,11 @@ class ResultView:
         if not result.embryo_storage_id or not has_module("storage"):
             return None
         return url_for("storage.show", embryo_id=result.embryo_storage_id, episode=result.episode_id)
+
+
+def _call_words(call: PgtCall, percent: float | None) -> str:
+    words = labels.pgt_call_name(call)
+    return words if percent is None else _("%(call)s, %(percent)s%%", call=words, percent=number(percent))
 
 
 @bp.app_template_filter("pgt_meaning")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
 from portal.careservice.ids import sample_id
-from tests.support.stack import PortalThread
+from portal.services.records.pgt_results import PgtCall, PgtResult, PgtStatus
+from portal.web import seen_results
+from tests.support.builders import person
+from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
 
 EPISODE = sample_id("episode", "grace-2")
@@ -132,3 +138,65 @@ def test_missing_and_unknown_values_do_not_break_the_page(
         monkeypatch.setattr(view, "get_pgt_result", lambda care, result_id, bare=bare: bare)
         page = grace.get(address("GO-1"))
         assert "What it means" in page.words
+
+
+@pytest.fixture
+def amend(service: CareService) -> Iterator[Callable[[str], None]]:
+    """Change the laboratory's call of GO-2 to another, as an amended result."""
+
+    def change(call: str, status: str = "Amended") -> None:
+        with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+            put = "UPDATE pgt_results SET call = ?, status = ? WHERE id = ?"
+            database.execute(put, (call, status, sample_id("pgt-result", "GO-2")))
+
+    yield change
+    change("Euploid", "Released")
+
+
+def test_an_amended_call_shows_what_the_person_saw_before(
+    grace: Visitor, elif_: Visitor, portal: PortalThread, amend: Callable[..., None]
+) -> None:
+    for visitor in (grace, elif_):
+        assert "When you looked before" not in visitor.get(address("GO-2")).words
+    amend("Segmental")
+    for visitor, advice in ((grace, "Call the clinic if nobody"), (elif_, "Read the laboratory’s report")):
+        for _look in range(2):  # it stays
+            words = visitor.get(address("GO-2")).words
+            assert re.search(r"it was: Euploid\. Since \d+ \w+ \d{4} it is: Segmental\.", words), words
+            assert advice in words and "isn’t shown here; your" not in words
+        assert "before: Euploid" in visitor.get(f"/episodes/{EPISODE}/embryos").words
+    amend("Aneuploid")
+    assert "it was: Segmental" in grace.get(address("GO-2")).words
+    newcomer = portal.sign_in("victor").get(address("GO-2")).words
+    assert "The laboratory has changed this result" in newcomer and "looked before" not in newcomer
+
+
+def test_a_call_first_seen_in_the_list_counts_as_seen(
+    portal: PortalThread, amend: Callable[..., None]
+) -> None:
+    nora = portal.sign_in("nora")
+    assert "before:" not in nora.get(f"/episodes/{EPISODE}/embryos").words
+    amend("Segmental")
+    assert "it was: Euploid" in nora.get(address("GO-2")).words
+
+
+def test_a_percentage_is_compared_where_both_are_known_and_old_looks_go(
+    portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def result(id_: str, percent: float | None) -> PgtResult:
+        return PgtResult(
+            id=id_, embryo_code="E", status=PgtStatus.AMENDED, call=PgtCall.LOW_MOSAIC, mosaic_percent=percent
+        )
+
+    monkeypatch.setattr(seen_results, "_MOST", 2)
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        who = person("percent")
+        assert not seen_results.calls_before(who, [result("a", None)])
+        assert not seen_results.calls_before(who, [result("a", 32)])
+        before = seen_results.calls_before(who, [result("a", 45)])
+        assert before == {"a": seen_results.Call("LowMosaic", 32)}
+        assert seen_results.calls_before(who, [result("a", 45)]) == before
+        seen_results.calls_before(who, [result("b", 1), result("c", 1)])
+        assert not seen_results.calls_before(who, [result("a", 46)])
+        assert not seen_results.calls_before(person("someone else"), [result("a", 50)])

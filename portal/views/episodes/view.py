@@ -31,6 +31,7 @@ from portal.services.records.episodes import (
     PgtBrief,
     TimelineEvent,
 )
+from portal.services.records.pgt_results import PgtCall
 from portal.services.records.protocols import Protocol, ProtocolType
 from portal.state.session_records import Person
 from portal.views.consents.eligibility import may_create
@@ -47,6 +48,7 @@ from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, local, now, number, short_date, today
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
+from portal.web.seen_results import calls_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +396,12 @@ class EpisodeView:
         return next(
             (result for result in self.episode.pgt_results if result.embryo_code == embryo_code), None
         )
+
+    @property
+    def calls_before(self) -> dict[str, PgtCall]:
+        """By the id of a test that the person sees: its call when they looked before, if it has changed."""
+        tests = [one for one in self.episode.pgt_results if self.person.is_staff or one.is_released]
+        return {id_: PgtCall(one.call) for id_, one in calls_before(self.person, tests).items()}
 
     def number(self, value: float | None) -> str | None:
         """A number in the person's language."""
