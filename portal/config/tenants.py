@@ -18,6 +18,7 @@ from portal.config.client_keys import ClientKey
 from portal.config.contact import Contact
 from portal.config.document_seal import DocumentSeal
 from portal.config.dose_ranges import DoseRange
+from portal.config.medicines import Medicine
 from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices
 
@@ -93,6 +94,7 @@ class Tenant:
     dialect: Path | None
     protocol_choices: ProtocolChoices
     dose_ranges: tuple[DoseRange, ...]
+    medicines: tuple[Medicine, ...]
     unpaid_storage: str | None
     modules_off: frozenset[Module] = frozenset()
 

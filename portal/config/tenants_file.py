@@ -17,6 +17,7 @@ from portal.config.client_keys import ClientKey, read_client_key
 from portal.config.contact import Contact, read_contact
 from portal.config.document_seal import DocumentSeal, read_document_seal
 from portal.config.dose_ranges import DoseRange, read_dose_ranges
+from portal.config.medicines import Medicine, read_medicines
 from portal.config.modules import Module
 from portal.config.protocol_choices import ProtocolChoices, read_protocol_choices
 from portal.config.tenants import (
@@ -51,6 +52,7 @@ SETTINGS = (
         "contact",
         "protocol_choices",
         "dose_ranges",
+        "medicines",
         "unpaid_storage",
         "modules_off",
     }
@@ -157,6 +159,7 @@ class _Reader:
             dialect=self._dialect(shared, where),
             protocol_choices=self._protocol_choices(table, where),
             dose_ranges=self._dose_ranges(table, where),
+            medicines=self._medicines(table, where),
             unpaid_storage=self._text(table, "unpaid_storage", where, default="") or None,
             modules_off=self._modules(table, where),
         )
@@ -288,6 +291,11 @@ class _Reader:
         ranges, faults = read_dose_ranges(table.get("dose_ranges", []), f"{where}.dose_ranges")
         self.faults += faults
         return ranges
+
+    def _medicines(self, table: _Table, where: str) -> tuple[Medicine, ...]:
+        medicines, faults = read_medicines(table.get("medicines", []), f"{where}.medicines")
+        self.faults += faults
+        return medicines
 
     def _params(self, table: _Table, where: str) -> Mapping[str, str]:
         params = self._table(table, "authorize_params", where)

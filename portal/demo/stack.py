@@ -172,6 +172,11 @@ _PROTOCOL_CHOICES = {
 [tenants.riverside.protocol_choices]
 drugs = ["Follitropin delta"]
 units = ["ampoule"]
+
+[[tenants.riverside.medicines]]
+drug = "rFSH (follitropin alfa)"
+brand = "Follisample"
+strength = "300 IU pen"
 """
 }
 

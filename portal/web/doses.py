@@ -13,7 +13,9 @@ from datetime import date
 
 from babel.dates import format_date
 from babel.numbers import format_decimal
+from flask import g
 
+from portal.config.medicines import product_of
 from portal.dates import days_after
 from portal.i18n.gettext import _, ngettext
 from portal.i18n.locale import language
@@ -53,10 +55,14 @@ class PlanWords:
         """`225 units`; for staff `225 IU`."""
         return amount(medication, is_plain=self.is_plain)
 
+    def product(self, medication: Medication) -> str:
+        """The brand and strength that the clinic hands out."""
+        return product(medication)
+
     def line(self, dose: Dose) -> DoseLine:
         """A dose as a line of a list."""
         medication = dose.medication
-        how = (labels.route_name(medication.route), medication.instructions or "")
+        how = (product(medication), labels.route_name(medication.route), medication.instructions or "")
         return DoseLine(
             self.hour(dose.time, self.date_of(dose.day)),
             medication.drug,
@@ -129,6 +135,14 @@ class PlanWords:
     def _day(self, number: int) -> str:
         on = self.date_of(number)
         return day(on) if on else ""
+
+
+def product(medication: Medication) -> str:
+    """Return the brand and strength that the clinic hands out, as far as it says: `Gonal-f 300 IU pen`.
+
+    They stand apart from name and dose, as the strength of a pen isn't a dose.
+    """
+    return product_of(g.tenant.medicines, medication.drug) if g and g.get("tenant") else ""
 
 
 def amount(medication: Medication, *, is_plain: bool) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from portal.config import contact, document_seal, dose_ranges, protocol_choices, tenants_file
+from portal.config import contact, document_seal, dose_ranges, medicines, protocol_choices, tenants_file
 from portal.config.settings import Settings, SettingsError
 from tests.config.test_settings import environment
 from tests.support.stack import ROOT
@@ -98,6 +98,7 @@ def test_the_documented_keys_are_those_of_the_tenants_file() -> None:
         "document_seal": set(clinic["document_seal"]),
         "protocol_choices": set(clinic["protocol_choices"]),
         "dose_ranges": set(clinic["dose_ranges"][0]),
+        "medicines": set(clinic["medicines"][0]),
     }
     assert told == {
         "[care]": tenants_file.SHARED,
@@ -108,6 +109,7 @@ def test_the_documented_keys_are_those_of_the_tenants_file() -> None:
         "document_seal": set(document_seal.SETTINGS),
         "protocol_choices": {one.name for one in fields(protocol_choices.ProtocolChoices)},
         "dose_ranges": {one.name for one in fields(dose_ranges.DoseRange)},
+        "medicines": {one.name for one in fields(medicines.Medicine)},
     }
 
 

@@ -64,7 +64,7 @@ def rows(draw: Any) -> list[Medication]:
 def clinic(portal: Any) -> Iterator[None]:
     with portal.app.app_context():
         g.language = "en"
-        g.tenant = SimpleNamespace(contact=None, time_zone=LONDON, country="GB", key="c")
+        g.tenant = SimpleNamespace(contact=None, time_zone=LONDON, country="GB", key="c", medicines=())
         yield
 
 

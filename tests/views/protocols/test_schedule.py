@@ -46,6 +46,17 @@ def test_the_plan_has_a_line_with_a_box_for_each_dose(amelia: Visitor) -> None:
     assert "08:00 Cetrorelix" in words.replace("\u2068", "").replace("\u2069", "")
 
 
+def test_patients_read_the_brand_and_strength_that_the_clinic_hands_out(amelia: Visitor) -> None:
+    told = "Follisample 300 IU pen"
+    for address in ("/", EPISODE, f"{EPISODE}/medication", PLAN):
+        page = amelia.get(address)
+        assert told in page.words, address
+        assert not any("300" in dose.get_text() for dose in page.select("strong")), "it isn't the dose"
+    document = PdfReader(io.BytesIO(amelia.http.get(f"{amelia.origin}{PLAN}/schedule.pdf").content))
+    words = " ".join(" ".join(page.extract_text() for page in document.pages).split())
+    assert told in re.sub("[\u2066-\u2069]", "", words)
+
+
 @pytest.mark.parametrize("name", ["amelia", "nora"])
 def test_protocol_and_episode_link_to_pdf_and_calendar(portal: PortalThread, name: str) -> None:
     visitor = portal.sign_in(name)
