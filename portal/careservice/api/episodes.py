@@ -113,6 +113,7 @@ class AlertRecord(Record, kw_only=True):
     severity: Severity
     text: str
     until: datetime | None
+    creation_time: datetime | None
 
 
 class Documents(Record, kw_only=True):

@@ -146,6 +146,7 @@ class Alert(Base):
     severity: Mapped[Severity] = mapped_column(one_of(Severity))
     text: Mapped[str]
     until: Mapped[datetime | None]
+    creation_time: Mapped[datetime | None]
 
 
 def find(session: Session, actor: Actor, episode_id: str) -> Episode:

@@ -224,12 +224,14 @@ def _episode(clinic: Clinic, amelia: Patient, daniel: Patient) -> Episode:
                 severity=Severity.WARNING,
                 text="Cetrorelix at the same hour every morning. Ring us if you miss one.",
                 until=clinic.at(3, "08:00"),
+                creation_time=clinic.at(-3, "10:20"),
             ),
             Alert(
                 position=1,
                 severity=Severity.INFO,
                 text="Please come to each scan with an empty bladder.",
                 until=clinic.at(1, "09:30"),
+                creation_time=clinic.at(-1, "16:40"),
             ),
         ],
     )

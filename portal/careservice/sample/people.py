@@ -61,7 +61,7 @@ class SamplePerson:
 
 TENANTS = (
     SampleTenant("riverside", "Riverside Fertility", "#0b6e4f", "020 7946 0199"),
-    SampleTenant("harbour", "Harbour Fertility", "#1d5c8f", "0151 496 0199"),
+    SampleTenant("harbour", "Harbour Fertility", "#1d5c8f", "01632 960199"),
 )
 
 PEOPLE = (

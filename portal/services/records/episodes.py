@@ -184,11 +184,12 @@ class CareTeamMember(Record, frozen=True, kw_only=True):
 
 
 class Alert(Timed, frozen=True, kw_only=True):
-    """A warning, shown until the given time."""
+    """A warning, shown until the given time; `creation_time` is when it was written, if the API says so."""
 
     severity: Severity = Severity.INFO
     text: str = ""
     until: datetime | None = None
+    creation_time: datetime | None = None
 
 
 class Episode(Timed, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ TREATMENT: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "severity": "the warning's severity",
             "text": "the warning at the top of the page",
             "until": "when the warning disappears",
+            "creationTime": "when it was written, for words such as tomorrow",
         },
     ),
     "Appointment": (

@@ -23,6 +23,7 @@ from portal.services.records.doses import (
     standing,
 )
 from portal.services.records.episodes import (
+    Alert,
     Appointment,
     ConsentBrief,
     Episode,
@@ -46,6 +47,7 @@ from portal.web.drawings.monitoring import describe, monitoring_chart, monitorin
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import day as write_day
 from portal.web.filters import in_a_row, local, now, number, short_date, today
+from portal.web.filters import moment as write_moment
 from portal.web.plan_changes import PlanNotice, notice_of
 from portal.web.seen_plans import last_change
 from portal.web.seen_results import calls_before
@@ -279,12 +281,12 @@ class EpisodeView:
         return self.person.is_patient and not event.verified and event.stage in ONLY_VERIFIED
 
     @property
-    def alerts(self) -> list[tuple[str, str, datetime | None]]:
-        """Current alerts: tone, text and end, most severe first."""
+    def alerts(self) -> list[tuple[str, str, str]]:
+        """Current alerts: tone, text, and when they were written and until when they hold; most severe first."""
         tones = {"Info": "info", "Success": "success", "Warning": "attention", "Urgent": "urgent"}
         order = ["urgent", "attention", "info", "success"]
         found = [
-            (tones.get(str(a.severity), "info"), a.text, a.until)
+            (tones.get(str(a.severity), "info"), a.text, _dates_of(a))
             for a in self.episode.alerts_at(now())
             if a.text
         ]
@@ -444,6 +446,16 @@ _IN_EVERY_CYCLE = (
     EpisodeStage.CULTURE,
 )
 _FROM_TRANSFER = (EpisodeStage.TRANSFER, EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN)
+
+
+def _dates_of(alert: Alert) -> str:
+    """`Written Mon 23 Nov · until Fri 27 Nov, 09:30`, as far as given: an alert may say "tomorrow"."""
+    written, until = alert.creation_time, alert.until
+    dates = (
+        _("written %(day)s", day=write_day(written)) if written else "",
+        _("until %(moment)s", moment=write_moment(until)) if until else "",
+    )
+    return in_a_row(filter(None, dates), " · ")
 
 
 def named(visit: Appointment) -> Appointment:

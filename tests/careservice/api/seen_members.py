@@ -23,7 +23,7 @@ FOR_ALL: dict[str, str] = {
         "endDate id monitoring number outcome partner patient pgtResults protocol "
         "relationships stage startDate status timeline type"
     ),
-    "episode.alerts": "severity text until",
+    "episode.alerts": "creationTime severity text until",
     "episode.appointments": "end id kind location physicianId start status timeZone",
     "episode.careTeam": "name physicianId role",
     "episode.case": (

@@ -14,13 +14,20 @@ from portal.config.tenants import Side
 from portal.services import decoding
 from portal.services.records.cases import CareStatus
 from portal.services.records.consents import ConsentKind, ConsentStatus
-from portal.services.records.episodes import ConsentBrief, Episode, EpisodeStage, Outcome, TimelineEvent
+from portal.services.records.episodes import (
+    Alert,
+    ConsentBrief,
+    Episode,
+    EpisodeStage,
+    Outcome,
+    TimelineEvent,
+)
 from portal.services.records.notifications import Notification, Severity
 from portal.services.records.patients import Patient
 from portal.views import home
 from portal.views.episodes.ending import ending_of
 from portal.views.episodes.view import EpisodeView
-from portal.web.filters import today
+from portal.web.filters import day, today
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.builders import person
 from tests.support.signing import change_record, consent, fresh_form
@@ -206,3 +213,18 @@ def test_days_since_a_transfer_are_counted_until_its_outcome(
         done = TimelineEvent(id="t", stage=EpisodeStage.TRANSFER, occurred_at=at, verified=True)
         shown = episode(stage=EpisodeStage.EARLY_SCAN, timeline=(done,), outcome=outcome)
         assert EpisodeView(shown, person()).day_note == told
+
+
+def test_an_alert_says_when_it_was_written(portal: PortalThread, service: CareService) -> None:
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        yesterday = day(today() - timedelta(days=1))
+        bare = episode(alerts=(Alert(text="No food."),))
+        assert EpisodeView(bare, person()).alerts == [("info", "No food.", "")]
+    for name, addresses in (("amelia", ["/", PAGES[0]]), ("nora", [PAGES[0]])):
+        visitor = portal.sign_in(name)
+        for address in addresses:
+            notice = next(
+                one for one in visitor.get(address).select(".notice") if "tomorrow’s scan" in one.get_text()
+            )
+            assert f"written {yesterday} · until" in notice.get_text(" "), address
