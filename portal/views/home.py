@@ -43,6 +43,7 @@ from portal.web.guard import signed_in
 from portal.web.htmx import render, target, wants
 from portal.web.pages import Page
 from portal.web.permissions import may
+from portal.web.plan_changes import PlanNotice
 
 T = TypeVar("T")
 
@@ -118,11 +119,18 @@ class Treatment:
     is_incomplete: bool
     has_embryos: bool
     is_none_left: bool
+    plan_notice: PlanNotice | None = None
 
     @property
     def episode_ids(self) -> list[str]:
         """The episodes shown, at least in part."""
         return [*(view.episode.id for view in self.views), *(near.episode_id for near in self.storage)]
+
+    @property
+    def is_pressing(self) -> bool:
+        """Whether a changed plan or a withdrawn consent makes it the first thing to read."""
+        is_changed = self.plan_notice is not None and self.plan_notice.title is not None
+        return is_changed or any(view.episode.withdrawn for view in self.views)
 
 
 class NeedsPage(Page, template="home/needs.html"):
@@ -240,12 +248,14 @@ def _treatment(found: Found, person: Person) -> Treatment:
     views = [EpisodeView(episode, person) for episode in found.newest_first]
     live = [view for view in views if not view.episode.is_ended]
     near = [one for episode in found.episodes for one in storage_dates(episode, today())]
+    shown = live or views[:1]
     return Treatment(
-        tuple(live or views[:1]),
+        tuple(shown),
         tuple(sorted(near, key=lambda one: one.on)),
         found.is_incomplete,
         any(not embryo.is_terminal for episode in found.episodes for embryo in episode.embryos),
         found.is_none_left,
+        shown[0].plan_notice if shown else None,
     )
 
 

@@ -93,6 +93,15 @@ def test_each_person_sees_a_change_for_themselves(
     assert "21:25 instead of" in words_of(daniel, "/")
 
 
+def test_a_changed_plan_stands_first_on_home(amelia: Visitor, new_hour: Callable[[str], None]) -> None:
+    new_hour("21:20")
+    words = amelia.get("/").words
+    assert words.index("Your plan changed on") < words.index("What needs you") < words.index("New for you")
+    amelia.get("/").form(f"{PLAN}/seen").submit()
+    words = amelia.get("/").words
+    assert words.index("What needs you") < words.index("Your treatment")
+
+
 def test_staff_are_told_nothing_of_it(nora: Visitor, new_hour: Callable[[str], None]) -> None:
     new_hour("21:30")
     assert not nora.get(f"{EPISODE}/medication").select("#plan_change")
