@@ -280,7 +280,7 @@ ROLES_ALONE: dict[tuple[str, str], set[str]] = {
 """What of `STAFF` stands there for some roles alone."""
 
 NO_TEXT: str = (
-    "Alert: until; Appointment: end start status timeZone; Attachment: mediaType size; Busy: end start; "
+    "Alert: creationTime until; Appointment: end start status timeZone; Attachment: mediaType size; Busy: end start; "
     "Case: closedAt creationTime lastModificationTime openedAt; Check: day; "
     "ConsentForm: creationTime effectiveAt expiresAt lastModificationTime procedureDate revokedAt sentAt toldAt; "
     "Conversation: lastMessageAt unreadCount; "
