@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from urllib.parse import urlsplit
 
@@ -232,6 +233,7 @@ def test_htmx_is_sent_to_sign_in_and_comes_back_to_the_text(portal: PortalThread
 def test_text_is_restored_after_another_device_ended_the_session(portal: PortalThread) -> None:
     here, there = portal.sign_in("amelia"), portal.sign_in("amelia")
     form = form_of(there.get("/me"), "/me")
+    time.sleep(1.1)  # auth_time is in whole seconds
     devices = here.get("/me/devices")
     other = next(task for task in devices.select(".task") if "This device" not in task.get_text())
     devices.form(other.select_one("form")).submit()  # type: ignore[arg-type]
