@@ -66,7 +66,7 @@ class ResultView:
 
     result: PgtResult
     patient: Patient | None = None
-    before: seen_results.Call | None = None
+    before: seen_results.SeenCall | None = None
 
     @property
     def code(self) -> str:

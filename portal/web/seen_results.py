@@ -26,13 +26,13 @@ _MOST = 100
 """Results that are kept for one person; the one that was first seen longest ago goes first."""
 
 
-class Call(msgspec.Struct, frozen=True):
+class SeenCall(msgspec.Struct, frozen=True):
     """The call of a test, with the percentage of changed cells where it was shown."""
 
     call: str
     percent: float | None = None
 
-    def differs_from(self, other: Call) -> bool:
+    def differs_from(self, other: SeenCall) -> bool:
         """Whether it says something else; a list shows no percentage, so that one that is missing is no difference."""
         return self.call != other.call or (
             None not in (self.percent, other.percent) and self.percent != other.percent
@@ -42,8 +42,8 @@ class Call(msgspec.Struct, frozen=True):
 class Look(msgspec.Struct, frozen=True):
     """A call as it was seen last, and the one seen before it changed."""
 
-    now: Call
-    before: Call | None = None
+    now: SeenCall
+    before: SeenCall | None = None
 
 
 class Looks(msgspec.Struct, frozen=True):
@@ -55,9 +55,11 @@ class Looks(msgspec.Struct, frozen=True):
 _NOTHING = Looks(results={})
 
 
-def calls_before(person: Person, results: Iterable[PgtResult | PgtBrief]) -> dict[str, Call]:
+def calls_before(person: Person, results: Iterable[PgtResult | PgtBrief]) -> dict[str, SeenCall]:
     """Return, by id, what the person saw before the calls changed to these, and keep these as seen."""
-    shown = {one.id: Call(str(one.call), getattr(one, "mosaic_percent", None)) for one in results if one.call}
+    shown = {
+        one.id: SeenCall(str(one.call), getattr(one, "mosaic_percent", None)) for one in results if one.call
+    }
     if not shown:
         return {}
     looks = _after(_read(person), shown)
@@ -65,7 +67,7 @@ def calls_before(person: Person, results: Iterable[PgtResult | PgtBrief]) -> dic
     return {id_: before for id_ in shown if (before := looks.results[id_].before)}
 
 
-def _after(looks: Looks, shown: dict[str, Call]) -> Looks:
+def _after(looks: Looks, shown: dict[str, SeenCall]) -> Looks:
     found = dict(looks.results)
     for id_, now in shown.items():
         held = found.get(id_)
@@ -87,7 +89,7 @@ def _read(person: Person) -> Looks:
     return held.value if held else _NOTHING
 
 
-def _write(person: Person, shown: dict[str, Call]) -> None:
+def _write(person: Person, shown: dict[str, SeenCall]) -> None:
     def changed(looks: Looks) -> Looks | None:
         after = _after(looks, shown)
         return None if after == looks else after

@@ -28,11 +28,11 @@ _RULES = {
     "iframes": False,
 }
 _SPACED = "* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }"
-_SQUEEZED = """() => {
+_SQUEEZED = r"""() => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (node.data.trim().length < 24 || node.parentElement.closest("svg, option, .visually-hidden")) continue;
+    if (node.data.trim().split(/\s+/).length < 5 || node.parentElement.closest("svg, option, .visually-hidden")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const lines = [...range.getClientRects()];

@@ -126,7 +126,7 @@ def pseudo(service: CareService) -> Iterator[PortalThread]:
 
 @pytest.fixture(scope="module")
 def theirs(service: CareService) -> Corpus:
-    return Corpus(service.plan.data / "care.db")
+    return Corpus(service.plan.data / "care.db", tenants_file(service.plan))
 
 
 @pytest.mark.parametrize("person", WALKERS)
@@ -154,9 +154,9 @@ def test_a_text_that_is_not_in_the_catalogue_is_reported(theirs: Corpus) -> None
 
 
 class Corpus:
-    """What the care service's records and the clinic's own templates of forms say."""
+    """What the care service's records, the clinics' files and their own templates of forms say."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, clinics: str) -> None:
         with sqlite3.connect(database) as records:
             tables = [
                 name for (name,) in records.execute("select name from sqlite_master where type='table'")
@@ -166,7 +166,7 @@ class Corpus:
                 for table in tables
                 for row in records.execute(f"select * from {table}")  # noqa: S608 (our own names)
             ]
-        values = [value for row in rows for value in row]
+        values = [value for row in rows for value in row] + [tomllib.loads(clinics)]
         # A name may be stored in two columns.
         values += [
             f"{one} {two}" for row in rows for one, two in pairwise(row) if _is_word(one) and _is_word(two)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
+from portal.config.modules import Module
 from portal.services import decoding
 from portal.services.client import Care
 from portal.services.endpoints import Content, Endpoint, Reference
@@ -36,6 +37,7 @@ class CannedCare:
     def __init__(self) -> None:
         self.answers: deque[Any] = deque()
         self.calls: list[Call] = []
+        self.modules_off = frozenset[Module]()
 
     def read(self, endpoint, into, *, query=None, **ids):
         return decoding.decode(self._answer(Call(endpoint, dict(query or {}), None, None, ids)), into)

@@ -192,6 +192,7 @@ def test_a_device_signed_out_from_another_asks_for_the_password_again(portal: Po
     portal.sign_in("amelia").post(f"{DEVICES}/sign-out", status=None)
     phone, laptop = portal.sign_in("amelia"), portal.sign_in("amelia")
     page = laptop.get(DEVICES)
+    time.sleep(1.1)  # auth_time is in whole seconds
     sign_out_of(page, here=False).submit()
     asked = phone.get("/", status=None)
     assert asked.soup.select_one("input[name=password]"), asked.url

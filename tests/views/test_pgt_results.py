@@ -195,7 +195,7 @@ def test_a_percentage_is_compared_where_both_are_known_and_old_looks_go(
         assert not seen_results.calls_before(who, [result("a", None)])
         assert not seen_results.calls_before(who, [result("a", 32)])
         before = seen_results.calls_before(who, [result("a", 45)])
-        assert before == {"a": seen_results.Call("LowMosaic", 32)}
+        assert before == {"a": seen_results.SeenCall("LowMosaic", 32)}
         assert seen_results.calls_before(who, [result("a", 45)]) == before
         seen_results.calls_before(who, [result("b", 1), result("c", 1)])
         assert not seen_results.calls_before(who, [result("a", 46)])

@@ -225,6 +225,6 @@ def test_an_alert_says_when_it_was_written(portal: PortalThread, service: CareSe
         visitor = portal.sign_in(name)
         for address in addresses:
             notice = next(
-                one for one in visitor.get(address).select(".notice") if "tomorrow’s scan" in one.get_text()
+                one for one in visitor.get(address).select(".notice") if "empty bladder" in one.get_text()
             )
             assert f"written {yesterday} · until" in notice.get_text(" "), address

@@ -50,7 +50,7 @@ def test_staff_read_what_rests_on_a_partner_who_shares_no_more(portal: PortalThr
         notice = next(one for one in page.select(".notice") if ENDED in one.get_text(" "))
         assert "only while their consent stands" in notice.get_text(" ")
         waiting, review = ([link["href"] for link in found.select("a")] for found in notice.select("ul"))
-        assert consent("amelia-parenthood") in waiting and consent("amelia-storage") not in waiting
+        assert consent("amelia-sperm") in waiting and consent("amelia-storage") not in waiting
         assert {consent("amelia-storage"), consent("amelia-treatment-2")} <= set(review)
         assert not set(waiting) & set(review) and consent("amelia-disclosure") not in review
     assert "See which forms wait for them" in nora.get(f"{EPISODE}/timeline").words
