@@ -6,18 +6,14 @@ itself asks the API at most once in 15 seconds a person.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
-from flask import g
 
 from portal.clock import age
 from portal.context import context
 from portal.state.session_records import Person
-from portal.store import StoreDown
+from portal.web.last_known import LastKnown
 
 FRESH_SECONDS = 15
-_LIFETIME = 3600
 
 
 class LastCount(msgspec.Struct, frozen=True):
@@ -27,27 +23,17 @@ class LastCount(msgspec.Struct, frozen=True):
     at: float
 
 
-_NOTHING = LastCount(count=None, at=0.0)
+KNOWN = LastKnown("bell", LastCount(count=None, at=0.0), seconds=3600)
 
 
 def count(person: Person) -> int | None:
     """Return how many notifications are unread as far as is known; None when it isn't (the store may be down)."""
-    known = last_count(person)
-    return known.count if known else None
+    return KNOWN.of(person).count
 
 
-def last_count(person: Person) -> LastCount | None:
-    """Return the last known count, or None."""
-    try:
-        held = context().vault.get(_name(person), LastCount)
-    except StoreDown:
-        return None
-    return held.value if held else None
-
-
-def is_fresh(known: LastCount | None) -> bool:
+def is_fresh(known: LastCount) -> bool:
     """Whether it is too early to ask the API again."""
-    return known is not None and age(known.at, _now()) < FRESH_SECONDS
+    return age(known.at, context().clock()) < FRESH_SECONDS
 
 
 def learn(person: Person, count: int | None) -> None:
@@ -56,33 +42,15 @@ def learn(person: Person, count: int | None) -> None:
         return
 
     def learned(known: LastCount) -> LastCount | None:
-        return None if known.count == count and is_fresh(known) else LastCount(count, _now())
+        return None if known.count == count and is_fresh(known) else LastCount(count, context().clock())
 
-    _update(person, learned)
+    KNOWN.update(person, learned)
 
 
 def claim(person: Person) -> bool:
     """Whether this request may ask the API: of all tabs and workers one in 15 seconds may."""
 
     def asked(known: LastCount) -> LastCount | None:
-        return None if is_fresh(known) else LastCount(known.count, _now())
+        return None if is_fresh(known) else LastCount(known.count, context().clock())
 
-    return _update(person, asked) is not None
-
-
-def _update(person: Person, change: Callable[[LastCount], LastCount | None]) -> LastCount | None:
-    expires_at = _now() + _LIFETIME
-    try:
-        return context().vault.update(
-            _name(person), LastCount, change, initial=_NOTHING, expires_at=expires_at
-        )
-    except StoreDown:  # no page fails for its bell
-        return None
-
-
-def _now() -> float:
-    return context().clock()
-
-
-def _name(person: Person) -> str:
-    return context().vault.name("bell", person.issuer, g.tenant.key, person.sub)
+    return KNOWN.update(person, asked) is not None

@@ -6,19 +6,17 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
-from flask import g
 
 from portal.clock import age
 from portal.context import context
 from portal.services.records.conversations import Conversation
 from portal.state.session_records import Person
-from portal.store import StoreDown
+from portal.web.last_known import LastKnown
 
 _FRESH_SECONDS = 15
-_LIFETIME = 3600
 
 
 class Newest(msgspec.Struct, frozen=True):
@@ -31,7 +29,7 @@ class Newest(msgspec.Struct, frozen=True):
     at: float
 
 
-_NOTHING = Newest(messages=None, at=0.0)
+KNOWN = LastKnown("messages", Newest(messages=None, at=0.0), seconds=3600)
 
 
 def newest_of(conversations: Sequence[Conversation]) -> str:
@@ -41,11 +39,7 @@ def newest_of(conversations: Sequence[Conversation]) -> str:
 
 def newest(person: Person, conversation_id: str | None = None) -> str | None:
     """Return the newest message of a conversation, or of all; None when it isn't known."""
-    try:
-        held = context().vault.get(_name(person), Newest)
-    except StoreDown:
-        return None
-    messages = held.value.messages if held else None
+    messages = KNOWN.of(person).messages
     if messages is None:
         return None
     return messages.get(conversation_id) if conversation_id else next(iter(messages.values()), "")
@@ -54,16 +48,17 @@ def newest(person: Person, conversation_id: str | None = None) -> str | None:
 def learn(person: Person, conversations: Sequence[Conversation]) -> None:
     """Keep the newest conversations from an answer of the API, in any order."""
     found = _by_conversation(conversations)
-    _update(person, lambda known: None if known.messages == found else Newest(found, known.at))
+    KNOWN.update(person, lambda known: None if known.messages == found else Newest(found, known.at))
 
 
 def claim(person: Person) -> bool:
     """Whether this request may ask the API: of all tabs and workers one in 15 seconds may."""
 
     def asked(known: Newest) -> Newest | None:
-        return None if age(known.at, _now()) < _FRESH_SECONDS else Newest(known.messages, _now())
+        now = context().clock()
+        return None if age(known.at, now) < _FRESH_SECONDS else Newest(known.messages, now)
 
-    return _update(person, asked) is not None
+    return KNOWN.update(person, asked) is not None
 
 
 def _by_conversation(conversations: Sequence[Conversation]) -> dict[str, str]:
@@ -74,19 +69,3 @@ def _by_conversation(conversations: Sequence[Conversation]) -> dict[str, str]:
 def _sent_at(conversation: Conversation) -> float:
     at = conversation.in_order[-1].sent_at if conversation.messages else None
     return at.timestamp() if at else 0.0
-
-
-def _update(person: Person, change: Callable[[Newest], Newest | None]) -> Newest | None:
-    expires_at = _now() + _LIFETIME
-    try:
-        return context().vault.update(_name(person), Newest, change, initial=_NOTHING, expires_at=expires_at)
-    except StoreDown:  # the open page stays as it is
-        return None
-
-
-def _now() -> float:
-    return context().clock()
-
-
-def _name(person: Person) -> str:
-    return context().vault.name("messages", person.issuer, g.tenant.key, person.sub)

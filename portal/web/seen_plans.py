@@ -7,23 +7,16 @@ hours, without anybody's name. The first look at a plan is its beginning: nothin
 from __future__ import annotations
 
 import hashlib
-import logging
-from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
-from flask import g
 from msgspec import structs
 
-from portal.context import context
 from portal.services.records.plan_changes import PlanSeen, seen
 from portal.services.records.protocols import Protocol
 from portal.state.session_records import Person
-from portal.store import StoreDown
+from portal.web.last_known import LastKnown
 
-log = logging.getLogger("portal")
-
-_LIFETIME = 90 * 24 * 3600
 _MOST = 4
 """Plans that are kept for one person; the one that was looked at longest ago goes first."""
 
@@ -44,15 +37,15 @@ class Looks(msgspec.Struct, frozen=True):
     plans: dict[str, Look]
 
 
-_NOTHING = Looks(plans={})
+_LOOKS = LastKnown("plans", Looks(plans={}), seconds=90 * 24 * 3600)
 
 
 def look(person: Person, plan: Protocol) -> Look:
     """Return how the person last saw a plan; the first look is kept."""
-    known = _read(person).plans.get(plan.id)
+    known = _LOOKS.of(person).plans.get(plan.id)
     if known is None:
         known = _first_look(plan)
-        _write(person, lambda looks: None if plan.id in looks.plans else _with(looks, plan.id, known))
+        _LOOKS.update(person, lambda looks: None if plan.id in looks.plans else _with(looks, plan.id, known))
     return known
 
 
@@ -66,7 +59,7 @@ def note_change(person: Person, plan: Protocol) -> None:
             return None
         return _with(looks, plan.id, structs.replace(held, changed_at=at))
 
-    _write(person, with_change)
+    _LOOKS.update(person, with_change)
 
 
 def mark_seen(person: Person, plan: Protocol, shown: str) -> bool:
@@ -79,7 +72,7 @@ def mark_seen(person: Person, plan: Protocol, shown: str) -> bool:
         at = plan.last_modification_time or held.changed_at
         return _with(looks, plan.id, structs.replace(held, plan=seen(plan), changed_at=at))
 
-    _write(person, with_seen)
+    _LOOKS.update(person, with_seen)
     return True
 
 
@@ -90,14 +83,14 @@ def remember_download(person: Person, plan: Protocol, events: tuple[str, ...]) -
         held = looks.plans.get(plan.id) or _first_look(plan)
         return _with(looks, plan.id, structs.replace(held, downloaded=digest(plan), events=events))
 
-    _write(person, with_download)
+    _LOOKS.update(person, with_download)
 
 
 def last_change(person: Person, episode_id: str | None) -> datetime | None:
     """Return when the plan of an episode was last changed, as far as the person has seen it."""
     times = [
         look.changed_at
-        for look in _read(person).plans.values()
+        for look in _LOOKS.of(person).plans.values()
         if look.changed_at and episode_id in (None, look.episode_id)
     ]
     return max(times, default=None)
@@ -120,24 +113,3 @@ def _first_look(plan: Protocol) -> Look:
 def _with(looks: Looks, plan_id: str, look: Look) -> Looks:
     others = {key: held for key, held in looks.plans.items() if key != plan_id}
     return Looks(plans=dict([*others.items(), (plan_id, look)][-_MOST:]))
-
-
-def _read(person: Person) -> Looks:
-    try:
-        held = context().vault.get(_name(person), Looks)
-    except StoreDown as error:
-        log.warning("plans as they were seen can't be read: %s", error)
-        return _NOTHING
-    return held.value if held else _NOTHING
-
-
-def _write(person: Person, change: Callable[[Looks], Looks | None]) -> None:
-    expires_at = context().clock() + _LIFETIME
-    try:
-        context().vault.update(_name(person), Looks, change, initial=_NOTHING, expires_at=expires_at)
-    except StoreDown as error:  # the page is shown all the same
-        log.warning("a plan that was seen isn't remembered: %s", error)
-
-
-def _name(person: Person) -> str:
-    return context().vault.name("plans", person.issuer, g.tenant.key, person.sub)

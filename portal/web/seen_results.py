@@ -6,22 +6,16 @@ the percentage if it has one, and the call that it replaced, without anybody's n
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
 import msgspec
-from flask import g
 from msgspec import structs
 
-from portal.context import context
 from portal.services.records.episodes import PgtBrief
 from portal.services.records.pgt_results import PgtResult
 from portal.state.session_records import Person
-from portal.store import StoreDown
+from portal.web.last_known import LastKnown
 
-log = logging.getLogger("portal")
-
-_LIFETIME = 365 * 24 * 3600
 _MOST = 100
 """Results that are kept for one person; the one that was first seen longest ago goes first."""
 
@@ -52,7 +46,7 @@ class Looks(msgspec.Struct, frozen=True):
     results: dict[str, Look]
 
 
-_NOTHING = Looks(results={})
+_LOOKS = LastKnown("results", Looks(results={}), seconds=365 * 24 * 3600)
 
 
 def calls_before(person: Person, results: Iterable[PgtResult | PgtBrief]) -> dict[str, SeenCall]:
@@ -62,8 +56,10 @@ def calls_before(person: Person, results: Iterable[PgtResult | PgtBrief]) -> dic
     }
     if not shown:
         return {}
-    looks = _after(_read(person), shown)
-    _write(person, shown)
+    known = _LOOKS.of(person)
+    looks = _after(known, shown)
+    if looks != known:
+        _LOOKS.update(person, lambda held: _after(held, shown))
     return {id_: before for id_ in shown if (before := looks.results[id_].before)}
 
 
@@ -78,28 +74,3 @@ def _after(looks: Looks, shown: dict[str, SeenCall]) -> Looks:
         elif held.now.percent is None:
             found[id_] = structs.replace(held, now=now)
     return Looks(results=dict(list(found.items())[-max(_MOST, len(shown)) :]))
-
-
-def _read(person: Person) -> Looks:
-    try:
-        held = context().vault.get(_name(person), Looks)
-    except StoreDown as error:
-        log.warning("results as they were seen can't be read: %s", error)
-        return _NOTHING
-    return held.value if held else _NOTHING
-
-
-def _write(person: Person, shown: dict[str, SeenCall]) -> None:
-    def changed(looks: Looks) -> Looks | None:
-        after = _after(looks, shown)
-        return None if after == looks else after
-
-    expires_at = context().clock() + _LIFETIME
-    try:
-        context().vault.update(_name(person), Looks, changed, initial=_NOTHING, expires_at=expires_at)
-    except StoreDown as error:  # the page is shown all the same
-        log.warning("a result that was seen isn't remembered: %s", error)
-
-
-def _name(person: Person) -> str:
-    return context().vault.name("results", person.issuer, g.tenant.key, person.sub)

@@ -77,8 +77,7 @@ def _context() -> dict[str, object]:
     tenant = g.get("tenant")
     here = session()
     person = here.person if tenant else None
-    known = bell.last_count(person) if person and not htmx.is_htmx() else None
-    unread = known.count if known else None
+    known = bell.KNOWN.of(person) if person and not htmx.is_htmx() else bell.KNOWN.nothing
     frame = Frame(
         tenant=tenant,
         person=person,
@@ -91,8 +90,8 @@ def _context() -> dict[str, object]:
         if tenant
         else [],
         nav=navigation(person) if person else [],
-        unread_count=unread,
-        bell_htmx=htmx.bell_htmx(unread, at_once=not bell.is_fresh(known)) if person else "",
+        unread_count=known.count,
+        bell_htmx=htmx.bell_htmx(known.count, at_once=not bell.is_fresh(known)) if person else "",
         session_expires_at=datetime.fromtimestamp(here.expires_at, UTC) if person else None,
         unreadable=g.get("unreadable", 0),
     )
