@@ -69,12 +69,13 @@ def test_links_without_a_page_are_reported(nora: Visitor, pasted: str) -> None:
 def test_the_address_of_a_pasted_link_begins_with_one_slash(
     nora: Visitor, portal: PortalThread, slashes: str, rest: str
 ) -> None:
-    for address, field in (("/open", "id"), ("/find", "q")):
+    for address, field, found in (("/open", "id", ""), ("/find", "q", "/find/results")):
         form = nora.get("/open").form(address)
         data = {**dict(form.fields()), field: portal.origin() + slashes + rest}
         page = nora.request("POST", address, data=data, status=None, follow=False)
         location = page.headers.get("Location", "/")
         assert location.startswith("/") and location[1:2] not in ("/", "\\"), location
+        assert page.headers.get("Location", "") == found, "it is no link to a page"
 
 
 def test_an_unknown_id_reports_what_was_tried_and_is_kept(nora: Visitor) -> None:
