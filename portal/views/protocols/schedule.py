@@ -35,7 +35,7 @@ from portal.views.protocols.labels import status_word
 from portal.views.protocols.view import ProtocolView, read_view, read_whose
 from portal.web import audit, seen_plans
 from portal.web.calendar_file import as_download, written
-from portal.web.doses import amount
+from portal.web.doses import amount, product
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now, today
 from portal.web.guard import signed_in
@@ -185,10 +185,10 @@ def calendar_of(
         assert first is not None
         at = _time_of(course.time)
         start = datetime.combine(first, at, zone) if at else None
-        what = _("Medicine")
+        row, what, told = course.medication, _("Medicine"), description
         if is_named:
-            row = course.medication
             what = " ".join(filter(None, (row.drug, amount(row, is_plain=is_plain))))
+            told = "\n".join(filter(None, (product(row), description)))
         said = _("%(what)s, %(time)s", what=what, time=f"{at:%H:%M}") if at else what
         return {
             "uid": _uid(protocol, course, clinic),
@@ -196,7 +196,7 @@ def calendar_of(
             "sequence": sequence,
             "summary": said,
             "alarm": (timedelta(), said) if start else None,
-            "description": description,
+            "description": told,
             "url": address,
             "dtstart": start or first,
             "dtend": later(start, _TAKES) if start else None,

@@ -98,6 +98,9 @@ def test_medicines_are_named_only_in_the_calendar_that_asks_for_it(amelia: Visit
     answer = amelia.http.get(f"{amelia.origin}{PLAN}/schedule.ics?names=1")
     titles = {str(event["SUMMARY"]) for event in events(answer.content)}
     assert "Cetrorelix 0.25 mg, 08:00" in titles
+    told = [str(event["DESCRIPTION"]) for event in events(answer.content)]
+    assert any(text.startswith("Follisample 300 IU pen\n") for text in told), "what the clinic hands out"
+    assert b"Follisample" not in calendar(amelia)
     assert amelia.get(f"{EPISODE}/medication").select(f'a[href="{PLAN}/schedule.ics?names=1"]')
 
 
